@@ -40,7 +40,7 @@ SECONDS_EACH ?= 60
 SEEDS ?= 3
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run dev web test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy deny bench snap generate deps clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy deny bench snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,9 @@ help: ## Show this list
 run: web ## Start the daemon with the demo agent; ARGS are passed to "acpd serve"
 	$(CARGO) build --quiet
 	./target/debug/acpd serve --demo $(ARGS)
+
+install: web ## Install the binary with its web UI by "cargo install"
+	$(CARGO) install --locked --path crates/acpd
 
 dev: $(UI_DEPS) ## The same, and the web UI from its sources with hot reload
 	$(CARGO) build --quiet

@@ -1,10 +1,10 @@
-//! Takes the built UI into the binary, or a page that says how to build it.
+//! Embeds the built UI in the binary, or a page with build instructions.
 
 use std::path::Path;
 
 fn main() {
     let dist = Path::new("../../web/dist");
-    // It is looked at again when it changes, for which it has to be there. If it cannot be made, every build looks.
+    // Cargo watches the directory for changes, so it must exist. If it cannot be created, every build runs this script.
     let _ = std::fs::create_dir_all(dist);
     println!("cargo::rerun-if-changed={}", dist.display());
     println!("cargo::rerun-if-changed=unbuilt");

@@ -1,4 +1,4 @@
-/** What is around conversations: agents, policy, notifications, keys, themes, and what the page must never do. */
+/** Everything besides conversations: agents, policy, notifications, keys, themes, and what the page must never do. */
 
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openThread, row, say, startThread, until } from "./support/acts.ts";
 import { accessible, DESKTOP, PHONE, shoot, Stage } from "./support/browser.ts";
 
-/** The policy under which the UI must work. */
+/** The content security policy under which the UI must work. */
 const CSP =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
   "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; manifest-src 'self'";
@@ -95,7 +95,7 @@ test("policy: what holds in a thread and everywhere, in the order in which it co
   const everywhere = page.getByRole("region", { name: "Global policy" }).locator(".policy-layer");
   await everywhere.filter({ hasText: "WebFetch" }).waitFor();
   expect(await everywhere.count()).toBe(1);
-  // Of three agents one has a policy of its own.
+  // One of the three agents has its own policy.
   const fakes = page.getByRole("region", { name: "In force for fake" }).locator(".policy-layer");
   await fakes.filter({ hasText: "WebFetch" }).waitFor();
   expect(await fakes.first().innerText()).toMatch(/Agent policy\s*fake[^]*Denied[^]*Delete/);
@@ -168,7 +168,7 @@ test("a thread that waits notifies, if the browser's person has allowed it by a 
 
 test("over plain http from another machine it works as well: prompts are sent, words are copied, notifications are explained", async () => {
   const plain = await stage.page();
-  // What browsers leave out there; this machine's own pages have it whatever they came by.
+  // Browsers omit it in insecure contexts; pages from this host are always secure.
   await plain.addInitScript(() => {
     Object.defineProperty(window, "isSecureContext", { value: false });
     Object.defineProperty(Crypto.prototype, "randomUUID", { value: undefined });

@@ -1,4 +1,4 @@
-/** Signing in, and what becomes of the page when the connection breaks or ends. */
+/** Signing in, and the page's behaviour when the connection breaks or ends. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openThread, say, startThread, until } from "./support/acts.ts";
 import { accessible, shoot, Stage } from "./support/browser.ts";
 
-/** Has the page reconnect at once, unless it has done so by itself meanwhile. */
+/** Makes the page reconnect immediately, unless it has already reconnected. */
 async function tryNow(page: Page): Promise<void> {
   await page.locator(".banner button").evaluateAll((buttons) => buttons.forEach((button) => (button as HTMLElement).click()));
 }
@@ -62,7 +62,7 @@ test("a link with a ticket signs in, once, and the ticket leaves the address", a
   await again.locator("#token-error", { hasText: "used already" }).waitFor();
 });
 
-/** A web server on another port, and the cookies that it is sent. */
+/** Starts a web server on another port; records the cookies that it receives. */
 async function serveElsewhere(): Promise<{ url: string; sent: string[]; end: () => void }> {
   const sent: string[] = [];
   const server = createServer((asked, answer) => {
@@ -88,7 +88,7 @@ test("who serves another port of the host is sent the cookie, and cannot use it"
     expect(await ask("GET", "/api/session")).toBe(401);
     expect(await ask("POST", "/api/tickets")).toBe(401);
     expect(await ask("DELETE", "/api/session")).toBe(401);
-    // As another version did: a page that lost its key signs in again.
+    // As with an older version: a page that has lost its key signs in again.
     await page.evaluate(() => localStorage.removeItem("acpd.page-key"));
     await page.reload();
     await page.locator("#token").waitFor();
@@ -101,7 +101,7 @@ test("tabs of one browser are signed in, and signed out, together", async () => 
   const page = await stage.page();
   const id = await startThread(stage, other);
   const tab = await page.context().newPage();
-  // A bookmark.
+  // Opens a bookmark.
   await tab.goto(`${stage.url}/threads/${id}`);
   await tab.locator(".pane .view-title h1").waitFor();
   await page.getByRole("button", { name: "Settings" }).click();
@@ -114,10 +114,10 @@ test("tabs of one browser are signed in, and signed out, together", async () => 
   await page.locator(".home-form").waitFor();
 });
 
-/** What the agent says in 400 steps, once each and in order. */
+/** The agent's text in 400 chunks, each once and in order. */
 const WORDS = Array.from({ length: 400 }, (_, n) => `word ${n + 1}`).join(" ");
 
-/** Follows such a turn up to where a test comes in. */
+/** Follows such a turn up to its middle. */
 async function followWords(page: Page): Promise<string> {
   const id = await startThread(stage, other, "stream n=400 ms=10");
   await openThread(stage, page, id);
@@ -125,7 +125,7 @@ async function followWords(page: Page): Promise<string> {
   return id;
 }
 
-/** All that stands in the conversation: what a person said, and the agent, once and in order, and that it is over. */
+/** Checks the whole conversation: the user's prompt, and the agent's text once and in order, in a completed turn. */
 async function hasAllWords(page: Page): Promise<void> {
   const lines = page.locator(".th-line-of-item");
   const text = async () => (await lines.allInnerTexts()).map((one) => one.replace(/\s+/g, " ").trim());
@@ -160,11 +160,11 @@ test("a page that slept for ten minutes has all that happened meanwhile, once", 
   const id = await followWords(page);
   const session = await page.context().newCDPSession(page);
   await session.send("Page.setWebLifecycleState", { state: "frozen" });
-  // Its daemon has long given it up by then, and nothing tells it so.
+  // The daemon has closed the connection long before, and the page receives no notification of that.
   stage.cable.lose();
   await until(other, id, "idle");
   await session.send("Page.setWebLifecycleState", { state: "active" });
-  // It asks whether anyone is there, and gives up when nobody says so.
+  // The page probes the connection, and drops it without a response.
   await page.clock.fastForward(600_000);
   await page.clock.fastForward(10_000);
   await hasAllWords(page);
@@ -222,7 +222,7 @@ test("access that ends leads to the sign-in, and says so", async () => {
   const token = said.trim().split(/\s+/).at(-1)!;
   const page = await stage.page({ token });
   await page.locator(".side-list").waitFor();
-  // Who looks on starts nothing.
+  // An observer cannot start threads.
   expect(await page.locator(".side-new").count()).toBe(0);
   await page.locator(".row").first().waitFor();
   await stage.daemon.run("token", "revoke", "ann");

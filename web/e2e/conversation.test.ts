@@ -1,4 +1,4 @@
-/** A conversation as it is seen: what is said, planned, done, asked and written. */
+/** A conversation as the user sees it: messages, plans, tools, questions and drafts. */
 
 import { readFile } from "node:fs/promises";
 
@@ -23,7 +23,7 @@ afterAll(() => stage?.end());
 const line = (text: string) => page.locator(".virtual-line", { hasText: text });
 const feed = () => page.getByRole("feed");
 
-/** How far the conversation is from its end, in pixels. */
+/** Returns the distance of the scroll position from the end, in pixels. */
 const distance = () => feed().evaluate((el) => el.scrollHeight - el.clientHeight - el.scrollTop);
 
 test("words stream in as Markdown, thoughts are folded, the end says why and how much", async () => {
@@ -99,7 +99,7 @@ test("of long output the end is shown, and all of it can be downloaded", async (
   await say(page, "terminal seq 30000");
   await line("exit code 0").first().waitFor();
   const card = page.locator(".th-command").last();
-  // A long output of a command that went well is folded.
+  // The long output of a successful command is folded.
   await card.getByText("Output, ").click();
   await card.getByText("30000").first().waitFor();
   const downloads = page.waitForEvent("download");
@@ -157,12 +157,12 @@ test("the composer sets modes and options, queues, steers and stops", async () =
   await stop.click();
   await line("the second").last().waitFor();
   await until(other, id, "idle");
-  // Drafts are kept.
+  // Drafts survive a reload.
   await page.locator(".pane textarea").fill("half a thought");
   await page.reload();
   await page.locator(".pane textarea").waitFor();
   expect(await page.locator(".pane textarea").inputValue()).toBe("half a thought");
-  // Slash commands complete.
+  // Slash commands are completed.
   await say(page, "commands; say now there are commands");
   await line("now there are commands").last().waitFor();
   await until(other, id, "idle");
@@ -232,7 +232,7 @@ test("a picture that is too large for a prompt is made smaller, and says so", as
   const id = await startThread(stage, other);
   await openThread(stage, page, id);
   await page.locator(".pane textarea").fill("echo");
-  // Noise, which no encoding makes small.
+  // Noise, which no encoding compresses well.
   const given = await page.locator(".pane textarea").evaluate(async (area) => {
     const canvas = Object.assign(document.createElement("canvas"), { width: 3_000, height: 2_000 });
     const context = canvas.getContext("2d")!;

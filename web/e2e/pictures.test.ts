@@ -1,4 +1,4 @@
-/** The pictures for the README, of a thread as people have them. With ACPD_PICTURES=1 they go to docs/images. */
+/** The screenshots for the README, of a realistic thread. With ACPD_PICTURES=1 they are written to docs/images. */
 
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ import { openThread, startThread as start, until } from "./support/acts.ts";
 import { DESKTOP, PHONE, Stage } from "./support/browser.ts";
 
 const OUT = fileURLToPath(new URL(process.env.ACPD_PICTURES === "1" ? "../../docs/images/" : "./out/", import.meta.url));
-/** A picture's size in a README, in bytes, at most. */
+/** Maximum size of a screenshot, in bytes. */
 const BYTES = 200_000;
 
 let stage: Stage;

@@ -1,4 +1,4 @@
-/** Every view has room on a phone, and on a small one, also where the agent offers much. */
+/** Every view fits on a phone, even a small one, and even if the agent offers many options. */
 
 import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.end());
 
-/** What reaches beyond the window's edge and is not in something that scrolls or cuts it off. */
+/** Returns the elements that overflow the window and are not inside a scrolling or clipping element. */
 function beyond(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const clipped = (el: Element): boolean => {
@@ -37,7 +37,7 @@ function beyond(page: Page): Promise<string[]> {
       const { left, right, width, height } = el.getBoundingClientRect();
       return width > 1 && height > 1 && (left < -1 || right > window.innerWidth + 1) && el.checkVisibility({ visibilityProperty: true }) && !clipped(el);
     });
-    // What cuts off must not be cut off itself: buttons are seen whole.
+    // The clipping elements themselves must be fully visible: no button may be cut off.
     const half = [...document.querySelectorAll("button, select, input, textarea")].filter((el) => {
       const { left, right, width, height } = el.getBoundingClientRect();
       const moves = el.closest("pre, table, .th-diff, .th-terminal, .th-composer-options");
@@ -47,7 +47,7 @@ function beyond(page: Page): Promise<string[]> {
   });
 }
 
-/** Text that stands below the button which copies it. */
+/** Returns texts that their copy button covers. */
 function covered(frames: Element[]): string[] {
   return frames.flatMap((frame) => {
     const button = frame.querySelector(".th-copy")!.getBoundingClientRect();
@@ -88,7 +88,7 @@ for (const width of [390, 320]) {
     await page.locator(".drawer-button").click();
     await page.locator(".row").first().waitFor();
     await fits("drawer");
-    // In names, and in what was said and run: all of it long.
+    // Long texts in names, messages and commands.
     await page.fill("#search", "long");
     await page.locator(".row-link.is-hit mark").first().waitFor();
     await page.getByRole("region", { name: "Threads by name" }).locator(".is-hit").first().waitFor();
@@ -137,7 +137,10 @@ for (const width of [390, 320]) {
   });
 }
 
-/** Presses a key until what has the focus is called so, or is that of this selector; the person sees it. */
+/**
+ * Presses a key until the element with this name or selector has the focus; checks that each focused element is
+ * visible.
+ */
 async function walk(page: Page, key: string, to: { name: string } | { selector: string }): Promise<void> {
   const [name, selector] = "name" in to ? [to.name] : [undefined, to.selector];
   for (let steps = 0; steps < 40; steps++) {
@@ -154,7 +157,7 @@ async function walk(page: Page, key: string, to: { name: string } | { selector: 
   throw new Error(`${key} never comes to ${name ?? selector}`);
 }
 
-/** Whether what has the focus is in the window, with a sign that it has it. */
+/** Returns whether the focused element is inside the window and has a visible focus mark. */
 function isSeen(): boolean {
   const el = document.activeElement!;
   const { left, right, top, bottom } = el.getBoundingClientRect();
@@ -175,7 +178,7 @@ test("on a phone with a keyboard all is done by keys alone: from the list to a t
   await page.keyboard.press("Enter");
   await page.waitForURL(`**/threads/${id}`);
   await page.locator(".pane textarea").waitFor();
-  // The list is closed, and the focus is where the person went.
+  // The drawer is closed, and the focus is in the new view.
   expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
   await walk(page, "Tab", { selector: ".pane textarea" });
   await page.keyboard.type("permission kind=execute command='npm test'");
@@ -186,6 +189,6 @@ test("on a phone with a keyboard all is done by keys alone: from the list to a t
   await shoot(page, "keys-phone");
   await page.keyboard.press("Enter");
   await page.locator(".virtual-line", { hasText: "allowed (allow_once)" }).first().waitFor();
-  // Its button is gone; the person goes on where the next words are written.
+  // Its button is gone; the focus moves to the composer.
   await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
 });

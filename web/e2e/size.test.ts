@@ -1,4 +1,4 @@
-/** Long threads and fast ones. The bounds are the requirement's; the figures are printed. */
+/** Long and fast threads. The limits come from the requirements; the test prints the measured values. */
 
 import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.end());
 
-/** What the page's own thread has worked so far, in seconds of processor time: however busy the machine is otherwise. */
+/** Measures the processor time of the page's own thread, in seconds: independent of the load of the host. */
 async function meter(page: Page): Promise<() => Promise<{ work: number; at: number }>> {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -45,7 +45,7 @@ test("a thread of 10,000 items opens within a second of work, and has few of the
       const look = new MutationObserver(() => {
         if (document.querySelector(".pane .virtual-line")) {
           look.disconnect();
-          // After the frame in which it is drawn.
+          // After the frame that draws it.
           requestAnimationFrame(() => setTimeout(done));
         }
       });

@@ -1,4 +1,4 @@
-/** The list of threads: status, search, new ones, and what can be done with a thread as a whole. */
+/** The list of threads: status, search, new threads, and operations on whole threads. */
 
 import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
@@ -87,7 +87,7 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
   await page.waitForURL(/\/threads\//);
   await page.locator(".virtual-line", { hasText: "it begins" }).last().waitFor();
   expect(await page.locator(".pane h1").innerText()).toBe("From the page");
-  // The agent is known now: the next one may begin in another mode, with other options.
+  // The agent's options are known now: the next thread can start in another mode, with other options.
   await page.locator(".side-new").click();
   await page.selectOption("#mode", "code");
   await page.selectOption("#option-model", "fake-large");

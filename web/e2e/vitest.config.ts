@@ -1,4 +1,4 @@
-/** The tests in a browser: one after the other, each with a daemon of its own. */
+/** The browser tests: run one after the other, each with its own daemon. */
 
 import { fileURLToPath } from "node:url";
 

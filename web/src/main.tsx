@@ -1,4 +1,4 @@
-/** Where the page begins: what everything stands on, then who one is, then the view. */
+/** The entry point of the page: styles, then the session, then the view. */
 
 import "./styles/tokens.css";
 import "./styles/base.css";

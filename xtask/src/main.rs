@@ -1,4 +1,4 @@
-//! Chores of the workspace: `cargo run --release -p xtask -- bench`.
+//! Workspace tasks: `cargo run --release -p xtask -- bench`.
 
 mod bench;
 mod relay;

@@ -1,5 +1,5 @@
-//! The yardstick: copies an agent's stdout lines into WebSocket frames, and back, on the stack that the daemon
-//! uses (tokio, tungstenite). It parses nothing, keeps nothing and checks nothing.
+//! The baseline: copies an agent's stdout lines into WebSocket frames, and back, on the daemon's stack (tokio,
+//! tungstenite). It parses, stores and checks nothing.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
-/// Lines that were read at once, without their ends.
+/// The lines of one read, without their ends.
 type Lines = Arc<(Bytes, Vec<usize>)>;
 
 /// Runs `agent` and relays it to every client. Prints its address first.
@@ -53,7 +53,7 @@ async fn relay(agent: &[&str]) -> anyhow::Result<()> {
     }
 }
 
-/// Agent to clients. Waits while a client is behind, as a pipe would.
+/// Relays agent output to clients. Waits for a slow client, as a pipe would.
 async fn down(mut stdout: ChildStdout, publish: broadcast::Sender<Lines>) {
     let mut buffer = Vec::with_capacity(128 << 10);
     loop {

@@ -1,4 +1,4 @@
-//! The tests that docs/testing.md names exist.
+//! Checks that the tests named in docs/testing.md exist.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -9,7 +9,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The names of all tests below `directory`.
+/// Collects the names of all tests below `directory`.
 fn tests_below(directory: &Path, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -21,7 +21,7 @@ fn tests_below(directory: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The functions that are marked as tests; `#[ignore]` and the like may stand between.
+/// Returns the functions that are marked as tests; other attributes such as `#[ignore]` may lie between.
 fn tests_in(source: &str) -> Vec<String> {
     let (mut found, mut marked) = (Vec::new(), false);
     for line in source.lines().map(str::trim) {
@@ -37,7 +37,7 @@ fn tests_in(source: &str) -> Vec<String> {
     found
 }
 
-/// The rows of the table below a heading, without its head: the cells of each.
+/// Returns the cells of each row of the table below a heading, without its head.
 fn rows<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
     let section = text.split("\n## ").find(|section| section.starts_with(heading));
     let table = section.unwrap().lines().filter(|line| line.starts_with('|'));
@@ -47,7 +47,7 @@ fn rows<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
         .collect()
 }
 
-/// What stands between backquotes.
+/// Returns the texts between backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }

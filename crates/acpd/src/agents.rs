@@ -1,4 +1,4 @@
-//! `acpd agents`: which agents there are, how to get them, and whether they work. Only for those that run a daemon is needed.
+//! `acpd agents`: lists, installs and checks agents. Only `acpd agents running` requires a daemon.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -20,7 +20,7 @@ use crate::plain::{plain, plain_line};
 use crate::print;
 use crate::settings::Settings;
 
-/// Does what is asked for. Downloads block: nothing else is going on.
+/// Runs an `acpd agents` command. Downloads block the thread: nothing else runs on it.
 pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Result<ExitCode> {
     if let AgentsCommand::Running(args) = command {
         return running::running(&settings, args).await;
@@ -74,7 +74,7 @@ fn row(agent: &ListedAgent) -> [String; 4] {
     ]
 }
 
-/// A command line with the name of the program, where a path would say less.
+/// Returns a command line with the program's name instead of its path.
 fn short(command: &[String]) -> String {
     let program = command.first().map(String::as_str).unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or(program);
@@ -114,7 +114,7 @@ fn print_skipped(skipped: &[String]) {
     }
 }
 
-/// Signs a person in with the agent's own program. The exit code is the program's.
+/// Signs the user in with the agent's own program. Returns the program's exit code.
 async fn login(
     agents: &Agents,
     reserved: &Reserved,
@@ -161,7 +161,7 @@ async fn login(
     })
 }
 
-/// Shows what a sign-in runs: the agent itself names a part of it.
+/// Prints the command of a sign-in. The user must see it, since the agent itself supplies a part of it.
 fn show_login(name: &str, login: &Login) {
     let place = if login.is_confined() {
         "in its sandbox"
@@ -188,7 +188,7 @@ fn show_login(name: &str, login: &Login) {
     }
 }
 
-/// Asks the person at the terminal whether to go on.
+/// Asks the user at the terminal whether to run the command.
 fn confirm() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!("nobody can be asked whether to run this: say --yes to run it");
@@ -199,7 +199,7 @@ fn confirm() -> anyhow::Result<bool> {
     Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
 }
 
-/// Starts an agent and shows what it says of itself.
+/// Starts an agent and prints its capabilities.
 async fn doctor(
     agents: &Agents,
     reserved: &Reserved,
@@ -249,7 +249,7 @@ fn told(name: &str, report: &ProbeReport) -> String {
     for line in &report.stray_lines {
         out.push_str(&format!("no message: {}\n", plain(line)));
     }
-    // An agent that works may say much there; it matters when one does not.
+    // A working agent may log much on standard error; the text only matters if the agent fails.
     if report.error.is_some() && !report.stderr.is_empty() {
         out.push_str("its standard error ends with:\n");
         for line in report.stderr.lines() {
@@ -259,7 +259,7 @@ fn told(name: &str, report: &ProbeReport) -> String {
     out
 }
 
-/// What it may use, and which setting that is.
+/// Describes what the sandbox allows, with the setting of each line.
 fn confined(sandbox: &Confinement) -> String {
     let reason = sandbox
         .reason
@@ -335,7 +335,7 @@ fn said(hello: &InitializeResult, millis: u128) -> String {
     out
 }
 
-/// Names the leaves: what is false or null the agent cannot do, all else it can.
+/// Collects the names of the leaves. The agent lacks a capability that is false or null, and has all others.
 fn capabilities(at: &str, value: &Value, can: &mut Vec<String>, cannot: &mut Vec<String>) {
     match value {
         Value::Object(members) if !members.is_empty() => {

@@ -1,4 +1,4 @@
-//! What the daemon answers over HTTP, read piece by piece.
+//! The daemon's HTTP responses, read chunk by chunk.
 
 use std::pin::Pin;
 
@@ -10,10 +10,11 @@ use tokio_tungstenite::tungstenite;
 
 use crate::client::describe;
 
-/// Bytes of a short answer that are read, such as an error: it is a sentence.
+/// Maximum size of a short response, such as an error, in bytes.
 const SHORT_BYTES: usize = 64 << 10;
 
-/// The answer if it is what was asked for; else what the daemon, which people call `name`, says against it.
+/// Returns a successful response; otherwise fails with the daemon's error. `name` is the daemon's name in error
+/// messages.
 pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<Response<Incoming>> {
     match answer.status().as_u16() {
         200 => Ok(answer),
@@ -25,7 +26,7 @@ pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<R
     }
 }
 
-/// Why a WebSocket to the daemon, which people call `name`, was not opened.
+/// Describes why a WebSocket to the daemon was not opened. `name` is the daemon's name in error messages.
 pub fn not_opened(error: tungstenite::Error, name: &str) -> anyhow::Error {
     let response = match error {
         tungstenite::Error::Http(response) => response,
@@ -41,7 +42,7 @@ pub fn not_opened(error: tungstenite::Error, name: &str) -> anyhow::Error {
     }
 }
 
-/// A short answer, if it is JSON.
+/// Reads a short response; returns `None` if it is not JSON.
 pub async fn short(mut body: Incoming) -> anyhow::Result<Option<Value>> {
     let mut told = Vec::new();
     while let Some(bytes) = next(&mut body).await? {
@@ -53,7 +54,7 @@ pub async fn short(mut body: Incoming) -> anyhow::Result<Option<Value>> {
     Ok(serde_json::from_slice(&told).ok())
 }
 
-/// The next piece of an answer; `None` at its end, and an error if it ends before.
+/// Returns the next chunk of a response; `None` at its end. Fails if the response breaks off.
 pub async fn next(body: &mut Incoming) -> anyhow::Result<Option<Bytes>> {
     loop {
         let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;

@@ -1,4 +1,4 @@
-//! Finding the daemon, and starting one in the background.
+//! Discovery of the running daemon, and its start in the background.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -19,24 +19,24 @@ use tokio::net::UnixStream;
 use crate::print;
 use crate::settings::Settings;
 
-/// What a running daemon says of itself, in its data directory.
+/// The content of `daemon.json`, by which a running daemon publishes its address.
 #[derive(Debug, Serialize)]
 struct Notice {
     address: SocketAddr,
-    /// Where a browser finds it.
+    /// URL for a browser.
     url: String,
     pid: u32,
     version: String,
 }
 
-/// A daemon's notice, until it is dropped.
+/// A daemon's published notice; dropping it removes the file.
 #[derive(Debug)]
 pub struct Running {
     path: PathBuf,
 }
 
 impl Running {
-    /// Says where the daemon is.
+    /// Publishes the daemon's address.
     pub fn announce(data_dir: &Path, address: SocketAddr, url: String) -> std::io::Result<Self> {
         let path = notice_path(data_dir);
         let new = path.with_extension("new");
@@ -60,12 +60,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that stays names a daemon that is gone: the next one replaces it, and our own commands go by the socket.
+        // A file that remains names a daemon that is gone. The next daemon replaces it, and acpd's commands use the
+        // socket.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Where a browser finds the daemon that runs on the data directory.
+/// Returns the browser URL of the daemon that runs on the data directory.
 pub fn url(data_dir: &Path) -> anyhow::Result<String> {
     let path = notice_path(data_dir);
     let notice = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
@@ -75,7 +76,7 @@ pub fn url(data_dir: &Path) -> anyhow::Result<String> {
         .with_context(|| format!("{} does not say where the daemon listens", path.display()))
 }
 
-/// The address in a daemon's notice, with a name that a browser can go to.
+/// Returns the URL of a notice, with a wildcard address replaced by one that a browser can open.
 fn address(notice: &Value) -> Option<String> {
     let url = notice["url"].as_str()?;
     Some(
@@ -88,10 +89,10 @@ fn notice_path(data_dir: &Path) -> PathBuf {
     data_dir.join("daemon.json")
 }
 
-/// How long a daemon in the background has to come up.
+/// Time for a daemon in the background to start.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Connects to the daemon of the data directory; starts one if there is none.
+/// Connects to the daemon of the data directory; starts one if none runs.
 pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
     if let Some(stream) = try_connect(settings).await? {
         return Ok(stream);
@@ -118,8 +119,8 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
     )
 }
 
-/// Whether a daemon did not start since another command has started one at the same moment, which is on its
-/// way up.
+/// Returns whether the new daemon exited because a concurrent command had started another one, which is still starting
+/// up.
 fn came_second(settings: &Settings, said_before: u64) -> bool {
     let log = std::fs::read(log_path(settings)).unwrap_or_default();
     let said = log
@@ -128,12 +129,12 @@ fn came_second(settings: &Settings, said_before: u64) -> bool {
     String::from_utf8_lossy(said).contains("in use by another acpd")
 }
 
-/// Connects to the daemon of the data directory; `None` if there is none.
+/// Connects to the daemon of the data directory; returns `None` if none runs.
 pub async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStream>> {
     let data_dir = &settings.daemon.data_dir;
     match unix_socket::connect(data_dir).await {
         Ok(stream) => Ok(Some(stream)),
-        // What a daemon that was killed left behind refuses.
+        // The socket of a killed daemon refuses connections.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => Ok(None),
         Err(error) => Err(error).with_context(|| {
             let path = unix_socket::path(data_dir);
@@ -142,7 +143,7 @@ pub async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStrea
     }
 }
 
-/// Makes the data directory for its owner alone, or checks that it is so.
+/// Creates the data directory for its owner alone, or checks that no other user can read it.
 pub fn make_data_dir(data_dir: &Path) -> anyhow::Result<()> {
     private_file::directory(data_dir)
         .with_context(|| format!("the data directory {} cannot be used", data_dir.display()))
@@ -169,7 +170,7 @@ fn start(settings: &Settings) -> anyhow::Result<Child> {
     if let Some(token) = &settings.token {
         command.env("ACPD_TOKEN", token);
     }
-    // Its own group: Ctrl-C in this terminal is not meant for it.
+    // In its own process group, the daemon does not receive this terminal's Ctrl-C.
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command-line arguments.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use acpd_model::Role;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Run coding agents that speak ACP in a daemon: many clients, one durable log.
+/// Run coding agents that speak ACP in a daemon: many clients, one durable log
 #[derive(Debug, Parser)]
 #[command(name = "acpd", version, max_term_width = 100)]
 pub struct Cli {
@@ -16,22 +16,22 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What every command takes.
+/// Options of all commands
 #[derive(Debug, Args)]
 pub struct Common {
     /// Configuration file [default: ~/.config/acpd/config.toml]
     #[arg(long, global = true, value_name = "FILE", env = "ACPD_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Where the log and the access token live [default: ~/.local/state/acpd]
+    /// Directory of the log and the access token [default: ~/.local/state/acpd]
     #[arg(long, global = true, value_name = "DIR", env = "ACPD_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
     /// Address of the daemon [default: 127.0.0.1:4127]
     #[arg(long, global = true, value_name = "ADDR", env = "ACPD_LISTEN")]
     pub listen: Option<SocketAddr>,
-    /// Use a daemon elsewhere, with the token of the environment
+    /// Use the remote daemon at this URL, with the access token of the environment
     #[arg(long, global = true, value_name = "URL", env = "ACPD_CONNECT")]
     pub connect: Option<String>,
-    /// Trust the daemon elsewhere by its certificate's SHA-256, as "acpd serve" prints it
+    /// Trust the remote daemon's certificate by its SHA-256 fingerprint, as printed by "acpd serve"
     #[arg(
         long,
         global = true,
@@ -40,7 +40,7 @@ pub struct Common {
         requires = "connect"
     )]
     pub tls_fingerprint: Option<String>,
-    /// Access token; better set in the environment, since other users can see arguments
+    /// Access token; prefer the environment variable, since other users can read arguments
     #[arg(
         long,
         global = true,
@@ -64,7 +64,7 @@ pub enum Command {
     Run(RunArgs),
     /// List threads, newest first
     Threads(ThreadsArgs),
-    /// Find what was said and done in all threads, newest first
+    /// Search the text of all threads, newest first
     Search(SearchArgs),
     /// Show a thread: its turns and what the agent did
     Show(ShowArgs),
@@ -74,7 +74,7 @@ pub enum Command {
     Unarchive(ThreadArgs),
     /// Delete a thread and its log, for good
     Delete(ThreadArgs),
-    /// Name a thread
+    /// Rename a thread
     Rename(RenameArgs),
     /// Export a thread as JSON lines, Markdown or HTML
     Export(ExportArgs),
@@ -89,7 +89,7 @@ pub enum Command {
     /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Started by the daemon: ends its agents if it is killed
+    /// Terminate the agents of a daemon when the daemon exits; started by the daemon itself
     #[command(hide = true)]
     Keep(KeepArgs),
 }
@@ -102,7 +102,7 @@ pub enum TokenCommand {
     List(TokenListArgs),
     /// Revoke a token and close its connections
     Revoke(TokenRevokeArgs),
-    /// Print an address at which an editor that can send no token may open one connection
+    /// Print an address at which an editor that cannot send a token can open one connection
     Ticket(TokenTicketArgs),
 }
 
@@ -121,21 +121,21 @@ pub struct TokenCreateArgs {
 
 #[derive(Debug, Args)]
 pub struct TokenListArgs {
-    /// Print JSON, one token a line
+    /// Print JSON, one token per line
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct TokenRevokeArgs {
-    /// The token's name
+    /// Name of the token
     #[arg(value_name = "NAME")]
     pub name: String,
 }
 
 #[derive(Debug, Args)]
 pub struct TokenTicketArgs {
-    /// The agent, as "acpd agents list" names it [default: the one of the configuration, or the only one]
+    /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
 }
@@ -150,13 +150,13 @@ pub enum PolicyCommand {
 pub struct PolicyTestArgs {
     #[command(flatten)]
     pub subject: PolicySubject,
-    /// The requesting agent [default: any]
+    /// Requesting agent [default: any]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// The thread's directory [default: this one]
+    /// Working directory of the thread [default: current directory]
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// The thread's own policy: a preset's name, or JSON
+    /// Policy of the thread: name of a preset, or JSON
     #[arg(long, value_name = "POLICY")]
     pub thread_policy: Option<String>,
     /// Print the decision and all matching rules as JSON
@@ -167,19 +167,19 @@ pub struct PolicyTestArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct PolicySubject {
-    /// A shell command line
+    /// Shell command line
     #[arg(long, value_name = "LINE")]
     pub bash: Option<String>,
-    /// Reading a file
+    /// Read access to a file
     #[arg(long, value_name = "PATH")]
     pub read: Option<String>,
-    /// Writing a file
+    /// Write access to a file
     #[arg(long, value_name = "PATH")]
     pub write: Option<String>,
-    /// A tool of an MCP server
+    /// Tool of an MCP server
     #[arg(long, value_name = "SERVER/TOOL")]
     pub mcp: Option<String>,
-    /// An ACP tool call
+    /// ACP tool call
     #[arg(long, value_name = "JSON")]
     pub tool_call: Option<String>,
 }
@@ -195,14 +195,14 @@ pub struct SearchArgs {
     /// Maximum number of results
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub limit: usize,
-    /// Print one JSON object a line
+    /// Print JSON, one object per line
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct KeepArgs {
-    /// Which run of which daemon
+    /// Identifier of the daemon's run
     #[arg(value_name = "RUN")]
     pub run: String,
 }
@@ -222,15 +222,15 @@ pub struct ServeArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people
+    /// Plain text
     Text,
-    /// One JSON object a line
+    /// JSON, one object per line
     Json,
 }
 
 #[derive(Debug, Args)]
 pub struct AcpArgs {
-    /// Which agent, as "acpd agents list" names it [default: the one of the configuration, or the only one]
+    /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Continue this thread in the editor's first new session
@@ -243,7 +243,8 @@ pub struct OpenArgs {
     /// Print the link without starting a browser
     #[arg(long)]
     pub print: bool,
-    /// Print a link for a browser of another device or user, such as behind a proxy; others work only for this user on this machine
+    /// Print a link for a browser of another device or user, for example behind a proxy; without this option, the link
+    /// works only for this user on this host
     #[arg(long)]
     pub other_device: bool,
 }
@@ -253,7 +254,7 @@ pub struct RunArgs {
     /// The prompt; "-" reads it from standard input
     #[arg(value_name = "PROMPT")]
     pub prompt: String,
-    /// Which agent, as "acpd agents list" names it; not needed if only one is configured
+    /// Agent, as named by "acpd agents list"; optional if only one is configured
     #[arg(long, value_name = "NAME", conflicts_with = "thread")]
     pub agent: Option<String>,
     /// Working directory of the agent [default: current directory]
@@ -262,10 +263,10 @@ pub struct RunArgs {
     /// Continue this thread instead of starting a new one
     #[arg(long, value_name = "ID")]
     pub thread: Option<String>,
-    /// What is printed
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: Format,
-    /// What to do when the agent asks for a permission
+    /// How to answer the agent's permission requests
     #[arg(long, value_name = "HOW", default_value = "ask")]
     pub permissions: Permissions,
     /// Also print protocol diagnostics, such as unknown methods called by the agent
@@ -277,53 +278,53 @@ pub struct RunArgs {
 pub enum Format {
     /// The agent's answer on standard output, everything else on standard error
     Text,
-    /// Every notification of the app protocol, one a line
+    /// Every notification of the app protocol, one per line
     Jsonl,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Permissions {
-    /// Ask on the terminal; without one, decline
+    /// Ask on the terminal; decline if there is none
     Ask,
-    /// Allow once, each time
+    /// Allow each request once
     Allow,
-    /// Decline once, each time
+    /// Decline each request once
     Deny,
 }
 
 #[derive(Debug, Args)]
 pub struct ThreadsArgs {
-    /// How many
+    /// Maximum number of threads
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub limit: usize,
     /// Show archived threads
     #[arg(long)]
     pub archived: bool,
-    /// Print JSON, one thread a line
+    /// Print JSON, one thread per line
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct ThreadArgs {
-    /// The thread's id, as "acpd threads" prints it; the end of it is enough if only one thread fits
+    /// Id of the thread, as printed by "acpd threads"; its last characters are enough if they are unique
     #[arg(value_name = "THREAD")]
     pub thread: String,
 }
 
 #[derive(Debug, Args)]
 pub struct RenameArgs {
-    /// The thread's id, as "acpd threads" prints it; the end of it is enough if only one thread fits
+    /// Id of the thread, as printed by "acpd threads"; its last characters are enough if they are unique
     #[arg(value_name = "THREAD")]
     pub thread: String,
-    /// The new name; omit it to restore the agent's title
+    /// New name; omit it to restore the agent's title
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// The thread's id, as "acpd threads" prints it; the end of it is enough if only one thread fits
+    /// Id of the thread, as printed by "acpd threads"; its last characters are enough if they are unique
     #[arg(value_name = "THREAD")]
     pub thread: String,
     /// Print the thread as JSON
@@ -333,13 +334,13 @@ pub struct ShowArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum AgentsCommand {
-    /// List agents: those of the configuration, then those of the registry
+    /// List configured agents, then agents of the registry
     List(AgentsListArgs),
     /// List running agent processes and their memory use
     Running(AgentsRunningArgs),
-    /// Fetch an agent of the registry into the data directory
+    /// Install an agent of the registry into the data directory
     Install(AgentsInstallArgs),
-    /// Fetch a newer registry
+    /// Download the current registry
     Update(AgentsUpdateArgs),
     /// Sign in to an agent in the terminal
     Login(AgentsLoginArgs),
@@ -349,51 +350,51 @@ pub enum AgentsCommand {
 
 #[derive(Debug, Args)]
 pub struct AgentsListArgs {
-    /// Print JSON, one agent a line
+    /// Print JSON, one agent per line
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct AgentsRunningArgs {
-    /// Print JSON, one process a line
+    /// Print JSON, one process per line
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct AgentsInstallArgs {
-    /// The agent, as "acpd agents list" names it
+    /// Agent, as named by "acpd agents list"
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Install a download without a registry checksum
+    /// Install a download that has no checksum in the registry
     #[arg(long)]
     pub unverified: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct AgentsUpdateArgs {
-    /// Where the registry document is [default: the configured one, else the official one]
+    /// URL of the registry document [default: the configured URL, or the official one]
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct AgentsLoginArgs {
-    /// The agent, as "acpd agents list" names it
+    /// Agent, as named by "acpd agents list"
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Authentication method, if the agent has several
     #[arg(value_name = "METHOD")]
     pub method: Option<String>,
-    /// Run the command without asking first
+    /// Run the command without confirmation
     #[arg(long)]
     pub yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct AgentsDoctorArgs {
-    /// The agent, as "acpd agents list" names it
+    /// Agent, as named by "acpd agents list"
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Print JSON
@@ -403,10 +404,10 @@ pub struct AgentsDoctorArgs {
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The thread's id, as "acpd threads" prints it; the end of it is enough if only one thread fits
+    /// Id of the thread, as printed by "acpd threads"; its last characters are enough if they are unique
     #[arg(value_name = "THREAD")]
     pub thread: String,
-    /// What is written
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub format: ExportFormat,
     /// Output file, replaced atomically [default: standard output]
@@ -416,16 +417,16 @@ pub struct ExportArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// Every event, one JSON object a line
+    /// Every event, one JSON object per line
     Jsonl,
-    /// A Markdown document
+    /// Markdown document
     Md,
-    /// One HTML page
+    /// HTML page
     Html,
 }
 
 impl ExportFormat {
-    /// What the daemon calls it.
+    /// Returns the daemon's name for the format.
     pub fn word(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",

@@ -14,23 +14,23 @@ use crate::answer::not_opened;
 use crate::reach::{Reached, Wire, reach};
 use crate::settings::Settings;
 
-/// A connection to the daemon, after its handshake.
+/// An initialized connection to the daemon.
 pub struct Client {
     socket: WebSocketStream<Box<dyn Wire>>,
     next_id: u64,
-    /// What came while an answer was awaited.
+    /// Notifications and requests that arrived while a response was awaited.
     early: VecDeque<Incoming>,
 }
 
-/// A message from the daemon that is no answer.
+/// A notification or request from the daemon.
 pub struct Incoming {
-    /// Notification or request.
+    /// The method of the notification or request.
     pub method: String,
-    /// Its params.
+    /// The unparsed params.
     pub params: Value,
-    /// The text as it came.
+    /// The whole message, as received.
     pub text: String,
-    /// For a request: under which id it is to be answered.
+    /// The id of a request; `None` for a notification.
     pub id: Option<Value>,
 }
 
@@ -40,7 +40,7 @@ enum Received {
 }
 
 impl Client {
-    /// Connects, starting a daemon if there is none. `approvals`: whether to be asked for permissions.
+    /// Connects, and starts a daemon if none runs. `approvals`: whether the daemon sends permission requests.
     pub async fn connect(settings: &Settings, approvals: bool) -> anyhow::Result<Self> {
         let Reached {
             wire,
@@ -73,7 +73,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Makes a request and waits for its answer. What comes meanwhile is kept for [`next`](Self::next).
+    /// Sends a request and waits for its response. Keeps other messages for [`next`](Self::next).
     pub async fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         let id = self.start(method, params).await?;
         loop {
@@ -87,7 +87,7 @@ impl Client {
         }
     }
 
-    /// Makes a request whose answer nobody waits for.
+    /// Sends a request and discards its response.
     pub async fn start(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         let id = json!(self.next_id);
         self.next_id += 1;
@@ -96,13 +96,13 @@ impl Client {
         Ok(id)
     }
 
-    /// Answers a request of the daemon.
+    /// Responds to a request of the daemon.
     pub async fn respond(&mut self, id: &Value, result: &Value) -> anyhow::Result<()> {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
             .await
     }
 
-    /// The next notification or request. Safe to cancel.
+    /// Returns the next notification or request. Cancel-safe.
     pub async fn next(&mut self) -> anyhow::Result<Incoming> {
         if let Some(early) = self.early.pop_front() {
             return Ok(early);
@@ -159,7 +159,7 @@ impl Client {
     }
 }
 
-/// An error as a person reads it.
+/// Formats a JSON-RPC error for the user.
 pub fn describe(error: &Value) -> String {
     let message = error["message"]
         .as_str()

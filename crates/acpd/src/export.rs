@@ -1,4 +1,4 @@
-//! `acpd export`: a thread, written out by the daemon, to a file or to standard output.
+//! `acpd export`: writes a thread to a file or to standard output. The daemon does the formatting.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -22,7 +22,7 @@ use crate::show::find;
 /// Exit code of a command that was interrupted.
 const INTERRUPTED: u8 = 130;
 
-/// Writes a thread out.
+/// Exports a thread.
 pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     let thread = whole_id(settings, &args.thread).await?;
     let answer = ask(settings, thread, args.format).await?;
@@ -43,7 +43,7 @@ pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Ex
     };
     tokio::select! {
         written = to_file => written.map(|()| ExitCode::SUCCESS),
-        // What was begun is removed with the future.
+        // Dropping the future removes the partial file.
         _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(INTERRUPTED)),
     }
 }
@@ -56,7 +56,7 @@ async fn whole_id(settings: &Settings, given: &str) -> anyhow::Result<ThreadId> 
     Ok(find(&mut client, given).await?.parse()?)
 }
 
-/// Asks the daemon, starting one if there is none.
+/// Requests the export, and starts a daemon if none runs.
 async fn ask(
     settings: &Settings,
     thread: ThreadId,
@@ -75,14 +75,14 @@ async fn to_stdout(mut body: Incoming, format: ExportFormat) -> anyhow::Result<E
     let mut pieces = JsonPieces::default();
     while let Some(bytes) = next(&mut body).await? {
         let bytes = match format {
-            // The events as they were stored; documents are made fit for any reader by the daemon.
+            // The daemon sends events as stored. Only for documents does it escape control characters itself.
             ExportFormat::Jsonl => pieces.next(&bytes).into(),
             _ => bytes,
         };
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(&bytes).and_then(|()| stdout.flush()) {
             Ok(()) => {}
-            // Whoever read it has enough, as `head` has.
+            // The reader has closed the pipe, as `head` does.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
             Err(error) => return Err(error).context("standard output cannot be written"),
         }
@@ -90,16 +90,16 @@ async fn to_stdout(mut body: Incoming, format: ExportFormat) -> anyhow::Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file that is written beside its place, and put there when it is whole.
+/// A file that is written under a temporary name, and renamed when it is complete.
 struct Target {
     file: File,
-    /// Where it stands until then, and where it belongs; `None` for a device or a pipe, which is written as it is.
+    /// The temporary and the final path; `None` for a device or a pipe, which is written in place.
     moved: Option<(PathBuf, PathBuf)>,
 }
 
 impl Target {
     fn open(path: &Path) -> std::io::Result<Self> {
-        // A link stays, and what it names is replaced.
+        // If the path is a link, replace its target and keep the link.
         let place = match path.canonicalize() {
             Ok(place) => place,
             Err(error) if error.kind() == ErrorKind::NotFound => path.to_path_buf(),
@@ -129,7 +129,7 @@ impl Target {
         Ok(target)
     }
 
-    /// It is whole.
+    /// Moves the complete file to its final path.
     fn keep(mut self) -> std::io::Result<()> {
         if let Some((draft, place)) = &self.moved {
             self.file.sync_all()?;
@@ -143,7 +143,7 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         if let Some((draft, _)) = &self.moved {
-            // It is of no use, and nothing can be done if it stays.
+            // The partial file is useless; an error here changes nothing.
             let _ = std::fs::remove_file(draft);
         }
     }

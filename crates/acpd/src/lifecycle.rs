@@ -10,12 +10,12 @@ use crate::print;
 use crate::settings::Settings;
 use crate::show::find;
 
-/// Puts a thread away.
+/// Archives a thread.
 pub async fn archive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<ExitCode> {
     tell(settings, &args.thread, "thread/archive", json!({}), "archived").await
 }
 
-/// Takes a thread out again.
+/// Unarchives a thread.
 pub async fn unarchive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<ExitCode> {
     tell(
         settings,
@@ -27,12 +27,12 @@ pub async fn unarchive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result
     .await
 }
 
-/// Deletes a thread.
+/// Deletes a thread and its log.
 pub async fn delete(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<ExitCode> {
     tell(settings, &args.thread, "thread/delete", json!({}), "deleted").await
 }
 
-/// Names a thread.
+/// Renames a thread.
 pub async fn rename(settings: &Settings, args: &RenameArgs) -> anyhow::Result<ExitCode> {
     let params = json!({ "name": args.name });
     tell(settings, &args.thread, "thread/name/set", params, "renamed").await

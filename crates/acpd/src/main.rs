@@ -1,4 +1,4 @@
-//! The command line.
+//! The `acpd` command.
 
 mod acp;
 mod agents;
@@ -36,14 +36,14 @@ fn main() -> ExitCode {
     match execute(cli) {
         Ok(code) => code,
         Err(error) => {
-            // Words of an agent may be in it.
+            // The error may quote an agent's text.
             print::err(&plain::plain(&format!("acpd: {}\n", sentence(&error))));
             ExitCode::FAILURE
         }
     }
 }
 
-/// An error with its causes. Many errors of libraries say their cause themselves: that is not said twice.
+/// Formats an error with its causes. Omits a cause that the message above it already ends with, as in many libraries.
 fn sentence(error: &anyhow::Error) -> String {
     let mut said = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -56,7 +56,7 @@ fn sentence(error: &anyhow::Error) -> String {
 
 fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
     if let Command::Keep(args) = &cli.command {
-        // Before all else: it needs no settings, and no thread but this.
+        // First of all: the keeper requires no settings, and must stay the only thread.
         acpd_host::keep(&args.run).map_err(anyhow::Error::msg)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -92,7 +92,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// A runtime for commands that only talk with the daemon.
+/// Builds a runtime for commands that only talk to the daemon.
 fn light() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread()
         .enable_all()

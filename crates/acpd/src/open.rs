@@ -1,4 +1,4 @@
-//! `acpd open`: the web UI in a browser, signed in.
+//! `acpd open`: opens the web UI in a browser, signed in.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ use crate::settings::Settings;
 use crate::ticket::{Ticket, escaped};
 use crate::{print, ticket};
 
-/// Prints a link that signs one browser in, and opens it.
+/// Prints a link that signs in one browser, and opens it.
 pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<ExitCode> {
     let holder = if args.other_device {
         Holder::Anyone
@@ -37,7 +37,7 @@ pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// What opens a page: over SSH and in containers there is mostly nothing.
+/// Returns the program that opens a page. Over SSH and in containers there is usually none.
 fn opener() -> Option<OsString> {
     let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     match given("BROWSER") {
@@ -48,7 +48,7 @@ fn opener() -> Option<OsString> {
     }
 }
 
-/// Has a browser open the link by way of a page, and waits until the ticket in it is worth nothing.
+/// Opens the link in a browser through a page file. Returns when the link's ticket is used or has expired.
 async fn show(
     settings: &Settings,
     opener: &OsStr,
@@ -56,7 +56,7 @@ async fn show(
     ticket: &Ticket,
     hint: &str,
 ) -> anyhow::Result<()> {
-    // Before there is a file to remove.
+    // Install the handlers before there is a file to remove.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let page = Page::write(&settings.daemon.data_dir, link)?;
@@ -81,8 +81,8 @@ async fn show(
     Ok(())
 }
 
-/// A page that leads on to a link, in a file that only this user can read; removed with this. A program's arguments, where
-/// the link could stand instead, are read by every user of the machine.
+/// A page that redirects to a link, in a file that only this user can read. Dropping it removes the file. All users of
+/// the host could read the link if it were a program argument.
 struct Page(PathBuf);
 
 impl Page {
@@ -96,7 +96,7 @@ impl Page {
             "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>acpd</title>\n\
              <meta http-equiv=\"refresh\" content=\"0;url={link}\">\n<a href=\"{link}\">Open acpd</a>\n"
         );
-        // Where browsers in a sandbox are most likely to be let in.
+        // Sandboxed browsers can most likely read this directory.
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let runtime = runtime.filter(|folder| folder.is_absolute());
         if let Some(folder) = runtime {
@@ -118,7 +118,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // What stays is worth nothing: the ticket in it was used, or is soon over.
+        // A file that remains is harmless: its ticket was used, or expires soon.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Trusting one certificate, whoever vouches for it.
+//! Trust in one certificate by its fingerprint, regardless of its issuer.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
-/// What is no fingerprint.
+/// Error for a text that is not a fingerprint.
 #[derive(Debug, thiserror::Error)]
 #[error("a fingerprint is sha256: and 64 hexadecimal digits, as \"acpd serve\" prints it")]
 pub struct BadFingerprint;
@@ -20,7 +20,7 @@ pub struct BadFingerprint;
 impl FromStr for Fingerprint {
     type Err = BadFingerprint;
 
-    /// Also as openssl prints it: in upper case, with colons.
+    /// Also accepts the format of openssl: upper case, with colons.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim().to_ascii_lowercase();
         let text = text.strip_prefix("sha256:").unwrap_or(&text);
@@ -41,8 +41,8 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// Takes the one certificate, under whatever name: it is the very key that counts, and that it is there is proven by
-/// its signature all the same.
+/// Accepts exactly one certificate, for any server name. The handshake signature still proves that the server owns the
+/// key.
 #[derive(Debug)]
 pub struct Pinned {
     pin: Fingerprint,
@@ -50,7 +50,7 @@ pub struct Pinned {
 }
 
 impl Pinned {
-    /// That certificate.
+    /// Accepts only the certificate with this fingerprint.
     pub fn new(pin: Fingerprint, provider: Arc<CryptoProvider>) -> Self {
         Self { pin, provider }
     }

@@ -1,14 +1,14 @@
-//! Text that others wrote, fit for a terminal: nothing in it moves the cursor, is a command, or hides or reorders words.
+//! Untrusted text, made safe for a terminal: no cursor movement, no commands, no hidden or reordered words.
 
 use acpd_model::text::misleads;
 pub use acpd_model::text::{plain, plain_line};
 
-/// JSON with what a terminal would act on escaped, which changes none of its values.
+/// Escapes characters in JSON that a terminal would interpret. The values stay the same.
 pub fn json(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            // Between values, where line ends and tabs change nothing.
+            // Line ends and tabs occur only between values, where they are whitespace.
             '\n' | '\t' => plain.push(c),
             '\r' => plain.push(' '),
             c if misleads(c) => plain.push_str(&format!("\\u{:04x}", u32::from(c))),
@@ -18,20 +18,20 @@ pub fn json(text: &str) -> String {
     plain
 }
 
-/// JSON that comes in pieces, which may end inside of a character.
+/// Escapes JSON that arrives in chunks, which may split a character.
 #[derive(Default)]
 pub struct JsonPieces {
-    /// The beginning of a character.
+    /// The first bytes of a split character.
     begun: Vec<u8>,
 }
 
 impl JsonPieces {
-    /// The next piece, as far as its characters are whole.
+    /// Returns the next chunk, up to its last complete character.
     pub fn next(&mut self, piece: &[u8]) -> String {
         self.begun.extend_from_slice(piece);
         let whole = match std::str::from_utf8(&self.begun) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            // What is not UTF-8 is no JSON, and shown as far as it is text.
+            // Invalid UTF-8 is not JSON; print it lossily.
             _ => self.begun.len(),
         };
         let rest = self.begun.split_off(whole);

@@ -1,5 +1,5 @@
-//! `acpd policy`. Reads the configuration, and what the data directory has of answers for an agent: no daemon is needed,
-//! and answers that were remembered in a thread are not known here.
+//! `acpd policy`: reads the configuration and the remembered answers of an agent in the data directory. It requires no
+//! daemon, and does not see answers that were remembered for a thread.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::cli::PolicyTestArgs;
 use crate::print;
 use crate::settings::Settings;
 
-/// `acpd policy test`. The exit code tells: 0 allowed, 3 asked, 4 denied.
+/// `acpd policy test`. Exit codes: 0 allowed, 3 asked, 4 denied.
 pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCode> {
     let answers = args
         .agent

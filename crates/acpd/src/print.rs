@@ -1,4 +1,4 @@
-//! Printing for readers that may go away, as `head` does: what nobody reads any more is no error.
+//! Output to readers that may close the pipe, as `head` does. A closed pipe is not an error.
 
 use std::io::Write;
 
@@ -30,7 +30,7 @@ pub fn out(text: &str) {
     write(std::io::stdout().lock(), text);
 }
 
-/// Prints JSON to standard output, on lines of its own, without what a terminal would act on.
+/// Prints JSON to standard output on its own lines, with terminal control characters escaped.
 pub fn json(text: &str) {
     out(&format!("{}\n", plain::json(text)));
 }

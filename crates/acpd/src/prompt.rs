@@ -1,7 +1,7 @@
-//! Asking the person at the terminal.
+//! The daemon's questions to the user at the terminal.
 //!
-//! In: the daemon's questions, and when one is settled. Out: responses. Owns: the terminal and what is typed in it.
-//! Never: answers for a person who cannot be asked, except with a refusal that is told.
+//! In: the daemon's requests, and when one is resolved. Out: responses. Owns: the terminal and its typed lines. Never:
+//! accepts for a user who cannot be asked; it declines, and prints why.
 
 mod choice;
 mod field;
@@ -23,10 +23,10 @@ use crate::client::Incoming;
 use crate::plain::plain;
 use crate::print;
 
-/// Lines that were typed and wait to be looked at.
+/// Capacity of the queue of typed lines.
 const TYPED_LINES: usize = 16;
 
-/// The daemon's questions, answered one after the other.
+/// The daemon's open questions, answered one at a time.
 pub struct Questions {
     how: Permissions,
     open: VecDeque<Question>,
@@ -34,24 +34,24 @@ pub struct Questions {
 }
 
 struct Question {
-    /// Under which id it is to be answered.
+    /// The id of the daemon's request.
     id: Value,
     params: Value,
-    /// Whether it is on the screen.
+    /// Whether the terminal shows it.
     shown: bool,
     wants: Wants,
 }
 
-/// What the agent wants.
+/// The kind of question.
 enum Wants {
     Permission,
     Information(Form),
-    /// Something that cannot be asked for, and why.
+    /// A question that the terminal cannot show, and why.
     Unknown(anyhow::Error),
 }
 
 impl Questions {
-    /// None yet. `how` they are to be answered.
+    /// Creates an empty queue. `how` permission requests are answered.
     pub fn new(how: Permissions) -> Self {
         Self {
             how,
@@ -60,7 +60,7 @@ impl Questions {
         }
     }
 
-    /// Takes a question, which is to be answered under `id`.
+    /// Adds a question. `id` is the id of the daemon's request.
     pub fn add(&mut self, id: Value, incoming: Incoming) {
         let wants = match incoming.method.as_str() {
             "item/tool/requestUserInput" => {
@@ -76,7 +76,7 @@ impl Questions {
         });
     }
 
-    /// A question has been answered, by whomever.
+    /// Removes a question that a client has answered, this one included.
     pub fn settled(&mut self, request: &Value) {
         let before = self.open.len();
         let shown = self.open.front().is_some_and(|first| first.shown);
@@ -88,12 +88,12 @@ impl Questions {
         }
     }
 
-    /// The next answer: a request's id and its `result`. Waits for ever if nothing is asked. Safe to cancel.
+    /// Returns the next response: the request's id and its `result`. Waits forever if no question is open. Cancel-safe.
     pub async fn next(&mut self) -> (Value, Value) {
         let Some(question) = self.open.front_mut() else {
             return std::future::pending().await;
         };
-        // How permissions are to be answered says nothing about what only the person knows.
+        // The answer to permission requests does not apply to questions for information: only the user knows those.
         let result = match (&mut question.wants, self.how) {
             (Wants::Permission, Permissions::Allow) => json!({ "decision": "accept" }),
             (Wants::Permission, Permissions::Deny) => json!({ "decision": "decline" }),
@@ -121,7 +121,7 @@ impl Questions {
     }
 }
 
-/// The response to a question for information that is not put to anybody, which is told.
+/// Prints that a question for information is dismissed, and returns the response.
 fn dismiss(params: &Value, why: &str) -> Value {
     let title = plain(params["title"].as_str().unwrap_or_default());
     print::err(&format!(
@@ -130,10 +130,10 @@ fn dismiss(params: &Value, why: &str) -> Value {
     form::dismissed()
 }
 
-/// The terminal itself: standard input and output may be pipes.
+/// The controlling terminal; standard input and output may be pipes.
 struct Terminal {
     out: File,
-    /// What is typed, line by line; `None` is an end of input, after which more may come.
+    /// The typed lines; `None` is an end of input, after which more lines may follow.
     lines: mpsc::Receiver<Option<String>>,
 }
 
@@ -142,7 +142,7 @@ impl Terminal {
         let out = File::options().read(true).write(true).open("/dev/tty")?;
         let mut typed = BufReader::new(out.try_clone()?);
         let (told, lines) = mpsc::channel(TYPED_LINES);
-        // A thread of its own, which ends with the process: a read from a terminal cannot be given up.
+        // A terminal read cannot be cancelled, so this thread runs until the process exits.
         std::thread::spawn(move || {
             loop {
                 let mut line = Vec::new();
@@ -163,7 +163,7 @@ impl Terminal {
         Ok(Self { out, lines })
     }
 
-    /// Shows the first of a question. What was typed before it is no answer to it.
+    /// Shows a new question. Discards lines that were typed before it.
     fn begin(&mut self, text: &str) -> std::io::Result<()> {
         for _ in 0..TYPED_LINES {
             if self.lines.try_recv().is_err() {
@@ -177,7 +177,7 @@ impl Terminal {
         self.out.write_all(text.as_bytes())
     }
 
-    /// What is typed next. Safe to cancel.
+    /// Returns the next typed line. Cancel-safe.
     async fn typed(&mut self) -> anyhow::Result<Option<String>> {
         let line = self.lines.recv().await;
         line.ok_or_else(|| anyhow::anyhow!("the terminal was closed"))
@@ -191,7 +191,7 @@ fn opened(terminal: &mut Option<Terminal>) -> std::io::Result<&mut Terminal> {
     }
 }
 
-/// Asks for all that a form wants; answers the response. Safe to cancel: the form keeps what was answered.
+/// Asks for all fields of a form; returns the response. Cancel-safe: the form keeps the answers so far.
 async fn inquire(
     terminal: &mut Option<Terminal>,
     form: &mut Form,
@@ -205,7 +205,7 @@ async fn inquire(
     loop {
         let line = terminal.typed().await?;
         if line.is_none() {
-            // The person's own line has no end.
+            // The Ctrl-D left the cursor in the middle of a line.
             terminal.show("\n")?;
         }
         match form.take(line.as_deref()) {
@@ -221,7 +221,7 @@ async fn inquire(
     }
 }
 
-/// Shows a question and waits for a choice.
+/// Shows a permission request and waits for a choice.
 async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow::Result<Choice> {
     let terminal = opened(terminal)?;
     let mut choices = Choice::read(&question.params);

@@ -1,7 +1,7 @@
-//! Reaching a daemon: this user's own by its socket, or one elsewhere by the network.
+//! Connections to a daemon: this user's own over its socket, or a remote one over the network.
 //!
-//! Nothing is shown to whoever happens to listen on a port of this machine: the socket is the user's alone, and the
-//! system says who is behind it. A daemon elsewhere proves by TLS who it is before it sees the token.
+//! acpd sends no secret to an arbitrary local port: the socket belongs to this user, and the kernel reports its peer. A
+//! remote daemon proves its identity by TLS before it receives the token.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,36 +22,36 @@ use crate::background;
 use crate::pin::{Fingerprint, Pinned};
 use crate::settings::Settings;
 
-/// Bytes to and from a daemon.
+/// A byte stream to a daemon.
 pub trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
-/// A daemon that was reached.
+/// An open connection to a daemon, before any request.
 pub struct Reached {
-    /// The connection.
+    /// The byte stream.
     pub wire: Box<dyn Wire>,
-    /// What it is called in `Host`.
+    /// The value of the `Host` header.
     pub host: String,
-    /// What people call it.
+    /// The daemon's name in messages to the user.
     pub name: String,
-    /// What is shown to it, if anything has to be.
+    /// The value of the `Authorization` header, if the daemon requires one.
     pub authorization: Option<HeaderValue>,
 }
 
-/// Where a daemon elsewhere is.
+/// The address of a remote daemon.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    /// Name or address, an IPv6 address in brackets.
+    /// Name or address; an IPv6 address is in brackets.
     host: String,
     port: u16,
     secure: bool,
-    /// The certificate that it must have, whoever vouches for it.
+    /// The fingerprint of the only accepted certificate, regardless of its issuer.
     pin: Option<Fingerprint>,
 }
 
 impl Remote {
-    /// Reads `https://host[:port]`.
+    /// Parses `https://host[:port]`.
     pub fn parse(url: &str, pin: Option<&str>) -> anyhow::Result<Self> {
         let (secure, rest) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
             (Some(rest), _) => (true, rest),
@@ -103,7 +103,7 @@ pub async fn reach(settings: &Settings) -> anyhow::Result<Reached> {
     }
 }
 
-/// Connects; `None` if this user's daemon does not run.
+/// Connects; returns `None` if this user's daemon does not run.
 pub async fn reach_running(settings: &Settings) -> anyhow::Result<Option<Reached>> {
     let Some(remote) = &settings.remote else {
         let stream = background::try_connect(settings).await?;
@@ -130,7 +130,7 @@ fn local(settings: &Settings, stream: UnixStream) -> anyhow::Result<Reached> {
         wire: Box::new(stream),
         host: "localhost".to_owned(),
         name: format!("the daemon of {}", settings.daemon.data_dir.display()),
-        // Given by flag or environment, it counts at the socket as well: it may be one with another role.
+        // A token of a flag or of the environment also applies at the socket: it may have a different role.
         authorization: settings.token.as_deref().map(bearer).transpose()?,
     })
 }
@@ -188,7 +188,7 @@ fn bearer(token: &str) -> anyhow::Result<HeaderValue> {
     Ok(value)
 }
 
-/// Makes one request; `Host` and `Authorization` are put in. The connection lasts as long as the answer is read.
+/// Sends one request, with `Host` and `Authorization` added. The connection lasts until the response is read.
 pub async fn ask(
     reached: Reached,
     mut request: hyper::Request<String>,
@@ -208,7 +208,7 @@ pub async fn ask(
     let (mut daemon, connection) = hyper::client::conn::http1::handshake(TokioIo::new(wire))
         .await
         .with_context(lost)?;
-    // How it ends is seen by whoever reads the answer.
+    // The reader of the response sees how the connection ends.
     tokio::spawn(connection);
     daemon.send_request(request).await.with_context(lost)
 }

@@ -1,4 +1,4 @@
-//! What a turn looks like in a terminal.
+//! Rendering of a turn in a terminal.
 
 mod tool_calls;
 
@@ -12,31 +12,31 @@ use self::tool_calls::ToolCalls;
 use crate::plain::plain;
 use crate::print;
 
-/// A terminal's command and its arguments, as a person would type them.
+/// Formats a terminal's command and arguments as a shell line.
 pub fn command_line(item: &Value) -> String {
     let args = item["args"].as_array().into_iter().flatten();
     let command = item["command"].as_str().unwrap_or_default();
     plain(&shell_line(command, args.filter_map(Value::as_str)))
 }
 
-/// Whether standard error shows colours.
+/// Returns whether standard error supports colours.
 pub fn colors_errors() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
 }
 
-/// Prints notifications as they come: the agent's answer on standard output, all else on standard error.
+/// Prints notifications as they arrive: the agent's answer on standard output, everything else on standard error.
 pub struct Renderer {
     color: bool,
-    /// Whether notes about the protocol are shown.
+    /// Whether to show notices about the protocol.
     verbose: bool,
     tool_calls: ToolCalls,
-    /// Whether standard output stands in the middle of a line.
+    /// Whether the last output on standard output did not end its line.
     in_answer: bool,
     in_thought: bool,
 }
 
 impl Renderer {
-    /// For this process's terminal, or for pipes. `verbose`: with notes about the protocol.
+    /// Creates a renderer for this process's terminal or pipes. `verbose`: whether to show notices about the protocol.
     pub fn new(verbose: bool) -> Self {
         Self {
             color: colors_errors(),
@@ -47,7 +47,7 @@ impl Renderer {
         }
     }
 
-    /// Shows one notification.
+    /// Prints one notification.
     pub fn show(&mut self, method: &str, params: &Value) {
         let text = |key: &str| plain(params[key].as_str().unwrap_or_default());
         match method {
@@ -84,7 +84,7 @@ impl Renderer {
             }
             "item/terminalCommand/output" => {
                 self.end_answer();
-                // A busy command is shown in glimpses; whoever reads is to know.
+                // The daemon skips output of a busy command; show how much.
                 if let Some(bytes) = params["skippedBytes"].as_u64().filter(|bytes| *bytes > 0) {
                     print::err(&format!(
                         "\n{}\n",
@@ -110,12 +110,12 @@ impl Renderer {
         }
     }
 
-    /// When something is to be shown, whatever happens.
+    /// Returns the time at which pending tool calls must be printed.
     pub fn due(&self) -> Option<Instant> {
         self.tool_calls.due()
     }
 
-    /// Shows the tool calls that wait for a better title.
+    /// Prints the tool calls that wait for a better title.
     pub fn show_tool_calls(&mut self) {
         for line in self.tool_calls.take() {
             self.end_thought();
@@ -155,7 +155,7 @@ impl Renderer {
         }
     }
 
-    /// Ends the line that anything stands in, so that what follows has its own.
+    /// Ends an unfinished line, so that the next output starts on its own.
     pub fn end_answer(&mut self) {
         self.show_tool_calls();
         self.end_thought();
@@ -192,8 +192,8 @@ fn item_id(params: &Value) -> &str {
     params["itemId"].as_str().unwrap_or_default()
 }
 
-/// Whether a notice is for those who write agents: the agent broke the protocol, or called something that does not
-/// exist. What a policy, a client or the daemon refused is for everybody.
+/// Returns whether a notice is only useful to agent developers: the agent violated the protocol, or called an unknown
+/// method. Refusals by a policy, a client or the daemon are useful to all users.
 fn is_about_protocol(notice: &Value) -> bool {
     let is_refused_call = notice["code"] == "callRefused" && notice["by"]["kind"] == "agent";
     notice["level"] == "info" && (notice["code"] == "protocolViolation" || is_refused_call)

@@ -1,4 +1,4 @@
-//! `acpd run`: one turn, start to end.
+//! `acpd run`: runs one turn from start to end.
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use crate::prompt::Questions;
 use crate::render::Renderer;
 use crate::settings::Settings;
 
-/// Exit codes: how the turn ended.
+/// Exit codes, by the outcome of the turn.
 mod exit {
     pub const COMPLETED: u8 = 0;
     pub const FAILED: u8 = 1;
@@ -24,7 +24,7 @@ mod exit {
     pub const INTERRUPTED: u8 = 130;
 }
 
-/// Runs one turn and shows it.
+/// Runs one turn and prints it.
 pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<ExitCode> {
     let text = read_prompt(&args.prompt)?;
     if text.trim().is_empty() {
@@ -74,7 +74,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// Starts a thread and, with it, the turn.
+    /// Starts a thread with its first turn.
     async fn begin(
         &mut self,
         client: &mut Client,
@@ -83,7 +83,7 @@ impl Turn {
         text: &str,
     ) -> anyhow::Result<(Value, Value)> {
         let cwd = match &args.cwd {
-            // It is a directory there, not here.
+            // The directory is on the daemon's host, so it cannot be checked here.
             Some(cwd) if settings.remote.is_some() => cwd.clone(),
             None if settings.remote.is_some() => {
                 bail!("set --cwd to a directory on the daemon's host")
@@ -93,7 +93,7 @@ impl Turn {
                     .canonicalize()
                     .with_context(|| format!("directory not found: {}", cwd.display()))?;
                 if std::path::absolute(cwd).is_ok_and(|named| named != real) {
-                    // An agent that worked above it may have made it a link.
+                    // An agent with write access to a parent directory may have replaced it by a link.
                     print::err(&format!(
                         "acpd: the agent works in {}\n",
                         plain_line(&real.display().to_string())
@@ -116,7 +116,7 @@ impl Turn {
         Ok((started["thread"]["id"].clone(), started["turn"]["id"].clone()))
     }
 
-    /// Shows what happens until the turn is over; answers the exit code.
+    /// Prints notifications until the turn is over; returns the exit code.
     async fn follow(&mut self, client: &mut Client, thread: &Value, turn: &Value) -> anyhow::Result<u8> {
         let mut pressed = signal(SignalKind::interrupt())?;
         let mut interrupts = 0;
@@ -184,7 +184,7 @@ impl Turn {
     }
 }
 
-/// Waits until then; for ever if there is no such time.
+/// Waits until `due`; forever if it is `None`.
 async fn until(due: Option<std::time::Instant>) {
     match due {
         Some(due) => tokio::time::sleep_until(due.into()).await,
@@ -192,7 +192,7 @@ async fn until(due: Option<std::time::Instant>) {
     }
 }
 
-/// The one agent that is configured.
+/// Returns the only configured agent.
 async fn only_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<String> {
     let listed = client.request("agent/list", json!({})).await?;
     let agents: Vec<_> = listed["data"]

@@ -12,7 +12,7 @@ use crate::print;
 use crate::settings::Settings;
 use crate::threads::when;
 
-/// Prints what is found. Like grep, it fails if nothing is.
+/// Prints the results. Fails if there are none, like grep.
 pub async fn search(settings: &Settings, args: &SearchArgs) -> anyhow::Result<ExitCode> {
     let mut client = Client::connect(settings, false).await?;
     let query = args.words.join(" ");

@@ -19,7 +19,7 @@ use crate::cli::{LogFormat, ServeArgs};
 use crate::render::colors_errors;
 use crate::settings::Settings;
 
-/// Serves until SIGINT or SIGTERM.
+/// Runs the daemon until SIGINT or SIGTERM.
 pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCode> {
     acpd_host::give_back_large_buffers();
     start_logging(args.log_format);
@@ -31,11 +31,12 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
             .or_insert(demo_agent()?);
     }
     settings.daemon.server.insecure_listen |= args.insecure_listen;
-    // This same program; where it is cannot always be known, and then the next start ends what is left.
+    // The keeper runs this same program. Its path may be unknown; then the next daemon terminates leftover processes.
     settings.daemon.keeper = std::env::current_exe().ok();
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        // While all workers are busy, as with a terminal that floods, what has come in from elsewhere is looked for after so
-        // many tasks. Tokio's 61 let other threads' updates wait for up to 80 ms, this for up to 30 ms.
+        // While all workers are busy, for example with a flooding terminal, they poll for I/O only after this many
+        // tasks. Tokio's default of 61 delayed updates of other threads by up to 80 ms; this value delays them by up to
+        // 30 ms.
         .event_interval(8)
         .enable_all()
         .build()?;
@@ -43,10 +44,10 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// How often the files are looked at that hold while the daemon runs: configuration, tokens, certificate.
+/// Interval at which the daemon checks its configuration, tokens and certificate files for changes.
 const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 
-/// What changes when a file is written, or another one put in its place.
+/// Modification time, size and inode: differs when a file is written or replaced.
 type Stamp = Option<(SystemTime, u64, u64)>;
 
 fn stamp(path: &Path) -> Stamp {
@@ -54,7 +55,7 @@ fn stamp(path: &Path) -> Stamp {
     Some((file.modified().ok()?, file.len(), file.ino()))
 }
 
-/// A file that is read again when it has changed.
+/// A file that is reloaded when it changes.
 struct Watched {
     path: PathBuf,
     seen: Stamp,
@@ -66,7 +67,7 @@ impl Watched {
         Self { path, seen }
     }
 
-    /// One that counts as changed at the first look, if it is there.
+    /// Creates a watch that reports a change at the first check, if the file exists.
     fn unseen(path: PathBuf) -> Self {
         Self { path, seen: None }
     }
@@ -77,7 +78,7 @@ impl Watched {
     }
 }
 
-/// A file that cannot be read changes nothing: an agent must not be allowed more because of a slip of the pen.
+/// Keeps the current policies if the file is invalid: a typing error must not allow an agent more.
 fn take_policies(daemon: &Daemon, path: &Path) {
     match Settings::policies(path).map(|policies| daemon.set_policies(policies)) {
         Ok(true) => tracing::info!("reloaded policies"),
@@ -86,8 +87,7 @@ fn take_policies(daemon: &Daemon, path: &Path) {
     }
 }
 
-/// A certificate that cannot be used leaves the one that is shown: half of a pair is there for a moment whenever it is
-/// renewed.
+/// Keeps the current certificate if the files are invalid: while they are renewed, only one of the pair is new.
 fn take_certificate(daemon: &Daemon) {
     match daemon.reload_certificate() {
         Ok(()) => tracing::info!("reloaded certificate"),
@@ -102,17 +102,17 @@ async fn take_tokens(daemon: &Daemon) {
 }
 
 async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
-    // Before anything else, so that no signal finds us without a handler.
+    // First of all, so that no signal arrives without a handler.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    // The terminal that a daemon was started from may close; from somebody else it means "read your files again".
+    // Closing the terminal must not stop the daemon. A SIGHUP from elsewhere means "reload your files".
     let mut hangup = signal(SignalKind::hangup())?;
-    // What stands there may have changed since the settings were read: the first look takes it.
+    // The file may have changed since the settings were read: the first check reloads it.
     let mut config_file = Watched::unseen(settings.config_path.clone());
     let token = settings.token.as_deref().map(Token::given).transpose()?;
     let open = settings.own_command("open");
     let data_dir = settings.daemon.data_dir.clone();
-    // Looked at before they are read, so that no change in between is missed.
+    // Stamped before the files are read, so that no later change is missed.
     let mut tokens = Watched::new(tokens::path(&data_dir));
     let mut certificate: Vec<_> = match &settings.daemon.server.tls {
         Some(tls) => <[_; 2]>::from(tls.files(&data_dir)?).map(Watched::new).into(),
@@ -126,7 +126,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     let exposed = !settings.daemon.listen.ip().is_loopback() && settings.daemon.server.tls.is_none();
     let agents: Vec<_> = settings.daemon.agents.keys().cloned().collect();
     let owner = match &token {
-        // There may be no file, and the token in it would open nothing.
+        // With ACPD_TOKEN, the owner's token file may be missing, and its token is not valid.
         Some(_) => "the one in ACPD_TOKEN".to_owned(),
         None => Token::path(&data_dir).display().to_string(),
     };
@@ -146,7 +146,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
         agents.join(", ")
     };
     let mut out = std::io::stdout();
-    // Whoever started us may not be listening; that is no reason not to serve.
+    // The parent process may have closed the pipe; the daemon runs anyway.
     let _ = writeln!(
         out,
         "acpd listens on {}\nagents: {agents}\naccess token: {owner}",
@@ -155,7 +155,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     if let Some(fingerprint) = daemon.fingerprint() {
         let _ = writeln!(out, "certificate: {fingerprint}");
     }
-    // A link that signs a browser in holds for half a minute and may end in a log: this says how to get one.
+    // A sign-in link expires after half a minute, and may end up in a log. So the output only names the command.
     let _ = writeln!(out, "web UI: run {open:?} to open it, signed in");
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
     let keep_up = async {
@@ -171,7 +171,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
             if tokens.has_changed() || told {
                 take_tokens(&daemon).await;
             }
-            // Both are looked at, so that a pair is read once.
+            // Check both files, so that a renewed pair is reloaded once.
             let renewed = certificate
                 .iter_mut()
                 .filter_map(|file| file.has_changed().then_some(()))
@@ -203,7 +203,7 @@ fn start_logging(format: LogFormat) {
     }
 }
 
-/// The scripted agent that is built beside this program.
+/// Returns the scripted agent, which is built next to this executable.
 fn demo_agent() -> anyhow::Result<AgentConfig> {
     let path = std::env::current_exe()?.with_file_name("acpd-fake-agent");
     anyhow::ensure!(

@@ -1,4 +1,4 @@
-//! Where settings come from: flags and environment, then the configuration file, then defaults.
+//! Settings: from flags and environment variables, then the configuration file, then defaults.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,7 +21,7 @@ use crate::reach::Remote;
 
 const PORT: u16 = 4127;
 
-/// The configuration file.
+/// The contents of the configuration file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
@@ -37,38 +37,38 @@ struct File {
     limits: Limits,
 }
 
-/// What a stored event survives.
+/// The failure that a stored event survives.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Survives {
-    /// The end of the daemon, `kill -9` included.
+    /// The end of the daemon process, including `kill -9`.
     #[default]
     Process,
-    /// A power cut as well; each commit waits for the disk.
+    /// A power failure too; each commit waits for the disk.
     Power,
 }
 
 /// All settings of one invocation.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What the daemon is, or would be, started with.
+    /// The configuration of the daemon, running or to be started.
     pub daemon: Config,
-    /// The configuration file, if there is one.
+    /// The configuration file, if it exists.
     pub config_file: Option<PathBuf>,
-    /// Where it is looked for, also while there is none.
+    /// The path of the configuration file, whether it exists or not.
     pub config_path: PathBuf,
-    /// Where "acpd agents update" fetches the registry from.
+    /// URL from which "acpd agents update" downloads the registry.
     pub registry_url: String,
-    /// A token given by flag or environment.
+    /// The token of the flag or the environment.
     pub token: Option<String>,
-    /// Whether another command has to be told where the data directory is.
+    /// Whether other commands require `--data-dir` to find the same daemon.
     names_data_dir: bool,
-    /// A daemon elsewhere, if that is the one to use.
+    /// The remote daemon to use, if any.
     pub remote: Option<Remote>,
 }
 
 impl Settings {
-    /// Reads everything.
+    /// Reads flags, environment variables and the configuration file.
     pub fn load(common: &Common) -> anyhow::Result<Self> {
         let named = common.config.is_some();
         let path = match &common.config {
@@ -110,7 +110,7 @@ impl Settings {
             Some(dir) => absolute(&dir)?,
             None => base("XDG_STATE_HOME", ".local/state")?.join("acpd"),
         };
-        // They stand beside the configuration that names them.
+        // Relative to the directory of the configuration file that names them.
         if let (Some(tls), Some(folder)) = (&mut server.tls, config_file.as_deref().and_then(Path::parent)) {
             for file in [&mut tls.cert, &mut tls.key].into_iter().flatten() {
                 *file = folder.join(&file);
@@ -151,7 +151,7 @@ impl Settings {
         })
     }
 
-    /// How to run another of acpd's commands on the same daemon.
+    /// Returns the shell line of another acpd command for the same daemon.
     pub fn own_command(&self, command: &str) -> String {
         let dir = self.daemon.data_dir.to_string_lossy();
         let place = if self.names_data_dir {
@@ -162,7 +162,7 @@ impl Settings {
         shell_line("acpd", std::iter::once(command).chain(place.iter().copied()))
     }
 
-    /// The policies that a configuration file has now.
+    /// Reads the current policies of a configuration file.
     pub fn policies(path: &Path) -> anyhow::Result<PolicyBook> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("the configuration {} cannot be read", path.display()))?;

@@ -13,7 +13,7 @@ use crate::render::command_line;
 use crate::settings::Settings;
 use crate::threads::when;
 
-/// Shows a thread.
+/// Prints a thread.
 pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let mut client = Client::connect(settings, false).await?;
     let id = find(&mut client, &args.thread).await?;
@@ -40,7 +40,7 @@ pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// A whole id, or the end of one.
+/// Returns the full id of a thread. `given` is a full id or the end of one.
 pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
     if given.len() == 36 {
         return Ok(given.to_owned());

@@ -56,7 +56,7 @@ fn show(thread: &Value, as_json: bool) {
     ));
 }
 
-/// Milliseconds since the epoch, in this machine's time zone.
+/// Formats milliseconds since the epoch in the host's time zone.
 pub fn when(millis: &Value) -> String {
     let time = millis
         .as_i64()

@@ -1,4 +1,4 @@
-//! Tickets: each lets one program in, once and soon, that cannot show a token.
+//! Tickets: short-lived, single-use credentials for programs that cannot send a token.
 
 use acpd_server::auth::Holder;
 use anyhow::Context;
@@ -10,19 +10,19 @@ use crate::background;
 use crate::reach::{self, reach};
 use crate::settings::Settings;
 
-/// A ticket, and where it is for.
+/// A ticket, with the daemon's address.
 pub struct Ticket {
     /// The daemon's address: `http://HOST:PORT`.
     pub url: String,
-    /// The ticket itself.
+    /// The secret part, to put into a URL.
     pub secret: String,
-    /// How long it may be used.
+    /// Remaining lifetime, in seconds.
     pub secs: u64,
 }
 
-/// Fetches a ticket from this user's daemon, which is started if it does not run.
+/// Requests a ticket from this user's daemon; starts the daemon if it does not run.
 pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket> {
-    // Reached first: that starts the daemon, which then says where a browser finds it.
+    // Before reading the URL: this starts the daemon, which then publishes it.
     let reached = reach(settings).await?;
     let name = reached.name.clone();
     let request = Request::post("/api/tickets").header("content-type", "application/json");
@@ -40,7 +40,7 @@ pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket
 }
 
 impl Ticket {
-    /// Waits until it was used, or is over.
+    /// Waits until the ticket is used or has expired.
     pub async fn used(&self, settings: &Settings) -> anyhow::Result<()> {
         let reached = reach(settings).await?;
         let name = reached.name.clone();
@@ -50,7 +50,7 @@ impl Ticket {
         Ok(())
     }
 
-    /// The address at which an editor may open one connection, with this agent.
+    /// Returns the URL at which an editor can open one connection, with this agent.
     pub fn editor_address(&self, agent: Option<&str>) -> String {
         let Self { url, secret, .. } = self;
         let agent = agent.map(|name| format!("agent={}&", escaped(name.as_bytes(), b"")));
@@ -58,7 +58,7 @@ impl Ticket {
     }
 }
 
-/// Bytes as they stand in a URL; those of `kept` as they are.
+/// Percent-encodes bytes for a URL, except unreserved characters and the bytes in `kept`.
 pub fn escaped(bytes: &[u8], kept: &[u8]) -> String {
     let escaped = bytes.iter().map(|byte| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(*byte).to_string(),

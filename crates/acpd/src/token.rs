@@ -1,4 +1,5 @@
-//! `acpd token`: who else may come in. Writes the data directory's file of tokens; a daemon that runs takes it up.
+//! `acpd token`: manages access tokens in the token file of the data directory. A running daemon applies changes
+//! immediately.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +18,7 @@ use crate::settings::Settings;
 use crate::threads::when;
 use crate::{print, ticket};
 
-/// Does what is asked for.
+/// Runs an `acpd token` command.
 pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Result<ExitCode> {
     match command {
         TokenCommand::Create(args) => create(settings, args).await?,
@@ -38,7 +39,7 @@ async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<(
     };
     let secret = tokens::create(data_dir, &args.name, args.role, now, expires_at)?;
     notify_daemon(settings).await;
-    // On its own, so that it can be piped to where it is kept.
+    // Alone on standard output, so that it can be piped.
     print::out(&format!("{secret}\n"));
     let until = expires_at
         .map(|end| format!(", until {}", when(&json!(end))))
@@ -113,12 +114,13 @@ async fn ticket(settings: &Settings, args: &TokenTicketArgs) -> anyhow::Result<(
     Ok(())
 }
 
-/// Has the daemon read the file at once, if one runs. One that cannot be told looks by itself soon.
+/// Makes a running daemon reload the file; returns whether it did. A daemon that was not reached notices the change
+/// soon.
 async fn notify_daemon(settings: &Settings) -> bool {
     let Ok(wire) = unix_socket::connect(&settings.daemon.data_dir).await else {
         return false;
     };
-    // As this user, not as whoever ACPD_TOKEN is.
+    // As this user, not with the role of ACPD_TOKEN.
     let reached = Reached {
         wire: Box::new(wire),
         host: "localhost".to_owned(),
@@ -133,7 +135,7 @@ async fn notify_daemon(settings: &Settings) -> bool {
         .is_ok_and(|answer| answer.status().is_success())
 }
 
-/// `30d`, `12h`, `90m`, `2w`, in milliseconds.
+/// Parses a duration such as `30d`, `12h`, `90m` or `2w` into milliseconds.
 fn duration(text: &str) -> anyhow::Result<i64> {
     let wrong = || format!("{text:?} is no time: write 90m, 12h, 30d or 2w");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

@@ -1,5 +1,4 @@
-//! `acpd agents`: the list, the registry, installing, and a look at an agent; and a thread with an agent that no
-//! configuration names.
+//! `acpd agents`: the list, the registry, installing and `doctor`. Also a thread with an agent that is not configured.
 
 mod support;
 
@@ -11,17 +10,18 @@ use acpd_loopback::{serve, sha256};
 use serde_json::{Value, json};
 use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, outcome};
 
-/// A script that is the fake agent, whatever its arguments.
+/// Returns a script that runs the fake agent and ignores its arguments.
 fn agent_script() -> String {
     format!("#!/bin/sh\nexec '{}' --pace 0\n", fake_agent().display())
 }
 
-/// Lets scripts that are agents run the fake agent.
+/// Allows scripts in agents' sandboxes to run the fake agent.
 fn reads_fake_agent() -> String {
     format!("[sandbox]\nread = [{:?}]\n", fake_agent().display().to_string())
 }
 
-/// A registry with the agents `looped`, whose checksum is right, `wrong`, whose checksum is not, and a broken entry.
+/// Returns a registry with the agent `looped`, whose checksum is right, `wrong`, whose checksum is wrong, and a broken
+/// entry.
 fn registry(address: SocketAddr) -> String {
     let os = if cfg!(target_os = "macos") {
         "darwin"
@@ -52,7 +52,7 @@ fn serve_registry() -> SocketAddr {
     })
 }
 
-/// `acpd` with nothing on `PATH` but `programs`.
+/// Runs `acpd` with only `programs` on `PATH`.
 fn with_programs(place: &Place, programs: &[(&str, &str)], args: &[&str]) -> Outcome {
     let bin: PathBuf = place.work().join("bin");
     std::fs::create_dir_all(&bin).expect("it can be made");
@@ -100,7 +100,8 @@ fn the_list_has_the_configuration_then_the_registry() {
             "not yet: \"/no/such/agent\" was not found or may not be executed"
         ]
     );
-    // Its program is missing, and the registry knows another way to it; the arguments are the configuration's.
+    // The configured program is missing, and the registry has another way to run it; the arguments are the configured
+    // ones.
     let gemini = row("gemini");
     assert_eq!(gemini[1], "config");
     assert!(
@@ -188,7 +189,7 @@ fn an_agent_is_fetched_and_runs_without_configuration() {
         "{missing}"
     );
 
-    // The daemon that runs sees it at once.
+    // The running daemon uses it immediately.
     let installed = acpd(&daemon.place, &["agents", "install", "looped"]);
     assert_eq!(installed.code, Some(0), "{}", installed.stderr);
     assert!(
@@ -221,7 +222,7 @@ fn an_agent_is_fetched_and_runs_without_configuration() {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert!(run.stdout.contains("Here I am."), "{}", run.stdout);
 
-    // One that the registry has no longer stays.
+    // An agent that was removed from the registry stays installed.
     let other = serve(|_| {
         [("/r", r#"{ "agents": [{ "id": "a", "name": "A", "version": "1", "distribution": { "npx": { "package": "a" } } }] }"#.into())]
     });
@@ -277,7 +278,7 @@ fn a_look_at_an_agent_that_works() {
     assert!(report["hello"]["agentCapabilities"].is_object(), "{report}");
     assert!(report["hello"]["agentInfo"]["name"].is_string(), "{report}");
     assert_eq!(report["error"], Value::Null);
-    // No session was opened, and nothing is left.
+    // Doctor has opened no session, and leaves no process or log behind.
     place.wait_for_no_agents();
     assert!(!place.data().join("log.db").exists());
 }

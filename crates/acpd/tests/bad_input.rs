@@ -1,4 +1,4 @@
-//! What agents should not write and do: each becomes an event that says so, and nothing beside it is lost.
+//! Invalid output and actions of agents: each becomes an event, and nothing next to it is lost.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use serde_json::json;
 use support::{Client, Daemon, Incoming, Place, Turn, fake_agent, peak_kib};
 
-/// What was said about lines that are no messages.
+/// Returns the notices about malformed lines.
 fn malformed(turn: &Turn) -> Vec<&Incoming> {
     let notices = turn.of("thread/notice");
     notices
@@ -17,7 +17,7 @@ fn malformed(turn: &Turn) -> Vec<&Incoming> {
         .collect()
 }
 
-/// `std::env::vars` panics at such a variable.
+/// `std::env::vars` panics at a variable that is not UTF-8.
 #[test]
 fn a_variable_that_is_no_text_keeps_no_agent_from_starting() {
     let place = Place::new("").with_env("NOT_TEXT", OsStr::from_bytes(b"\xff"));
@@ -126,7 +126,7 @@ fn a_line_beyond_a_configured_limit_is_recorded() {
 fn a_line_of_100_mib_costs_no_100_mib() {
     let place = Place::new("");
     let fake = place.agent("fake", &[], &[]);
-    // Before it becomes an agent, it writes the line between two short ones.
+    // Before it runs the agent, the script writes the line between two short ones.
     let script = "echo before; head -c 104857600 /dev/zero | tr '\\0' x; echo; echo after; exec \"$@\"";
     let agent = format!(
         "command = \"sh\"\nargs = [\"-c\", {script:?}, \"sh\", {:?}]",
@@ -162,7 +162,7 @@ fn a_message_of_many_megabytes_reaches_its_clients() {
     let mut client = Client::named(&daemon, "quiet", &quiet);
     client.gaps = true;
     let thread = client.thread(&daemon);
-    // Its end carries it twice, as text and as blocks.
+    // The end of the call contains the line twice, as text and as blocks.
     let turn = client.turn(
         &thread,
         "longline bytes=17000000; longline bytes=17000000; say after",

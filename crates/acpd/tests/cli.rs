@@ -1,4 +1,4 @@
-//! The other commands, the configuration, and the daemon that starts by itself.
+//! The other commands, the configuration, and the automatic start of the daemon.
 
 mod support;
 
@@ -222,7 +222,7 @@ fn a_daemon_starts_in_the_background_if_none_runs() {
     let place = Place::new("");
     let run = acpd(&place, &["run", "say hello"]);
     let pid = place.noticed_pid();
-    // Whatever else fails, it is ended.
+    // Stops the daemon even if the test fails.
     let _guard = place.background();
     assert_eq!(
         (run.code, &run.stdout[..]),
@@ -240,7 +240,7 @@ fn a_daemon_starts_in_the_background_if_none_runs() {
     assert_eq!((threads.stdout.lines().count(), &threads.stderr[..]), (1, ""));
     assert_eq!(place.noticed_pid(), Some(pid), "it is still the same");
 
-    // One that was killed leaves its notice behind; the next command is not fooled.
+    // A killed daemon leaves its notice file behind; the next command must ignore it.
     end(pid, Signal::KILL);
     assert_eq!(place.noticed_pid(), Some(pid));
     let again = acpd(&place, &["threads"]);

@@ -8,9 +8,11 @@ mod support;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use support::{Client, Daemon, Incoming, PATIENCE, Place, acpd, ask, peak_kib, upgrade, wait_until};
+use tokio_tungstenite::tungstenite::Message;
 
 /// The numbers at `/metrics`, by name and labels; and all of the text.
 fn metrics(daemon: &Daemon) -> (BTreeMap<String, f64>, String) {
@@ -178,8 +180,9 @@ fn limits_that_serve_nobody_are_refused() {
 
 #[test]
 fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
-    const STALLED: u32 = 12;
-    let daemon = Daemon::with("[limits]\nwrite_secs = 1\n");
+    const STALLED: u32 = 4;
+    // Their queues are full before they are let go of, and hold little.
+    let daemon = Daemon::with("[limits]\nlive_batches = 4\noutbound_queue = 4\nwrite_secs = 5\n");
     let mut fast = Client::new(&daemon);
     let thread = fast.thread(&daemon);
     let mut stalled: Vec<Client> = (0..STALLED)
@@ -190,12 +193,14 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
         })
         .collect();
     let before = peak_kib(daemon.pid());
-    fast.start(&thread, "flood n=25000 bytes=600; permission");
+    fast.start(&thread, "flood n=50000 bytes=1500; permission");
     let mut whole = fast.until(Incoming::is_question);
-    // 15 MB for each of them went by.
+    // 75 MB went by: a queue without that bound holds them at least once.
     let grown = (peak_kib(daemon.pid()) - before) / 1024;
-    assert!(grown < 100, "the daemon grew by {grown} MiB");
+    assert!(grown < 50, "the daemon grew by {grown} MiB");
     wait_until("the daemon has let go of those that take nothing", || {
+        // Each look is a request over HTTP, of which one in 100 ms is answered for long.
+        std::thread::sleep(Duration::from_millis(100));
         metrics(&daemon).0["acpd_clients_connected"] == 1.0
     });
     let let_go = metrics(&daemon).0["acpd_clients_dropped_total{reason=\"stalled\"}"];
@@ -228,6 +233,31 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
 }
 
 #[test]
+fn a_client_that_pings_and_reads_nothing_is_let_go_and_costs_no_memory() {
+    // Far more than the system takes for both ends of a socket.
+    const PINGS: usize = 2_000_000;
+    let daemon = Daemon::with("[limits]\nwrite_secs = 1\n");
+    let mut client = Client::new(&daemon);
+    let before = peak_kib(daemon.pid());
+    let payload = vec![0; 125];
+    let began = Instant::now();
+    let refused = (0..PINGS).find_map(|_| client.send(Message::Ping(payload.clone().into())).err());
+    assert!(refused.is_some(), "it takes them all");
+    assert!(
+        began.elapsed() < PATIENCE / 2,
+        "it has closed the connection: {refused:?}"
+    );
+    let grown = (peak_kib(daemon.pid()) - before) / 1024;
+    assert!(grown < 20, "the daemon grew by {grown} MiB");
+    let let_go = || metrics(&daemon).0["acpd_clients_dropped_total{reason=\"stalled\"}"];
+    wait_until("it is let go of", || {
+        // Each look is a request over HTTP, of which one in 100 ms is answered for long.
+        std::thread::sleep(Duration::from_millis(100));
+        let_go() == 1.0
+    });
+}
+
+#[test]
 fn a_flood_of_requests_is_answered_to_the_last_and_disturbs_nobody() {
     const REQUESTS: usize = 1500;
     let daemon = Daemon::with("[limits]\nrequest_window_secs = 3600\n");
@@ -253,17 +283,29 @@ fn a_flood_of_requests_is_answered_to_the_last_and_disturbs_nobody() {
     assert_eq!(refused, REQUESTS - 59, "its handshake was the first of 60");
 }
 
+/// An agent that answers nothing until there is a file `go` in its directory; then it opens its session.
+const LATE: &str = r#"
+import json, os, sys, time
+while not os.path.exists("go"):
+    time.sleep(0.02)
+for result in ({"protocolVersion": 1}, {"sessionId": "s"}):
+    message = json.loads(sys.stdin.readline())
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+sys.stdin.read()
+"#;
+
 #[test]
 fn requests_beyond_those_in_flight_are_refused_as_overload_and_the_others_are_answered() {
-    let daemon = Daemon::with("[limits]\nrequests_in_flight = 3\n");
+    const IN_FLIGHT: usize = 3;
+    let daemon = Daemon::with(&format!(
+        "[agents.late]\ncommand = \"python3\"\nargs = [\"-c\", '''{LATE}''']\n[limits]\nrequests_in_flight = {IN_FLIGHT}\n"
+    ));
     let mut client = Client::new(&daemon);
-    // Each is answered once its agent is ready, which takes a while.
-    let params = json!({ "agentType": "fake", "cwd": daemon.place.work() });
-    let asked: Vec<u64> = (0..8).map(|_| client.request("thread/start", &params)).collect();
-    let answers: Vec<Result<Value, Value>> = asked.into_iter().map(|id| client.answer(id)).collect();
-    let started = answers.iter().filter(|answer| answer.is_ok()).count();
-    assert!(started >= 3, "{answers:?}");
-    for error in answers.iter().filter_map(|answer| answer.as_ref().err()) {
+    // Each is answered once its agent is ready.
+    let params = json!({ "agentType": "late", "cwd": daemon.place.work() });
+    let mut asked: Vec<u64> = (0..8).map(|_| client.request("thread/start", &params)).collect();
+    for id in asked.split_off(IN_FLIGHT) {
+        let error = client.answer(id).unwrap_err();
         assert_eq!(
             (
                 &error["code"],
@@ -272,6 +314,10 @@ fn requests_beyond_those_in_flight_are_refused_as_overload_and_the_others_are_an
             ),
             (&json!(-32001), &json!("overloaded"), &json!(true))
         );
+    }
+    std::fs::write(daemon.place.work().join("go"), "").unwrap();
+    for id in asked {
+        client.answer(id).unwrap();
     }
     client.call("agent/list", &json!({}));
 }

@@ -1,4 +1,4 @@
-//! Tokens with roles, tickets, and sessions of browsers.
+//! Tokens with roles, tickets, and browser sessions.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::{
     Client, Daemon, PATIENCE, Place, acpd, body, exchange, header, outcome, send, signal, upgrade, wait_until,
 };
 
-/// Gives a token out.
+/// Creates a token.
 fn create(place: &Place, name: &str, role: &str) -> String {
     let made = acpd(place, &["token", "create", "--name", name, "--role", role]);
     assert_eq!(made.code, Some(0), "{}", made.stderr);
@@ -21,7 +21,7 @@ fn create(place: &Place, name: &str, role: &str) -> String {
     secret
 }
 
-/// The status with which a token is met.
+/// Returns the status of a WebSocket upgrade with this token.
 fn met(daemon: &Daemon, token: &str) -> u16 {
     let (host, bearer) = (daemon.address().to_string(), format!("Bearer {token}"));
     upgrade(
@@ -32,7 +32,7 @@ fn met(daemon: &Daemon, token: &str) -> u16 {
     .0
 }
 
-/// A request with the right `Host`.
+/// Makes a request with a valid `Host`.
 fn call(daemon: &Daemon, method: &str, path: &str, more: &[(&str, &str)], body: &str) -> (u16, String) {
     let host = daemon.address().to_string();
     let mut headers = vec![("Host", &host[..])];
@@ -40,13 +40,13 @@ fn call(daemon: &Daemon, method: &str, path: &str, more: &[(&str, &str)], body: 
     send(daemon.address(), method, path, &headers, body)
 }
 
-/// What a browser has of its session: the cookie as it sends it, and the key of the page.
+/// A browser's session: its cookie header, and the page key.
 struct Session {
     cookie: String,
     key: String,
 }
 
-/// Logs in.
+/// Signs in.
 fn log_in(daemon: &Daemon, login: &Value) -> Session {
     let json = [("Content-Type", "application/json")];
     let (status, answer) = call(daemon, "POST", "/api/session", &json, &login.to_string());
@@ -61,7 +61,7 @@ fn log_in(daemon: &Daemon, login: &Value) -> Session {
 #[test]
 fn a_token_opens_what_its_role_is_for() {
     let place = Place::new("");
-    // One that is there before the daemon, and those that it takes up while it runs.
+    // One token exists before the daemon starts; the daemon loads the others while it runs.
     let mut tokens = vec![(Role::Observer, create(&place, "observer-1", "observer"))];
     let daemon = Daemon::at(place);
     for role in &Role::ALL[1..] {
@@ -87,7 +87,7 @@ fn a_token_opens_what_its_role_is_for() {
                 "{role} {method}: {error}"
             );
         }
-        // The routes: looking on is enough for the first, nothing less than owning for the second.
+        // Of these routes, the first requires the role observer, the second the role owner.
         let shown = [("Authorization", &bearer[..])];
         assert_eq!(call(&daemon, "GET", "/api/threads/x/export", &shown, "").0, 400);
         let (status, answer) = call(&daemon, "POST", "/api/tokens/reload", &shown, "");
@@ -160,7 +160,7 @@ fn a_revoked_token_is_out_at_once() {
     let again = acpd(&daemon.place, &["token", "revoke", "gone"]);
     assert_eq!(again.code, Some(1));
     assert!(again.stderr.contains("there is no token"), "{}", again.stderr);
-    // Without a word to the daemon: it looks by itself. What is damaged takes nothing away.
+    // The daemon notices the change without a notification. A damaged file revokes no token.
     let file = daemon.place.data().join("tokens.json");
     std::fs::write(&file, "{").unwrap();
     wait_until("the daemon has seen it", || {
@@ -203,7 +203,7 @@ fn tokens_are_listed_and_end_without_their_secret() {
     assert_eq!(lines[0]["expiresAt"], Value::Null);
     let lives = lines[1]["expiresAt"].as_i64().unwrap() - lines[1]["createdAt"].as_i64().unwrap();
     assert_eq!((&lines[1]["role"], lives), (&json!("owner"), 90 * 60_000));
-    // Its end has come.
+    // Makes the token expire.
     let file = daemon.place.data().join("tokens.json");
     let text = std::fs::read_to_string(&file).unwrap();
     let over = text.replace(&lines[1]["expiresAt"].to_string(), "1");
@@ -279,7 +279,7 @@ fn a_ticket_opens_the_socket_once_for_whoever_asked() {
 #[test]
 fn a_ticket_that_finds_no_room_still_works_afterwards() {
     let daemon = Daemon::with("[limits]\nconnections = 1\n");
-    // The local socket has room of its own.
+    // The local socket has its own limit.
     let mut socket = UnixStream::connect(daemon.place.data().join("acpd.sock")).unwrap();
     let (_, answer) = exchange(&mut socket, "POST", "/api/tickets", &[("Host", "x")], "");
     let login = json!({ "ticket": body(&answer)["ticket"] }).to_string();
@@ -294,7 +294,7 @@ fn a_ticket_that_finds_no_room_still_works_afterwards() {
     let (status, answer) = log_in();
     assert_eq!(status, 503, "{answer}");
     drop(other);
-    // The daemon learns of the end of the other connection in its own time.
+    // The daemon notices the end of the other connection with a delay.
     let mut answered = (503, String::new());
     wait_until("there is room again", || {
         answered = log_in();
@@ -374,7 +374,7 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
         };
         assert_eq!(got, status, "{method} {path} {more:?}: {answer}");
     }
-    // It outlives the daemon; the name of the cookie has the port in it, which is another one now.
+    // The session outlives the daemon. The cookie's name contains the port, which has changed.
     let old_port = daemon.address().port().to_string();
     daemon.stop();
     daemon.restart();
@@ -386,7 +386,7 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
         (200, &json!("operator")),
         "{answer}"
     );
-    // Logging out ends what came in with it.
+    // Signing out closes the connections that the session opened.
     let origin = format!("http://{}", daemon.address());
     let both = [
         ("cookie", &cookie[..]),
@@ -403,7 +403,7 @@ fn a_browser_has_a_cookie_and_speaks_for_its_own_page_alone() {
     assert_eq!(met(&daemon, &token), 101, "the token holds");
 }
 
-/// A browser sends a cookie to every port of a host, so whoever serves another port has it, and can say any `Origin`.
+/// A browser sends a cookie to every port of a host. So the server of another port has it, and can send any `Origin`.
 #[test]
 fn a_cookie_that_another_port_was_sent_opens_nothing() {
     let mut daemon = Daemon::start();
@@ -444,7 +444,7 @@ fn a_cookie_that_another_port_was_sent_opens_nothing() {
             assert_eq!(status, 401, "{path} {guess:?}: {answer}");
         }
     }
-    // The page has the other half, which it shows in a header, or as browsers can with a WebSocket.
+    // The page has the other half. It sends the key in a header, or for a WebSocket as a protocol.
     let both = [&page[..], &[("Acpd-Page-Key", &key)]].concat();
     assert_eq!(send(daemon.address(), "GET", "/api/session", &both, "").0, 200);
     let offered = format!("acpd, acpd.page-key.{key}");
@@ -452,10 +452,10 @@ fn a_cookie_that_another_port_was_sent_opens_nothing() {
     let (status, answer) = upgrade(daemon.address(), "/ws", &both);
     assert_eq!(status, 101, "{answer}");
     assert_eq!(header(&answer, "sec-websocket-protocol"), "acpd");
-    // Nor is the key anything without its cookie.
+    // The key is useless without its cookie.
     let alone = [page[0], page[1], ("Acpd-Page-Key", &key)];
     assert_eq!(send(daemon.address(), "GET", "/api/session", &alone, "").0, 401);
-    // Sessions of a version that knew no keys are over, and nothing else is.
+    // Sessions of a version without page keys are invalid; everything else stays valid.
     daemon.stop();
     let file = daemon.place.data().join("sessions.json");
     let kept = std::fs::read_to_string(&file).unwrap();
@@ -521,7 +521,7 @@ fn who_guesses_has_to_wait_and_nobody_else() {
     assert_eq!(met(&daemon, "thought-up-by-a-person"), 101);
     let guesses = (0..40).map(|guess| met(&daemon, &format!("guess-{guess}")));
     assert!(guesses.into_iter().any(|status| status == 429));
-    // One more guess renews the wait.
+    // One more guess restarts the wait.
     assert_eq!(
         (met(&daemon, "guess"), met(&daemon, "thought-up-by-a-person")),
         (429, 429)
@@ -591,7 +591,7 @@ fn a_token_in_the_environment_counts_for_our_own_commands() {
         "{}",
         refused.stderr
     );
-    // Giving tokens out is for whoever may write in the data directory, whatever the environment says.
+    // Creating tokens requires only write access to the data directory, whatever token the environment contains.
     signal(daemon.pid(), Signal::HUP);
     assert_eq!(
         run(&["token", "create", "--name", "bob", "--role", "observer"]).code,

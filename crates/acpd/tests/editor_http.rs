@@ -1,4 +1,4 @@
-//! Editors by HTTP: posted messages and event streams, and web sockets.
+//! Editors over HTTP: posted messages and event streams, and WebSockets.
 
 mod support;
 
@@ -25,7 +25,7 @@ fn prompt(id: u64, session: &str, text: &str) -> String {
     )
 }
 
-/// A connection with a session; its id, the stream of the connection, and the session.
+/// Opens a connection with a session; returns its id, the connection's event stream, and the session.
 fn with_session(daemon: &Daemon, door: &Door) -> (String, support::Events, String) {
     let (connection, _) = door.initialize();
     let events = door
@@ -63,7 +63,7 @@ fn an_editor_works_by_posts_and_streams() {
     second.greet();
     let named = json!({ "sessionId": session, "cwd": daemon.place.work(), "mcpServers": [] });
     second.call("session/load", &named);
-    // All of it was there when its answer came, though that came by another stream.
+    // All updates arrived before the response, which uses another stream.
     assert!(second.said().contains("done"));
 }
 
@@ -134,7 +134,7 @@ fn each_wrong_request_has_its_own_answer() {
     assert!(stream.is_ok());
     assert_eq!(door.listen(&connection, None, None).err(), Some(409));
     assert_eq!(door.listen(&connection, None, Some(9)).err(), Some(400));
-    // The draft's clients ask for a session's stream before anything names the session.
+    // Clients of the draft open a session's stream before any message names the session.
     assert!(door.listen(&connection, Some("s"), None).is_ok());
     let other = prompt(2, "t", "say x");
     assert_eq!(door.post(&connection, Some("s"), &other), 400);
@@ -194,7 +194,7 @@ fn a_stream_that_breaks_goes_on_without_a_gap_and_without_a_repeat() {
     assert_eq!(door.post(&connection, Some(&session), &text), 202);
     let mut seen: Vec<(u64, String)> = (0..5).map(|_| first.next()).collect();
     first.vanish();
-    // What the daemon had handed over by then is lost on the way; the editor has counted.
+    // The messages in flight are lost; the editor resumes after the last one that it has received.
     let last = seen.last().unwrap().0;
     let second = listen(Some(last));
     loop {
@@ -206,7 +206,7 @@ fn a_stream_that_breaks_goes_on_without_a_gap_and_without_a_repeat() {
     let numbers: Vec<_> = seen.iter().map(|(number, _)| *number).collect();
     let expected: Vec<_> = (1..=numbers.len() as u64).collect();
     assert_eq!(numbers, expected);
-    // Once more from the middle: the same events again.
+    // A second resume, from the middle, sends the same events again.
     second.vanish();
     let third = listen(Some(3));
     for event in &seen[3..] {
@@ -242,7 +242,7 @@ fn a_lost_connection_ends_no_session_and_the_next_daemon_knows_it() {
     assert_eq!(editor.said(), "one");
 }
 
-/// An editor on a WebSocket, and what its handshake was answered.
+/// Connects an editor by WebSocket; returns it with the response to its handshake.
 fn websocket(daemon: &Daemon, path: &str, binary: bool) -> (Editor, String) {
     let stream = TcpStream::connect(daemon.address()).expect("it works");
     let mut request = format!("ws://{}{path}", daemon.address())
@@ -264,7 +264,7 @@ fn websocket(daemon: &Daemon, path: &str, binary: bool) -> (Editor, String) {
         .to_owned();
     let (told, incoming) = mpsc::channel();
     let (write, writes) = mpsc::channel::<String>();
-    // One thread for both ways: it writes what there is before it waits for more.
+    // One thread for both directions: it writes pending messages before it waits for input.
     socket.get_ref().set_nonblocking(true).expect("it works");
     std::thread::spawn(move || {
         loop {

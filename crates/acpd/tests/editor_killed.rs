@@ -1,5 +1,6 @@
-//! An editor that holds the lease vanishes before, during and after each callback: its socket is cut, as when its process
-//! is killed. The agent hears what the table of the lease says, nothing is allowed by that, and nothing is done twice.
+//! An editor with the lease vanishes before, during and after each callback: its socket is cut, as when its process is
+//! killed. The agent receives the result that the lease's table specifies. A cut approves nothing, and repeats no
+//! action.
 
 #![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -11,35 +12,36 @@ use std::os::unix::net::UnixStream;
 use serde_json::{Value, json};
 use support::{Daemon, Editor, picked};
 
-/// An editor, the way to cut it off, and another one that looks on, prompts, and can answer what everybody is asked.
+/// An editor with a socket that can be cut, and another editor that watches, prompts, and can answer permission
+/// requests.
 struct Pair<'d> {
     daemon: &'d Daemon,
     holder: Editor,
     line: UnixStream,
     other: Editor,
-    /// What that one was told so far.
+    /// The messages that the other editor has received.
     seen: Vec<Value>,
     session: String,
 }
 
-/// When the editor vanishes.
+/// The time at which the editor vanishes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Cut {
     /// Before the turn.
     First,
-    /// When it was asked this, instead of an answer.
+    /// Instead of a response to this request.
     At(&'static str),
-    /// When everything was answered, in the middle of the turn.
+    /// After all responses, in the middle of the turn.
     Last,
 }
 
-/// A turn in which the editor vanishes, and what comes of it.
+/// A turn in which the editor vanishes, and the expected outcome.
 struct Case {
     steps: &'static str,
     cut: Cut,
-    /// What the agent then says of its callback.
+    /// The agent's message about its callback.
     said: &'static str,
-    /// What is in the file `mine` afterwards: each who does the work adds a line.
+    /// Content of the file `mine` afterwards: each executor of the action adds a line.
     done: &'static str,
 }
 
@@ -48,7 +50,7 @@ const WRITE: &str = "write path=mine text=ours";
 const RUN: &str = "terminal sh -c 'echo ours >>mine'";
 const ASK: &str = "permission command=this";
 const SAY: &str = "say one";
-/// What every turn ends with: a question about this command, which is refused.
+/// The command of the question that ends every turn; it is refused.
 const LAST: &str = "last";
 const REFUSED: &str = "rejected (reject_once)";
 const UNKNOWN: &str = "it is not known whether";
@@ -69,7 +71,7 @@ const CASES: &[Case] = &[
     case(WRITE, Cut::First, "wrote 4 bytes", "ours"),
     case(WRITE, Cut::At("fs/write_text_file"), UNKNOWN, ""),
     case(WRITE, Cut::Last, "wrote 4 bytes", "theirs\n"),
-    // What a terminal is asked comes one after the other, so that to vanish during the one is to vanish before the next.
+    // The requests of a terminal are sequential: vanishing during one means vanishing before the next.
     case(RUN, Cut::First, "exit 0: ", "ours\n"),
     case(RUN, Cut::At("terminal/create"), UNKNOWN, ""),
     case(
@@ -86,7 +88,7 @@ const CASES: &[Case] = &[
     ),
     case(RUN, Cut::At("terminal/release"), "exit 0: shown", "theirs\n"),
     case(RUN, Cut::Last, "exit 0: shown", "theirs\n"),
-    // Nobody allows it by going: the other one is asked, and does not.
+    // Vanishing approves nothing: the daemon asks the other editor, which refuses.
     case(ASK, Cut::First, REFUSED, ""),
     case(ASK, Cut::At("session/request_permission"), REFUSED, ""),
     case(ASK, Cut::Last, "allowed (allow_once)", ""),
@@ -122,7 +124,7 @@ impl<'d> Pair<'d> {
         }
     }
 
-    /// The editor is gone, and the daemon knows.
+    /// Cuts the editor off, and waits until the daemon has noticed.
     fn cut(&mut self) {
         self.line.shutdown(Shutdown::Both).unwrap();
         let told = self.other.until(|message| {
@@ -135,7 +137,7 @@ impl<'d> Pair<'d> {
         std::fs::read_to_string(self.daemon.place.work().join("mine")).unwrap_or_default()
     }
 
-    /// The editor does what it is asked, in its own way, until it is asked `until`, or for the last permission.
+    /// Serves the editor's requests, until `until` or the last permission request arrives.
     fn serve(&mut self, until: &str) {
         let mine = self.daemon.place.work().join("mine");
         loop {
@@ -161,7 +163,7 @@ impl<'d> Pair<'d> {
         }
     }
 
-    /// The other editor refuses what is asked about `command`.
+    /// Lets the other editor refuse the question about `command`.
     fn refuse(&mut self, command: &str) {
         if !self.seen.iter().any(|message| is_question(message, command)) {
             let told = self.other.until(|message| is_question(message, command));
@@ -222,7 +224,7 @@ fn an_editor_that_vanishes_allows_nothing_and_has_nothing_done_twice() {
             assert_eq!(first, case.said, "{what}");
         }
         assert_eq!(pair.mine(), case.done, "{what}");
-        // Whoever comes later is told the same.
+        // A client that connects later receives the same history.
         let mut later = Editor::socket(&daemon.place);
         later.greet();
         let named = json!({ "sessionId": pair.session, "cwd": daemon.place.work(), "mcpServers": [] });

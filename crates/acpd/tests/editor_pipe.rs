@@ -1,4 +1,4 @@
-//! `acpd acp`, as an editor starts it, and the daemon that comes and goes behind it.
+//! `acpd acp` as an editor runs it, while the daemon stops and restarts.
 
 mod support;
 
@@ -7,11 +7,11 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use serde_json::{Value, json};
 use support::{Client, Daemon, Editor, Place, lines_of, wait_until};
 
-/// The pipe, and the editor that has started it.
+/// The pipe, and the editor that started it.
 struct Pipe {
     editor: Editor,
     child: Child,
-    /// What it says to the person.
+    /// Its messages to the user.
     said: std::sync::mpsc::Receiver<String>,
 }
 
@@ -42,7 +42,7 @@ impl Pipe {
         pipe
     }
 
-    /// Waits until it says something to the person.
+    /// Waits until it prints a text for the user.
     fn wait_for(&self, text: &str) {
         loop {
             let line = self.said.recv_timeout(support::PATIENCE);
@@ -55,7 +55,7 @@ impl Pipe {
 
 impl Drop for Pipe {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -74,7 +74,7 @@ fn without_a_daemon_it_starts_one_and_ends_with_its_editor() {
         pipe.editor.turn(session.as_str().unwrap(), "say hello").0,
         "hello"
     );
-    // Its standard input ends.
+    // Closes its standard input.
     let Pipe { editor, child, .. } = &mut pipe;
     *editor = Editor::lines(std::io::empty(), std::io::sink());
     assert!(child.wait().unwrap().success());
@@ -107,7 +107,7 @@ fn a_daemon_that_is_killed_in_mid_turn_costs_the_turn_and_no_more() {
     assert!(error["message"].as_str().unwrap().contains("daemon"), "{error}");
     let (said, end) = pipe.editor.turn(&session, "say after");
     assert_eq!((said.as_str(), &end["stopReason"]), ("after", &json!("end_turn")));
-    // Nothing was shown twice: neither what the agent said nor what the editor itself had sent.
+    // Nothing was shown twice: neither the agent's messages nor the editor's own prompts.
     let shown = pipe.editor.take();
     assert!(
         !shown.iter().any(|message| message.to_string().contains("begun")),
@@ -132,7 +132,7 @@ fn a_prompt_that_waits_while_the_daemon_is_killed_is_answered_by_the_next_one() 
     let end = pipe.editor.answer(prompt).unwrap();
     assert_eq!(end["stopReason"], "end_turn");
     assert_eq!(pipe.editor.said(), "later");
-    // The next connection is another one; it has forgotten nothing either.
+    // The next connection is a new one, and has the same state.
     daemon.stop();
     daemon.restart();
     assert_eq!(pipe.editor.turn(&session, "say on").0, "on");

@@ -1,5 +1,5 @@
-//! One thread, an editor over native ACP and a client of the app protocol: each sees what the other does, and either may
-//! answer what the agent asks.
+//! One thread with an editor over native ACP and a client of the app protocol. Each sees the other's actions, and
+//! either can answer the agent's requests.
 
 mod support;
 

@@ -1,13 +1,14 @@
-//! Editors at the socket of the data directory, over lines of JSON.
+//! Editors at the socket in the data directory, over lines of JSON.
 
 mod support;
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use support::{Daemon, Editor, Place};
+use support::{Client, Daemon, Editor, Place};
 
 #[test]
 fn an_editor_works_and_another_one_sees_it() {
@@ -34,7 +35,7 @@ fn an_editor_works_and_another_one_sees_it() {
     second.wait_for_text("again");
 }
 
-/// Updates of tool calls among what an editor got: kind and status.
+/// Returns the kind and status of each tool call update among an editor's messages.
 fn calls(messages: &[Value]) -> Vec<(&str, &str)> {
     let updates = messages.iter().map(|message| &message["params"]["update"]);
     let calls = updates.filter(|update| update["toolCallId"].is_string());
@@ -160,7 +161,7 @@ fn what_is_no_message_is_answered_and_what_is_too_long_as_well() {
     let session = editor.open(&daemon);
     editor.send("nonsense");
     editor.send(&format!("\"{}\"", "x".repeat(5000)));
-    // The connection is as good as before.
+    // The connection stays usable.
     assert_eq!(editor.turn(&session, "say on").0, "on");
 }
 
@@ -172,11 +173,43 @@ fn the_last_words_of_a_daemon_reach_its_editors() {
     let session = editor.open(&daemon);
     let prompt = editor.prompt(&session, "say begun; slow ms=600000");
     editor.wait_for_text("begun");
-    // A connection that has said nothing yet does not hold it up.
+    // A connection that has sent nothing does not delay the shutdown.
     let mut silent = UnixStream::connect(daemon.place.data().join("acp.sock")).unwrap();
     daemon.stop();
     let error = editor.answer(prompt).unwrap_err();
     assert!(error["message"].as_str().unwrap().contains("daemon"), "{error}");
     editor.drain();
     assert_eq!(silent.read(&mut [0]).unwrap_or(0), 0);
+}
+
+/// A socket from which nothing is read while somebody holds the lock.
+struct Pausing(UnixStream, Arc<Mutex<()>>);
+
+impl Read for Pausing {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        drop(self.1.lock());
+        self.0.read(buffer)
+    }
+}
+
+#[test]
+fn a_cancel_gets_through_a_flood() {
+    // It is not let go of, however long it reads nothing.
+    let daemon = Daemon::with("[limits]\nwrite_secs = 3600\n");
+    let stream = UnixStream::connect(daemon.place.data().join("acp.sock")).unwrap();
+    let reading = Arc::new(Mutex::new(()));
+    let reader = Pausing(stream.try_clone().unwrap(), Arc::clone(&reading));
+    let mut editor = Editor::lines(reader, stream);
+    editor.greet();
+    let session = editor.open(&daemon);
+    let mut other = Client::new(&daemon);
+    other.resume(&session, 0);
+    let paused = reading.lock().unwrap();
+    let prompt = editor.prompt(&session, "flood n=20000 bytes=1000; say over; slow ms=600000");
+    other.until(|message| message.method == "item/agentMessage/delta" && message.text("text") == "over");
+    editor.notify("session/cancel", &json!({ "sessionId": session }));
+    let end = other.wait_for("turn/completed");
+    assert_eq!(end.params["turn"]["status"], "interrupted");
+    drop(paused);
+    assert_eq!(editor.answer(prompt).unwrap()["stopReason"], "cancelled");
 }

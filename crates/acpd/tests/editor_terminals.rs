@@ -1,11 +1,11 @@
-//! Commands that an editor runs: their output is in the record of the thread.
+//! Commands that an editor runs: the thread records their output.
 
 mod support;
 
 use serde_json::{Value, json};
 use support::{Client, Daemon, Editor, acpd};
 
-/// An editor that runs commands answers what it is asked until the turn ends. Returns the methods in order.
+/// Serves terminal requests in an editor until the turn ends. Returns the requested methods in order.
 fn serve(editor: &mut Editor, session: &str, prompt: &str) -> Vec<String> {
     let id = editor.prompt(session, &format!("{prompt}; permission command=last"));
     let mut asked = Vec::new();

@@ -1,4 +1,4 @@
-//! Editors over HTTP that can set no header of their own choice: an address with a ticket lets them in.
+//! Editors over HTTP that cannot set custom headers: an address with a ticket authenticates them.
 
 mod support;
 
@@ -11,7 +11,7 @@ const JSON: (&str, &str) = ("Content-Type", "application/json");
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}"#;
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}"#;
 
-/// An address with a ticket of the owner.
+/// Returns an address with a ticket of the owner.
 fn address(place: &Place, args: &[&str]) -> String {
     let made = acpd(place, &[&["token", "ticket"], args].concat());
     assert_eq!(made.code, Some(0), "{}", made.stderr);
@@ -23,7 +23,7 @@ fn address(place: &Place, args: &[&str]) -> String {
     made.stdout.trim().to_owned()
 }
 
-/// An address with a ticket of somebody to whom a token of this role is given.
+/// Returns an address with a ticket of a new token's holder, with this role.
 fn address_of(place: &Place, name: &str, role: &str) -> String {
     let token = acpd(place, &["token", "create", "--name", name, "--role", role]);
     let mut command = place.command(&["token", "ticket"]);
@@ -33,7 +33,7 @@ fn address_of(place: &Place, name: &str, role: &str) -> String {
         .to_owned()
 }
 
-/// The address's own path without anything that opens.
+/// Returns the path of the address without any credentials.
 fn bare(door: &Door) -> Door {
     Door {
         path: "/acp".to_owned(),
@@ -46,7 +46,7 @@ fn an_editor_that_can_set_no_header_works_by_an_address() {
     let daemon = Daemon::start();
     let door = Door::at(&daemon, &address(&daemon.place, &["--agent", "fake"]));
     assert!(door.path.starts_with("/acp?agent=fake&ticket="), "{}", door.path);
-    // It goes on with the same address, in which the ticket is used up.
+    // The editor keeps using the same address, although its ticket is used up.
     let mut editor = Editor::http(&door);
     editor.greet();
     let session = editor.open(&daemon);
@@ -80,7 +80,7 @@ fn a_ticket_opens_one_connection_and_its_id_opens_that_one_alone() {
     let answer = events.unwrap_or_else(|status| panic!("{status}")).next().1;
     assert!(answer.contains("\"sessions\""), "{answer}");
 
-    // Nothing but this connection.
+    // The id authorizes this connection only.
     let last = if connection.ends_with('0') { '1' } else { '0' };
     let almost = format!("{}{last}", &connection[..63]);
     for wrong in ["", "x", &almost, &connection[..32], &format!("{connection}0")] {
@@ -104,13 +104,13 @@ fn a_ticket_opens_one_connection_and_its_id_opens_that_one_alone() {
         let (got, answer) = upgrade(daemon.address(), path, &[("Host", &door.host), own]);
         assert_eq!(got, 401, "{path}: {answer}");
     }
-    // A token that is wrong is not made up for by an id.
+    // A valid connection id does not make up for a wrong token.
     assert_eq!(
         status("POST", &[JSON, own, ("Authorization", "Bearer x")], LIST),
         401
     );
 
-    // An id of a connection that a token has opened is no secret that opens anything.
+    // The id of a connection that a token opened authorizes nothing by itself.
     let (of_token, _) = Door::of(&daemon).initialize();
     let named = [JSON, ("Acp-Connection-Id", of_token.as_str())];
     assert_eq!(plain.ask("POST", &named, LIST).0, 401);
@@ -146,12 +146,12 @@ fn pages_of_other_origins_and_proxies_use_neither_ticket_nor_id() {
     }
     assert_eq!(rebound(&unused).ask("POST", &[JSON], HELLO).0, 403);
     assert_eq!(rebound(&opened).ask("POST", &[JSON, own], LIST).0, 403);
-    // What a page may send without being asked first is no message, and is of another origin.
+    // A page can send these without a preflight request. The first is not a message, the others have another origin.
     assert_eq!(
         opened.ask("POST", &[own, ("Content-Type", "text/plain")], LIST).0,
         415
     );
-    // None of that has used the ticket or ended the connection.
+    // None of these requests has used the ticket or closed the connection.
     unused.initialize();
     assert_eq!(opened.ask("POST", &[JSON, own], LIST).0, 202);
     let page = format!("http://{}", daemon.address());
@@ -173,7 +173,7 @@ fn whoever_comes_by_a_ticket_may_do_what_their_token_may() {
     let refused = editor.refused("session/new", &new);
     assert!(refused.to_string().contains("operator"), "{refused}");
 
-    // Somebody else's id does not help, whatever else they show.
+    // The connection id of another holder is useless, whatever other credentials the client sends.
     let door = Door::at(&daemon, &address_of(&daemon.place, "bob", "operator"));
     let (connection, _) = door.initialize();
     let owner = Door::of(&daemon);

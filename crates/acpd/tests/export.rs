@@ -1,4 +1,4 @@
-//! Threads written out, by the daemon and by the command.
+//! Export of threads, by the daemon and by the command.
 
 mod support;
 
@@ -12,7 +12,7 @@ use support::{Client, Daemon, Place, acpd, ask, outcome, unread};
 
 const NOBODY: &str = "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4";
 
-/// A daemon with a thread in which a bit of everything has happened.
+/// Starts a daemon with a thread that contains every kind of item.
 fn with_thread() -> (Daemon, String) {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
@@ -28,7 +28,7 @@ fn with_thread() -> (Daemon, String) {
     (daemon, thread)
 }
 
-/// What stands in a directory, hidden files included.
+/// Lists a directory, including hidden files.
 fn files(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).expect("the directory can be read");
     let names = entries.map(|entry| entry.expect("it can be read on").file_name());
@@ -280,7 +280,7 @@ fn a_daemon_is_started_for_it() {
     );
 }
 
-/// A daemon that dies in the middle of its answer leaves no file that looks whole.
+/// A daemon that dies during its response must not leave a file that looks complete.
 #[test]
 fn what_breaks_off_is_not_kept() {
     let place = Place::new("");

@@ -1,4 +1,4 @@
-//! Faults of earlier systems of this kind, end to end. The table in docs/testing.md has them all.
+//! Known faults of earlier systems, end to end. The table in docs/testing.md lists them all.
 
 mod support;
 
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use support::{Client, Daemon, Place, wait_until};
 
-/// An agent in a few lines of shell. Its session has the id `$1`; in each turn it says what it is answered when it
-/// makes use of the terminal `term_1`.
+/// An agent in a few lines of shell. Its session has the id `$1`; in each turn it calls the terminal `term_1`, and
+/// sends the response as text.
 const CURIOUS: &str = r#"
 reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "${line#*\"id\":}" "$1" | sed 's/\("id":[0-9]*\)[^\n]*,"result":/\1,"result":/'; }
 quoted() { sed 's/\\/\\\\/g; s/"/\\"/g'; }
@@ -29,12 +29,12 @@ while read -r line; do
 done
 "#;
 
-/// The lines of configuration for that agent.
+/// Returns the configuration lines of that agent.
 fn curious(name: &str, session: &str) -> String {
     format!("[agents.{name}]\ncommand = \"sh\"\nargs = [\"-c\", '''{CURIOUS}''', \"curious\", {session:?}]\n")
 }
 
-/// All files and directories below `directory`.
+/// Returns all files and directories below `directory`.
 fn below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![directory.to_owned()];
@@ -64,10 +64,10 @@ fn a_client_that_is_lost_while_it_is_asked_allows_nothing() {
         client.call("thread/resume", &json!({ "threadId": thread }));
         let turn = client.start(&thread, step);
         let lost = client.question();
-        // Everybody goes, in the middle of the question.
+        // All clients disconnect while the question is open.
         client.vanish();
         std::mem::replace(&mut first, Client::new(&daemon)).vanish();
-        // Whoever comes is asked the same: so it was open all the time, and nothing was done.
+        // A new client receives the same question: it stayed open, and nothing was done.
         first.call("thread/resume", &json!({ "threadId": thread }));
         let question = first.question();
         assert_eq!(question.params, lost.params, "{step}");
@@ -96,7 +96,7 @@ fn what_was_allowed_is_done_once_whoever_else_answers() {
     second.finish(&thread, &turn);
     let runs = || std::fs::read_to_string(daemon.place.work().join("runs")).unwrap();
     assert_eq!(runs(), "run\n");
-    // Nor is it done again for a thread that is opened again.
+    // Reopening the thread does not repeat the action either.
     let mut late = Client::new(&daemon);
     late.resume(&thread, 0);
     late.finish(&thread, &turn);
@@ -113,7 +113,7 @@ fn the_configured_policy_holds_for_what_agents_do() {
     let thread = client.thread(&daemon);
     let work = daemon.place.work();
     std::fs::write(work.join("kept"), "").unwrap();
-    // No turn here waits for a person: each is decided by a rule.
+    // No turn here waits for a user: a rule decides each request.
     for (step, said) in [
         ("write path=secret/x", "not allowed here"),
         ("write path=open", "wrote"),
@@ -161,7 +161,7 @@ fn a_terminal_belongs_to_its_session() {
     let said = tried.said();
     assert!(said.contains("terminal term_1 not found"), "{said}");
     assert!(!said.contains("secret"), "{said}");
-    // It still runs until its own turn is interrupted: neither "kill" nor "release" has reached it.
+    // The terminal runs until its own turn is interrupted: neither "kill" nor "release" has reached it.
     client.call("turn/interrupt", &json!({ "threadId": owner }));
     assert_eq!(client.finish(&owner, &owned).status(), "interrupted");
 }

@@ -1,4 +1,4 @@
-//! How a connection begins, and what a request is answered that is none.
+//! The handshake of a connection, and responses to invalid requests.
 
 mod support;
 
@@ -98,7 +98,7 @@ fn agents_are_listed_with_what_keeps_them_from_running() {
     let daemon = Daemon::with("[agents.gone]\ncommand = \"/no/such/agent\"\ntitle = \"Gone\"\n");
     let mut client = Client::new(&daemon);
     let listed = client.call("agent/list", &json!({}));
-    // The configured ones come first; those of the registry follow.
+    // Configured agents come first, then agents of the registry.
     let [fake, gone, others @ ..] = &listed["data"].as_array().unwrap()[..] else {
         panic!("{listed}");
     };

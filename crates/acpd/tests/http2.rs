@@ -1,4 +1,4 @@
-//! HTTP/2: in clear text where a client begins with it, under TLS where both ends agree on it.
+//! HTTP/2: without TLS if the client starts with it, with TLS if both ends negotiate it.
 
 mod support;
 
@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// One connection.
+/// One HTTP/2 connection.
 struct Client {
     requests: SendRequest<String>,
     base: String,
@@ -82,7 +82,7 @@ impl Client {
             .await
     }
 
-    /// Makes a session; answers what its stream says first, and the stream.
+    /// Opens a session; returns the first event of its stream, and the stream.
     async fn session(&mut self, daemon: &Daemon) -> (Value, Events) {
         let hello =
             json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": { "protocolVersion": 1 } });
@@ -117,7 +117,7 @@ impl Events {
         }
     }
 
-    /// Reads a piece; `false` if there is none any more.
+    /// Reads a chunk; returns `false` at the end of the stream.
     async fn more(&mut self) -> bool {
         let frame = poll_fn(|context| Pin::new(&mut self.body).poll_frame(context));
         match tokio::time::timeout(PATIENCE, frame)
@@ -133,7 +133,7 @@ impl Events {
         }
     }
 
-    /// The next event's data.
+    /// Returns the next event's data.
     async fn next(&mut self) -> Value {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
@@ -163,7 +163,7 @@ fn an_editor_works_over_one_connection_until_the_daemon_stops() {
         let mut client = Client::clear(&daemon).await;
         let (made, mut events) = client.session(&daemon).await;
         assert!(made["result"]["sessionId"].is_string(), "{made}");
-        // Stopping waits for nobody who only listens.
+        // The shutdown does not wait for clients that only listen.
         let stopped = tokio::task::spawn_blocking(move || daemon.stop());
         while events.more().await {}
         let _ = stopped.await.expect("it stops");

@@ -244,6 +244,7 @@ fn a_question_that_was_open_is_void_and_everyone_is_told() {
         (end.status(), &end.said()[..]),
         ("completed", "allowed (allow_once)")
     );
+    late.finish(&ordeal.thread, &turn);
     assert!(
         late.seen
             .iter()

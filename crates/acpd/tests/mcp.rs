@@ -1,11 +1,11 @@
-//! MCP servers of the configuration reach the agent.
+//! Configured MCP servers reach the agent.
 
 mod support;
 
 use serde_json::{Value, json};
 use support::{Client, Daemon};
 
-/// An agent that says which MCP servers it was given.
+/// An agent that sends its list of MCP servers as text.
 const AGENT: &str = r#"
 read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
 read -r new; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}'

@@ -1,4 +1,4 @@
-//! What an agent brings into the daemon's memory by its callbacks is bounded, whatever it reads, writes and leaves unread.
+//! An agent's callbacks use bounded memory in the daemon, whatever it reads, writes and leaves unread.
 
 #![cfg(target_os = "linux")]
 
@@ -7,8 +7,9 @@ mod support;
 use serde_json::{Value, json};
 use support::{Client, Daemon, wait_until};
 
-/// An agent whose prompts say what it sends: `{"method", "params", "count"}`. It reads none of the answers until there is a file
-/// `go` in its directory; then it says how many there were, how long the longest was, and the errors among them.
+/// An agent whose prompts contain what it sends: `{"method", "params", "count"}`. It reads no responses until its
+/// directory contains a file `go`. Then it reports the number of responses, the longest length, and the errors among
+/// them.
 const GREEDY: &str = r#"
 import json, os, sys, time
 def send(message):
@@ -43,7 +44,7 @@ fn greedy(more: &str) -> Daemon {
     ))
 }
 
-/// What the system counts of the daemon's memory, in MiB.
+/// Returns a value of the kernel's memory statistics for the daemon, in MiB.
 fn memory(daemon: &Daemon, what: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.pid())).expect("it runs");
     let line = status.lines().find_map(|line| line.strip_prefix(what));
@@ -61,7 +62,7 @@ fn files_that_an_agent_reads_and_does_not_take_fill_no_memory() {
     let work = daemon.place.work();
     let large = work.join("large");
     std::fs::write(&large, letters(10 << 20)).unwrap();
-    // Each byte of it takes six in JSON.
+    // Each byte of the file takes six in JSON.
     std::fs::write(work.join("control"), "\u{1}".repeat(10 << 20)).unwrap();
     for (name, count, longest, most) in [("large", 24, 10 << 20, 200), ("control", 2, 60 << 20, 450)] {
         let mut client = Client::new(&daemon);
@@ -99,7 +100,7 @@ fn what_an_agent_wants_to_write_fills_no_memory_while_it_waits_for_an_answer() {
     });
     std::fs::write(work.join("go"), "").unwrap();
     let turn = client.start(&thread, &order.to_string());
-    // What fits is asked, the rest is refused at once.
+    // The daemon forwards as many requests as fit, and refuses the rest immediately.
     let mut questions = Vec::new();
     let mut refused = 0;
     while questions.len() + refused < count {

@@ -1,4 +1,4 @@
-//! The web UI as browsers find it: the page itself, and the link that signs one in.
+//! The web UI as served to browsers: the page itself, and the sign-in link.
 
 mod support;
 
@@ -62,7 +62,7 @@ fn the_link_signs_one_browser_in_and_no_second() {
     assert_eq!(status, 401);
 }
 
-/// The ticket in the link that `acpd open` prints with these further words.
+/// Returns the ticket in the link that `acpd open` prints with these additional arguments.
 fn printed_ticket(daemon: &Daemon, more: &[&str]) -> String {
     let opened = acpd(&daemon.place, &[&["open"], more].concat());
     assert_eq!(opened.code, Some(0), "{}", opened.stderr);
@@ -70,7 +70,8 @@ fn printed_ticket(daemon: &Daemon, more: &[&str]) -> String {
     ticket.to_owned()
 }
 
-/// What a program of another user gets for a request to the daemon, status and body; `None` where only root may start one.
+/// Returns status and body of a request to the daemon by another user's program; `None` without root, which is required
+/// to start one.
 fn asked_by_a_stranger(address: SocketAddr, method: &str, path: &str, body: &str) -> Option<String> {
     const SCRIPT: &str = "\
 import http.client, sys
@@ -110,18 +111,18 @@ fn a_link_of_this_user_signs_in_no_other_user_of_the_machine() {
         assert!(answer.contains("acpd open --other-device"), "{path}: {answer}");
     }
     assert!(daemon.log().contains("another user"), "{}", daemon.log());
-    // It is still there for the browser that it is for.
+    // The ticket is still valid for the intended browser.
     let host = address.to_string();
     let headers = [("Host", host.as_str()), ("Content-Type", "application/json")];
     let (status, answer) = send(address, "POST", "/api/session", &headers, &login);
     assert_eq!(status, 200, "{answer}");
-    // One for another device says so: its peer is a tunnel or a proxy, of whichever user.
+    // A ticket for another device is valid for any peer: it may be a tunnel or proxy of any user.
     let login = json!({ "ticket": printed_ticket(&daemon, &["--other-device"]) }).to_string();
     let answer = asked_by_a_stranger(address, "POST", "/api/session", &login).unwrap_or_default();
     assert!(answer.starts_with("200 "), "{answer}");
 }
 
-/// `acpd open` with a browser that leaves its arguments in the file `opened`, all in one directory.
+/// Runs `acpd open` with a browser that writes its arguments to the file `opened`, all in one directory.
 fn open_in(daemon: &Daemon, folder: &Path) -> (Running, PathBuf) {
     std::fs::create_dir(folder).expect("it can be made");
     let browser = folder.join("browser");

@@ -1,4 +1,4 @@
-//! Permission policies in the configuration: what "acpd policy test" says, and that a running daemon takes changes.
+//! Configured permission policies: the output of "acpd policy test", and reloads in a running daemon.
 
 mod support;
 
@@ -128,7 +128,7 @@ fn an_explanation_tells_who_may_not_run_commands_nothing_of_the_disk_elsewhere()
         );
         let mut client = Client::with_token(&daemon, made.stdout.trim());
         let is_told = role == "operator";
-        // Where these lead, and whether they are there, is the same for who is told nothing.
+        // A client without file details must not learn where these paths lead, or whether they exist.
         for path in [
             "/proc/self/exe",
             "/proc/self/cwd",
@@ -176,7 +176,7 @@ fn a_running_daemon_takes_another_policy() {
         daemon.log().contains("reloaded policies")
     });
     assert_eq!(effect(&mut client), "deny");
-    // What cannot be read changes nothing.
+    // An invalid file changes nothing.
     std::fs::write(
         daemon.place.config(),
         format!("policy = \"permissive\nx\n{config}"),
@@ -220,7 +220,7 @@ fn a_configuration_that_comes_later_is_taken_with_agents_that_are_new_in_it() {
     daemon.stop();
 }
 
-/// `work/link` leads to `work/secret/f`.
+/// Makes `work/link` a link to `work/secret/f`.
 fn link(place: &Place) {
     std::fs::create_dir(place.work().join("secret")).expect("the work directory can be written");
     std::fs::write(place.work().join("secret/f"), "old").expect("the work directory can be written");
@@ -247,7 +247,7 @@ fn a_link_is_no_way_around_a_deny() {
     }
     let secret = || std::fs::read_to_string(daemon.place.work().join("secret/f")).unwrap();
     assert_eq!(secret(), "old");
-    // It is the place that counts, not that it is a link.
+    // The target decides, not the fact that it is a link.
     std::fs::remove_file(daemon.place.work().join("link")).unwrap();
     std::os::unix::fs::symlink("free", daemon.place.work().join("link")).unwrap();
     let turn = client.turn(&thread, "write path=link text=more");
@@ -275,7 +275,7 @@ fn policy_test_looks_where_a_link_leads() {
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
 }
 
-/// Answers what is asked next.
+/// Answers the next question.
 fn approve(client: &mut Client, approved: bool, scope: &str) {
     let asked = client.question();
     let answer = json!({ "requestId": asked.params["requestId"], "approved": approved, "scope": scope });
@@ -296,7 +296,7 @@ fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
         (&told["scope"], rule),
         (&json!("agent"), &json!("Bash(make all)"))
     );
-    // It holds in the directory that the question named.
+    // The answer applies in the directory that the question named.
     let cwd = told["cwd"].as_str().expect("a directory");
     assert_eq!(
         acpd(
@@ -319,7 +319,7 @@ fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
         Some(3)
     );
     assert_eq!(client.finish(&one, &turn).status(), "completed");
-    // Nobody is asked in the other thread, and the log says why.
+    // The other thread asks no question, and the log records why.
     let turn = client.turn(&other, ask);
     assert_eq!(turn.said(), "allowed (allow_once)");
     assert_eq!(turn.one("serverRequest/resolved").params["by"]["scope"], "agent");
@@ -337,7 +337,7 @@ fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
     let mut client = Client::new(&daemon);
     let third = client.thread(&daemon);
     assert_eq!(client.turn(&third, ask).said(), "allowed (allow_once)");
-    // Taken back in a thread that did not give it, it is gone in all.
+    // Revoking it in a thread that did not create it removes it from all threads.
     let revoke = json!({ "threadId": third, "id": id });
     client.call("policy/remembered/revoke", &revoke);
     assert_eq!(list(&mut client, &other), json!([]));

@@ -1,4 +1,4 @@
-//! Nothing that an agent has started outlives the daemon, however it hides and however the daemon ends.
+//! No process of an agent outlives the daemon, however it hides and however the daemon ends.
 
 #![cfg(target_os = "linux")]
 
@@ -7,13 +7,13 @@ mod support;
 use rustix::process::Signal;
 use support::{Client, Daemon, Place, children_of, exists, signal, wait_until, with_argument};
 
-/// A daemon with an agent in mid-turn that has started processes which ignore SIGTERM, in sessions of their
-/// own, without an environment, and with parents that are gone.
+/// A daemon with an agent in the middle of a turn. The agent has started processes that ignore SIGTERM, in their own
+/// sessions, without an environment, and with parents that have exited.
 struct Litter {
     daemon: Daemon,
-    /// Started by the agent itself.
+    /// The pid of a process that the agent itself started.
     away: u32,
-    /// What only the ones that a terminal has started have among their arguments.
+    /// An argument of exactly those processes that a terminal started.
     token: String,
 }
 
@@ -82,7 +82,7 @@ fn a_daemon_that_is_told_to_stop_leaves_nothing() {
     for how in [Signal::TERM, Signal::INT] {
         let mut litter = Litter::new();
         let keeper = litter.keeper();
-        // As Ctrl-C does, or who stops a whole service: every process of the daemon's gets it.
+        // Ctrl-C or a service manager sends the signal to every process of the daemon.
         signal(keeper, how);
         signal(litter.daemon.pid(), how);
         assert_eq!(litter.daemon.wait().code(), Some(0));
@@ -132,8 +132,8 @@ fn the_keeper_holds_nothing_of_the_daemon() {
     assert!(!exists(keeper));
 }
 
-/// The command of a terminal that starts a process without a mark, an environment and parents, and the argument by which that
-/// process is found.
+/// Returns the command of a terminal that starts a process without a mark, an environment and parents, and an argument
+/// that identifies this process.
 fn escape(daemon: &Daemon, stay: &str) -> (String, String) {
     let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/escape.py");
     let token = format!("{}", 6_000_000_000 + u64::from(daemon.pid()));
@@ -141,7 +141,7 @@ fn escape(daemon: &Daemon, stay: &str) -> (String, String) {
     (command.trim_end().to_owned(), token)
 }
 
-/// Ends the processes with an argument when a test is over, however it ends.
+/// Kills the processes with an argument when a test ends, even if it fails.
 struct Leftover(String);
 
 impl Leftover {
@@ -158,7 +158,7 @@ impl Drop for Leftover {
     }
 }
 
-/// Lets agents read the script above.
+/// Returns a place whose agents may read the script above.
 fn with_script() -> Place {
     let scripts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
     Place::new(&format!(
@@ -183,7 +183,7 @@ fn a_process_that_hides_does_not_outlive_its_terminal() {
     hides_behind_a_terminal(&Daemon::at(Place::without_sandbox("")));
 }
 
-/// As for users other than root, whose processes can remove the mark where there is no sandbox.
+/// Processes of users other than root can remove the mark if there is no sandbox.
 #[test]
 fn an_orphan_without_a_mark_does_not_outlive_its_terminal() {
     let place = Place::without_sandbox("");

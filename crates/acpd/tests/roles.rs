@@ -1,4 +1,4 @@
-//! Who may do what: every request of every surface, with the least role that may make it, against the real daemon.
+//! Permissions by role: every request of every surface, with the least role that may make it, against the real daemon.
 //!
 //! The table is complete. A method, a route or a client request that is missing in it fails the test.
 
@@ -12,7 +12,7 @@ use acpd_proto::surface::{acp, app};
 use serde_json::json;
 use support::{Client, Daemon, Door, Editor, PATIENCE, Place, acpd, exchange, send};
 
-/// Surface, request, least role. `anyone` needs no credentials.
+/// Surface, request, least role. `anyone` requires no credentials.
 const TABLE: &str = "
     app    agent/list                      observer
     app    agent/running                   observer
@@ -95,7 +95,7 @@ const TABLE: &str = "
     http   DELETE /acp                     observer
 ";
 
-/// Whom a row is for.
+/// The least role of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Least {
     Anyone,
@@ -112,7 +112,7 @@ impl Least {
     }
 }
 
-/// The requests of one surface, each with its least role.
+/// Returns the requests of one surface, each with its least role.
 fn rows(surface: &str) -> Vec<(&'static str, Least)> {
     let rows = TABLE.lines().map(str::trim).filter(|row| !row.is_empty());
     let rows = rows.filter_map(|row| {
@@ -136,7 +136,7 @@ fn named(surface: &str) -> BTreeSet<&'static str> {
     rows(surface).into_iter().map(|(request, _)| request).collect()
 }
 
-/// A daemon, and a token of each role.
+/// Starts a daemon with a token of each role.
 fn daemon() -> (Daemon, Vec<(Role, String)>) {
     let place = Place::new("");
     let tokens = Role::ALL.iter().map(|role| {
@@ -151,7 +151,7 @@ fn daemon() -> (Daemon, Vec<(Role, String)>) {
     (Daemon::at(place), tokens)
 }
 
-/// Fails with all that is not as the table has it.
+/// Fails with all differences from the table.
 fn agree(wrong: &[String]) {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
@@ -163,7 +163,7 @@ fn the_table_of_roles_is_complete() {
     let mut methods: BTreeSet<_> = acp::METHODS.iter().map(|(name, _)| *name).collect();
     methods.insert("_any/extension");
     assert_eq!(named("acp"), methods);
-    // Routes cannot be listed by a program, so they are read where they are written.
+    // A program cannot list routes, so the test reads their source files.
     let sources = [
         include_str!("../../server/src/http/routes.rs"),
         include_str!("../../server/src/http/acp_stream.rs"),
@@ -221,7 +221,7 @@ fn each_role_may_make_the_requests_of_the_app_protocol_that_the_table_says() {
     for (role, token) in &tokens {
         let mut client = Client::with_token(&daemon, token);
         for (method, least) in rows("app") {
-            // Of no use to any method, so that nothing is done.
+            // Params that are invalid for every method, so that nothing is done.
             let error = client.try_call(method, &json!([])).err().unwrap_or_default();
             if (error["data"]["code"] == "forbidden") == least.admits(Some(*role)) {
                 wrong.push(format!("{role}: {method}: {error}"));
@@ -242,7 +242,7 @@ fn each_role_may_make_the_requests_of_the_app_protocol_that_the_table_says() {
     agree(&wrong);
 }
 
-/// An editor over HTTP.
+/// Connects an editor over HTTP.
 fn editor(daemon: &Daemon, token: &str) -> Editor {
     let mut editor = Editor::http(&Door {
         bearer: format!("Bearer {token}"),
@@ -285,7 +285,7 @@ fn each_role_may_end_a_turn_over_acp_if_the_table_says_so() {
         let session = json!({ "sessionId": thread, "cwd": daemon.place.work(), "mcpServers": [] });
         editor.call("session/load", &session);
         editor.notify("session/cancel", &json!({ "sessionId": thread }));
-        // A notification is not answered; what comes behind it is.
+        // A notification has no response; the response to the next request shows that it was handled.
         editor.call("session/list", &json!({}));
         if !least.admits(Some(*role)) {
             owner.respond(&question, &json!({ "decision": "accept" }));
@@ -319,7 +319,7 @@ fn each_role_may_use_the_routes_that_the_table_says() {
             let (status, answer) = send(daemon.address(), method, &path, &headers, "");
             let mut all = vec![("the port", status, answer)];
             if role.is_some() {
-                // There a token counts as well, and not the user who shows it.
+                // At the socket, a token counts too, instead of the user who sends it.
                 let mut socket = UnixStream::connect(daemon.place.data().join("acpd.sock")).unwrap();
                 socket.set_read_timeout(Some(PATIENCE)).unwrap();
                 let (status, answer) = exchange(&mut socket, method, &path, &headers, "");

@@ -8,7 +8,7 @@ use support::{
     Client, Daemon, Running, acpd, on_terminal, outcome, outcome_with_input, signal, unread, without_terminal,
 };
 
-/// The thread that `acpd run` has told of.
+/// Returns the thread's id that `acpd run` printed.
 fn thread_of(stderr: &str) -> String {
     let line = stderr.lines().find_map(|line| line.strip_prefix("thread "));
     line.unwrap_or_else(|| panic!("no thread: {stderr}")).to_owned()
@@ -83,7 +83,7 @@ fn notes_about_the_protocol_are_for_those_who_ask_for_them() {
         for note in protocol {
             assert_eq!(run.stderr.contains(note), shown, "{note}: {}", run.stderr);
         }
-        // What the policy refused, and what the agent says to people, is for everybody.
+        // Refusals by the policy and the agent's messages to users are always printed.
         for note in ["fs/write_text_file and was refused", "warning: "] {
             assert!(run.stderr.contains(note), "{note}: {}", run.stderr);
         }
@@ -220,7 +220,7 @@ fn on_a_terminal_a_key_decides() {
             .command(&["run", "permission command=\"rm -r x\"; permission"]),
     ));
     run.wait_for_output("Your choice [1-4]: ");
-    // What is none is asked again.
+    // An invalid choice is asked again.
     run.write("9\n");
     run.wait_for_output("Your choice [1-4]: 9\r\nYour choice [1-4]: ");
     run.write("1\n");
@@ -253,7 +253,7 @@ fn on_a_terminal_a_name_does_not_hide_what_an_option_does() {
     run.wait_for_output("Your choice [1-4]: ");
     run.write("3\n");
     run.wait_for_output("rejected (reject_once)");
-    // Where an answer could mean two things nobody is asked.
+    // acpd does not ask if an answer would be ambiguous.
     run.wait_for_output("two options have the optionId");
     let run = run.finish();
     assert_eq!(run.stdout.matches("Your choice").count(), 1, "{}", run.stdout);
@@ -278,7 +278,7 @@ fn a_person_is_told_where_the_agent_may_remember_the_answer_by_itself() {
                 .lines()
                 .any(|line| line.contains("1) ") && line.contains(note))
         );
-        // What acpd remembers, the agent is told once.
+        // If acpd remembers the answer, it sends the agent a single approval.
         let told = if marked { "allow_always" } else { "allow_once" };
         assert!(
             run.stdout.contains(&format!("allowed ({told})")),
@@ -318,7 +318,7 @@ fn a_question_that_somebody_else_answers_leaves_the_screen() {
         &json!({ "decision": "accept", "optionId": "allow_always" }),
     );
     run.wait_for_output("allowed (allow_once)");
-    // The next question is this terminal's again.
+    // This terminal shows the next question again.
     run.wait_for_output("$ second");
     run.write("4\n");
     run.wait_for_output("rejected (reject_once)");
@@ -336,7 +336,7 @@ fn a_form_is_filled_in_on_a_terminal() {
     ])));
     run.wait_for_output("The agent wants to know: Who are you?");
     run.wait_for_output("age (a whole number, at least 0; optional): ");
-    // What does not fit is said, and asked for again.
+    // An invalid value is reported, and asked again.
     run.write("-1\n");
     run.wait_for_output("This takes at least 0.\r\nage (a whole number, at least 0; optional): ");
     run.write("36\n");
@@ -442,7 +442,7 @@ fn a_form_that_somebody_else_fills_in_leaves_the_screen() {
     );
     run.wait_for_output("the question is no longer open");
     run.wait_for_output(r#"elicited accept: {"name":"Bo"}"#);
-    // The next question is this terminal's again.
+    // This terminal shows the next question again.
     run.wait_for_output("Your choice [1-4]: ");
     run.write("1\n");
     run.wait_for_output("allowed (allow_once)");
@@ -452,7 +452,7 @@ fn a_form_that_somebody_else_fills_in_leaves_the_screen() {
 #[test]
 fn output_that_is_left_out_is_spoken_of() {
     let daemon = Daemon::start();
-    // So much that no machine shows it all in glimpses before the test gives up.
+    // Too much output for any host to show without skipping before the test times out.
     let run = acpd(&daemon.place, &["run", "terminal head -c 20000000 /dev/zero"]);
     assert_eq!(run.code, Some(0), "{}", run.stdout);
     assert!(

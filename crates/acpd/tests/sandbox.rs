@@ -1,4 +1,4 @@
-//! Agents and their terminals behind the wall that the kernel holds up: what they reach, what works there, and what a person is shown.
+//! Agents and their terminals in the kernel's sandbox: what they can access, what works there, and what the user sees.
 
 #![cfg(target_os = "linux")]
 
@@ -35,7 +35,7 @@ impl Scene {
         }
     }
 
-    /// What a line for `sh` says in a terminal of the agent, with its exit code before it.
+    /// Runs a line of `sh` in a terminal of the agent; returns its exit code and output.
     fn shell(&mut self, line: &str) -> String {
         let script = self.daemon.place.work().join(".script");
         std::fs::write(&script, line).expect("it can be written");
@@ -66,7 +66,7 @@ impl Scene {
     }
 }
 
-/// The files that nobody may read who is no user.
+/// Returns the files that only the user may read.
 fn secrets(scene: &Scene) -> [PathBuf; 4] {
     [
         scene.daemon.place.data().join("token"),
@@ -94,8 +94,8 @@ fn a_terminal_reaches_the_workspace_and_no_secrets() {
     assert!(said.contains("workspace"), "{said}");
 }
 
-/// A thread that has had a turn and whose agent was stopped since; and a directory with a secret in the file `key`. Makes `directory`
-/// for it.
+/// Returns an idle thread after a turn whose agent was stopped, and a directory with a secret in the file `key`.
+/// Creates `directory` for the thread.
 fn thread_that_rests(daemon: &mut Daemon, directory: &Path, start: &Value) -> (String, PathBuf) {
     let secrets = daemon.place.home().join("secrets");
     for made in [directory, &secrets] {
@@ -111,7 +111,7 @@ fn thread_that_rests(daemon: &mut Daemon, directory: &Path, start: &Value) -> (S
     (thread, secrets)
 }
 
-/// Replaces a directory by a link, as an agent does that works above it.
+/// Replaces a directory by a link, as an agent with access to its parent can.
 fn swap(directory: &Path, target: &Path) {
     std::fs::rename(directory, directory.with_extension("old")).expect("it can be moved");
     std::os::unix::fs::symlink(target, directory).expect("it can be linked");
@@ -140,7 +140,7 @@ fn a_workspace_that_was_made_a_link_is_not_worked_in() {
         "{told}"
     );
     assert!(!secrets.join("made").exists());
-    // A new thread there says where it really is.
+    // A new thread there reports the real path.
     let real = secrets.canonicalize().unwrap();
     client.call("thread/start", &start);
     let notice = client.wait_for("thread/notice");
@@ -211,7 +211,7 @@ fn a_program_that_is_not_granted_is_refused_with_the_setting() {
     );
 }
 
-/// An agent that runs a line by `sh` when it is prompted, and says how that ended.
+/// Returns the configuration of an agent that runs a line of `sh` when prompted, and sends the outcome as text.
 fn probe(line: &str, sandbox: &str) -> String {
     let script = format!(
         r#"
@@ -227,7 +227,7 @@ cat >/dev/null
     format!("[agents.probe]\ncommand = \"sh\"\nargs = [\"-c\", '''{script}''']\n{sandbox}\n")
 }
 
-/// What the agent's own process says of a line.
+/// Returns the outcome of a line in the agent's own process.
 fn probed(place: Place, line: &str, sandbox: &str) -> String {
     let config = std::fs::read_to_string(place.config()).expect("it is there");
     place.configure(&format!("{config}\n{}", probe(line, sandbox)));
@@ -287,7 +287,7 @@ fn lists_of_the_configuration_grant_more() {
         std::fs::write(place.home().join(made).join("file"), "x").unwrap();
     }
     let config = std::fs::read_to_string(place.config()).unwrap();
-    // The home as a whole is granted without the daemon's own files in it.
+    // The whole home directory is granted, except the daemon's own files in it.
     place.configure(&format!(
         "{config}\n[sandbox]\nread = [\"~/data-sets\", \"~\", \"{}\"]\nwrite = [\"~/models\"]\n",
         place.data().display()
@@ -404,7 +404,7 @@ fn a_doctor_says_what_is_granted_and_by_which_setting() {
         (&Value::Null, &json!("workspace"))
     );
     assert_eq!(told["sandbox"]["network"], json!("443"));
-    // It was looked at from the home directory, in which it could not work.
+    // The probe ran in the home directory, in which an agent cannot work.
     let reason = told["sandbox"]["reason"].as_str().unwrap();
     assert!(reason.contains("belongs to acpd itself"), "{told}");
 }
@@ -424,8 +424,8 @@ fn a_data_directory_among_temporary_files_is_said() {
     assert!(!away.contains("cannot make new files"), "{away}");
 }
 
-/// The document says how an agent is run, and nothing of what it may use: neither by variables that name places, nor by words that
-/// name other agents and files.
+/// The document specifies how to run an agent, and grants no access: neither by variables that name paths, nor by
+/// arguments that name other agents and files.
 #[test]
 fn a_registrys_document_opens_nothing() {
     let place = Place::away("");
@@ -499,7 +499,7 @@ fn settings_of_git_that_name_no_file_grant_nothing() {
     scene.fails(&format!("cat {}", key.display()));
 }
 
-/// Dotfiles are often kept in a repository, and linked from the home directory.
+/// Users often keep dotfiles in a repository, and link them from the home directory.
 #[test]
 fn settings_that_an_agent_can_write_grant_nothing() {
     let mut scene = Scene::new("");
@@ -523,7 +523,7 @@ fn settings_that_an_agent_can_write_grant_nothing() {
     }
 }
 
-/// Dotfiles are often kept in one.
+/// Users often keep dotfiles in a repository.
 #[test]
 fn a_home_that_is_a_repository_is_not_granted() {
     let mut scene = Scene::new("");
@@ -555,7 +555,7 @@ fn the_programs_of_mcp_servers_are_readable() {
     assert!(said.contains("served") && said.contains("packed"), "{said}");
 }
 
-/// A place whose agents have the toolchains of this machine, whose home is another one.
+/// Returns a place whose agents have the toolchains of this host, with a different home directory.
 fn with_toolchains(place: Place) -> Place {
     let home = std::env::home_dir().expect("there is one");
     let own = |variable: &str, below: &str| {
@@ -612,7 +612,7 @@ fn pip_installs() {
     );
 }
 
-/// `uvx` takes a lock beside the tools that a user has installed.
+/// `uvx` takes a lock next to the tools that a user has installed.
 #[test]
 fn uvx_runs() {
     if is_there("uvx") {
@@ -651,7 +651,7 @@ fn git_commits_in_a_worktree() {
         "echo x > new && git add new && {name} commit -q -m two && git log --oneline"
     ));
     scene.fails(&format!("cat {}", beside.display()));
-    // A file that an agent writes leads nowhere.
+    // A file that an agent writes must not grant access.
     let keys = scene.in_home("keys/worktrees/w/gitdir", "x");
     scene.works(&format!(
         "rm .git && echo 'gitdir: {}' > .git",
@@ -688,7 +688,7 @@ fn git_commits_in_a_submodule() {
         client.turn(&thread, "go").said().clone()
     };
     assert_eq!(says(&submodule), "0");
-    // A `.git` file elsewhere that names the same repository gets nothing.
+    // Another `.git` file that names the same repository gets no access.
     let other = daemon.place.home().join("other");
     std::fs::create_dir(&other).unwrap();
     std::fs::write(other.join("planted"), "").unwrap();

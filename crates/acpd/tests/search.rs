@@ -1,11 +1,11 @@
-//! What was said and done is found again.
+//! Search in messages and actions.
 
 mod support;
 
 use serde_json::{Value, json};
 use support::{Client, Daemon, acpd};
 
-/// What was found: of which kind, and what is shown, with what was looked for in brackets.
+/// Returns the kind and snippet of each hit, with the matches in brackets.
 fn shown(page: &Value) -> Vec<(String, String)> {
     let hits = page["data"].as_array().expect("a page has data").iter();
     let show = |hit: &Value| {
@@ -65,7 +65,7 @@ fn words_paths_and_commands_are_found() {
     client.turn(&other, "tool title='Edit the gherkin' path=/w/src/auth.ts");
     client.turn(&other, "terminal echo snake_case_word");
 
-    // The newest first; the thought is not found.
+    // Newest first; the search excludes thoughts.
     let all = client.call("thread/search", &json!({ "query": "gherkin" }));
     let kinds: Vec<_> = shown(&all).into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["toolCall", "userMessage", "agentMessage", "userMessage"]);
@@ -100,7 +100,7 @@ fn words_paths_and_commands_are_found() {
         assert_eq!(none, json!({ "data": [], "nextCursor": null }), "{query}");
     }
 
-    // The connection's current thread is not meant where none is named.
+    // A search without a thread ignores the connection's current thread.
     let of_one = client.call("thread/search", &json!({ "query": "gherkin", "threadId": one }));
     assert_eq!(shown(&of_one), shown(&all)[2..]);
     let mut paged = Vec::new();
@@ -136,7 +136,7 @@ fn words_paths_and_commands_are_found() {
     assert_eq!(again["data"], all["data"]);
 }
 
-/// What the event of this number is shown as.
+/// Returns the replayed event with this number.
 fn replay(mut client: Client, thread: &str, seq: u64) -> Value {
     client.resume(thread, seq - 1);
     let messages = client.until(|message| message.params["seq"] == seq);

@@ -1,4 +1,4 @@
-//! The daemon's own files: whose they must be, and who gets at them.
+//! The daemon's own files: their owner, and who can access them.
 
 mod support;
 
@@ -9,14 +9,14 @@ use std::path::Path;
 use serde_json::json;
 use support::{Client, Daemon, Place, acpd};
 
-/// A user that is not root and runs no test.
+/// A user that is neither root nor the one that runs the tests.
 const STRANGER: u32 = 65534;
 
 fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
 }
 
-/// Runs `acpd serve`, which must not start, and returns what it says.
+/// Runs `acpd serve`, which must fail, and returns its error.
 fn refusal(place: &Place) -> String {
     let refused = acpd(place, &["serve"]);
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
@@ -91,7 +91,7 @@ fn secret_files_that_others_can_read_or_that_are_links_are_refused() {
     daemon.restart();
 }
 
-/// Only root can make a file that is another user's; the rule itself has a test beside it.
+/// Only root can create a file of another user; the rule itself has a unit test.
 #[test]
 fn what_another_user_has_put_into_the_data_directory_is_not_believed() {
     let mut daemon = Daemon::start();
@@ -115,7 +115,7 @@ fn what_another_user_has_put_into_the_data_directory_is_not_believed() {
         }
     }
     daemon.restart();
-    // A daemon that runs believes no file that came later either.
+    // A running daemon does not trust a later file either.
     let tokens = data.join("tokens.json");
     let made = acpd(
         &daemon.place,
@@ -132,7 +132,7 @@ fn what_another_user_has_put_into_the_data_directory_is_not_believed() {
     }
 }
 
-/// A thread whose workspace contains the data directory and the configuration.
+/// Starts a thread whose workspace contains the data directory and the configuration.
 fn thread_around(client: &mut Client, daemon: &Daemon) -> String {
     let cwd = daemon
         .place
@@ -154,7 +154,7 @@ fn agents_reach_none_of_the_daemons_files_under_any_policy() {
         "[policy]\nbase = \"readonly\"\n",
         "[policy]\nbase = \"permissive\"\n",
     ] {
-        // Without one, the thread's workspace is one that a sandbox refuses.
+        // No sandbox: it would refuse this thread's workspace.
         let daemon = Daemon::at(Place::without_sandbox(policy));
         let mut client = Client::new(&daemon);
         let (data, config) = (daemon.place.data(), daemon.place.config());
@@ -216,7 +216,7 @@ fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
         let socket = daemon.place.data().join(socket);
         format!("python3 {} {way} {}", script.display(), socket.display())
     };
-    // The user's own processes are the owner in all of these ways; one that is gone may be too late.
+    // In each of these ways, the user's own processes connect as the owner. An exited process may be too late.
     for (way, socket, own) in [
         ("http", "acpd.sock", Some("\"owner\"")),
         ("child", "acpd.sock", None),
@@ -236,7 +236,7 @@ fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
     let line = format!("{acpd} --data-dir {} threads", data.display());
     let turn = client.turn(&thread, &format!("terminal {line}"));
     assert!(turn.said().contains(REFUSED), "{}", turn.said());
-    // A token says what an agent may do.
+    // A token determines an agent's permissions.
     let made = support::acpd(
         &daemon.place,
         &["token", "create", "--name", "agent", "--role", "observer"],

@@ -1,4 +1,4 @@
-//! Who is let in, what is kept from whom, and what happens to those who break the rules.
+//! Authentication, secrets, and the consequences of breaking the rules.
 
 mod support;
 
@@ -104,7 +104,7 @@ fn a_configured_name_is_ours_on_every_route() {
     for (host, origin, status) in [
         ("box.example", None, 200),
         (&here[..], None, 200),
-        // Behind a proxy that has the certificate, and without one.
+        // Behind a TLS-terminating proxy, and without one.
         ("box.example", Some("https://box.example"), 200),
         ("box.example", Some("http://box.example"), 200),
         ("box.example", Some("https://evil.example"), 403),
@@ -152,7 +152,7 @@ fn a_configured_name_is_ours_on_every_route() {
 #[test]
 fn a_name_that_is_refused_comes_with_the_setting_that_allows_it() {
     let mut daemon = Daemon::start();
-    // As through `ssh -L 8080:localhost:PORT`, and through a forwarded port of another machine.
+    // As through `ssh -L 8080:localhost:PORT`, and through a forwarded port of another host.
     for (host, setting) in [
         ("localhost:8080", r#"[server] hosts = ["localhost:8080"]"#),
         ("box:8080", r#"[server] hosts = ["box:8080"]"#),
@@ -304,7 +304,7 @@ fn a_message_beyond_the_limit_ends_its_connection_alone() {
     client.answer(7).unwrap();
     for excess in [1, 5 << 20] {
         let mut client = Client::new(&daemon);
-        // The daemon may hang up before all of it is out.
+        // The daemon may close the connection before the whole message is sent.
         let _ = client.send(Message::text(request(limit - request(0).len() + excess)));
         let (_, closed) = client.drain();
         assert_eq!(
@@ -446,7 +446,7 @@ fn a_stranger_on_a_dead_daemons_port_is_shown_nothing() {
 
 #[test]
 fn connections_without_a_token_keep_nobody_out() {
-    // An HTTP/2 client that says no more than this is let be for a minute, which is longer than we wait.
+    // The daemon closes an HTTP/2 connection that sends only this after a minute, which is longer than this test waits.
     const HELLO: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
     let daemon = Daemon::with("[limits]\nconnections = 80\n");
     let bearer = format!("Bearer {}", daemon.place.token());
@@ -468,7 +468,7 @@ fn connections_without_a_token_keep_nobody_out() {
         .collect();
     let (status, answer) = send(daemon.address(), "GET", "/api/session", &headers, "");
     assert_eq!(status, 200, "{answer}");
-    // The oldest has made room, and whoever is known has not.
+    // The daemon closed the oldest connection, and kept the authenticated one.
     let end = strangers[0].read_to_end(&mut Vec::new());
     let late = |error: &std::io::Error| error.kind() == ErrorKind::WouldBlock;
     assert!(!end.as_ref().is_err_and(late), "{end:?}");

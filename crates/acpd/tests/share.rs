@@ -1,4 +1,4 @@
-//! `share = true`: many threads, one process of the agent.
+//! `share = true`: one agent process serves many threads.
 
 #![cfg(target_os = "linux")]
 
@@ -9,16 +9,16 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use support::{Client, Daemon, Incoming, Place, peak_kib, wait_until};
 
-/// A daemon whose agent `fake` is shared, with `limits`.
+/// Starts a daemon whose agent `fake` is shared, with `limits`.
 fn sharing(limits: &str) -> Daemon {
     let place = Place::new("");
-    // An update comes before the answer to session/new each time.
+    // The agent sends an update before each response to session/new.
     let agent = place.agent("fake", &["--pace", "0", "--early"], &[]);
     place.configure(&format!("{agent}share = true\n[limits]\n{limits}\n"));
     Daemon::at(place)
 }
 
-/// Reads until both turns are over; answers how they ended.
+/// Reads until both turns are over; returns their final states.
 fn ends(client: &mut Client, turns: [(&str, &str); 2]) -> [Value; 2] {
     loop {
         let end = |(thread, turn): (&str, &str)| {
@@ -34,7 +34,7 @@ fn ends(client: &mut Client, turns: [(&str, &str); 2]) -> [Value; 2] {
     }
 }
 
-/// What the agent has said to a thread in a turn.
+/// Returns the agent's text to a thread in a turn.
 fn said(client: &Client, thread: &str, turn: &str) -> String {
     let of_turn = |m: &&Arc<Incoming>| {
         m.method == "item/agentMessage/delta" && m.text("threadId") == thread && m.text("turnId") == turn
@@ -47,7 +47,7 @@ fn said(client: &Client, thread: &str, turn: &str) -> String {
         .collect()
 }
 
-/// Starts a turn that asks first, and waits for its question.
+/// Starts a turn that first asks a question, and waits for the question.
 fn asking(client: &mut Client, thread: &str, then: &str) -> (String, Arc<Incoming>) {
     let turn = client.start(thread, &format!("permission; {then}"));
     let question = client.question();
@@ -89,7 +89,7 @@ fn two_threads_work_at_once_in_one_process() {
         format!("rejected (reject_once)session {here}, process {here}")
     );
     assert_eq!(daemon.place.agents().len(), 1);
-    // What came before the answer to session/new is in both.
+    // Both threads contain the update from before the response to session/new.
     for thread in [&a, &b] {
         let read = client.call("thread/read", &json!({ "threadId": thread }));
         assert!(read["thread"]["availableCommandsUpdate"].is_object(), "{read}");
@@ -135,13 +135,13 @@ fn a_turn_that_does_not_stop_ends_no_other_threads_turn() {
     );
     let message = notice.text("message");
     assert!(message.contains("did not end the turn within 1 s"), "{message}");
-    // Its thread goes on, in a process where nothing runs that nobody wants.
+    // Its thread continues in a new process, away from the unwanted turn.
     assert_eq!(client.turn(&a, "say again").said(), "again");
     assert_eq!(daemon.place.agents().len(), 2);
     allow(&mut client, &question);
     assert_eq!(client.finish(&b, &turn_b).status(), "completed");
     assert_eq!(said(&client, &b, &turn_b), "allowed (allow_once)unharmed");
-    // Once nobody works in the old process, it goes.
+    // The old process exits once no thread uses it.
     wait_until("one process is left", || daemon.place.agents().len() == 1);
     assert_eq!(client.turn(&b, "say on").said(), "on");
     assert_eq!(daemon.place.agents().len(), 1);
@@ -176,7 +176,7 @@ fn a_daemon_that_stops_leaves_no_shared_process() {
     assert_eq!(daemon.place.agents(), [0; 0]);
 }
 
-/// An agent that opens two sessions, takes two prompts, says so, and reads nothing any more.
+/// An agent that opens two sessions, accepts two prompts, reports that, and then stops reading.
 const STUCK: &str = r#"
 import json, sys, time
 def send(message):
@@ -219,7 +219,7 @@ fn a_stuck_shared_agent_is_found() {
             read.to_string().contains("heard")
         });
     }
-    // 108 MB, of which the agent takes nothing.
+    // 108 MB, none of which the agent reads.
     let text = "x".repeat(900_000);
     let params = json!({ "threadId": a, "method": "_x", "params": { "text": text } });
     for _ in 0..120 {

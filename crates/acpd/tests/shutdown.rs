@@ -1,4 +1,4 @@
-//! A daemon that is told to stop: everybody hears how it ends, and nothing stays behind.
+//! Shutdown: every client learns the outcome, and no process or lock stays behind.
 
 mod support;
 
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use support::{Client, Daemon, Place, signal};
 
-/// As long as the daemon may take at most, and a little for a slow machine.
+/// The daemon's maximum shutdown time, plus a margin for a slow host.
 const LIMIT: Duration = Duration::from_secs(12);
 
 #[test]
@@ -62,7 +62,7 @@ fn a_turn_in_the_middle_fails_with_the_reason_and_the_log_keeps_it() {
 #[test]
 fn a_stop_without_work_is_quick_and_clean() {
     for how in [Signal::TERM, Signal::INT] {
-        // A data directory among temporary files is warned of.
+        // A data directory below the directory for temporary files would log a warning.
         let mut daemon = Daemon::at(Place::away(""));
         let mut client = Client::new(&daemon);
         let thread = client.thread(&daemon);
@@ -71,7 +71,7 @@ fn a_stop_without_work_is_quick_and_clean() {
         signal(daemon.pid(), how);
         let (rest, closed) = client.drain();
         assert_eq!(daemon.wait().code(), Some(0));
-        // Less than the agent's grace: it went by itself.
+        // Less than the agent's grace period: the agent exited by itself.
         assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
         assert_eq!(closed.unwrap().0, 1001);
         assert!(rest.iter().all(|message| message.method != "turn/completed"));

@@ -1,4 +1,4 @@
-//! What agents do in a turn, as clients see it: plans, tools, files, terminals, questions.
+//! An agent's actions in a turn, as clients see them: plans, tools, files, terminals, questions.
 
 mod support;
 
@@ -39,7 +39,7 @@ fn the_seed_example_gives_the_seed_notifications() {
     assert_eq!(
         order,
         [
-            // What the person said.
+            // The user's message.
             "item/started",
             "item/completed",
             "item/started",
@@ -229,7 +229,7 @@ fn a_question_is_answered_by_a_response() {
         );
         assert_eq!(turn.said(), said);
     }
-    // Another session, for which no answer holds.
+    // A different session, to which no remembered answer applies.
     let thread = client.thread(&daemon);
     let turn = client.start(&thread, "permission");
     let question = client.question();

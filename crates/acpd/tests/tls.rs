@@ -1,4 +1,4 @@
-//! TLS: certificates of its own and given ones, and our own commands with a daemon elsewhere.
+//! TLS: generated and configured certificates, and acpd's own commands with a remote daemon.
 
 mod support;
 
@@ -25,7 +25,7 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> String {
     format!("sha256:{}", acpd_loopback::sha256(certificate))
 }
 
-/// A connection whose certificate is trusted alone, under the name `localhost`.
+/// Connects with trust in this certificate only, under the name `localhost`.
 fn connect(
     address: SocketAddr,
     certificate: &CertificateDer<'static>,
@@ -69,7 +69,7 @@ fn a_daemon_with_tls_speaks_nothing_else() {
     let stream = connect(daemon.address(), &certificate(&daemon.place)).unwrap();
     assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
     assert_eq!(call(&daemon, "GET", "/readyz", &[], "").0, 200);
-    // Without TLS there is no answer that is HTTP.
+    // Without TLS, the daemon sends no HTTP response.
     let plain = std::panic::catch_unwind(|| ask(daemon.address(), "/readyz", &[("Host", "localhost")]));
     assert!(plain.is_err());
     let port = daemon.address().port();
@@ -93,13 +93,13 @@ fn a_daemon_with_tls_speaks_nothing_else() {
         (200, &json!("owner")),
         "{answer}"
     );
-    // One that anybody beside this host could have set.
+    // Without the prefix, another host of the same domain could have set the cookie.
     let tossed = cookie.strip_prefix("__Host-").unwrap();
     assert_eq!(
         call(&daemon, "GET", "/api/session", &[("Cookie", tossed), key], "").0,
         401
     );
-    // Our own commands go by the local socket.
+    // acpd's own commands use the local socket.
     assert_eq!(acpd(&daemon.place, &["threads"]).code, Some(0));
 }
 
@@ -117,7 +117,7 @@ fn a_certificate_is_read_again_when_told() {
     let new = certificate(&daemon.place);
     assert_ne!(fingerprint(&new), fingerprint(&old));
     assert!(connect(daemon.address(), &new).is_ok());
-    // Half of a pair leaves the one that is shown.
+    // An incomplete pair leaves the current certificate in use.
     std::fs::write(daemon.place.data().join("tls-cert.pem"), "nothing").unwrap();
     wait_until("the daemon has seen it", || {
         daemon.log().contains("certificate not reloaded")
@@ -127,7 +127,7 @@ fn a_certificate_is_read_again_when_told() {
 
 #[test]
 fn given_files_stand_beside_the_configuration() {
-    // One daemon makes what the other is given.
+    // One daemon generates the certificate that the other uses.
     let first = Daemon::with(SELF_SIGNED);
     let place = Place::new("[server.tls]\ncert = \"box.pem\"\nkey = \"box.key\"\n");
     let folder = place.config().parent().unwrap().to_owned();
@@ -163,7 +163,7 @@ fn half_a_configuration_is_refused() {
     }
 }
 
-/// A place of somebody who uses a daemon elsewhere.
+/// Returns the place of a user with a remote daemon.
 fn elsewhere(daemon: &Daemon, token: &str) -> Place {
     let url = format!("https://{}", daemon.address());
     Place::new("")
@@ -291,7 +291,7 @@ fn the_network_is_listened_to_where_that_is_said() {
     ] {
         assert_eq!(ask(address, "/healthz", &[("Host", &host)]).0, status, "{host}");
     }
-    // By flag as well, and with TLS without saying more.
+    // By the flag too, and with TLS without the flag.
     for (config, args) in [
         ("", &["serve", "--insecure-listen"][..]),
         (SELF_SIGNED, &["serve"]),

@@ -1,4 +1,4 @@
-//! What is done with a thread as a whole: names, archive, rollback, fork, deletion; and words into a running turn.
+//! Operations on whole threads: names, archive, rollback, fork, deletion; and steering a running turn.
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use support::{Client, Daemon, Incoming, Place, acpd, wait_until};
 
-/// A daemon whose agent `fake` has `flags`.
+/// Starts a daemon whose agent `fake` has `flags`.
 fn with_agent(flags: &[&str]) -> Daemon {
     let place = Place::new("");
     let flags = [&["--pace", "0"], flags].concat();
@@ -39,7 +39,7 @@ fn three_turns(client: &mut Client, thread: &str) {
     }
 }
 
-/// Everything that happened in a thread, as a client that has seen nothing is told.
+/// Returns all events of a thread, as a new client receives them.
 fn replay(daemon: &Daemon, thread: &str, after: u64) -> Vec<Arc<Incoming>> {
     let mut client = Client::new(daemon);
     let latest = client.resume(thread, after)["latestSeq"].as_u64();
@@ -128,14 +128,14 @@ fn rolled_back_turns_are_gone_for_everyone_and_the_agent_is_told_the_rest() {
     assert!(prompt.said().contains("resource"), "{}", prompt.said());
     assert_eq!(turn_ids(&read(&mut client, &thread)), ["turn_1", "turn_4"]);
 
-    // Across the rollback, the replay is what happened.
+    // After the rollback, the replay still contains all events.
     let whole = replay(&daemon, &thread, 0);
     assert_eq!(whole[..before.len()], before[..]);
     let middle = before.len() as u64 / 2;
     assert_eq!(replay(&daemon, &thread, middle)[..], whole[middle as usize..]);
 }
 
-/// Whether the rollback was stored before the daemon died is left to chance; both are whole.
+/// Whether the rollback was stored before the daemon died is random; either state must be consistent.
 #[test]
 fn a_daemon_that_is_killed_has_rolled_back_or_has_not() {
     let mut daemon = Daemon::start();
@@ -185,7 +185,7 @@ fn a_fork_goes_its_own_way() {
             (&forked["thread"]["name"], &forked["thread"]["turnCount"]),
             (&json!("Other"), &json!(1))
         );
-        // The caller follows it, and it is the current one.
+        // The caller is subscribed to it, and it is the current thread.
         let turn = client.call("turn/start", &json!({ "text": "echo" }));
         let turn = client.finish(&fork, turn["turn"]["id"].as_str().unwrap());
         assert_eq!(
@@ -245,7 +245,7 @@ fn a_daemon_that_is_killed_has_a_whole_fork_or_none() {
     );
 }
 
-/// The sessions that the fake agent keeps.
+/// Returns the number of sessions that the fake agent stores.
 fn sessions(daemon: &Daemon) -> usize {
     let dir = daemon.place.data().with_file_name("sessions");
     std::fs::read_dir(dir).expect("the agent keeps sessions").count()
@@ -323,7 +323,7 @@ fn a_daemon_that_is_killed_deletes_in_the_end() {
             });
         } else if is_there(&mut client) {
             client.resume(&thread, 0);
-            // It may be on its way out.
+            // The deletion may already be in progress.
             let _ = client.try_call("thread/delete", &json!({ "threadId": thread }));
             wait_until("the thread is gone", || {
                 let mut client = Client::new(&daemon);
@@ -407,7 +407,11 @@ fn the_command_line_does_the_same() {
     assert!(done(&["threads", "--archived"]).contains(&thread));
     done(&["unarchive", end]);
     done(&["rename", end]);
-    assert!(!done(&["threads"]).contains("From the shell"));
+    let listed = done(&["threads"]);
+    assert!(
+        listed.contains(&thread) && !listed.contains("From the shell"),
+        "{listed}"
+    );
     done(&["delete", end]);
     assert_eq!(done(&["threads"]), "");
     let gone = acpd(&daemon.place, &["show", &thread]);

@@ -1,7 +1,6 @@
-//! Downloads: https, or http of this machine itself; bounded in size and time.
+//! Downloads over https, or over http from the host itself, bounded in size and time.
 //!
-//! Certificates are checked against those that the machine trusts. No cookie, no credential, no header of the
-//! user's goes out.
+//! Certificates are verified against the host's trust store. No cookie, credential or header of the user is sent.
 
 use std::io::{Read, Write};
 use std::net::IpAddr;
@@ -14,10 +13,10 @@ use ureq::tls::{RootCerts, TlsConfig};
 
 use super::error::CatalogError;
 
-/// Redirects that are followed; release archives need two.
+/// Number of redirects that are followed. Release archives need two.
 const REDIRECTS: u32 = 5;
 
-/// Fetches `url` into `to`, at most `limit` bytes of it. Answers the SHA-256 of what came, in hexadecimal digits.
+/// Downloads at most `limit` bytes of `url` into `to`. Returns the SHA-256 of the content, in hexadecimal digits.
 pub fn fetch(url: &str, limit: u64, to: &mut impl Write) -> Result<String, CatalogError> {
     let near = may_be_fetched(url)?;
     let agent = agent(near);
@@ -29,7 +28,7 @@ pub fn fetch(url: &str, limit: u64, to: &mut impl Write) -> Result<String, Catal
     if response.status() != 200 {
         return Err(failed(format!("the answer is {}", response.status())));
     }
-    // One more than allowed is read, so that too much is told from just enough.
+    // Reads one byte more than allowed, to distinguish a body of exactly `limit` bytes from a larger one.
     let mut body = response
         .body_mut()
         .with_config()
@@ -65,7 +64,7 @@ fn agent(near: bool) -> ureq::Agent {
     let config = ureq::Agent::config_builder()
         .tls_config(tls)
         .https_only(!near)
-        // What this machine serves is taken from itself: no proxy, and no way on to somewhere else.
+        // A download from this host uses no proxy and follows no redirect to another host.
         .max_redirects(if near { 0 } else { REDIRECTS })
         .user_agent(concat!("acpd/", env!("CARGO_PKG_VERSION")))
         .timeout_connect(Some(Duration::from_secs(CONNECT_SECS)))
@@ -74,7 +73,7 @@ fn agent(near: bool) -> ureq::Agent {
     config.build().into()
 }
 
-/// Whether the address is on this machine; an error if it may not be fetched.
+/// Returns whether the address is on this host, or an error if downloads from it are not allowed.
 fn may_be_fetched(url: &str) -> Result<bool, CatalogError> {
     let refused = || CatalogError::Address(url.to_owned());
     let uri: ureq::http::Uri = url.parse().map_err(|_| refused())?;

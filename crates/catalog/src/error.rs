@@ -1,121 +1,121 @@
-//! What can go wrong with the catalog, each as a sentence that says what to do.
+//! Errors of the catalog. Each message tells the user what to do.
 
 use std::path::{Path, PathBuf};
 
-/// Why an agent cannot be found, fetched or run.
+/// Why an agent cannot be found, downloaded or started.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     /// The registry document cannot be used at all.
     #[error("this is no ACP registry document: {0}")]
     Document(String),
-    /// No agent of this name.
+    /// The agent is in neither the registry nor the data directory.
     #[error("no agent {0:?} is known: \"acpd agents list\" shows those that are")]
     Unknown(String),
-    /// The agent comes as an npm package, and Node.js is missing.
+    /// The agent is an npm package, and Node.js is missing.
     #[error("the agent {agent:?} needs {program}, which is not on PATH: install Node.js 22 or later{also}")]
     NeedsNode {
-        /// Its name.
+        /// Id of the agent.
         agent: String,
-        /// Which program of Node.js.
+        /// The missing program of Node.js.
         program: &'static str,
-        /// Another way, or nothing.
+        /// An alternative for the user, or an empty text.
         also: String,
     },
-    /// The agent comes as a Python package, and uv is missing.
+    /// The agent is a Python package, and uv is missing.
     #[error(
         "the agent {agent:?} needs uvx, which is not on PATH: install uv, or run \"acpd agents install {agent}\""
     )]
     NeedsUv {
-        /// Its name.
+        /// Id of the agent.
         agent: String,
     },
-    /// Neither uv nor Python is there to install with.
+    /// Neither uv nor Python is available to install the agent with.
     #[error("the agent {agent:?} is installed with uv or with python3, and neither is on PATH")]
     NeedsPython {
-        /// Its name.
+        /// Id of the agent.
         agent: String,
     },
-    /// The agent is a download that was not fetched yet.
+    /// The agent is a download that is not installed yet.
     #[error("the agent {agent:?} is not installed: run \"acpd agents install {agent}\"")]
     NotInstalled {
-        /// Its name.
+        /// Id of the agent.
         agent: String,
     },
-    /// Nothing for this kind of machine.
+    /// The agent has no download for this platform.
     #[error("the registry has nothing of the agent {agent:?} for {platform}")]
     NotForPlatform {
-        /// Its name.
+        /// Id of the agent.
         agent: String,
-        /// This machine's kind.
+        /// The host's platform, in the registry's format.
         platform: String,
     },
-    /// The registry gives no checksum.
+    /// The registry has no checksum for the download.
     #[error(
         "the registry gives no sha256 for {url}: install it yourself, or add --unverified to take it as it comes"
     )]
     NoChecksum {
-        /// What would be fetched.
+        /// Address of the download.
         url: String,
     },
-    /// The download is not what the registry says.
+    /// The checksum of the download differs from the registry's.
     #[error(
         "{url} is not what the registry describes: its sha256 is {found}, not {wanted}; nothing was installed"
     )]
     Checksum {
-        /// What was fetched.
+        /// Address of the download.
         url: String,
-        /// What the registry says.
+        /// The SHA-256 from the registry.
         wanted: String,
-        /// What came.
+        /// The SHA-256 of the downloaded content.
         found: String,
     },
-    /// An address that may not be fetched.
+    /// Downloads from this address are not allowed.
     #[error("{0:?} may not be fetched: only https, or http of this machine itself")]
     Address(String),
     /// A download failed.
     #[error("{url} cannot be fetched: {reason}")]
     Fetch {
-        /// What.
+        /// Address of the download.
         url: String,
-        /// Why.
+        /// Why it failed.
         reason: String,
     },
-    /// A download is larger than it may be.
+    /// A download exceeds its size limit.
     #[error("{url} is larger than {limit} bytes")]
     TooLarge {
-        /// What.
+        /// Address of the download.
         url: String,
-        /// The bound.
+        /// The limit, in bytes.
         limit: u64,
     },
-    /// The archive holds something that may not be unpacked.
+    /// The archive contains an entry that must not be unpacked.
     #[error("the archive was refused: {0}")]
     Archive(String),
-    /// npm, uv or pip failed; it said why on standard error.
+    /// npm, uv or pip failed. It wrote the reason to stderr.
     #[error("{program} could not install {package}: {reason}")]
     Installer {
-        /// Which.
+        /// Name of the installer.
         program: String,
-        /// What.
+        /// The package that it should install.
         package: String,
-        /// How it ended.
+        /// How the installer exited.
         reason: String,
     },
-    /// The package is there and has no program to run.
+    /// The package was installed but contains no program to run.
     #[error("the package {package} has no program to run")]
     NoProgram {
-        /// Which.
+        /// Name of the package.
         package: String,
     },
-    /// Somebody else installs the same agent.
+    /// Another process is installing the same agent.
     #[error("the agent {0:?} is being installed by another acpd")]
     Busy(String),
-    /// The data directory cannot be read or written.
+    /// The data directory is not readable or not writable.
     #[error("{}: {source}", path.display())]
     Disk {
-        /// Where.
+        /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }

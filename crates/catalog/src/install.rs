@@ -1,6 +1,6 @@
-//! Agents in the data directory: `agents/ID/` holds a folder for each version that was installed, and
-//! `installed.json`, which names the one in use. Writing that file is the moment at which an agent is installed;
-//! what comes before touches nothing that runs.
+//! Installed agents in the data directory. `agents/ID/` holds a folder for each installed version, and
+//! `installed.json`, which names the one in use. Writing that file completes an installation. The steps before it touch
+//! nothing that is in use.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,14 +20,14 @@ use super::unpack::{self, Kind};
 use super::{download, known, make_private, write_whole};
 use acpd_host::read_small;
 
-/// An agent that is installed.
+/// An installed agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// What people call it.
+    /// Display name of the agent.
     pub name: String,
-    /// Its version.
+    /// Version of the installed package.
     pub version: String,
-    /// Its program.
+    /// Path of the agent's program.
     pub command: PathBuf,
     args: Vec<String>,
     env: BTreeMap<String, String>,
@@ -48,25 +48,25 @@ impl Installed {
     }
 }
 
-/// `installed.json`.
+/// The content of `installed.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     name: String,
     version: String,
-    /// The folder in use.
+    /// Name of the folder in use.
     folder: String,
-    /// The program in it.
+    /// Path of the program in that folder.
     command: String,
     args: Vec<String>,
     env: BTreeMap<String, String>,
-    /// The package that its program belongs to, without version; empty if acpd knows none.
+    /// The package of the program, without a version. Empty if acpd does not know the package.
     package: String,
 }
 
 const RECORD: &str = "installed.json";
 const LOCK: &str = "lock";
 
-/// Every agent that is installed below `agents`.
+/// Returns all agents that are installed below `agents`, by id.
 pub fn all(agents: &Path) -> BTreeMap<String, Installed> {
     let Ok(folders) = std::fs::read_dir(agents) else {
         return BTreeMap::new();
@@ -77,7 +77,7 @@ pub fn all(agents: &Path) -> BTreeMap<String, Installed> {
         .collect()
 }
 
-/// The folder of the installed agent that has the file `program`, where `data_dir` is the data directory.
+/// Returns the folder of the installed agent that contains the file `program`. `data_dir` is the data directory.
 pub fn folder_of(data_dir: &Path, program: &Path) -> Option<PathBuf> {
     let agents = data_dir.join("agents");
     let real = agents.canonicalize().ok()?;
@@ -89,7 +89,7 @@ pub fn folder_of(data_dir: &Path, program: &Path) -> Option<PathBuf> {
     is_id(id).then(|| real.join(id))
 }
 
-/// The agent `id`, if it is installed below `agents` and its program is there.
+/// Returns the agent `id` if it is installed below `agents` and its program exists.
 pub fn one(agents: &Path, id: &str) -> Option<Installed> {
     let home = Some(agents.join(id)).filter(|_| is_id(id))?;
     let record = read(&home)?;
@@ -110,7 +110,7 @@ fn read(home: &Path) -> Option<Record> {
     serde_json::from_str(&read_small(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
 }
 
-/// The one way of several that will be taken.
+/// The selected way to install an agent.
 enum InstallMethod<'a> {
     Npm(&'a Package, PathBuf),
     Uv(&'a Package, PathBuf),
@@ -161,14 +161,14 @@ pub fn install(
         let _ = std::fs::remove_dir_all(&into);
         return Err(error);
     }
-    // Agents of the version before may still run, and load parts of themselves late.
+    // Agents of the previous version may still run and load parts of their files late.
     sweep(&home, &[Some(folder.as_str()), earlier.as_deref()]);
     one(agents, &entry.id).ok_or_else(|| CatalogError::NoProgram {
         package: entry.id.clone(),
     })
 }
 
-/// A checked download needs nothing on the machine, so it comes first.
+/// Selects the way to install. A download with a checksum needs no other program on the host, so it comes first.
 fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<InstallMethod<'a>, CatalogError> {
     let agent = || entry.id.clone();
     let distribution = &entry.distribution;
@@ -209,7 +209,7 @@ fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<InstallM
     }))
 }
 
-/// Puts everything into `into`, and answers where in it the program is.
+/// Installs everything into `into`. Returns the program's path in that directory.
 fn fetch(method: &InstallMethod<'_>, into: &Path, path: &str) -> Result<String, CatalogError> {
     match method {
         InstallMethod::Npm(package, npm) => npm_install(package, npm, into, path),
@@ -270,8 +270,8 @@ fn npm_install(package: &Package, npm: &Path, into: &Path, path: &str) -> Result
     Ok(format!("node_modules/.bin/{program}"))
 }
 
-/// The program that an npm package's manifest names, picked as npx does: the only one, else the one that is called
-/// like the package; one that is known is preferred.
+/// Returns the program from an npm package's manifest. As in npx, this is the only program, else the one with the
+/// package's name. A known program comes first.
 fn npm_bin(manifest: &str, name: &str, known: Option<&str>) -> Option<String> {
     #[derive(Deserialize)]
     struct Manifest {
@@ -295,11 +295,11 @@ fn npm_bin(manifest: &str, name: &str, known: Option<&str>) -> Option<String> {
             }
         }
     };
-    // It becomes one part of a path.
+    // The name becomes one part of a path.
     (inner_path(&found)?.len() == 1).then_some(found)
 }
 
-/// uvx writes `name@version`, and pip does not.
+/// Converts a uvx requirement for pip: uvx accepts `name@version`, and pip does not.
 fn requirement(package: &str) -> String {
     match package.split_once('@') {
         Some((name, "latest")) => name.to_owned(),
@@ -308,7 +308,7 @@ fn requirement(package: &str) -> String {
     }
 }
 
-/// The program that uvx would run: the one that is called like the package.
+/// Returns the program that uvx would run: the one with the package's name.
 fn python_program(package: &Package, into: &Path) -> Result<String, CatalogError> {
     let name = pypi_name(&package.package).unwrap_or_default();
     let command = format!("venv/bin/{name}");
@@ -320,7 +320,7 @@ fn python_program(package: &Package, into: &Path) -> Result<String, CatalogError
     })
 }
 
-/// Runs an installer to its end; what it says goes to standard error, since standard output may be read by a program.
+/// Runs an installer until it exits. Its output goes to stderr, since another program may read acpd's stdout.
 fn run(program: &Path, args: &[&str], package: &str, cwd: &Path, path: &str) -> Result<(), CatalogError> {
     use std::os::fd::AsFd;
     let failed = |reason: String| CatalogError::Installer {
@@ -362,7 +362,7 @@ fn unpack_binary(binary: &Binary, into: &Path) -> Result<String, CatalogError> {
         .open(&download)
         .map_err(CatalogError::disk(&download))?;
     let found = download::fetch(url, ARCHIVE_BYTES, &mut archive)?;
-    // Before a single byte of it is looked at.
+    // Verify the checksum before any of the content is parsed.
     if let Some(wanted) = &binary.sha256
         && !wanted.eq_ignore_ascii_case(&found)
     {
@@ -381,7 +381,7 @@ fn unpack_binary(binary: &Binary, into: &Path) -> Result<String, CatalogError> {
         }
         std::fs::rename(&download, into.join(&command)).map_err(CatalogError::disk(&download))?;
     } else {
-        // The open file is the one that was checked.
+        // Use the same open file that the checksum was computed from.
         archive
             .seek(SeekFrom::Start(0))
             .map_err(CatalogError::disk(&download))?;
@@ -389,13 +389,13 @@ fn unpack_binary(binary: &Binary, into: &Path) -> Result<String, CatalogError> {
         std::fs::remove_file(&download).map_err(CatalogError::disk(&download))?;
     }
     let no_program = |_| CatalogError::Archive(format!("it has no program {:?}", binary.cmd));
-    // Zip archives often come without modes. By the handle, so that a link cannot lead this elsewhere.
+    // Zip archives often contain no modes. Use the directory handle, so that a link cannot redirect the change.
     let mode = cap_std::fs::Permissions::from_std(std::fs::Permissions::from_mode(0o755));
     dir.set_permissions(&inner, mode).map_err(no_program)?;
     Ok(command.to_string_lossy().into_owned())
 }
 
-/// A name that no folder had before.
+/// Returns a folder name that was not used before.
 fn folder_name(version: &str) -> String {
     let version: String = version
         .chars()
@@ -409,14 +409,14 @@ fn folder_name(version: &str) -> String {
         .take(40)
         .collect();
     let mut random = [0; 4];
-    // Without randomness the process id tells two apart as well.
+    // Without randomness, the process id distinguishes two folders well enough.
     if getrandom::fill(&mut random).is_err() {
         random = std::process::id().to_be_bytes();
     }
     format!("v{version}-{:08x}", u32::from_be_bytes(random))
 }
 
-/// Removes the folders that are not `kept`; what cannot be removed stays until the next time.
+/// Removes all folders except `kept`. A folder that cannot be removed stays until the next run.
 fn sweep(home: &Path, kept: &[Option<&str>]) {
     for folder in std::fs::read_dir(home).into_iter().flatten().flatten() {
         let name = folder.file_name();

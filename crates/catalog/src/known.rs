@@ -1,19 +1,20 @@
-//! What the registry document has no member for: the program that a package brings, the variables that the
-//! agent needs of its user's environment, and where it keeps its own files.
+//! Facts about packages that are missing from the registry document: a package's program, the environment variables
+//! that its agent needs, and where the agent stores its own files.
 //!
-//! This is part of acpd and not of the document, so that a document that was fetched cannot ask for more of the
-//! environment or of the disk.
+//! They are part of acpd and not of the document. So a downloaded document cannot request more access to the
+//! environment or to the disk.
 
-/// A package that acpd knows.
+/// A package that acpd has facts about.
 #[derive(Debug)]
 pub struct KnownPackage {
-    /// Its name, without version; of what comes as a binary alone, the agent's id.
+    /// Name of the package, without a version. For an agent that exists only as a binary, the agent's id.
     package: &'static str,
-    /// The program that it brings.
+    /// Name of the program that the package provides.
     program: &'static str,
-    /// Variables to pass on, as in `pass_env`.
+    /// Environment variables to pass on, as in `pass_env`.
     pass_env: &'static [&'static str],
-    /// Its settings, sessions and caches, which it writes. Places begin with a variable. One with an extension is a file.
+    /// Where the agent writes its settings, sessions and caches. Paths begin with a variable. A path with an extension
+    /// is a file.
     homes: &'static [&'static str],
 }
 
@@ -71,7 +72,7 @@ const KNOWN: &[KnownPackage] = &[
         pass_env: &["KIMI_*"],
         homes: &["$HOME/.kimi", "$XDG_DATA_HOME/kimi"],
     },
-    // Without a model, from here or from its own file, it does not start.
+    // The agent does not start without a model, which comes from this variable or from its own file.
     KnownPackage {
         package: "fast-agent-mcp",
         program: "fast-agent-mcp",
@@ -112,12 +113,12 @@ fn known(package: &str) -> Option<&'static KnownPackage> {
     KNOWN.iter().find(|known| known.package == package)
 }
 
-/// The program of a package, if it is known.
+/// Returns the program of a package, if the package is known.
 pub fn program(package: &str) -> Option<&'static str> {
     known(package).map(|known| known.program)
 }
 
-/// The package whose agent comes as a binary too, by the id of an entry: ids are what its users call the program.
+/// Returns the package of an agent that also exists as a binary, by the registry id. Ids match the names of programs.
 pub(super) fn package_of(id: &str) -> Option<&'static str> {
     let known = KNOWN
         .iter()
@@ -125,32 +126,33 @@ pub(super) fn package_of(id: &str) -> Option<&'static str> {
     known.map(|known| known.package)
 }
 
-/// What to pass on to a package's agent.
+/// Returns the environment variables to pass on to a package's agent.
 pub(super) fn pass_env(package: &str) -> Vec<String> {
     let names = known(package).map_or(&[][..], |known| known.pass_env);
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// Where the agent of a package keeps its own files.
+/// Returns where the agent of a package stores its own files.
 pub(super) fn homes_of(package: &str) -> &'static [&'static str] {
     known(package).map_or(&[], |known| known.homes)
 }
 
-/// Programs that run the package or script that follows, and words between them.
+/// Programs that run the package or script that follows, and the words that may come between.
 const RUNNERS: [&str; 9] = ["npx", "npm", "pnpm", "bunx", "bun", "node", "deno", "uvx", "uv"];
 const BETWEEN: [&str; 5] = ["exec", "dlx", "x", "tool", "run"];
 
-/// Where the agent of a command line keeps its own files: known by its program, by the package that a runner fetches, or by a path that
-/// leads into the package. Nothing of an agent that is not known.
+/// Returns where the agent of a command line stores its own files. The agent is recognized by its program, by the
+/// package that a runner downloads, or by a path into the package. Returns nothing for an unknown agent.
 pub fn homes<'a>(mut words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
     let command = words.next().unwrap_or_default();
     let is_runner = RUNNERS.contains(&file_name(command)) || file_name(command).starts_with("python");
-    // Nothing behind it: those are the agent's own arguments.
+    // Ignore words after the package: they are the agent's own arguments.
     let run = words.find(|word| is_runner && !word.starts_with('-') && !BETWEEN.contains(word));
     homes_where(|known| known.is_named(command) || run.is_some_and(|run| known.is_named(run)))
 }
 
-/// Where all other known agents than the one with these files keep theirs. What several agents share belongs to each of them.
+/// Returns where all other known agents store their files. `own` are the paths of the current agent. A path that
+/// several agents share belongs to each of them.
 pub fn homes_of_others(own: &[&str]) -> Vec<&'static str> {
     let mut others = homes_where(|_| true);
     others.retain(|home| !own.contains(home));
@@ -167,7 +169,7 @@ fn homes_where(wanted: impl Fn(&KnownPackage) -> bool) -> Vec<&'static str> {
 }
 
 impl KnownPackage {
-    /// Whether a word of a command line means it.
+    /// Returns whether a word of a command line names the package or its program.
     fn is_named(&self, word: &str) -> bool {
         let name = file_name(word);
         let below = format!("/{}/", self.package);

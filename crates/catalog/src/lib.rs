@@ -1,8 +1,8 @@
-//! The catalog: which agents there are besides the configured ones, and how each is run on this machine.
+//! The agent catalog: the agents that exist besides the configured ones, and how to run each of them on this host.
 //!
-//! In: a registry document (one is shipped, a newer one may be fetched), what is on `PATH`, what is installed in
-//! the data directory. Out: command lines, or sentences that say what is missing. Owns: `registry.json` and
-//! `agents/` of the data directory. Never: speaks with an agent, or fetches anything by itself; only
+//! In: a registry document (one is shipped, a newer one can be downloaded), the programs on `PATH`, and the agents
+//! installed in the data directory. Out: command lines, or messages that name what is missing. Owns: `registry.json`
+//! and `agents/` of the data directory. Never: talks to an agent, or downloads anything on its own; only
 //! [`Catalog::install`] and [`Catalog::update`] do, and they block.
 
 mod download;
@@ -32,40 +32,40 @@ pub use registry::{Binary, Distribution, Entry, Package, Registry};
 pub use resolve::{Launch, LaunchMethod, find_program};
 pub use unpack::{Bounds, Kind as ArchiveKind, unpack};
 
-/// Where the registry's project publishes its document.
+/// Where the registry project publishes its document.
 pub const OFFICIAL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json";
 
 const SHIPPED: &str = include_str!("registry.json");
 
-/// The agents that acpd knows of, and those that are installed.
+/// The agents that acpd knows, and the installed ones.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     data_dir: PathBuf,
 }
 
-/// Which document is in use.
+/// The origin of the registry document in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistryOrigin {
-    /// The one that acpd brings.
+    /// The document shipped with acpd.
     Shipped,
-    /// The one that was fetched last.
+    /// The document that was downloaded last.
     Updated,
 }
 
-/// The catalog as it was at one moment.
+/// The state of the catalog at one moment.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// The agents of the registry; [`Registry::skipped`] tells of those that cannot be used.
+    /// The agents of the registry. [`Registry::skipped`] lists the entries that cannot be used.
     pub registry: Registry,
-    /// Which document it is.
+    /// The origin of the document.
     pub origin: RegistryOrigin,
-    /// What is installed, by id.
+    /// Installed agents, by id.
     pub installed: BTreeMap<String, Installed>,
 }
 
 impl Snapshot {
-    /// The command line for the agent `id`; programs are looked for on `path`.
+    /// Returns the command line for the agent `id`. Searches `path` for programs.
     pub fn launch(&self, id: &str, path: &str) -> Result<Launch, CatalogError> {
         match (self.registry.get(id), self.installed.get(id)) {
             (Some(entry), installed) => resolve::resolve(entry, installed, path),
@@ -74,7 +74,8 @@ impl Snapshot {
         }
     }
 
-    /// For a configured `command` that is not on `path`: how else that program can be run, if the catalog knows it.
+    /// For a configured `command` that is not on `path`, returns another way to run that program, if the catalog knows
+    /// it.
     pub fn stand_in(&self, command: &str, path: &str) -> Option<Result<Launch, CatalogError>> {
         let brings = |entry: &&Entry| resolve::programs(entry).iter().any(|own| own.program == command);
         let entry = self.registry.agents.iter().find(brings)?;
@@ -83,7 +84,7 @@ impl Snapshot {
 }
 
 impl Catalog {
-    /// The catalog of a data directory, which need not exist.
+    /// Creates the catalog of a data directory, which need not exist.
     pub fn new(data_dir: &Path) -> Self {
         Self {
             data_dir: data_dir.to_owned(),
@@ -98,7 +99,7 @@ impl Catalog {
         self.data_dir.join("agents")
     }
 
-    /// Looks at everything. Another process may have changed it since the last time.
+    /// Reads the current state. Another process may have changed it since the last call.
     pub fn look(&self) -> Snapshot {
         let (registry, origin) = self.registry();
         Snapshot {
@@ -108,7 +109,8 @@ impl Catalog {
         }
     }
 
-    /// The fetched document, else the shipped one. A fetched one that cannot be read is told of as skipped.
+    /// Returns the downloaded document, else the shipped one. A downloaded document that cannot be read is reported as
+    /// skipped.
     fn registry(&self) -> (Registry, RegistryOrigin) {
         let path = self.document();
         let updated = match read_small(&path, REGISTRY_BYTES) {
@@ -128,8 +130,8 @@ impl Catalog {
         }
     }
 
-    /// Fetches the agent `id` into the data directory. `path` is searched for npm, uv and python3, which write what
-    /// they do to our standard error. A download without checksum is refused unless `unverified`.
+    /// Installs the agent `id` into the data directory. Searches `path` for npm, uv and python3, whose output goes to
+    /// stderr. A download without a checksum is refused unless `unverified` is set.
     pub fn install(&self, id: &str, unverified: bool, path: &str) -> Result<Installed, CatalogError> {
         let (registry, _) = self.registry();
         let entry = registry
@@ -139,7 +141,7 @@ impl Catalog {
         install::install(entry, unverified, &self.agents(), path)
     }
 
-    /// Fetches a newer document. One that no agent can be taken from is refused, and the one in use stays.
+    /// Downloads a newer document. A document without any usable agent is refused, and the current one remains in use.
     pub fn update(&self, url: &str) -> Result<Registry, CatalogError> {
         let mut text = Vec::new();
         download::fetch(url, REGISTRY_BYTES, &mut text)?;
@@ -158,11 +160,11 @@ impl Catalog {
 }
 
 fn shipped() -> Registry {
-    // A test holds it to being readable; an empty one would only mean that no agent is known.
+    // A test ensures that the shipped document parses. An empty registry would only mean that no agent is known.
     Registry::parse(SHIPPED).unwrap_or_default()
 }
 
-/// Makes the directory for its owner alone; one that is there keeps its mode.
+/// Creates the directory with access for its owner only. An existing directory keeps its mode.
 fn make_private(path: &Path) -> Result<(), CatalogError> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new()
@@ -172,7 +174,7 @@ fn make_private(path: &Path) -> Result<(), CatalogError> {
         .map_err(CatalogError::disk(path))
 }
 
-/// Replaces a file as a whole.
+/// Replaces a file atomically.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CatalogError> {
     let fresh = path.with_extension(format!("new-{}", std::process::id()));
     let write = || {

@@ -1,7 +1,7 @@
 //! The ACP registry document, as `agentclientprotocol/registry` publishes it (`registry.json`, format 1).
 //!
-//! In: its text. Out: the agents that can be used, and those that cannot, each with the reason. Members that are
-//! not known are passed over. What later becomes part of a command line or of a path is checked here, once.
+//! In: its text. Out: the usable agents, and the unusable ones with the reason for each. Unknown members are ignored.
+//! Values that later become part of a command line or a path are validated here, once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,29 +13,29 @@ use super::error::CatalogError;
 /// A registry document.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
-    /// The agents, in the order of the document.
+    /// The usable agents, in the order of the document.
     pub agents: Vec<Entry>,
-    /// Entries that cannot be used, as sentences.
+    /// Entries that cannot be used: one message for each.
     pub skipped: Vec<String>,
 }
 
-/// One agent.
+/// One agent of the registry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Entry {
-    /// Its name in commands and in `agentType`.
+    /// Id of the agent, as used in commands and in `agentType`.
     pub id: String,
-    /// What people call it.
+    /// Display name of the agent.
     pub name: String,
-    /// Its version.
+    /// Version of the agent.
     pub version: String,
-    /// One sentence.
+    /// Description of the agent, in one sentence.
     #[serde(default)]
     pub description: String,
-    /// How it can be had.
+    /// The ways to obtain the agent.
     pub distribution: Distribution,
 }
 
-/// The ways to an agent. Others than these are passed over.
+/// The ways to obtain an agent. Other ways in the document are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Distribution {
@@ -47,38 +47,38 @@ pub struct Distribution {
     pub binary: BTreeMap<String, Binary>,
 }
 
-/// A package that a runner fetches and runs.
+/// A package that a runner downloads and starts.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Package {
-    /// Its name, mostly with a version.
+    /// Name of the package, usually with a version.
     pub package: String,
-    /// Arguments of its program.
+    /// Arguments of the package's program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables to set.
+    /// Environment variables to set.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
 
-/// A program to download.
+/// A program that can be downloaded.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Binary {
-    /// Where from: `.zip`, `.tar.gz`, `.tgz`, `.tar.bz2`, `.tbz2`, or the program itself.
+    /// Address of the download: `.zip`, `.tar.gz`, `.tgz`, `.tar.bz2`, `.tbz2`, or the program itself.
     pub archive: String,
-    /// The program's path in the archive.
+    /// Path of the program in the archive.
     pub cmd: String,
-    /// Its arguments.
+    /// Arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables to set.
+    /// Environment variables to set.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The archive's checksum, in hexadecimal digits.
+    /// SHA-256 of the archive, in hexadecimal digits.
     #[serde(default)]
     pub sha256: Option<String>,
 }
 
-/// The name that the format has for this machine.
+/// Returns the registry's name for the host's platform.
 pub fn platform() -> String {
     let os = match std::env::consts::OS {
         "macos" => "darwin",
@@ -87,11 +87,11 @@ pub fn platform() -> String {
     format!("{os}-{}", std::env::consts::ARCH)
 }
 
-/// Longest id of an agent, in bytes; it becomes the name of a directory.
+/// Longest id of an agent, in bytes. The id becomes the name of a directory.
 const ID_BYTES: usize = 64;
 
 impl Registry {
-    /// Reads a document. An entry that is wrong is left out and told of; the others stay.
+    /// Parses a document. An invalid entry is omitted and reported, and the others stay.
     pub fn parse(text: &str) -> Result<Self, CatalogError> {
         #[derive(Deserialize)]
         struct Document<'a> {
@@ -124,13 +124,13 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The agent of that id.
+    /// Returns the agent with that id.
     pub fn get(&self, id: &str) -> Option<&Entry> {
         self.agents.iter().find(|entry| entry.id == id)
     }
 }
 
-/// What to call an entry that could not be read.
+/// Returns a name for an entry that could not be parsed.
 fn name_of(raw: &RawValue) -> String {
     #[derive(Deserialize)]
     struct Id {
@@ -159,7 +159,7 @@ impl Entry {
             pypi_name(&uvx.package).ok_or_else(|| format!("{:?} is no PyPI package", uvx.package))?;
             check_env(&uvx.env)?;
         }
-        // Only ours: paths of other systems follow other rules.
+        // Check only the path for this platform: paths of other systems follow other rules.
         if let Some(binary) = binary.get(&platform()) {
             if inner_path(&binary.cmd).is_none_or(|path| path.is_empty()) {
                 return Err(format!(
@@ -188,7 +188,7 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<(), String> {
     }
 }
 
-/// Whether this is the id of an agent: `[a-z][a-z0-9-]*`.
+/// Returns whether `id` is a valid agent id: `[a-z][a-z0-9-]*`.
 pub fn is_id(id: &str) -> bool {
     id.len() <= ID_BYTES
         && id.starts_with(|c: char| c.is_ascii_lowercase())
@@ -197,7 +197,8 @@ pub fn is_id(id: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-/// The parts of a path inside an archive, or `None` if it is absolute, climbs, or cannot be told apart from such.
+/// Returns the parts of a path inside an archive. Returns `None` if the path is absolute, contains `..`, or is
+/// ambiguous.
 pub fn inner_path(path: &str) -> Option<Vec<&str>> {
     if path.starts_with('/') || path.contains(['\\', '\0']) {
         return None;
@@ -209,8 +210,8 @@ pub fn inner_path(path: &str) -> Option<Vec<&str>> {
     (!parts.contains(&"..")).then_some(parts)
 }
 
-/// The name in an npm package with or without a version. Addresses, paths, aliases and anything that npm could take
-/// for an option are none.
+/// Returns the package name of an npm package with or without a version. Returns `None` for addresses, paths, aliases
+/// and anything that npm could interpret as an option.
 pub fn npm_name(package: &str) -> Option<&str> {
     let from = usize::from(package.starts_with('@'));
     let (name, version) = match package[from..].find('@') {
@@ -227,7 +228,8 @@ pub fn npm_name(package: &str) -> Option<&str> {
     (is_word(bare, "-._~") && version.is_none_or(|version| is_word(version, "-._+~^"))).then_some(name)
 }
 
-/// The name in a `PyPI` requirement with or without extras and one version; addresses and options are none.
+/// Returns the name in a `PyPI` requirement with or without extras and one version. Returns `None` for addresses and
+/// options.
 pub fn pypi_name(package: &str) -> Option<&str> {
     let end = package
         .find(['[', '=', '>', '<', '~', '!', '@'])
@@ -247,7 +249,8 @@ pub fn pypi_name(package: &str) -> Option<&str> {
     (is_word(name, "-._") && fits).then_some(name)
 }
 
-/// Whether it begins with a letter or a digit (a version also with a sign) and goes on with these and `signs`.
+/// Returns whether `text` starts with a letter or a digit (a version also with a sign) and continues with these and
+/// `signs`.
 fn is_word(text: &str, signs: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
     text.starts_with(|c: char| c.is_ascii_alphanumeric() || "^~".contains(c) && signs.contains(c))

@@ -1,7 +1,7 @@
-//! From an agent of the registry to a command line.
+//! Resolves an agent of the registry to a command line.
 //!
-//! On `PATH` → as it is; else what `acpd agents install` has put into the data directory; else the package's runner
-//! (npx, uvx); else an error that says how to get it.
+//! The order is: the program on `PATH`, the version installed by `acpd agents install`, then the package's runner (npx,
+//! uvx). Otherwise the error names the way to install the agent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ use super::install::Installed;
 use super::known;
 use super::registry::{Binary, Distribution, Entry, Package, npm_name, platform, pypi_name};
 
-/// How an agent's program is reached.
+/// How the agent's program was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LaunchMethod {
-    /// It is on `PATH`, or named by a path.
+    /// The program is on `PATH`, or named by a path.
     Path,
-    /// From the data directory.
+    /// The program is installed in the data directory.
     Installed,
-    /// npx fetches it on first use.
+    /// npx downloads the package on first use.
     Npx,
-    /// uvx fetches it on first use.
+    /// uvx downloads the package on first use.
     Uvx,
 }
 
@@ -42,23 +42,23 @@ impl LaunchMethod {
 /// A command line that starts an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// The program, as an absolute path.
+    /// Absolute path of the program.
     pub command: PathBuf,
-    /// What comes before the agent's own arguments.
+    /// Arguments before the agent's own arguments.
     pub before: Vec<String>,
     /// The agent's own arguments.
     pub args: Vec<String>,
-    /// Variables to set.
+    /// Environment variables to set.
     pub env: BTreeMap<String, String>,
-    /// Variables to pass on.
+    /// Environment variables to pass on.
     pub pass_env: Vec<String>,
-    /// Where the agent keeps its own files, beginning with variables.
+    /// Where the agent stores its own files. Paths begin with variables.
     pub homes: Vec<&'static str>,
     /// How the program was found.
     pub how: LaunchMethod,
 }
 
-/// Finds a program as `execvp` would: a name with a slash is a path, another is looked for on `path`.
+/// Finds a program like `execvp`: a name with a slash is a path, any other name is searched on `path`.
 pub fn find_program(command: &str, path: &str) -> Option<PathBuf> {
     let candidates: Vec<PathBuf> = if command.contains('/') {
         vec![PathBuf::from(command)]
@@ -76,21 +76,21 @@ fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// The program of an npm package, where it is known.
+/// Returns the program of an npm package, if the package is known.
 pub(super) fn npm_program(package: &Package) -> Option<&'static str> {
     known::program(npm_name(&package.package)?)
 }
 
-/// An agent's program on `PATH`, with how to call it there.
+/// An agent's program on `PATH`, with its arguments and variables.
 pub(super) struct OnPath<'a> {
     pub program: &'a str,
-    /// The package that it belongs to: what is known of it keeps files of its own and needs variables.
+    /// The package of the program. Its known facts determine the agent's own files and variables.
     package: &'a str,
     args: &'a [String],
     env: &'a BTreeMap<String, String>,
 }
 
-/// What an agent is called on `PATH`.
+/// Returns the names that the agent may have on `PATH`.
 pub(super) fn programs(entry: &Entry) -> Vec<OnPath<'_>> {
     let Distribution { npx, uvx, binary } = &entry.distribution;
     let npx = npx.as_ref().and_then(|package| {
@@ -121,8 +121,8 @@ pub(super) fn programs(entry: &Entry) -> Vec<OnPath<'_>> {
     npx.into_iter().chain(uvx).chain(binary).collect()
 }
 
-/// The command line for an agent of the registry. `path` is searched for programs. What runs opens its own files, and nothing else that
-/// the document names does.
+/// Returns the command line for an agent of the registry. Searches `path` for programs. Only the package that is
+/// started opens its own files; other packages in the document do not.
 pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Result<Launch, CatalogError> {
     for own in programs(entry) {
         if let Some(command) = find_program(own.program, path) {
@@ -176,7 +176,7 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
     npx.or_else(uvx).ok_or_else(|| missing(entry))
 }
 
-/// What to tell a person whose machine cannot run the agent as it is.
+/// Returns the error for a host that cannot run the agent as it is.
 fn missing(entry: &Entry) -> CatalogError {
     let agent = entry.id.clone();
     let distribution = &entry.distribution;

@@ -1,8 +1,9 @@
-//! Archives into a directory, so that nothing of them lands outside of it.
+//! Unpacks archives into a directory, so that no entry is written outside of it.
 //!
-//! Every path is reached through a handle of the directory, below directories that were made here. Nothing is
-//! written over, and no link is followed: links that stay inside are made, others refuse the whole archive, as do
-//! hard links, devices and FIFOs. Bounded in files and bytes, whatever the archive says of itself.
+//! Every path is resolved through a handle of the directory, below directories that were created here. No file is
+//! overwritten, and no link is followed. Links that stay inside are created. Other links, hard links, devices and FIFOs
+//! make the whole archive fail. The number of files and bytes is limited, regardless of the sizes that the archive
+//! declares.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -15,7 +16,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use super::error::CatalogError;
 use super::registry::inner_path;
 
-/// What a download is.
+/// Format of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `.zip`.
@@ -24,12 +25,13 @@ pub enum Kind {
     TarGz,
     /// `.tar.bz2`, `.tbz2`.
     TarBz2,
-    /// The program itself.
+    /// The program itself, not an archive.
     Program,
 }
 
 impl Kind {
-    /// Told by the end of the address, as the registry's format says; `None` for installers.
+    /// Determines the format from the end of the address, as the registry's format defines. Returns `None` for
+    /// installers.
     pub fn of(url: &str) -> Option<Self> {
         let path = url
             .split(['?', '#'])
@@ -60,22 +62,22 @@ impl Kind {
     }
 }
 
-/// What an archive may become at most.
+/// Limits on the unpacked size of an archive.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Bytes of all files, and of the archive without its compression.
     pub bytes: u64,
-    /// Entries.
+    /// Number of entries.
     pub entries: usize,
 }
 
-/// For every archive of an agent.
+/// Limits for the archive of an agent.
 pub const BOUNDS: Bounds = Bounds {
     bytes: UNPACKED_BYTES,
     entries: UNPACKED_ENTRIES,
 };
 
-/// Unpacks `archive` into `into`, which is empty. On an error, what was written so far stays for the caller to remove.
+/// Unpacks `archive` into the empty directory `into`. After an error, the caller must remove the files written so far.
 pub fn unpack(archive: File, kind: Kind, into: &Dir, bounds: Bounds) -> Result<(), CatalogError> {
     let mut unpacker = Unpacker {
         into,
@@ -101,16 +103,16 @@ fn broken(error: impl std::fmt::Display) -> CatalogError {
 
 struct Unpacker<'a> {
     into: &'a Dir,
-    /// Directories that were made here.
+    /// Directories that were created here.
     made: HashSet<PathBuf>,
     bounds: Bounds,
-    /// What may still come.
+    /// What remains of the limits.
     left: Bounds,
 }
 
 impl Unpacker<'_> {
     fn tar(&mut self, stream: impl Read) -> Result<(), CatalogError> {
-        // Also what is only skipped, or is part of a header, costs time and memory.
+        // Skipped data and headers count too, since they cost time and memory.
         let mut archive = tar::Archive::new(stream.take(self.bounds.bytes));
         for entry in archive.entries().map_err(broken)? {
             let mut entry = entry.map_err(broken)?;
@@ -161,7 +163,7 @@ impl Unpacker<'_> {
     fn file(&mut self, name: &str, mode: u32, content: &mut impl Read) -> Result<(), CatalogError> {
         let path = self.place(name)?;
         let mut options = OpenOptions::new();
-        // For its owner, and for others as far as the archive says; never with set-user-id and the like.
+        // The owner has access, and others as far as the archive permits. Set-user-id and similar bits are never set.
         options.write(true).create_new(true).mode(mode & 0o755 | 0o600);
         let mut file = self
             .into
@@ -189,7 +191,7 @@ impl Unpacker<'_> {
             .map_err(|error| refused(format!("{name:?}: {error}")))
     }
 
-    /// Where a file goes; the directories above it are made.
+    /// Returns the path for a file, and creates the directories above it.
     fn place(&mut self, name: &str) -> Result<PathBuf, CatalogError> {
         let parts = self.admit(name)?;
         let Some((_, above)) = parts.split_last() else {
@@ -199,7 +201,7 @@ impl Unpacker<'_> {
         Ok(parts.iter().collect())
     }
 
-    /// Counts an entry and looks at its path.
+    /// Counts an entry and checks its path.
     fn admit<'n>(&mut self, name: &'n str) -> Result<Vec<&'n str>, CatalogError> {
         self.left.entries = self
             .left
@@ -209,7 +211,7 @@ impl Unpacker<'_> {
         inner_path(name).ok_or_else(|| refused(format!("{name:?} leads out of it")))
     }
 
-    /// Makes a directory and those above it. Something else in its place, such as a link, is refused.
+    /// Creates a directory and those above it. Fails if something else exists at the path, such as a link.
     fn make(&mut self, parts: &[&str]) -> Result<(), CatalogError> {
         let mut path = PathBuf::new();
         for part in parts {
@@ -225,8 +227,8 @@ impl Unpacker<'_> {
     }
 }
 
-/// Whether a link at `path` leads to a place inside, wherever other links of the archive lead: `..` may only stand at
-/// the beginning, where it climbs through directories that are no links, and not above the top.
+/// Returns whether a link at `path` leads to a place inside, wherever other links of the archive lead. `..` is only
+/// allowed at the beginning, where it climbs through real directories, and not above the top.
 fn stays_inside(path: &Path, target: &str) -> bool {
     if target.is_empty() || target.starts_with('/') || target.contains(['\\', '\0']) {
         return false;

@@ -1,4 +1,4 @@
-//! Our own requests to the client, and which turn waits for each answer.
+//! The agent's requests to the client, with the turn that awaits each response.
 
 use std::collections::HashMap;
 use std::sync::mpsc::Sender;
@@ -8,25 +8,25 @@ use serde_json::Value;
 
 use crate::wire::Answer;
 
-/// What a running turn is told from outside.
+/// A message to a running turn.
 #[derive(Debug)]
 pub enum Signal {
-    /// Stop.
+    /// Cancel the turn.
     Cancel,
-    /// The person says something in the middle of it.
+    /// A message of the user during the turn.
     Steer(String),
-    /// The client answered the request of this id.
+    /// The client's response to the request with this id.
     Answer(u64, Answer),
 }
 
-/// The open requests of this process. Ids count from 0, as the official SDKs do.
+/// The open requests of this process. Ids start at 0, as in the official SDKs.
 #[derive(Debug, Default)]
 pub struct Calls {
     open: Mutex<(u64, HashMap<u64, Sender<Signal>>)>,
 }
 
 impl Calls {
-    /// Takes the next id, and notes who waits for the answer.
+    /// Returns the next id, and records the turn that awaits the response.
     pub fn open(&self, waiting: &Sender<Signal>) -> u64 {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let id = open.0;
@@ -35,7 +35,7 @@ impl Calls {
         id
     }
 
-    /// Hands an answer to the turn that waits for it. False if none does.
+    /// Sends a response to the turn that awaits it; returns `false` if there is none.
     pub fn settle(&self, id: &Value, answer: Answer) -> bool {
         let Some(id) = id.as_u64() else { return false };
         let waiting = self

@@ -1,25 +1,25 @@
-//! The time of day.
+//! The wall clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Nanoseconds since 1970.
+/// Returns nanoseconds since 1970.
 pub fn nanos() -> u128 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_nanos())
 }
 
-/// Seconds since 1970.
+/// Returns seconds since 1970.
 pub fn seconds() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
 }
 
-/// Seconds since 1970 as ISO 8601, in UTC.
+/// Formats seconds since 1970 as ISO 8601, in UTC.
 pub fn iso(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, in eras of 400 years: the leap day is then the last of a year.
+    // Days since 0000-03-01, in eras of 400 years: the leap day is then the last day of a year.
     let day = days + 719_468;
     let (era, of_era) = (day / 146_097, day % 146_097);
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;

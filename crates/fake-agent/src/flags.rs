@@ -1,58 +1,58 @@
-//! The command line.
+//! The command-line flags.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use crate::scenarios;
 
-/// What the command line asks for.
+/// The action that the command line requests.
 #[derive(Debug)]
 pub enum Request {
     /// Print the help.
     Help,
     /// Print the version.
     Version,
-    /// Be an agent.
+    /// Run as an agent.
     Run(Flags),
 }
 
-/// How the agent is to behave.
+/// The behaviour of the agent.
 #[derive(Debug)]
 pub struct Flags {
     /// `agentInfo.name`.
     pub name: String,
-    /// Where sessions are kept as files; `None` keeps them in memory only.
+    /// Directory for session files; `None` keeps sessions in memory only.
     pub state: Option<PathBuf>,
-    /// Whether load and resume are declared and served.
+    /// Whether the agent supports `session/load` and `session/resume`.
     pub load: bool,
-    /// Whether words in mid-turn are taken (`_session/steering`).
+    /// Whether a turn accepts messages while it runs (`_session/steering`).
     pub steer: bool,
-    /// Whether `session/fork` is declared and served.
+    /// Whether the agent supports `session/fork`.
     pub fork: bool,
-    /// Whether `session/delete` is declared and served.
+    /// Whether the agent supports `session/delete`.
     pub delete: bool,
-    /// Whether `authenticate` with the method `key` must come before `session/new`; `logout` is served then.
+    /// Whether `session/new` requires `authenticate` with the method `key`; enables `logout`.
     pub sign_in: bool,
-    /// Whether an update goes out before the answer to `session/new`.
+    /// Whether the agent sends an update before the response to `session/new`.
     pub early: bool,
-    /// Whether the process stays when its stdin closes.
+    /// Whether the process keeps running after its stdin is closed.
     pub linger: bool,
-    /// Milliseconds between the chunks of the demo turn.
+    /// Pause between the chunks of the demo turn, in milliseconds.
     pub pace: u64,
-    /// Replay a recording instead of running scripts.
+    /// The recording to replay instead of running scripts.
     pub play: Option<Play>,
 }
 
-/// What to replay, and how.
+/// The recording to replay, and how.
 #[derive(Debug, Clone)]
 pub struct Play {
-    /// The recording, a JSONL file.
+    /// Path of the recording, a JSONL file.
     pub file: PathBuf,
-    /// Which of the recorded processes to be.
+    /// The number of the recorded process to replay.
     pub proc: u64,
     /// 0 = without delays, 1 = as recorded, 2 = twice as fast.
     pub speed: f64,
-    /// Milliseconds to wait for a recorded client message before going on without it; `None` waits for ever.
+    /// Milliseconds to wait for a recorded client message before skipping it; `None` waits forever.
     pub patience: Option<u64>,
 }
 
@@ -108,7 +108,7 @@ that value. Text that is no such list gets the demo turn. Steps:
 
 ";
 
-/// The text of `--help`: the flags, then the table of scenarios.
+/// Returns the text of `--help`: the flags, then the table of scenarios.
 pub fn help() -> String {
     let mut text = String::from(HEAD);
     for scenario in scenarios::TABLE {
@@ -122,7 +122,7 @@ pub fn help() -> String {
     text
 }
 
-/// Reads the command line, without the program's own name.
+/// Parses the command line, without the program name.
 pub fn parse(args: impl Iterator<Item = String>) -> Result<Request, String> {
     let mut args = args;
     let mut flags = Flags::default();

@@ -1,4 +1,4 @@
-//! stdin: a thread of its own reads it all the time, so that a cancel or an answer is heard during a turn.
+//! stdin: a separate thread reads it all the time, so that cancellations and responses arrive during a turn.
 
 use std::io::{BufRead, BufReader};
 
@@ -6,37 +6,37 @@ use serde_json::Value;
 
 use crate::wire::{self, Answer, RpcError};
 
-/// One line that the client wrote.
+/// One line of the client.
 #[derive(Debug, PartialEq)]
 pub enum Incoming {
-    /// Wants an answer.
+    /// A request, which requires a response.
     Request {
-        /// The client's id, given back as it came.
+        /// The client's id, returned unchanged in the response.
         id: Value,
-        /// The method.
+        /// The requested method.
         method: String,
-        /// The params, `null` if absent.
+        /// The params; `null` if absent.
         params: Value,
     },
-    /// Wants none.
+    /// A notification.
     Notification {
-        /// The method.
+        /// The notification's method.
         method: String,
-        /// The params, `null` if absent.
+        /// The params; `null` if absent.
         params: Value,
     },
-    /// Answers a request of ours.
+    /// A response to a request of the agent.
     Response {
-        /// The id that we gave.
+        /// The id of the agent's request.
         id: Value,
-        /// What became of it.
+        /// The result or error.
         answer: Answer,
     },
-    /// No JSON-RPC message; says why.
+    /// Not a JSON-RPC message, and why.
     Unreadable(RpcError),
 }
 
-/// Reads one line, with or without its newline. `None` for a blank one.
+/// Parses one line, with or without its newline. Returns `None` for a blank line.
 pub fn parse(line: &[u8]) -> Option<Incoming> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
@@ -74,8 +74,8 @@ pub fn parse(line: &[u8]) -> Option<Incoming> {
     })
 }
 
-/// Starts the reader. Each message is given to `forward`, then `None` once stdin has ended; it stops when
-/// `forward` says false.
+/// Starts the reader thread. It calls `forward` with each message, then with `None` once stdin is closed, and stops
+/// when `forward` returns `false`.
 pub fn spawn(mut forward: impl FnMut(Option<Incoming>) -> bool + Send + 'static) {
     std::thread::spawn(move || {
         let mut stdin = BufReader::with_capacity(64 << 10, std::io::stdin());

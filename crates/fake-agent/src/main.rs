@@ -1,12 +1,11 @@
 //! `acpd-fake-agent`: a scripted ACP v1 agent over stdio, for tests, benchmarks and the demo.
 //!
-//! What comes in: JSON-RPC lines on stdin. What goes out: JSON-RPC lines on stdout, a few plain ones on stderr.
-//! What it owns: its sessions. What it never does: import another crate of this project, so that their bugs
-//! cannot hide behind a shared mistake.
+//! In: JSON-RPC lines on stdin. Out: JSON-RPC lines on stdout, a few plain ones on stderr. Owns: its sessions. Never:
+//! imports another crate of this project, so that a shared mistake cannot hide a bug of either.
 //!
-//! The text of a prompt is a script (see [`script`]), whose words are the entries of one table
-//! ([`scenarios::TABLE`]); any other text gets the demo turn. With `--play` it replays the agent's side of a
-//! recording instead (see [`play`]).
+//! The text of a prompt is a script (see [`script`]), whose words are the entries of one table ([`scenarios::TABLE`]);
+//! any other text starts the demo turn. With `--play` it replays the agent's side of a recording instead (see
+//! [`play`]).
 
 mod agent;
 mod calls;

@@ -1,18 +1,18 @@
-//! stdout: whole lines, one at a time, from whichever thread has something to say.
+//! stdout: any thread can write, one whole line at a time.
 
 use std::io::{BufWriter, Stdout, Write};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// The agent's side of the connection.
+/// The writer to stdout.
 #[derive(Debug)]
 pub struct Out {
     sink: Mutex<BufWriter<Stdout>>,
 }
 
 impl Out {
-    /// Writes to stdout.
+    /// Creates a writer to stdout.
     pub fn stdout() -> Self {
         Self {
             sink: Mutex::new(BufWriter::with_capacity(64 << 10, std::io::stdout())),
@@ -27,8 +27,8 @@ impl Out {
         });
     }
 
-    /// Writes bytes as they are, newlines included or not, and flushes them. Larger ones than the buffer go
-    /// past it, in one `write`.
+    /// Writes bytes unchanged and flushes them; adds no newline. Input that exceeds the buffer bypasses it, in one
+    /// `write`.
     pub fn raw(&self, bytes: &[u8]) {
         self.write(|sink| sink.write_all(bytes));
     }
@@ -36,7 +36,7 @@ impl Out {
     fn write(&self, what: impl FnOnce(&mut BufWriter<Stdout>) -> std::io::Result<()>) {
         let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         if what(&mut sink).and_then(|()| sink.flush()).is_err() {
-            // Nobody reads: there is nothing left to do, and a turn in mid-flood would run for ever.
+            // The client is gone: without an exit, a flooding turn would run forever.
             std::process::exit(1);
         }
     }

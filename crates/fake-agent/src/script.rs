@@ -1,50 +1,50 @@
-//! The text of a prompt, read as a list of steps.
+//! The text of a prompt, parsed into a list of steps.
 //!
-//! Steps are separated by newlines or `;`. Each is `word [word...] [key=value...]`, and its first word names
-//! an entry of [`TABLE`]. Words are quoted as in a shell: `'...'` as it is, `"..."` with `\n`, `\t`, `\"` and
-//! `\\`; outside of quotes a backslash takes the next character as it is. A quote counts only at the start of
-//! a word or after `=`, and only if the closing one ends the word, so that plain English survives. A bare word
-//! after `key=value` belongs to that value.
+//! Steps are separated by newlines or `;`. Each is `word [word...] [key=value...]`, and its first word names an entry
+//! of [`TABLE`]. Words are quoted as in a shell: `'...'` is literal, `"..."` supports `\n`, `\t`, `\"` and `\\`;
+//! outside of quotes a backslash makes the next character literal. A quote counts only at the start of a word or after
+//! `=`. The closing one must end the word, so that plain English stays intact. A bare word after `key=value` belongs to
+//! that value.
 //!
-//! People talk to the demo, too: text whose first step does not fit the table is no script at all, unless it
-//! has a `key=` that the scenario knows, in which case it is a faulty one.
+//! Users also chat with the demo. So text whose first step does not fit the table is not a script, unless it has a
+//! `key=` that the scenario knows: then it is an invalid script.
 
 use crate::scenarios::{Scenario, TABLE};
 
-/// What stands behind a scenario's name besides its keys.
+/// The words after a scenario's name, besides its keys.
 #[derive(Debug, Clone, Copy)]
 pub enum Words {
-    /// Nothing.
+    /// No words.
     None,
-    /// One word.
+    /// Exactly one word.
     One,
-    /// One word or more.
+    /// At least one word.
     Some,
-    /// One of these words, or nothing.
+    /// One of these words, or none.
     Maybe(&'static [&'static str]),
-    /// The rest of the step as it is, spaces and all; quoted as a whole, it may have newlines and `;`.
+    /// The rest of the step, unchanged and with spaces; if it is quoted as a whole, it may contain newlines and `;`.
     Text,
 }
 
-/// One step, ready to be run.
+/// One parsed step.
 #[derive(Debug)]
 pub struct Step {
-    /// What to do.
+    /// The scenario to run.
     pub scenario: &'static Scenario,
-    /// With what.
+    /// The scenario's arguments.
     pub args: Args,
 }
 
 /// The arguments of a step.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Args {
-    /// The words that are no `key=value`; of a [`Words::Text`] scenario the whole text as one.
+    /// The words that are not `key=value`; for a [`Words::Text`] scenario, the whole text as one word.
     pub words: Vec<String>,
     values: Vec<(String, String)>,
 }
 
 impl Args {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.values
             .iter()
@@ -53,30 +53,30 @@ impl Args {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The value of a key, or this one.
+    /// Returns the value of a key, or the default `or`.
     pub fn text<'a>(&'a self, key: &str, or: &'a str) -> &'a str {
         self.get(key).unwrap_or(or)
     }
 
-    /// The first word, or nothing.
+    /// Returns the first word; empty if there is none.
     pub fn word(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// The number under a key, or this one. What is no number was refused by [`parse`].
+    /// Returns the number under a key, or the default `or`. [`parse`] has rejected values that are not numbers.
     pub fn number<T: std::str::FromStr>(&self, key: &str, or: T) -> T {
         self.get(key).and_then(|text| text.parse().ok()).unwrap_or(or)
     }
 }
 
-/// What a text turned out to be.
+/// The kind of a prompt's text.
 #[derive(Debug)]
 pub enum Script {
-    /// No script.
+    /// Plain text, not a script.
     Talk,
-    /// A script.
+    /// A valid script.
     Steps(Vec<Step>),
-    /// Meant as a script, and wrong.
+    /// An invalid script, and why.
     Faulty(String),
 }
 
@@ -85,7 +85,7 @@ const NUMBERS: [&str; 10] = [
     "n", "ms", "after", "bytes", "code", "used", "size", "cost", "line", "limit",
 ];
 
-/// Reads the text of a prompt.
+/// Parses the text of a prompt.
 pub fn parse(text: &str) -> Script {
     let mut steps = Vec::new();
     for source in split(text) {
@@ -102,10 +102,10 @@ pub fn parse(text: &str) -> Script {
     }
 }
 
-/// Why a step is none.
+/// The reason why a step is invalid.
 struct Fault {
     message: String,
-    /// Whether it can hardly be plain English.
+    /// Whether the text is unlikely to be plain English.
     meant: bool,
 }
 
@@ -147,7 +147,7 @@ fn step(source: &str) -> Result<Step, Fault> {
     })
 }
 
-/// The text of a [`Words::Text`] scenario.
+/// Returns the text of a [`Words::Text`] scenario.
 fn whole(rest: &str) -> Option<String> {
     if let Some(quote @ ('"' | '\'')) = rest.chars().next()
         && closing(&rest[1..], quote) == Some(rest.len() - 2)
@@ -175,7 +175,7 @@ fn arguments(rest: &str, keys: &[&str]) -> Args {
     args
 }
 
-/// Cuts a text into its steps, and leaves out the empty ones.
+/// Splits a text into its steps, without the empty ones.
 fn split(text: &str) -> Vec<&str> {
     let mut steps = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -205,7 +205,7 @@ fn split(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The words of a step, each with whether it began with a quote.
+/// Splits a step into words, each with whether it started with a quote.
 fn words(step: &str) -> Vec<(String, bool)> {
     let mut words = Vec::new();
     let mut rest = step.trim_start();
@@ -237,12 +237,12 @@ fn words(step: &str) -> Vec<(String, bool)> {
     words
 }
 
-/// Whether a quote may open after this character.
+/// Returns whether a quote may open after this character.
 fn opens(before: char) -> bool {
     before.is_whitespace() || matches!(before, '=' | ';')
 }
 
-/// Where the quote that opened just before `rest` closes: at the end of a word, or not at all.
+/// Returns the position at which the quote before `rest` closes; `None` if it does not close at the end of a word.
 fn closing(rest: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     for (at, char) in rest.char_indices() {
@@ -255,7 +255,7 @@ fn closing(rest: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// The text between two quotes.
+/// Returns the text between two quotes, with escapes resolved.
 fn unquote(inner: &str, quote: char) -> String {
     if quote == '\'' {
         return inner.to_owned();

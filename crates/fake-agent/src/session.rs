@@ -1,4 +1,4 @@
-//! One session: what it was told and what it said, its mode and its options, and its form as a file.
+//! One session: its history, mode and options, and its file format.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,40 +7,40 @@ use serde_json::{Value, json};
 use crate::clock;
 use crate::wire::{self, RpcError};
 
-/// The modes, id and name.
+/// The modes: id, name and description.
 const MODES: [(&str, &str, &str); 2] = [
     ("ask", "Ask", "Asks before it changes anything"),
     ("code", "Code", "Goes ahead"),
 ];
 
-/// The values of the option `model`, id and name.
+/// The values of the option `model`: id and name.
 const MODELS: [(&str, &str); 2] = [("fake-small", "Fake Small"), ("fake-large", "Fake Large")];
 
-/// A session that the main loop and the turn's thread share.
+/// A session shared by the main loop and the turn's thread.
 pub type Shared = Arc<Mutex<Session>>;
 
-/// Locks a session, whatever became of the thread that held it last.
+/// Locks a session, even after a panic of another thread.
 pub fn lock(session: &Shared) -> MutexGuard<'_, Session> {
     session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who said something.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The person.
+    /// The user of the client.
     User,
     /// This agent.
     Agent,
 }
 
-/// One session.
+/// One session, open or closed.
 #[derive(Debug)]
 pub struct Session {
     /// ACP's session id.
     pub id: String,
     /// The working directory, absolute.
     pub cwd: String,
-    /// Set by the step `title`.
+    /// The title that the step `title` set.
     pub title: Option<String>,
     /// The current mode's id.
     pub mode: String,
@@ -48,18 +48,18 @@ pub struct Session {
     pub model: String,
     /// The current value of the option `verbose`.
     pub verbose: bool,
-    /// How many prompts it has had; part of tool call ids, so that these stay unique over a reload.
+    /// The number of prompts so far; part of tool call ids, so that they stay unique after a reload.
     pub turns: u64,
-    /// When it was last used, in seconds since 1970.
+    /// The time of the last use, in seconds since 1970.
     pub used: u64,
-    /// Whether it takes prompts; a closed one can be loaded again.
+    /// Whether the session accepts prompts; a closed session can be loaded again.
     pub open: bool,
-    /// Content blocks in the order in which they were said.
+    /// The content blocks of the conversation, in order.
     pub history: Vec<(Role, Value)>,
 }
 
 impl Session {
-    /// A fresh one.
+    /// Creates an empty session.
     pub fn new(id: String, cwd: String) -> Self {
         Self {
             id,
@@ -75,7 +75,7 @@ impl Session {
         }
     }
 
-    /// A prompt has come.
+    /// Adds a prompt to the history.
     pub fn asked(&mut self, blocks: &[Value]) {
         self.turns += 1;
         self.used = clock::seconds();
@@ -83,7 +83,7 @@ impl Session {
             .extend(blocks.iter().map(|block| (Role::User, block.clone())));
     }
 
-    /// The agent said a piece of text. Pieces that follow each other are kept as one block.
+    /// Adds a chunk of the agent's text to the history. Merges consecutive chunks into one block.
     pub fn said(&mut self, piece: &str) {
         if let Some((Role::Agent, block)) = self.history.last_mut()
             && let Some(Value::String(text)) = block.get_mut("text")
@@ -94,7 +94,7 @@ impl Session {
         self.history.push((Role::Agent, wire::text(piece)));
     }
 
-    /// The history as the updates that `session/load` replays.
+    /// Returns the history as the updates that `session/load` sends.
     pub fn replay(&self) -> impl Iterator<Item = Value> + '_ {
         self.history.iter().map(|(role, block)| {
             let kind = match role {
@@ -105,7 +105,7 @@ impl Session {
         })
     }
 
-    /// `SessionModeState`.
+    /// Returns the `SessionModeState`.
     pub fn modes(&self) -> Value {
         let modes: Vec<Value> = MODES
             .iter()
@@ -114,7 +114,7 @@ impl Session {
         json!({ "currentModeId": self.mode, "availableModes": modes })
     }
 
-    /// `SessionConfigOption[]`. A client that does not know boolean options gets none.
+    /// Returns the `SessionConfigOption[]`. Omits boolean options if the client does not support them.
     pub fn config(&self, booleans: bool) -> Value {
         let models: Vec<Value> = MODELS
             .iter()
@@ -159,7 +159,7 @@ impl Session {
         Ok(())
     }
 
-    /// `SessionInfo`, as `session/list` gives it.
+    /// Returns the `SessionInfo` for `session/list`.
     pub fn info(&self) -> Value {
         let mut info = json!({ "sessionId": self.id, "cwd": self.cwd, "updatedAt": clock::iso(self.used) });
         if let Some(title) = &self.title {
@@ -168,7 +168,7 @@ impl Session {
         info
     }
 
-    /// The form in which it lies in the state directory.
+    /// Returns the content of the session's file.
     pub fn to_json(&self) -> Value {
         let history: Vec<Value> = self
             .history
@@ -181,7 +181,7 @@ impl Session {
         })
     }
 
-    /// The other way. It is closed at first; `None` if the file is not one of ours.
+    /// Parses a session's file into a closed session; returns `None` if the file is not valid.
     pub fn from_json(file: &Value) -> Option<Self> {
         let text = |key: &str| file.get(key)?.as_str().map(String::from);
         let number = |key: &str| file.get(key).and_then(Value::as_u64);

@@ -1,4 +1,4 @@
-//! All sessions of this process and its sign-in, and the files of those that are to outlive it.
+//! All sessions of this process, its sign-in state, and the files of persistent sessions.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::clock;
 use crate::session::{Session, Shared, lock};
 
-/// The sessions that this process knows.
+/// The sessions of this process and of its state directory.
 #[derive(Debug)]
 pub struct Store {
     dir: Option<PathBuf>,
@@ -20,12 +20,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// With the directory for files, which is made if need be.
+    /// Opens a store; creates the directory if it does not exist.
     pub fn open(dir: Option<PathBuf>) -> Result<Self, String> {
         if let Some(dir) = &dir {
             std::fs::create_dir_all(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
         }
-        // The pid alone comes again in a container, where it is always the same.
+        // The pid alone is not unique: in a container it is always the same.
         let start = clock::nanos() / 1_000_000;
         let prefix = format!("fake-{}-{start:x}", std::process::id());
         Ok(Self {
@@ -37,12 +37,12 @@ impl Store {
         })
     }
 
-    /// Whether somebody has signed in, here or in another process with the same directory.
+    /// Returns whether the user has signed in, in this process or in another one with the same directory.
     pub fn signed_in(&self) -> bool {
         self.sign().map_or(self.signed_in, |file| file.exists())
     }
 
-    /// Signs in or out. A failure to write is told on stderr.
+    /// Signs in or out. Reports a write failure on stderr.
     pub fn sign_in(&mut self, signed_in: bool) {
         self.signed_in = signed_in;
         let Some(file) = self.sign() else {
@@ -60,12 +60,12 @@ impl Store {
         }
     }
 
-    /// The file that is there while somebody is signed in.
+    /// Returns the path of the file that exists while the user is signed in.
     fn sign(&self) -> Option<PathBuf> {
         self.dir.as_ref().map(|dir| dir.join("signed-in"))
     }
 
-    /// Makes a session.
+    /// Creates a session.
     pub fn create(&mut self, cwd: String) -> Shared {
         self.made += 1;
         let session = Session::new(format!("{}-{}", self.prefix, self.made), cwd);
@@ -73,7 +73,7 @@ impl Store {
         self.keep(session)
     }
 
-    /// A session that takes prompts.
+    /// Returns a session that accepts prompts.
     pub fn active(&self, id: &str) -> Option<Shared> {
         self.sessions
             .get(id)
@@ -81,7 +81,7 @@ impl Store {
             .cloned()
     }
 
-    /// A session that was made once, here or by another process, open or not.
+    /// Returns a session of this or another process, open or closed.
     pub fn find(&mut self, id: &str) -> Option<Shared> {
         if let Some(session) = self.sessions.get(id) {
             return Some(session.clone());
@@ -90,7 +90,7 @@ impl Store {
         Some(self.keep(session))
     }
 
-    /// Forgets a session. False if there is none.
+    /// Deletes a session; returns `false` if it does not exist.
     pub fn delete(&mut self, id: &str) -> bool {
         let known = self.sessions.remove(id).is_some();
         let removed = self
@@ -99,7 +99,7 @@ impl Store {
         known || removed
     }
 
-    /// Every session, by id.
+    /// Returns all sessions, sorted by id.
     pub fn list(&mut self) -> Vec<Shared> {
         if let Some(dir) = &self.dir {
             let files = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -113,7 +113,7 @@ impl Store {
         self.sessions.values().cloned().collect()
     }
 
-    /// Writes a session's file, if there is a directory. A failure is told on stderr and is not the client's.
+    /// Writes a session's file, if there is a directory. Reports a failure on stderr, not to the client.
     pub fn save(&self, session: &Session) {
         let Some(file) = self.file(&session.id) else {
             return;
@@ -133,7 +133,7 @@ impl Store {
         session
     }
 
-    /// The file of a session. An id that is no plain name has none: it comes from the wire.
+    /// Returns the path of a session's file; `None` for an unsafe id, since ids come from the client.
     fn file(&self, id: &str) -> Option<PathBuf> {
         let plain = !id.is_empty()
             && id

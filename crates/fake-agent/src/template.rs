@@ -1,14 +1,14 @@
-//! Many messages that differ in a counter only, made as fast as memory can be written.
+//! Messages that differ only in a counter, generated at memory speed.
 
-/// Where the counter goes; as many digits as the counter has.
+/// Placeholder for the counter, with the same number of digits.
 pub const COUNTER: &str = "@@@@@@@@@@";
 
 const DIGITS: usize = COUNTER.len();
 
-/// How many bytes are written at once, at least, while there are lines enough.
+/// Minimum size of one write, in bytes, except the last.
 const BATCH: usize = 128 << 10;
 
-/// A line, newline included, with marks for the counter.
+/// A line with its newline, and the positions of the counter.
 #[derive(Debug)]
 pub struct Template {
     line: Vec<u8>,
@@ -16,8 +16,8 @@ pub struct Template {
 }
 
 impl Template {
-    /// From a message that holds [`COUNTER`] once or more. If it holds `pad`, that is replaced by as many `x`
-    /// as make the line `bytes` long with its newline; a message that is longer than that stays as it is.
+    /// Builds a template from a message that contains [`COUNTER`] at least once. Replaces `pad` by as many `x` as make
+    /// the line `bytes` long with its newline; a longer message stays unpadded.
     pub fn new(message: &str, pad: &str, bytes: usize) -> Self {
         let natural = message.len() - pad.len() + 1;
         let message = message.replacen(pad, &"x".repeat(bytes.saturating_sub(natural)), 1);
@@ -27,14 +27,14 @@ impl Template {
         Self { line, marks }
     }
 
-    /// The line with this counter.
+    /// Returns the line with this counter.
     pub fn line(&self, counter: u64) -> Vec<u8> {
         let mut line = self.line.clone();
         self.patch(&mut line, counter);
         line
     }
 
-    /// All lines from 1 to `n`, in batches; stops with the first error of `write`.
+    /// Writes the lines 1 to `n`, in batches; stops at the first error of `write`.
     pub fn flood<E>(&self, n: u64, mut write: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let at_once = BATCH.div_ceil(self.line.len());
         let mut batch = self

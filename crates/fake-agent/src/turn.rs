@@ -1,4 +1,4 @@
-//! One turn, in a thread of its own: what a scenario works with.
+//! One turn on its own thread: the interface for scenarios.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,42 +12,42 @@ use crate::out::Out;
 use crate::session::{Shared, lock};
 use crate::wire::{self, Answer, RpcError};
 
-/// How a turn ends before its last step.
+/// The reason why a turn ends before its last step.
 #[derive(Debug)]
 pub enum End {
-    /// With this stop reason.
+    /// Respond to the prompt with this stop reason.
     Stop(String),
-    /// With an error as the answer to the prompt.
+    /// Respond to the prompt with an error.
     Fail(RpcError),
 }
 
 impl End {
-    /// The client wanted it so.
+    /// Returns the stop reason of a cancelled turn.
     pub fn cancelled() -> Self {
         Self::Stop("cancelled".into())
     }
 }
 
-/// Whether a scenario goes on.
+/// Whether a scenario continues.
 pub type Flow = Result<(), End>;
 
-/// What the person chose.
+/// The user's choice in a permission request.
 #[derive(Debug)]
 pub enum Choice {
-    /// The option of this id.
+    /// The option with this id.
     Option(String),
-    /// The client could not ask.
+    /// The client returned an error.
     Failed(RpcError),
 }
 
-/// What the main loop must know to start a turn, and to end it.
+/// The result of a turn, for the main loop.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The prompt's answer.
+    /// The response to the prompt.
     pub answer: Answer,
-    /// Messages to send after the answer, each after a pause in milliseconds.
+    /// Messages to send after the response, each after a pause in milliseconds.
     pub late: Vec<(u64, Value)>,
-    /// Exit with this code once the answer is out.
+    /// The exit code with which to exit after the response.
     pub exit: Option<i32>,
 }
 
@@ -58,15 +58,15 @@ pub struct Turn {
     pub id: String,
     /// The session's working directory.
     pub cwd: String,
-    /// The session itself.
+    /// The turn's session.
     pub session: Shared,
     /// The prompt's content blocks.
     pub prompt: Vec<Value>,
     /// The pause between the demo's chunks, in milliseconds.
     pub pace: u64,
-    /// Whether the client knows boolean options.
+    /// Whether the client supports boolean options.
     pub booleans: bool,
-    /// Whether a cancel does not end the turn.
+    /// Whether the turn ignores cancellations.
     pub deaf: bool,
     /// See [`Outcome::late`].
     pub late: Vec<(u64, Value)>,
@@ -75,7 +75,7 @@ pub struct Turn {
     number: u64,
     tools: u64,
     cancelled: bool,
-    /// What the person said in mid-turn and no step has taken.
+    /// Messages that the user sent during the turn, and no step has read.
     steered: VecDeque<String>,
     out: Arc<Out>,
     calls: Arc<Calls>,
@@ -85,7 +85,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// The turn for a prompt of this session, which has been counted already; it is not started yet.
+    /// Creates the turn for a prompt that the session has already counted; does not start it.
     pub fn new(session: &Shared, prompt: Vec<Value>, out: &Arc<Out>, calls: &Arc<Calls>) -> Self {
         let (signals, inbox) = channel();
         let (id, cwd, number) = {
@@ -114,12 +114,12 @@ impl Turn {
         }
     }
 
-    /// Where to send a cancel.
+    /// Returns the sender for cancellations and responses.
     pub fn signals(&self) -> Sender<Signal> {
         self.signals.clone()
     }
 
-    /// The text blocks of the prompt.
+    /// Returns the text blocks of the prompt.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.prompt
             .iter()
@@ -127,7 +127,7 @@ impl Turn {
             .filter_map(|block| block.get("text")?.as_str())
     }
 
-    /// An absolute path, from one that is relative to the working directory or absolute.
+    /// Returns an absolute path; resolves a relative one against the working directory.
     pub fn path(&self, path: &str) -> String {
         if path.starts_with('/') {
             path.to_owned()
@@ -136,7 +136,7 @@ impl Turn {
         }
     }
 
-    /// A tool call id that this session has not had.
+    /// Returns a new tool call id, unique in this session.
     pub fn tool_id(&mut self) -> String {
         self.tools += 1;
         format!("call-{}-{}", self.number, self.tools)
@@ -147,33 +147,33 @@ impl Turn {
         self.out.send(&wire::update(&self.id, update));
     }
 
-    /// Sends a message that is no update.
+    /// Sends any other message.
     pub fn send(&self, message: &Value) {
         self.out.send(message);
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     pub fn raw(&self, bytes: &[u8]) {
         self.out.raw(bytes);
     }
 
-    /// Adds a piece of the answer to the session's history.
+    /// Adds a chunk of the answer to the session's history.
     pub fn remember(&self, text: &str) {
         lock(&self.session).said(text);
     }
 
-    /// Sends one piece of the answer, and remembers it.
+    /// Sends one chunk of the answer, and adds it to the history.
     pub fn say(&self, text: &str) {
         self.remember(text);
         self.update(&wire::chunk("agent_message_chunk", &wire::text(text)));
     }
 
-    /// Sends one piece of a thought.
+    /// Sends one chunk of a thought.
     pub fn think(&self, text: &str) {
         self.update(&wire::chunk("agent_thought_chunk", &wire::text(text)));
     }
 
-    /// Sends a sparse update of a tool call.
+    /// Sends a partial update of a tool call.
     pub fn tool_update(&self, id: &str, fields: Value) {
         let mut update = fields;
         update["sessionUpdate"] = json!("tool_call_update");
@@ -181,9 +181,9 @@ impl Turn {
         self.update(&update);
     }
 
-    /// Waits, unless the turn is cancelled. With 0 it only looks whether it is.
+    /// Waits, unless the turn is cancelled. With 0 it only checks for a cancellation.
     pub fn pause(&mut self, ms: u64) -> Flow {
-        // A time that no clock can name is as good as for ever.
+        // A time that overflows the clock means forever.
         let until = Instant::now().checked_add(Duration::from_millis(ms));
         loop {
             while let Ok(signal) = self.inbox.try_recv() {
@@ -204,7 +204,7 @@ impl Turn {
         }
     }
 
-    /// Waits for words in mid-turn, unless the turn is cancelled.
+    /// Waits for a message of the user during the turn, unless the turn is cancelled.
     pub fn words(&mut self) -> Result<String, End> {
         loop {
             if let Some(words) = self.steered.pop_front() {
@@ -220,7 +220,7 @@ impl Turn {
         }
     }
 
-    /// Sends a request to the client; the session id is added to its params.
+    /// Sends a request to the client, with the session id added to its params; returns its id.
     pub fn ask(&self, method: &str, params: Value) -> u64 {
         let mut params = params;
         params["sessionId"] = json!(self.id);
@@ -229,25 +229,25 @@ impl Turn {
         id
     }
 
-    /// Waits for an answer, cancelled or not: a client owes one in any case, and one that forgets it must not
-    /// get away with it.
+    /// Waits for a response, even after a cancellation: a client must always respond, and one that does not must fail
+    /// the test.
     pub fn answer(&mut self, call: u64) -> Answer {
         self.wait(call, false)
             .unwrap_or_else(|| Err(RpcError::new(wire::INTERNAL_ERROR, "the connection is gone")))
     }
 
-    /// Waits for an answer or a cancel; `None` if the latter came first.
+    /// Waits for a response or a cancellation; `None` if the cancellation came first.
     pub fn answer_or_cancel(&mut self, call: u64) -> Option<Answer> {
         self.wait(call, true)
     }
 
-    /// Asks and waits.
+    /// Sends a request and waits for its response.
     pub fn call(&mut self, method: &str, params: Value) -> Answer {
         let call = self.ask(method, params);
         self.answer(call)
     }
 
-    /// Asks for permission. A cancelled question ends the turn.
+    /// Requests permission. A cancelled request ends the turn.
     pub fn permission(&mut self, tool_call: &Value, options: &Value) -> Result<Choice, End> {
         let params = json!({ "toolCall": tool_call, "options": options });
         let answer = match self.call("session/request_permission", params) {
@@ -264,7 +264,7 @@ impl Turn {
         }
     }
 
-    /// Packs up what is left to do after the last step.
+    /// Builds the result of the turn after the last step.
     pub fn finish(self, flow: Flow) -> Outcome {
         let answer = match flow {
             Ok(()) => Ok(json!({ "stopReason": "end_turn" })),

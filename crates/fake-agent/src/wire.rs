@@ -1,33 +1,33 @@
-//! The shapes of JSON-RPC 2.0 messages, and the error codes that this agent uses.
+//! JSON-RPC 2.0 messages, and the error codes that this agent uses.
 
 use serde_json::{Value, json};
 
 /// The message is not JSON.
 pub const PARSE_ERROR: i64 = -32700;
-/// The message is no request, or comes at the wrong time.
+/// The message is not a request, or arrives at the wrong time.
 pub const INVALID_REQUEST: i64 = -32600;
-/// No method of this name.
+/// The method does not exist.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 /// The params do not fit the method.
 pub const INVALID_PARAMS: i64 = -32602;
-/// Anything else that is this agent's fault.
+/// Any other error of this agent.
 pub const INTERNAL_ERROR: i64 = -32603;
-/// ACP: nobody has signed in.
+/// ACP: the user has not signed in.
 pub const AUTH_REQUIRED: i64 = -32000;
-/// ACP: what was named does not exist.
+/// ACP: the named resource does not exist.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
 
-/// A JSON-RPC error object, ours or the client's.
+/// A JSON-RPC error object, from the agent or the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
-    /// The number.
+    /// The JSON-RPC error code.
     pub code: i64,
-    /// One sentence.
+    /// The error message, one sentence.
     pub message: String,
 }
 
 impl RpcError {
-    /// An error with a code and a sentence.
+    /// Creates an error with a code and a message.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -35,17 +35,17 @@ impl RpcError {
         }
     }
 
-    /// The params lack something, or have it in a wrong form.
+    /// Creates an error for missing or malformed params.
     pub fn params(message: impl Into<String>) -> Self {
         Self::new(INVALID_PARAMS, message)
     }
 
-    /// There is no such session.
+    /// Creates an error for an unknown session.
     pub fn no_session(id: &str) -> Self {
         Self::new(RESOURCE_NOT_FOUND, format!("session {id:?} not found"))
     }
 
-    /// Reads the `error` member of a response; what is missing is filled in.
+    /// Reads the `error` member of a response; missing fields get defaults.
     pub fn read(error: &Value) -> Self {
         Self {
             code: error.get("code").and_then(Value::as_i64).unwrap_or(0),
@@ -64,10 +64,10 @@ impl std::fmt::Display for RpcError {
     }
 }
 
-/// What became of a request.
+/// The result of a request.
 pub type Answer = Result<Value, RpcError>;
 
-/// A response to the request `id`.
+/// Builds a response to the request `id`.
 pub fn response(id: &Value, answer: &Answer) -> Value {
     match answer {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
@@ -77,17 +77,17 @@ pub fn response(id: &Value, answer: &Answer) -> Value {
     }
 }
 
-/// A request of ours.
+/// Builds a request of the agent.
 pub fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// A notification.
+/// Builds a notification.
 pub fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-/// A `session/update` notification.
+/// Builds a `session/update` notification.
 pub fn update(session: &str, update: &Value) -> Value {
     notification(
         "session/update",
@@ -95,12 +95,12 @@ pub fn update(session: &str, update: &Value) -> Value {
     )
 }
 
-/// A text block.
+/// Builds a text block.
 pub fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-/// An update that carries one content block of a message: `kind` is `agent_message_chunk` and the like.
+/// Builds an update with one content block of a message: `kind` is `agent_message_chunk` or similar.
 pub fn chunk(kind: &str, content: &Value) -> Value {
     json!({ "sessionUpdate": kind, "content": content })
 }

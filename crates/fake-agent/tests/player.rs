@@ -1,4 +1,4 @@
-//! The player, on a recording of the TypeScript SDK's example agent.
+//! The player, with a recording of the TypeScript SDK's example agent.
 
 mod driver;
 
@@ -20,7 +20,7 @@ fn allow(method: &str, params: &Value) -> Answer {
     }
 }
 
-/// The recorded entries of a process.
+/// Reads the recorded entries of a process.
 fn entries(proc: u64) -> Vec<Value> {
     let text = std::fs::read_to_string(RECORDING).expect("the recording is there");
     let entries = text
@@ -29,7 +29,7 @@ fn entries(proc: u64) -> Vec<Value> {
     entries.filter(|entry| entry["proc"] == proc).collect()
 }
 
-/// The agent's recorded messages of a process.
+/// Returns the agent's recorded messages of a process.
 fn recorded(proc: u64) -> Vec<Value> {
     entries(proc)
         .iter()
@@ -64,7 +64,7 @@ fn the_recorded_client_gets_the_recorded_agent() {
 #[test]
 fn a_client_that_does_its_own_thing() {
     let mut agent = play(&[]);
-    // Ids of another kind, to see that they come back.
+    // String ids, to check that they are returned unchanged.
     agent.send(&json!({ "jsonrpc": "2.0", "id": "one", "method": "initialize", "params": {} }));
     let answer = agent.message();
     assert_eq!(answer["id"], "one");
@@ -74,7 +74,7 @@ fn a_client_that_does_its_own_thing() {
     let turn = agent.prompt_with(&id, "hello", allow);
     whole_turn(&turn);
     assert_eq!(turn.messages, recorded(1)[2..=9]);
-    // The recording has a lot between its two prompts, none of which this client does.
+    // The recording has many messages between its two prompts, and this client sends none of them.
     whole_turn(&agent.prompt_with(&id, "again", allow));
     assert_eq!(
         code(&agent.request("session/fork", json!({ "sessionId": id }))),
@@ -97,7 +97,7 @@ fn the_agent_waits_for_the_answer() {
             break message;
         }
     };
-    // An answer to something else does not count.
+    // A response with another id must not count.
     agent.reply(&json!({ "id": 99 }), Ok(json!({})));
     agent.reply(
         &request,
@@ -126,7 +126,7 @@ fn patience_goes_on_without_the_client() {
 
 #[test]
 fn as_fast_as_told() {
-    // A third of a second as recorded.
+    // The recording takes a third of a second.
     let mut agent = play(&["--proc", "4", "--speed", "2"]);
     let begun = std::time::Instant::now();
     agent.request("initialize", json!({})).unwrap();

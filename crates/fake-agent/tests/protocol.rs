@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use driver::{Agent, code, nothing};
 use serde_json::{Value, json};
 
-/// A directory of this test's own, empty.
+/// Returns an empty directory of this test.
 fn dir(name: &str) -> PathBuf {
     let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // It is not there on the first run.
+    // On the first run it does not exist.
     let _ = std::fs::remove_dir_all(&dir);
     dir
 }
@@ -35,7 +35,7 @@ fn the_handshake_comes_first() {
         answer["agentCapabilities"]["sessionCapabilities"],
         json!({ "list": {}, "close": {}, "resume": {} })
     );
-    // This client did not say that it knows boolean options.
+    // This client did not declare support for boolean options.
     let session = agent
         .request("session/new", json!({ "cwd": "/w", "mcpServers": [] }))
         .unwrap();
@@ -127,7 +127,7 @@ fn load_replays_and_resume_does_not_in_another_process() {
     let state = ["--state", dir.to_str().unwrap()];
     let (mut agent, id) = Agent::with_session(&state);
     agent.prompt(&id, "say one; say \" two\"; mode code; title My title");
-    // The file is there before the answer: the process may be killed at any time.
+    // The file exists before the response: the process may be killed at any time.
     drop(agent);
 
     let mut agent = Agent::start(&state);

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use driver::{Agent, Answer, nothing};
 use serde_json::{Value, json};
 
-/// A client that can do everything, and chooses this option.
+/// Returns a client that supports everything, and chooses this option.
 fn able(option: &'static str) -> impl FnMut(&str, &Value) -> Answer {
     move |method, params| match method {
         "session/request_permission" => {
@@ -291,7 +291,7 @@ fn a_cancel_does_not_excuse_the_client_from_its_answer() {
     agent.message();
     let request = agent.message();
     agent.notify("session/cancel", json!({ "sessionId": id }));
-    // A client that is late, and answers what was asked before the cancel.
+    // A late client that responds to a request from before the cancellation.
     agent.reply(
         &request,
         able("allow_once")("session/request_permission", &Value::Null),
@@ -341,7 +341,7 @@ fn cancels() {
     assert_eq!((turn.said().as_str(), turn.stop()), ("done", "end_turn"));
     let turn = cancelled(&mut agent, "stream n=1000000 ms=10");
     assert_eq!(turn.stop(), "cancelled");
-    // A cancel that comes too late must not hit the next turn.
+    // A late cancellation must not affect the next turn.
     agent.notify("session/cancel", json!({ "sessionId": id }));
     assert_eq!(agent.prompt(&id, "wait ms=1; say fine").said(), "fine");
 
@@ -376,7 +376,7 @@ fn load() {
     let (mut agent, id) = Agent::with_session(&[]);
     let turn = agent.prompt(&id, "flood n=3000 bytes=400");
     let updates = turn.of("tool_call_update");
-    // The last one completes the call.
+    // The last update completes the call.
     assert_eq!(updates.len(), 3001);
     assert_eq!(updates[0]["rawOutput"]["n"], "0000000001");
     assert_eq!(updates[2999]["rawOutput"]["n"], "0000003000");

@@ -1,4 +1,4 @@
-//! Scenarios that break something.
+//! Scenarios that violate the protocol or end the process.
 
 #![cfg(unix)]
 
@@ -48,7 +48,7 @@ fn a_hang_ends_with_stdin() {
     agent.start_turn(&id, "say a; hang");
     agent.message();
     agent.notify("session/cancel", json!({ "sessionId": id }));
-    // The rest of it is alive.
+    // The session list still works.
     assert!(agent.request("session/list", json!({})).is_ok());
     agent.close();
     assert!(agent.line().is_empty());
@@ -126,7 +126,7 @@ fn a_child_that_holds_stdout() {
     let said = agent.prompt(&id, "spawn hold").said();
     let pid = said.strip_prefix("spawned ").unwrap().to_owned();
     agent.close();
-    // stderr is not held: the agent itself is gone.
+    // The child does not hold stderr; the agent itself has exited.
     let mut kill = Command::new("sh");
     kill.args(["-c", &format!("kill -KILL {pid}")]);
     assert!(kill.status().unwrap().success());

@@ -1,51 +1,51 @@
-//! What a request asks for, whichever API it came by.
+//! A request, independent of its API.
 
 use serde_json::Value;
 
-/// A request.
+/// A parsed request to the model.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ask {
-    /// What was said so far, oldest first. What the model said is left out: no script looks at it.
+    /// The conversation so far, oldest first. Omits the model's own messages, which no script reads.
     pub said: Vec<Said>,
-    /// What the model may call.
+    /// The tools that the model may call.
     pub tools: Vec<Tool>,
-    /// The answer is to be JSON of this schema.
+    /// JSON schema of the response, if the agent requires JSON.
     pub json: Option<Value>,
-    /// The answer is to be streamed.
+    /// Whether to stream the response.
     pub stream: bool,
-    /// The model that was named; comes back in the answer.
+    /// The requested model; the response repeats it.
     pub model: String,
 }
 
 /// One part of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// A text block of a person, or what the agent says in a person's name.
+    /// A text block of the user, or the agent's text in the user's role.
     Person(String),
-    /// What a tool answered.
+    /// The result of a tool call.
     Result(String),
 }
 
 /// A tool that the agent offers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
-    /// Its name.
+    /// The tool's name, as the agent spells it.
     pub name: String,
-    /// JSON schema of its arguments; `None` if it takes free text.
+    /// JSON schema of the arguments; `None` if the tool takes free text.
     pub schema: Option<Value>,
 }
 
-/// A text member; empty if there is none.
+/// Returns a text member; empty if it is absent.
 pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The members of a list; none if it is no list.
+/// Returns the members of a list; empty for any other value.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The texts of a content member: a string, or a list of blocks that have `text`.
+/// Returns the texts of a content member: a string, or a list of blocks with `text`.
 pub fn texts(content: &Value) -> Vec<String> {
     match content {
         Value::String(text) => vec![text.clone()],
@@ -58,7 +58,7 @@ pub fn texts(content: &Value) -> Vec<String> {
     }
 }
 
-/// A tool's result as text, whatever shape it has.
+/// Returns a tool's result as text, whatever its shape.
 pub fn result(content: &Value) -> Said {
     let texts = texts(content);
     Said::Result(if texts.is_empty() && !content.is_null() {

@@ -1,11 +1,11 @@
-//! A model service without a model: it speaks the HTTP APIs that agents call, and says what the prompt tells it.
+//! A model service without a model: it serves the HTTP APIs that agents call, and the prompt determines its responses.
 //!
-//! In: requests of Anthropic Messages, `OpenAI` Responses, Chat Completions and Gemini generateContent. Out: answers in
-//! the same API, streamed where that was asked for. Owns: a loopback port, and a list of what it was asked.
-//! Never: imports another crate of this project, reaches out to the network, or fails on a request that is nonsense.
+//! In: requests of Anthropic Messages, `OpenAI` Responses, Chat Completions and Gemini generateContent. Out: responses
+//! of the same API, streamed on request. Owns: a loopback port, and a list of received requests. Never: imports another
+//! crate of this project, connects to the network, or fails on a malformed request.
 //!
-//! Each API is a file in `api` that turns a request into an [`ask::Ask`] and a [`reply::Reply`] into frames; what the
-//! reply is, [`script`] decides for all of them.
+//! Each API is a file in `api` that turns a request into an [`ask::Ask`] and a [`reply::Reply`] into frames; [`script`]
+//! decides the reply for all of them.
 
 pub mod api;
 pub mod ask;

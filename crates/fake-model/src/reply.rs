@@ -1,40 +1,40 @@
-//! What the model answers, and the steps in which an answer is sent.
+//! The model's reply, and the steps of a streamed response.
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use crate::limits::PIECE_CHARS;
 
-/// An answer.
+/// The content of a response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Text, in the pieces in which it is streamed.
+    /// Text, in the chunks in which it is streamed.
     Text {
-        /// The pieces.
+        /// The chunks of the text, in order.
         pieces: Vec<String>,
-        /// Whether there is a pause before each piece.
+        /// Whether to pause before each chunk.
         slow: bool,
     },
-    /// A tool is to be called.
+    /// A tool call.
     Call {
-        /// Its name.
+        /// The tool's name.
         name: String,
-        /// With what.
+        /// The call's input.
         input: Input,
     },
 }
 
-/// What a tool is called with.
+/// The input of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// Arguments of its schema.
+    /// Arguments that fit the tool's schema.
     Arguments(Value),
     /// Free text.
     Free(String),
 }
 
 impl Reply {
-    /// A text that is streamed without pauses.
+    /// Creates a text that is streamed without pauses.
     pub fn text(text: &str) -> Self {
         Self::Text {
             pieces: pieces(text, PIECE_CHARS),
@@ -42,7 +42,7 @@ impl Reply {
         }
     }
 
-    /// All of a text; empty for a call.
+    /// Returns the whole text; empty for a tool call.
     pub fn whole_text(&self) -> String {
         match self {
             Self::Text { pieces, .. } => pieces.concat(),
@@ -52,7 +52,7 @@ impl Reply {
 }
 
 impl Input {
-    /// As APIs write it that want a text.
+    /// Returns the input for APIs that expect a string.
     pub fn as_text(&self) -> String {
         match self {
             Self::Arguments(arguments) => arguments.to_string(),
@@ -60,7 +60,7 @@ impl Input {
         }
     }
 
-    /// As APIs write it that want an object.
+    /// Returns the input for APIs that expect an object.
     pub fn as_object(&self) -> Value {
         match self {
             Self::Arguments(arguments) => arguments.clone(),
@@ -69,7 +69,7 @@ impl Input {
     }
 }
 
-/// Cuts a text into pieces of so many characters.
+/// Splits a text into chunks of this many characters.
 pub fn pieces(text: &str, chars: usize) -> Vec<String> {
     let all: Vec<char> = text.chars().collect();
     all.chunks(chars.max(1))
@@ -77,43 +77,43 @@ pub fn pieces(text: &str, chars: usize) -> Vec<String> {
         .collect()
 }
 
-/// A part of a streamed answer.
+/// A part of a streamed response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Whether to wait before it.
+    /// Whether to pause before it.
     pub pause: bool,
     /// One or more whole server-sent events.
     pub bytes: Bytes,
 }
 
-/// The steps of a streamed answer, as an API writes them.
+/// The steps of a streamed response.
 #[derive(Debug, Default)]
 pub struct Steps(Vec<Step>);
 
 impl Steps {
-    /// An event with a name.
+    /// Adds an event with a name.
     pub fn named(&mut self, name: &str, data: &Value) {
         self.push(false, format!("event: {name}\ndata: {data}\n\n"));
     }
 
-    /// An event without a name.
+    /// Adds an event without a name.
     pub fn data(&mut self, data: &Value) {
         self.push(false, format!("data: {data}\n\n"));
     }
 
-    /// An event whose data is no JSON.
+    /// Adds an event whose data is not JSON.
     pub fn raw(&mut self, data: &str) {
         self.push(false, format!("data: {data}\n\n"));
     }
 
-    /// Waits before the last event.
+    /// Adds a pause before the last event.
     pub fn pause_before_last(&mut self) {
         if let Some(step) = self.0.last_mut() {
             step.pause = true;
         }
     }
 
-    /// All of them.
+    /// Returns all steps.
     pub fn into_vec(self) -> Vec<Step> {
         self.0
     }

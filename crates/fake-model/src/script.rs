@@ -1,38 +1,38 @@
-//! What the model answers: the last text of a person that is a script decides.
+//! The model's scripts: the last user text that is a script determines the reply.
 //!
-//! | Script | Answer |
+//! | Script | Reply |
 //! |---|---|
 //! | `say TEXT` | the text |
-//! | `run COMMAND` | a call of the agent's shell, then `done: ` and what that gave |
-//! | `write PATH TEXT` | a call of the agent's way to write a file, then `done: ` and what that gave |
-//! | `slow N` | N pieces of text with a pause before each |
+//! | `run COMMAND` | a call of the agent's shell tool, then `done: ` and the result |
+//! | `write PATH TEXT` | a call of the agent's tool to write a file, then `done: ` and the result |
+//! | `slow N` | N chunks of text with a pause before each |
 //! | `recall` | the earlier scripts of the conversation |
 //!
-//! A request that offers no tools is one that the agent makes for itself (a title, a summary): it gets a short answer
-//! and never a pause.
+//! An agent sends a request without tools for its own purposes (a title, a summary): the reply is short and has no
+//! pauses.
 
 use crate::ask::{Ask, Said};
 use crate::limits::{QUOTE_CHARS, SLOW_PIECES};
 use crate::reply::Reply;
 use crate::tools;
 
-/// A script.
+/// A parsed script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Script<'t> {
-    /// `say`
+    /// `say`: reply with this text.
     Say(&'t str),
-    /// `run`
+    /// `run`: call the shell tool with this command.
     Run(&'t str),
-    /// `write`
+    /// `write`: write a file with this path and text.
     Write(&'t str, &'t str),
-    /// `slow`
+    /// `slow`: stream this many chunks.
     Slow(usize),
-    /// `recall`
+    /// `recall`: list the earlier scripts.
     Recall,
 }
 
 impl<'t> Script<'t> {
-    /// Reads a text block; `None` if it is no script.
+    /// Parses a text block; returns `None` if it is not a script.
     pub fn parse(text: &'t str) -> Option<Self> {
         let text = text.trim();
         if text == "recall" {
@@ -53,7 +53,7 @@ impl<'t> Script<'t> {
     }
 }
 
-/// The script that decides, and where it stands in the conversation.
+/// Returns the last script, with its index in the conversation.
 pub fn last(ask: &Ask) -> Option<(usize, Script<'_>)> {
     let mut said = ask.said.iter().enumerate().rev();
     said.find_map(|(at, said)| match said {
@@ -62,7 +62,7 @@ pub fn last(ask: &Ask) -> Option<(usize, Script<'_>)> {
     })
 }
 
-/// What the model answers.
+/// Returns the model's reply.
 pub fn reply(ask: &Ask) -> Reply {
     if let Some(schema) = &ask.json {
         return Reply::text(&tools::example(schema).to_string());

@@ -1,4 +1,4 @@
-//! The HTTP side: which path is which API, and streaming.
+//! The HTTP server: routes and streaming.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -23,23 +23,23 @@ use crate::limits::{BODY_BYTES, SEEN_REQUESTS, SLOW_PAUSE};
 use crate::reply::{Reply, Step};
 use crate::script;
 
-/// A request that came.
+/// A received request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     /// Method and path.
     pub path: String,
-    /// What it asked for; `None` if it was none of a model.
+    /// The parsed request; `None` if it was not a model request.
     pub ask: Option<Ask>,
-    /// What it was answered.
+    /// The model's reply.
     pub reply: Option<Reply>,
-    /// Whether the caller went away before the answer had ended.
+    /// Whether the client disconnected before the response ended.
     pub cut: bool,
 }
 
 #[derive(Debug, Default)]
 struct Record {
     seen: VecDeque<Seen>,
-    /// Requests so far, forgotten ones too.
+    /// Number of requests so far, including dropped records.
     count: u64,
 }
 
@@ -49,7 +49,7 @@ fn lock(record: &Shared) -> MutexGuard<'_, Record> {
     record.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes a request; answers its number.
+/// Records a request; returns its number.
 fn note(record: &Shared, path: String, ask: Option<Ask>, reply: Option<Reply>) -> u64 {
     let mut record = lock(record);
     if record.seen.len() == SEEN_REQUESTS {
@@ -65,7 +65,7 @@ fn note(record: &Shared, path: String, ask: Option<Ask>, reply: Option<Reply>) -
     record.count
 }
 
-/// Ends with a mark on its request if it is dropped before the stream has ended.
+/// A response stream. Dropping it before its end marks its request as cut.
 struct Streaming {
     record: Shared,
     number: u64,
@@ -128,7 +128,7 @@ async fn gemini(
     let stream = match method {
         "countTokens" => return Json(json!({ "totalTokens": 10 })).into_response(),
         "generateContent" => false,
-        // Without alt=sse the stream would be one list; nobody asks for that.
+        // Without alt=sse the response would be a JSON array; no tested agent requests that.
         "streamGenerateContent" if query.is_some_and(|query| query.contains("alt=sse")) => true,
         _ => return (StatusCode::NOT_FOUND, Json(Api::Gemini.error("unknown method"))).into_response(),
     };
@@ -136,7 +136,7 @@ async fn gemini(
     answer(&record, Api::Gemini, &path, &body, Some((model, stream)))
 }
 
-/// The list of models, in a form that `OpenAI`'s, Anthropic's and Codex's clients all read.
+/// Returns the list of models, in a form that `OpenAI`'s, Anthropic's and Codex's clients accept.
 async fn models() -> Json<Value> {
     let model = json!({
         "id": "mock-model", "object": "model", "type": "model", "display_name": "Mock model",
@@ -194,7 +194,7 @@ pub async fn serve(listener: TcpListener) -> std::io::Result<()> {
     axum::serve(listener, router(Shared::default())).await
 }
 
-/// A fake model on a port of its own, for tests. Dropping it ends it.
+/// A fake model on its own port, for tests. Dropping it stops the server.
 #[derive(Debug)]
 pub struct FakeModel {
     address: SocketAddr,
@@ -204,7 +204,7 @@ pub struct FakeModel {
 }
 
 impl FakeModel {
-    /// Starts one on a free loopback port.
+    /// Starts a server on a free loopback port.
     pub fn start() -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -222,7 +222,7 @@ impl FakeModel {
                     _ = stopped => {}
                 }
             });
-            // Streams that still pause are not waited for.
+            // Does not wait for streams in a pause.
             runtime.shutdown_background();
         });
         Ok(Self {
@@ -233,12 +233,12 @@ impl FakeModel {
         })
     }
 
-    /// Where it listens, as `http://ADDRESS`.
+    /// Returns the server's address as `http://ADDRESS`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it was asked, oldest first.
+    /// Returns the recorded requests, oldest first.
     pub fn seen(&self) -> Vec<Seen> {
         lock(&self.record).seen.iter().cloned().collect()
     }
@@ -246,7 +246,7 @@ impl FakeModel {
 
 impl Drop for FakeModel {
     fn drop(&mut self) {
-        // Its thread may have ended by itself.
+        // The thread may have exited already.
         let _ = self.stop.take().map(|stop| stop.send(()));
         let _ = self.thread.take().map(JoinHandle::join);
     }

@@ -1,4 +1,4 @@
-//! Finding the tool that runs a command or writes a file among those that an agent offers, and filling it in.
+//! Selection of the agent's tool that runs a command or writes a file, and its arguments.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::ask::Tool;
 use crate::limits::SCHEMA_DEPTH;
 use crate::reply::{Input, Reply};
 
-/// Names under which agents offer a shell, the surest first.
+/// Names of agents' shell tools, most specific first.
 const SHELLS: &[&str] = &[
     "Bash",
     "bash",
@@ -17,23 +17,23 @@ const SHELLS: &[&str] = &[
     "terminal",
     "execute",
 ];
-/// Names under which agents offer to write a file, the surest first.
+/// Names of agents' tools to write a file, most specific first.
 const WRITERS: &[&str] = &["Write", "write", "write_file", "create_file", "apply_patch"];
 
-/// Calls the agent's shell; `None` if it offers none.
+/// Returns a call of the agent's shell tool; `None` if it offers none.
 pub fn run(tools: &[Tool], command: &str) -> Option<Reply> {
     let shell = find(tools, SHELLS, |tool| has(tool, &["command", "cmd"]))?;
     Some(call(shell, |name, schema| match name {
         "command" | "cmd" if is_list(schema) => Some(json!(["bash", "-lc", command])),
         "command" | "cmd" => Some(command.into()),
-        // Asks a person before it leaves the agent's own sandbox.
+        // Makes the agent ask the user for permission to leave its own sandbox.
         "sandboxpermissions" => Some("require_escalated".into()),
         "justification" => Some("The script asks for it.".into()),
         _ => None,
     }))
 }
 
-/// Calls the agent's way to write a file; `None` if it offers none.
+/// Returns a call of the agent's tool to write a file; `None` if it offers none.
 pub fn write(tools: &[Tool], path: &str, text: &str) -> Option<Reply> {
     let writer = find(tools, WRITERS, |tool| {
         has(tool, &["filepath", "path"]) && has(tool, &["content", "contents"])
@@ -53,7 +53,7 @@ pub fn write(tools: &[Tool], path: &str, text: &str) -> Option<Reply> {
     }))
 }
 
-/// A patch that adds a file, in the form that `apply_patch` takes.
+/// Returns a patch that adds a file, in the format of `apply_patch`.
 fn patch(path: &str, text: &str) -> String {
     let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
     format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n")
@@ -74,7 +74,7 @@ fn has(tool: &Tool, names: &[&str]) -> bool {
     properties.is_some_and(|properties| properties.keys().any(|key| names.contains(&plain(key).as_str())))
 }
 
-/// A name without what agents spell differently: `file_path`, `filePath`.
+/// Normalizes a name that agents spell differently: `file_path`, `filePath`.
 fn plain(name: &str) -> String {
     name.replace('_', "").to_lowercase()
 }
@@ -83,7 +83,7 @@ fn is_list(schema: &Value) -> bool {
     schema["type"] == "array"
 }
 
-/// Fills in what is known, and whatever else is required.
+/// Builds a call with the known arguments, and examples for the other required ones.
 fn call(tool: &Tool, known: impl Fn(&str, &Value) -> Option<Value>) -> Reply {
     let schema = tool.schema.as_ref().unwrap_or(&Value::Null);
     let required = crate::ask::list(&schema["required"]);
@@ -105,7 +105,7 @@ fn call(tool: &Tool, known: impl Fn(&str, &Value) -> Option<Value>) -> Reply {
     }
 }
 
-/// Something that fits a JSON schema, as far as its types go.
+/// Returns an example value of a JSON schema, as far as its types determine it.
 pub fn example(schema: &Value) -> Value {
     example_at(schema, SCHEMA_DEPTH)
 }
@@ -115,7 +115,7 @@ fn example_at(schema: &Value, depth: usize) -> Value {
         return Value::Null;
     }
     let choices = crate::ask::list(&schema["enum"]);
-    // Whom an agent asks whether to go on; the other answer would never end.
+    // The recipient of an agent's question whether to continue; with the other choice the turn would never end.
     if let Some(choice) = choices
         .iter()
         .find(|choice| **choice == "user")

@@ -1,4 +1,4 @@
-//! The fake model over HTTP, as an agent sees it.
+//! Tests of the fake model over HTTP, as an agent uses it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use acpd_fake_model::FakeModel;
 use serde_json::{Value, json};
 
-/// How long anything is waited for; reached only by failures.
+/// Timeout of every wait; only failures reach it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Sends a request on a connection of its own.
+/// Sends a request on a new connection.
 fn send(address: &str, method: &str, path: &str, body: &str) -> TcpStream {
     let address = address.strip_prefix("http://").expect("a URL");
     let mut stream = TcpStream::connect(address).expect("the model listens");
@@ -27,7 +27,7 @@ fn send(address: &str, method: &str, path: &str, body: &str) -> TcpStream {
     stream
 }
 
-/// Makes a request; answers the status line, and head and body together.
+/// Makes a request; returns the status code, and the whole response.
 fn ask(address: &str, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut answer = Vec::new();
     send(address, method, path, body)

@@ -1,4 +1,4 @@
-//! What an agent writes to its stdout.
+//! Bytes that an agent writes to its stdout.
 
 use acpd_model::Event;
 use acpd_proto::wire::{Line, LineDecoder};
@@ -6,15 +6,15 @@ use acpd_proto::wire::{Line, LineDecoder};
 use crate::Target;
 use crate::support::{Scene, check, willing};
 
-/// In the middle of a turn. Holds: whatever comes, the thread's live view is what its log replays to, each line to the
-/// agent fits ACP's schema, each frame to a client fits ours, items and turns are opened and closed once.
+/// Input during a turn. Invariants: the thread's live state equals the replay of its log. Each line to the agent fits
+/// ACP's schema, and each frame to a client fits the app protocol's. Items and turns are opened and closed once.
 pub const LINES: Target = Target {
     name: "agent_lines",
     run: lines,
     words: WORDS,
 };
 
-/// While an agent loads an earlier session and repeats it. Holds: the same.
+/// Input while an agent loads and repeats an earlier session. The same invariants.
 pub const HISTORIES: Target = Target {
     name: "agent_histories",
     run: histories,
@@ -42,7 +42,7 @@ const WORDS: &[&str] = &[
     "[[[[",
 ];
 
-/// Bytes of a line here at most, so that the bound is reached.
+/// Maximum length of a line, in bytes; small, so that inputs reach it.
 const LINE_BYTES: usize = 4 << 10;
 
 fn lines(stdout: &[u8]) {
@@ -86,7 +86,7 @@ fn histories(stdout: &[u8]) {
     is_kept(&scene);
 }
 
-/// The log has every event as it was.
+/// Checks that the log preserves every event.
 fn is_kept(scene: &Scene) {
     for event in &scene.log {
         let mut written = Vec::new();
@@ -96,7 +96,7 @@ fn is_kept(scene: &Scene) {
     }
 }
 
-/// A stream is the same lines however it is cut.
+/// Checks that a stream yields the same lines however it is split.
 fn cuts_do_not_matter(stdout: &[u8]) {
     let mut whole = LineDecoder::new(LINE_BYTES);
     whole.push(stdout);
@@ -117,7 +117,7 @@ fn cuts_do_not_matter(stdout: &[u8]) {
     assert_eq!(cut, at_once, "cut in pieces equals at once");
 }
 
-/// A line's bytes, and how long it was if that was too long.
+/// Returns a line's bytes, and its length if it was too long.
 fn owned(line: &Line<'_>) -> (Vec<u8>, Option<u64>) {
     match line {
         Line::Whole(bytes) => {

@@ -11,8 +11,8 @@ use cap_std::fs::Dir;
 
 use crate::Target;
 
-/// A byte that says which kind it is, then an archive. Holds: nothing is made outside of the directory, no link in it
-/// leads out, no file is more than its owner may make it, and all of it is within the bounds.
+/// A byte that selects the archive format, then an archive. Invariants: nothing is created outside of the directory, no
+/// link in it points outside, no file has more permissions than allowed, and the total is within the limits.
 pub const ARCHIVES: Target = Target {
     name: "archives",
     run: archives,
@@ -47,13 +47,13 @@ fn archives(input: &[u8]) {
     file.write_all(archive).unwrap();
     file.rewind().unwrap();
     let into = Dir::open_ambient_dir(&inside, ambient_authority()).unwrap();
-    // What is no archive is refused; what was unpacked by then counts all the same.
+    // An invalid archive is rejected; the files unpacked before the error count too.
     let _ = unpack(file, kind, &into, BOUNDS);
     let names: Vec<_> = fs::read_dir(above.path()).unwrap().collect();
     assert_eq!(names.len(), 1, "something was made beside the directory");
     let mut found = Found::default();
     found.walk(&inside, &fs::canonicalize(&inside).unwrap());
-    // The bytes of the file that went beyond the bound are there.
+    // The bytes of the file that exceeded the limit stay on disk.
     assert!(found.bytes <= BOUNDS.bytes + 1, "{} bytes", found.bytes);
     assert!(found.files <= BOUNDS.entries, "{} files", found.files);
 }

@@ -1,4 +1,4 @@
-//! What clients send: frames of the app protocol, messages of editors.
+//! Input from clients: frames of the app protocol, messages of editors.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::Target;
 
-/// Frames of the app protocol, one a line. Holds: every request is answered once, whatever it is; every answer is
-/// one JSON-RPC message.
+/// Frames of the app protocol, one per line. Invariants: every request gets one response, and every response is one
+/// JSON-RPC message.
 pub const APP_FRAMES: Target = Target {
     name: "app_frames",
     run: app_frames,
@@ -35,8 +35,8 @@ pub const APP_FRAMES: Target = Target {
     ],
 };
 
-/// Messages of an editor, one a line: what stands in the bodies of ACP over HTTP, in WebSocket frames and in the lines
-/// of `acp.sock`. Holds: every request is answered once; every answer is one JSON-RPC message.
+/// Messages of an editor, one per line: the bodies of ACP over HTTP, WebSocket frames, or the lines of `acp.sock`.
+/// Invariants: every request gets one response, and every response is one JSON-RPC message.
 pub const ACP_MESSAGES: Target = Target {
     name: "acp_messages",
     run: acp_messages,
@@ -63,7 +63,7 @@ const NOW: Now = Now {
     wall: 1_700_000_000_000,
 };
 
-/// The ids of requests in `frames`, in order; as JSON values, since spaces may go.
+/// Returns the ids of requests in `frames`, in order; as JSON values, since spaces may change.
 fn requests(frames: &[&str]) -> Vec<Value> {
     let ids = frames.iter().filter_map(|frame| match Message::parse(frame) {
         Ok(Message::Request { id, .. }) => serde_json::from_str(id.get()).ok(),
@@ -72,7 +72,7 @@ fn requests(frames: &[&str]) -> Vec<Value> {
     ids.collect()
 }
 
-/// Adds the id that a message answers.
+/// Adds the id of a response to `answers`.
 fn take_answer(message: &[u8], answers: &mut Vec<Value>) {
     let text = std::str::from_utf8(message).expect("a message is UTF-8");
     assert!(!text.trim_end().contains('\n'), "a message is one line");
@@ -87,12 +87,12 @@ fn take_answer(message: &[u8], answers: &mut Vec<Value>) {
     }
 }
 
-/// Each id is answered as often as it was asked.
+/// Checks that each id gets as many responses as requests.
 fn each_is_answered(frames: &[&str], answers: &[Value]) {
     for id in requests(frames) {
         let asked = requests(frames).iter().filter(|other| **other == id).count();
         let answered = answers.iter().filter(|other| **other == id).count();
-        // An answer to what is no request at all has no id.
+        // A response to input that is not a request has no id.
         assert!(
             answered == asked || id.is_null(),
             "{id}: asked {asked} times, answered {answered} times"
@@ -100,7 +100,7 @@ fn each_is_answered(frames: &[&str], answers: &[Value]) {
     }
 }
 
-/// Frames within a connection's bounds: beyond them the answer is another one.
+/// Maximum number of frames, within a connection's limits: beyond them the responses differ.
 const FRAMES: usize = 32;
 
 fn app_frames(input: &[u8]) {
@@ -127,7 +127,7 @@ fn app_frames(input: &[u8]) {
     }
 }
 
-/// A connection with one session open.
+/// Opens a connection with one session.
 const BEGINNING: [&str; 2] = [
     r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":true}}}}"#,
     r#"{"jsonrpc":"2.0","id":"open","method":"session/resume","params":{"sessionId":"0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4","cwd":"/w","mcpServers":[]}}"#,
@@ -155,7 +155,7 @@ fn acp_messages(input: &[u8]) {
     }
 }
 
-/// What the daemon answers that has one thread.
+/// Returns the response of a daemon with one thread.
 fn done(request: &Request) -> Result<Reply, Failure> {
     match request {
         Request::Initialize => Ok(Reply::Initialized(RawJson::trusted("{}"))),

@@ -1,4 +1,4 @@
-//! JSON that is passed on as it came.
+//! JSON that acpd passes on unchanged.
 
 use acpd_model::{Event, EventKind, ItemId, MessageType, Origin, RawJson};
 use acpd_proto::agent::with_session;
@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use crate::Target;
 
-/// One JSON text. Holds: it comes out of an event, an envelope and an object that was changed elsewhere byte for byte.
+/// One JSON text. Invariant: it stays byte-identical in an event, in an envelope, and in an object that changed
+/// elsewhere.
 pub const PASS_THROUGH: Target = Target {
     name: "json_pass_through",
     run: pass_through,

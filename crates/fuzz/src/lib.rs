@@ -1,10 +1,10 @@
 //! Fuzz targets: every parser of bytes that an agent, a client, a registry or a damaged disk can write.
 //!
-//! In: any bytes. Out: nothing, or a panic that says which promise was broken. Owns: the targets and their corpora
+//! In: any bytes. Out: nothing, or a panic that names the violated invariant. Owns: the targets and their corpora
 //! (`corpus/NAME`). Never: waits, or touches anything but a temporary directory.
 //!
-//! Each target runs its corpus and inputs derived from it in `make test` (`tests/targets.rs`), always the same ones.
-//! `make fuzz` runs the same targets under libFuzzer (`fuzz/`), which is guided by coverage.
+//! `make test` runs each target on its corpus and on derived inputs (`tests/targets.rs`), always the same ones. `make
+//! fuzz` runs the same targets under libFuzzer (`fuzz/`), which is guided by coverage.
 
 #![allow(
     clippy::expect_used,
@@ -33,18 +33,18 @@ use std::path::PathBuf;
 
 pub use mutate::Mutator;
 
-/// A parser, with what must hold of it.
+/// A parser with its invariants.
 #[derive(Debug)]
 pub struct Target {
-    /// Names it on the command line, and its corpus.
+    /// The target's name on the command line, and the name of its corpus.
     pub name: &'static str,
-    /// Panics if something does not hold for the input.
+    /// Panics if the input violates an invariant.
     pub run: fn(&[u8]),
-    /// Pieces of which inputs are made that get past the first bytes.
+    /// Fragments for derived inputs, so that these get past the first bytes.
     pub words: &'static [&'static str],
 }
 
-/// All targets.
+/// All fuzz targets.
 pub static TARGETS: [Target; 9] = [
     agents::LINES,
     agents::HISTORIES,
@@ -63,7 +63,7 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// Returns the folder of its corpus.
+    /// Returns the directory of the target's corpus.
     pub fn corpus(&self) -> PathBuf {
         PathBuf::from(env!("CARGO_MANIFEST_DIR"))
             .join("corpus")

@@ -1,4 +1,4 @@
-//! Rows of the log, as a damaged disk or another version may have them.
+//! Rows of the log, as a damaged disk or another version may contain them.
 
 use acpd_log::chunk::{ChunkBuilder, encode, pack};
 use acpd_model::ThreadId;
@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::Target;
 
-/// A byte that says how many events there should be, then a row. Holds: damage is an error; what is read is written
-/// and read again as the same; views and exports take any event.
+/// A byte with the number of expected events, then a row. Invariants: damage is an error, a decoded row encodes and
+/// decodes to the same events, and views and exports accept any event.
 pub const LOG_ROWS: Target = Target {
     name: "log_rows",
     run: log_rows,
@@ -62,7 +62,7 @@ fn log_rows(input: &[u8]) {
             }
         }
     }
-    // Kinds of other versions are read and never written.
+    // Event kinds of other versions are read and never written.
     let Ok(row) = encode(&events) else { return };
     let mut room = Vec::new();
     let packed = pack(&row, &mut room);

@@ -1,11 +1,11 @@
-//! Inputs that look like known ones, the same for the same seed.
+//! Inputs derived from known ones, deterministic for a seed.
 
 /// Derives inputs from a corpus.
 #[derive(Debug)]
 pub struct Mutator(u64);
 
 impl Mutator {
-    /// A mutator whose inputs follow from `seed`.
+    /// Creates a mutator whose inputs depend only on `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -19,7 +19,7 @@ impl Mutator {
         usize::try_from((z ^ (z >> 31)) >> 1).unwrap_or_default() % sides.max(1)
     }
 
-    /// Returns one of `corpus` with some of its bytes changed, and pieces of the others or of `words` put in.
+    /// Returns one of `corpus` with some bytes changed, and fragments of the others or of `words` inserted.
     pub fn derive(&mut self, corpus: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
         let mut input = match corpus.len() {
             0 => Vec::new(),

@@ -1,12 +1,12 @@
-//! What a policy reads: command lines of agents, rules of people, tool calls.
+//! Inputs of a policy: agents' command lines, users' rules, tool calls.
 
 use acpd_model::RawJson;
 use acpd_policy::{Effect, Form, Layers, Policy, Request, Rule, Subject};
 
 use crate::Target;
 
-/// A command line. Holds: a line is allowed by a Bash rule only if it was read to its end, and then no line that has
-/// another command behind it; what is denied is not allowed with a variable, a launcher or a shell around it.
+/// A command line. Invariants: a Bash rule allows a line only if the parser read it to its end, and never a line that
+/// contains another command. A denied command stays denied with a variable, a launcher or a shell around it.
 pub const SHELL_LINES: Target = Target {
     name: "shell_lines",
     run: shell_lines,
@@ -68,8 +68,8 @@ pub const SHELL_LINES: Target = Target {
     ],
 };
 
-/// A rule, and behind it a line that is judged by it. Holds: a rule is written as it was read; an error names a
-/// place in it; an allow rule allows nothing that is not known for certain.
+/// A rule, then a line to evaluate with it. Invariants: a rule is written as it was read, an error names a position in
+/// it, and an allow rule allows nothing uncertain.
 pub const RULES: Target = Target {
     name: "rules",
     run: rules,
@@ -136,10 +136,10 @@ fn shell_lines(input: &[u8]) {
             _ => false,
         });
         assert!(is_read, "allowed, and not read: {:?}", request.subjects());
-        // As shells do it: quotes may stand anywhere in a word.
+        // As in shells, quotes may occur anywhere in a word.
         let unquoted = line.replace("\\\n", "").replace(['\'', '"', '\\'], "");
         assert!(unquoted.contains("git"), "no word of git");
-        // A backslash at the end joins what follows to the last word.
+        // A backslash at the end joins the next line to the last word.
         assert!(line.ends_with('\\') || !allowed(&format!("{line}\nrm -rf x")));
         assert!(!allowed(&format!("rm -rf x\n{line}")));
     }
@@ -197,7 +197,7 @@ fn rules(input: &[u8]) {
     ] {
         let everything = allow.allow[0].text() == "*";
         if decide(&allow, &request) == Effect::Allow && !everything {
-            // A bare rule for its tool is for all of that tool's uses.
+            // A rule without parentheses allows every use of its tool.
             let certain = request.subjects().iter().all(Subject::is_certain);
             assert!(certain || !text.contains('('), "{:?}", request.subjects());
         }

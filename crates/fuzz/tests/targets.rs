@@ -1,5 +1,5 @@
-//! Each target holds for its corpus, and for inputs that are derived from it: always the same ones.
-//! `ACPD_FUZZ_INPUTS` is how many are derived, `ACPD_FUZZ_SEED` which.
+//! Runs each target on its corpus, and on inputs that are derived from it, always the same ones. `ACPD_FUZZ_INPUTS`
+//! sets their number, `ACPD_FUZZ_SEED` the seed.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
@@ -29,7 +29,7 @@ fn holds(name: &str) {
     }
 }
 
-/// Runs the target so that a panic says for which input.
+/// Runs the target; a panic prints the input.
 fn run(target: &Target, input: &[u8], which: &str) {
     if let Err(panic) = std::panic::catch_unwind(|| (target.run)(input)) {
         eprintln!("{}: {which}: {:?}", target.name, String::from_utf8_lossy(input));

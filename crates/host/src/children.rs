@@ -1,8 +1,8 @@
-//! The children that this process has started itself, in contrast to those that it was given by the system
-//! when their parents ended.
+//! The children that this process started itself, in contrast to the orphans that the system gave it when their parents
+//! ended.
 //!
-//! In: spawned pids. Out: whose exit status belongs to somebody here. Owns: the list, which is one for the
-//! whole process, as children are.
+//! In: spawned pids. Out: which exit statuses belong to a waiter in this process. Owns: the list, which exists once per
+//! process, as children do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,9 +14,9 @@ use crate::mark::{Mark, NUMBERS, Run};
 
 #[derive(Debug)]
 struct Children {
-    /// Pids of those who live or were not waited for yet, with their numbers.
+    /// Pids of our own children that are alive or not waited for yet, with their numbers.
     known: BTreeMap<i32, u32>,
-    /// Pids of those who were there before any of ours.
+    /// Pids of children that existed before any of ours.
     older: BTreeSet<i32>,
     last: u32,
 }
@@ -31,8 +31,8 @@ fn lock() -> MutexGuard<'static, Children> {
     CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a child with a mark of its own. No orphan is reaped meanwhile, so that a child that is not in the
-/// list yet is not taken for one.
+/// Starts a child with a mark of its own. No orphan is reaped meanwhile, so that a child that is not in the list yet is
+/// not mistaken for one.
 pub(crate) fn start<T>(
     spawn: impl FnOnce(Mark) -> io::Result<T>,
     pid: impl FnOnce(&T) -> Option<Pid>,
@@ -52,10 +52,10 @@ pub(crate) fn start<T>(
 }
 
 impl Children {
-    /// The next number that nobody alive has.
+    /// Returns the next number that no living child has.
     fn free_number(&self) -> u32 {
         let mut number = self.last;
-        // Pids run out long before numbers do, so this ends.
+        // Pids run out long before numbers do, so the loop ends.
         loop {
             number = (number + 1) % NUMBERS;
             if !self.known.values().any(|taken| *taken == number) {
@@ -65,18 +65,18 @@ impl Children {
     }
 }
 
-/// The child was waited for, or will be by whoever comes first.
+/// Removes a child that was waited for, or that its owner or the orphan reaper will wait for.
 pub(crate) fn forget(pid: Pid) {
     lock().known.remove(&pid.as_raw_pid());
 }
 
-/// Whoever started this program by exec may have left children to it; they are none of our business.
+/// Excludes children that existed before this program was started by exec. They are not ours.
 #[cfg(target_os = "linux")]
 pub(crate) fn spare(pids: impl Iterator<Item = i32>) {
     lock().older.extend(pids);
 }
 
-/// Calls `reap` with a test for pids that somebody here waits for, or that are to be left alone; none is added
+/// Calls `reap` with a test for pids that a waiter in this process owns, or that must be left alone. No pid is added
 /// meanwhile.
 #[cfg(target_os = "linux")]
 pub(crate) fn while_known<T>(reap: impl FnOnce(&dyn Fn(i32) -> bool) -> T) -> T {

@@ -1,4 +1,4 @@
-//! What to run, and in which environment.
+//! Programs to run, and their environments.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,24 +11,24 @@ use crate::sandbox::Sandbox;
 pub struct Program {
     /// Name to look up on `PATH`, or a path.
     pub command: String,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<String>,
-    /// Its whole environment.
+    /// The complete environment of the program.
     pub env: BTreeMap<String, String>,
-    /// Where it runs.
+    /// Working directory of the program.
     pub cwd: PathBuf,
-    /// What it may use; everything, without one.
+    /// Limits the access of the program; `None` means no limits.
     pub sandbox: Option<Sandbox>,
 }
 
-/// What a terminal says that it is, in `TERM`.
+/// The terminal type that programs receive in `TERM`.
 pub const TERMINAL_TYPE: &str = "xterm-256color";
 
-/// Builds environments: nothing of the daemon's own goes through but what is listed.
+/// Builds environments. Only listed variables of the daemon's own environment are passed on.
 #[derive(Debug, Clone, Copy)]
 pub struct Environment;
 
-/// Names that programs need to work at all. A `*` at the end stands for anything.
+/// Variables that most programs need. A trailing `*` matches any rest.
 const ALLOWED: &[&str] = &[
     "PATH",
     "HOME",
@@ -65,25 +65,25 @@ const ALLOWED: &[&str] = &[
 ];
 
 impl Environment {
-    /// As [`build`](Self::build), of this process's own environment. Variables that are not UTF-8 are left out.
+    /// Like [`build`](Self::build), from this process's own environment. Variables that are not UTF-8 are omitted.
     pub fn here(pass: &[String], set: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let text =
             |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         Self::build(std::env::vars_os().filter_map(text), pass, set)
     }
 
-    /// Whether the built-in list has `name`.
+    /// Returns whether the built-in list includes `name`.
     pub fn is_built_in(name: &str) -> bool {
         ALLOWED.iter().any(|pattern| matches(pattern, name))
     }
 
-    /// Whether `name` begins as a `PREFIX*` in `pass`, and is not in the built-in list.
+    /// Returns whether `name` matches a `PREFIX*` in `pass` and is not in the built-in list.
     pub fn is_prefixed(pass: &[String], name: &str) -> bool {
         let mut prefixes = pass.iter().filter_map(|pattern| pattern.strip_suffix('*'));
         !Self::is_built_in(name) && prefixes.any(|prefix| !prefix.is_empty() && name.starts_with(prefix))
     }
 
-    /// What of `from` passes the built-in list and the names in `pass`, with `set` added on top.
+    /// Returns the variables of `from` that the built-in list or `pass` includes, plus those in `set`.
     pub fn build(
         from: impl Iterator<Item = (String, String)>,
         pass: &[String],

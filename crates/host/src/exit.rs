@@ -1,4 +1,4 @@
-//! How a process ended, and why it could not be started, in words.
+//! Exit statuses, and messages for processes that could not be started.
 
 use std::io;
 use std::process::ExitStatus;
@@ -8,9 +8,9 @@ use crate::command::Program;
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exit {
-    /// Exit code, if it exited by itself.
+    /// Exit code, if the command exited normally.
     pub code: Option<i32>,
-    /// Signal that ended it.
+    /// Signal that terminated the command.
     pub signal: Option<String>,
 }
 
@@ -45,7 +45,8 @@ fn signal_name(number: i32) -> String {
     }
 }
 
-/// Why the program could not be started. The system says "not found" for the directory as well.
+/// Returns the reason why the program could not be started. The system reports "not found" for a missing directory as
+/// well.
 pub(crate) fn cannot_start(program: &Program, error: &io::Error) -> String {
     let Program { command, cwd, .. } = program;
     let place = cwd.display();

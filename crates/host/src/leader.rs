@@ -1,8 +1,8 @@
-//! A child that leads a session of its own, and all that comes from it.
+//! A child that leads a session of its own, and its descendants.
 //!
-//! In: a command. Out: its exit. Owns: the child and everything that it starts. Never: leaves one of them
-//! behind, or signals a number that may have become another's: the leader is waited for last, and until then
-//! its pid, its group and its session are its own.
+//! In: a command. Out: its exit. Owns: the child and everything that it starts. Never: leaves one of them behind, or
+//! signals a number that may have been reused. The leader is waited for last, and until then its pid, its group and its
+//! session are its own.
 
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
@@ -22,30 +22,30 @@ use crate::sandbox::Sandbox;
 use crate::seal::Seal;
 use crate::sweep::{self, ProcessScope};
 
-/// A running child. Dropping it kills it and all that came from it.
+/// A running child. Dropping it kills the child and its descendants.
 #[derive(Debug)]
 pub(crate) struct Leader {
-    /// The child, with whatever pipes the command has.
+    /// The child process, with the pipes that the command configured.
     pub child: Child,
     pid: Pid,
     mark: Mark,
-    /// Readable when the child has ended. `None` where the system has no such handle.
+    /// A handle that becomes readable when the child ends. `None` if the system has no such handle.
     handle: Option<AsyncFd<OwnedFd>>,
-    /// Telling those who went elsewhere to end.
+    /// The task that sends SIGTERM to descendants in other groups.
     terminate_task: Option<JoinHandle<()>>,
     over: bool,
 }
 
-/// What is known of an end.
+/// The result of ending a leader.
 #[derive(Debug)]
 pub(crate) struct LeaderExit {
-    /// How the leader ended, if that can be known.
+    /// Exit status of the leader, if it is known.
     pub status: Option<ExitStatus>,
-    /// How many of its processes could not be killed.
+    /// Number of its processes that could not be killed.
     pub left: usize,
 }
 
-/// A command for the program: the given environment and nothing else.
+/// Returns a command for the program with only the given environment.
 pub(crate) fn command(program: &Program) -> Command {
     let mut command = Command::new(&program.command);
     command
@@ -57,7 +57,8 @@ pub(crate) fn command(program: &Program) -> Command {
 }
 
 impl Leader {
-    /// Starts it in a session of its own, with a mark. What `attach` does to the command comes after that, and the sandbox last.
+    /// Starts the command in a session of its own, with a mark. The changes of `attach` to the command come after that,
+    /// and the sandbox last.
     pub fn start(
         command: &mut Command,
         sandbox: Option<&Sandbox>,
@@ -84,7 +85,7 @@ impl Leader {
         Ok(leader)
     }
 
-    /// Waits until the leader has ended by itself. Safe to cancel.
+    /// Waits until the leader exits on its own. Safe to cancel.
     pub async fn exited(&mut self) {
         if let Some(handle) = &self.handle {
             while let Ok(mut ready) = handle.readable().await {
@@ -94,16 +95,16 @@ impl Leader {
                 ready.clear_ready();
             }
         }
-        // An error means that it cannot be waited for, so it is gone as far as we can know.
+        // An error means that the child cannot be waited for, so it counts as exited.
         let _ = self.child.wait().await;
     }
 
-    /// Whether it ended within this time.
+    /// Returns whether the leader exited within this time.
     pub async fn exits_within(&mut self, patience: Duration) -> bool {
         tokio::time::timeout(patience, self.exited()).await.is_ok()
     }
 
-    /// How it ended, if it has. Leaves it to be waited for, where the system can do that.
+    /// Returns the exit status, if the leader has ended. It can still be waited for, if the system supports that.
     pub fn status(&mut self) -> Option<ExitStatus> {
         #[cfg(target_os = "linux")]
         return look(self.pid);
@@ -111,13 +112,13 @@ impl Leader {
         return self.child.try_wait().ok()?;
     }
 
-    /// Sends a signal to its group at once.
+    /// Sends a signal to the leader's group immediately.
     pub fn signal(&self, signal: Signal) {
-        // ESRCH: nobody is left. EPERM: it has become another user's, who must end it.
+        // ESRCH: no process is left. EPERM: the process now runs as another user, who must end it.
         let _ = kill_process_group(self.pid, signal);
     }
 
-    /// Sends SIGTERM to its group at once, and soon to all that came from it and went elsewhere.
+    /// Sends SIGTERM to the leader's group immediately, and soon to descendants in other groups.
     pub fn terminate(&mut self) {
         self.signal(Signal::TERM);
         let whose = ProcessScope::Leader(self.mark, Some(self.pid));
@@ -126,8 +127,8 @@ impl Leader {
         }));
     }
 
-    /// Ends it and all that came from it. What it left behind after it ended by itself has a moment to go;
-    /// whoever was told to go already has none.
+    /// Ends the leader and its descendants. The children that an exited leader left behind get a short grace period.
+    /// After a SIGTERM there is none.
     pub async fn end(mut self, terminated: bool) -> LeaderExit {
         let grace = if terminated {
             self.signal(Signal::KILL);
@@ -136,12 +137,12 @@ impl Leader {
             Duration::from_millis(LEFTOVER_MILLIS)
         };
         if let Some(terminate_task) = self.terminate_task.take() {
-            // Before the leader is waited for, since the session is its own only until then.
+            // Must finish before the leader is waited for, since only until then the session belongs to it.
             let _ = terminate_task.await;
         }
         let whose = ProcessScope::Leader(self.mark, Some(self.pid));
         let sweep = tokio::task::spawn_blocking(move || sweep::end(whose, grace));
-        // It is not run if the runtime is going down; then the group is all that can be reached.
+        // If the runtime is shutting down, the sweep does not run. Then only the group can be reached.
         let left = sweep.await.unwrap_or_default();
         self.signal(Signal::KILL);
         let patience = Duration::from_millis(SWEEP_MILLIS);
@@ -161,8 +162,8 @@ impl Drop for Leader {
             return;
         }
         self.signal(Signal::KILL);
-        // Nobody can wait here. The runtime waits for the child itself, some time; so its session is not its
-        // own for sure, and the mark has to do.
+        // Drop cannot wait. The runtime waits for the child itself at some time, so the session may no longer belong to
+        // it. Use only the mark.
         let whose = ProcessScope::Leader(self.mark, None);
         let sweep = move || sweep::end(whose, Duration::ZERO);
         match tokio::runtime::Handle::try_current() {
@@ -185,8 +186,8 @@ fn handle_of(pid: Pid) -> std::io::Result<Option<AsyncFd<OwnedFd>>> {
     use rustix::process::{PidfdFlags, pidfd_open};
     use tokio::io::Interest;
     match pidfd_open(pid, PidfdFlags::empty()) {
-        // SAFETY: an owned descriptor is always the same one, and is open until it is dropped, which the result
-        // does after it was taken off the runtime.
+        // SAFETY: an owned descriptor never changes and is open until it is dropped. The result drops it after it was
+        // removed from the runtime.
         Ok(handle) => Ok(Some(unsafe {
             AsyncFd::register_with_interest(handle, Interest::READABLE)?
         })),
@@ -195,7 +196,7 @@ fn handle_of(pid: Pid) -> std::io::Result<Option<AsyncFd<OwnedFd>>> {
     }
 }
 
-/// How a child ended that was not waited for yet, and is not by this.
+/// Returns how a child ended that was not waited for yet, without waiting for it.
 #[cfg(target_os = "linux")]
 fn look(pid: Pid) -> Option<ExitStatus> {
     use std::os::unix::process::ExitStatusExt;
@@ -216,7 +217,7 @@ fn ended(pid: Pid) -> bool {
     look(pid).is_some()
 }
 
-/// Without handles this is not asked.
+/// Never called, since there is no handle.
 #[cfg(not(target_os = "linux"))]
 fn ended(_: Pid) -> bool {
     true
@@ -233,8 +234,8 @@ fn handle_of(_: Pid) -> std::io::Result<Option<AsyncFd<OwnedFd>>> {
 )]
 fn separate(command: &mut Command, mark: Mark) {
     let limit = mark.limit();
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are system calls and
-    // nothing else; `limit` is a number.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are only system calls; `limit` is a
+    // number.
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
@@ -250,21 +251,21 @@ fn separate(command: &mut Command, mark: Mark) {
 #[cfg(target_os = "linux")]
 fn on_linux(limit: u64) -> std::io::Result<()> {
     use rustix::process::{Resource, Rlimit, set_parent_process_death_signal, setrlimit};
-    // Bound to the thread that forks: the runtime's workers, which live as long as the process. The keeper
-    // and the next start find what this misses.
+    // The signal is bound to the thread that forks: a worker of the runtime, which lives as long as the process. The
+    // keeper and the next start of the daemon find the processes that this misses.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let mark = Rlimit {
         current: Some(limit),
         maximum: Some(limit),
     };
-    // Refused if we are in another daemon's hands, and that has the lower number. The environment is enough
-    // then, since that daemon will end us and ours.
+    // Refused if this daemon itself runs under another daemon whose limit is lower. The environment is enough then,
+    // since that daemon will end us and our processes.
     let _ = setrlimit(Resource::Rttime, mark);
     close_others();
     Ok(())
 }
 
-/// What comes last before the program: after it some of what came before is not allowed any more.
+/// The last steps before exec. Some of the earlier steps are not permitted after them.
 #[cfg(target_os = "linux")]
 #[expect(
     unsafe_code,
@@ -272,8 +273,8 @@ fn on_linux(limit: u64) -> std::io::Result<()> {
 )]
 fn finish(command: &mut Command, sandbox: Option<Sandbox>) {
     let seal = Seal::new();
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are system calls and nothing else; what
-    // they need was made before the fork.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are only system calls; their data
+    // was prepared before the fork.
     unsafe {
         command.pre_exec(move || {
             if let Some(sandbox) = &sandbox {
@@ -288,14 +289,14 @@ fn finish(command: &mut Command, sandbox: Option<Sandbox>) {
 #[cfg(not(target_os = "linux"))]
 fn finish(_: &mut Command, _: Option<Sandbox>) {}
 
-/// Descriptors that were open before us, and that nobody marked, are not the child's business either. Those
-/// that are meant for the child are 0 to 2.
+/// Closes on exec all descriptors above 2. The child must not inherit descriptors that were open before the daemon
+/// started and lack the close-on-exec flag.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "rustix has no close_range")]
 pub(crate) fn close_others() {
-    // SAFETY: a system call that takes numbers; it closes nothing before exec.
+    // SAFETY: the system call only takes numbers, and closes nothing before exec.
     unsafe {
-        // An old system says no; then it is as it was.
+        // An old kernel refuses the call; then the descriptors stay open.
         libc::syscall(
             libc::SYS_close_range,
             3,

@@ -1,7 +1,7 @@
 //! The host: processes, terminals and files.
 //!
-//! In: what to run, read or write. Out: bytes, exits, errors that a person understands. Owns: child processes
-//! and their groups. Never: knows a protocol, or leaves a process behind.
+//! In: programs to run, and files to read or write. Out: bytes, exit statuses, errors that users understand. Owns:
+//! child processes and their groups. Never: knows a protocol, or leaves a process behind.
 
 #![cfg_attr(
     not(target_os = "linux"),
@@ -38,7 +38,7 @@ pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
-pub use process::{AgentProcess, ProcessExit};
+pub use process::{AgentProcess, ProcessExit, StoppingProcess};
 pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable, cut};
 pub use small::read_small;
 pub use supervision::{Supervision, keep};

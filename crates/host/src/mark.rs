@@ -1,39 +1,39 @@
-//! The mark that every process carries that comes from us, by which it is found wherever it has gone.
+//! The mark that every process of this daemon carries, by which the daemon finds it wherever it has moved.
 //!
-//! In: a data directory. Out: marks, and what a process carries. Owns: who this daemon is. Never: looks at
-//! processes; that is [`crate::table`]'s.
+//! In: a data directory. Out: marks, and the encoding that a process carries. Owns: the identity of this daemon. Never:
+//! examines processes; [`crate::table`] does.
 //!
-//! A mark says which daemon, which run of it, and which agent or terminal. It is in the environment as
-//! `ACPD_PROCESS`, for people and for those who may read it. A program can drop that, or forbid its reading
-//! (`ssh-agent` does), so on Linux the mark is also the hard limit of a process's real-time CPU time: some ten
-//! thousand years, so no limit at all. It passes through fork, exec, `setsid` and `env -i`, anybody may read
-//! it, and [`crate::seal`] keeps it from being changed.
+//! A mark contains the daemon, its run, and the agent or terminal. It is in the environment as `ACPD_PROCESS`, for
+//! users and for programs that may read it. A program can remove that, or forbid reading it (`ssh-agent` does).
+//! Therefore, on Linux, the mark is also the hard limit of a process's real-time CPU time. The limit is some ten
+//! thousand years, so it has no effect. It survives fork, exec, `setsid` and `env -i`, any process can read it, and
+//! [`crate::seal`] keeps it from being changed.
 
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The variable that holds a mark.
+/// The environment variable that holds a mark.
 pub(crate) const VARIABLE: &str = "ACPD_PROCESS";
 
 const INSTANCE_BITS: u32 = 28;
 const GENERATION_BITS: u32 = 16;
 const NUMBER_BITS: u32 = 18;
-/// Says that a limit is a mark. The bit above it stays clear: all bits set means "unlimited".
+/// Distinguishes a mark from other limits. The bit above it stays clear, since all bits set means "unlimited".
 const IS_MARK: u64 = 1 << (INSTANCE_BITS + GENERATION_BITS + NUMBER_BITS);
 
-/// Numbers of processes are below this.
+/// Upper bound of the numbers of processes.
 pub(crate) const NUMBERS: u32 = 1 << NUMBER_BITS;
 
 /// One run of one daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Which daemon: the same whenever it runs in the same data directory.
+    /// Identity of the daemon: the same for each run with the same data directory.
     pub instance: u32,
-    /// Which of its runs.
+    /// Number of the run.
     pub generation: u16,
 }
 
-/// One agent or terminal of one run, and all that came from it.
+/// One agent or terminal of one run, including its descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub run: Run,
@@ -43,17 +43,18 @@ pub(crate) struct Mark {
 static RUN: OnceLock<Run> = OnceLock::new();
 
 impl Run {
-    /// This process's. One that was never told its data directory is a daemon of its own.
+    /// Returns this process's run. A process without a data directory counts as a separate daemon.
     pub fn current() -> Self {
         *RUN.get_or_init(|| Self::new(instance(&std::process::id().to_ne_bytes())))
     }
 
-    /// Says whose data directory this is. The first call holds: marks do not change while processes carry
-    /// them.
+    /// Sets the data directory of this process. Only the first call has an effect: marks must not change while
+    /// processes carry them.
     pub fn begin(data_dir: &Path) -> std::io::Result<Self> {
         use std::os::unix::ffi::OsStrExt;
         use std::os::unix::fs::MetadataExt;
-        // The path tells apart what once had the same inode; the inode, what has the same path elsewhere.
+        // The path distinguishes directories that had the same inode at different times. The inode distinguishes the
+        // same path on different hosts.
         let path = data_dir.canonicalize()?;
         let inode = path.metadata()?;
         let mut name = path.as_os_str().as_bytes().to_vec();
@@ -71,12 +72,12 @@ impl Run {
         Self { instance, generation }
     }
 
-    /// As an argument for the keeper.
+    /// Returns the run as an argument for the keeper.
     pub fn text(self) -> String {
         format!("{:07x}-{:04x}", self.instance, self.generation)
     }
 
-    /// The opposite of [`Run::text`].
+    /// Parses the result of [`Run::text`].
     pub fn parse(text: &str) -> Option<Self> {
         let (instance, generation) = text.split_once('-')?;
         let instance = u32::from_str_radix(instance, 16).ok()?;
@@ -86,25 +87,25 @@ impl Run {
 }
 
 impl Mark {
-    /// The value of [`VARIABLE`].
+    /// Returns the value of [`VARIABLE`].
     pub fn text(self) -> String {
         format!("{}-{}", self.run.text(), self.number)
     }
 
-    /// The opposite of [`Mark::text`].
+    /// Parses the result of [`Mark::text`].
     pub fn parse(text: &str) -> Option<Self> {
         let (run, number) = text.rsplit_once('-')?;
         let (run, number) = (Run::parse(run)?, number.parse().ok()?);
         (number < NUMBERS).then_some(Self { run, number })
     }
 
-    /// As a hard limit, in microseconds.
+    /// Returns the mark as a hard limit, in microseconds.
     pub fn limit(self) -> u64 {
         let daemon = u64::from(self.run.instance) << GENERATION_BITS | u64::from(self.run.generation);
         IS_MARK | daemon << NUMBER_BITS | u64::from(self.number)
     }
 
-    /// The opposite of [`Mark::limit`]; a limit that somebody else has set is none.
+    /// Parses the result of [`Mark::limit`]. Returns `None` for a limit that another program set.
     pub fn from_limit(limit: u64) -> Option<Self> {
         let bits = limit.checked_sub(IS_MARK).filter(|bits| *bits < IS_MARK)?;
         let take = |bits: u64, width: u32| u32::try_from(bits & ((1 << width) - 1)).ok();
@@ -124,7 +125,7 @@ fn instance(name: &[u8]) -> u32 {
     u32::try_from((hash ^ (hash >> 32)) & ((1 << INSTANCE_BITS) - 1)).unwrap_or_default()
 }
 
-/// FNV-1a. Nobody gains anything by a collision: who can choose the path may kill the processes anyway.
+/// Computes FNV-1a. A collision helps no attacker: a user who can choose the path can kill the processes anyway.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,12 +1,13 @@
-//! What agents take of the machine's memory.
+//! Memory use of agents, and the memory of the host.
 //!
-//! In: the processes that lead them. Out: bytes. Never: changes anything.
+//! In: pids of leading processes. Out: bytes. Never: changes anything.
 
 #[cfg(target_os = "linux")]
 use std::collections::HashMap;
 
-/// The resident memory of each leader and of all that came from it, in bytes: of the processes in its session, and of their
-/// children wherever those went. Pages that several of them share count for each. Zero where the system does not tell.
+/// Returns the resident memory of each leader and its descendants, in bytes. This includes the processes in its
+/// session, and their children in any session. Shared pages count for each process. Zero if the system does not report
+/// it.
 #[cfg(target_os = "linux")]
 pub fn resident(leaders: &[u32]) -> Vec<u64> {
     let table = crate::table::scan(u64::MAX);
@@ -20,7 +21,7 @@ pub fn resident(leaders: &[u32]) -> Vec<u64> {
     let mut found = vec![0; leaders.len()];
     for entry in &table {
         let came_from = || {
-            // A process whose parent has ended is another one's child: there is no circle, and no more steps than processes.
+            // An orphan gets another parent, so there is no cycle, and no path is longer than the number of processes.
             let up = |pid: &i32| parents.get(pid).copied().filter(|parent| *parent > 1);
             std::iter::successors(Some(entry.pid), up)
                 .take(DEPTH)
@@ -33,18 +34,18 @@ pub fn resident(leaders: &[u32]) -> Vec<u64> {
     found
 }
 
-/// The same, where nothing tells.
+/// Returns zeros, since this system reports no memory use.
 #[cfg(not(target_os = "linux"))]
 pub fn resident(leaders: &[u32]) -> Vec<u64> {
     vec![0; leaders.len()]
 }
 
-/// Generations that are looked through.
+/// Number of ancestors that are checked.
 #[cfg(target_os = "linux")]
 const DEPTH: usize = 64;
 
-/// The memory that there is for this process and others, in bytes: the machine's, or what its container may use. `None` where
-/// the system does not tell.
+/// Returns the total memory available to processes, in bytes: that of the host, or the limit of the container. `None`
+/// if the system does not report it.
 pub fn of_machine() -> Option<u64> {
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()
@@ -70,7 +71,7 @@ mod tests {
         use std::io::{BufRead, BufReader};
         use std::process::{Command, Stdio};
 
-        // A child in another session, as an agent's MCP server may be, that takes some memory.
+        // A child in another session, as an agent's MCP server may be, that uses some memory.
         let child = "x=$(head -c 8000000 /dev/zero | tr '\\0' x); echo here; read line";
         let mut leader = Command::new("sh")
             .args(["-c", "exec 3<&0; setsid sh -c \"$0\" <&3 & wait", child])

@@ -1,11 +1,10 @@
-//! What is written to a terminal: read by a thread of its own, and kept from the end.
+//! Output of a terminal: read by a separate OS thread, and kept from the end.
 //!
-//! In: a terminal. Out: the last of what was written, and that there is more. Owns: the terminal's master and
-//! the thread that reads it. Never: waits for who looks at it, or keeps more than asked.
+//! In: a terminal. Out: the last output, and a notification of new output. Owns: the terminal's master and the OS
+//! thread that reads it. Never: waits for a consumer, or keeps more than requested.
 //!
-//! A read that finds nothing waits for the kernel's worker that fills the terminal, whatever the descriptor was
-//! told, and so does asking the kernel whether there is something to read. On a busy machine that takes many
-//! milliseconds, in which a thread of the runtime would serve nobody else.
+//! A read without data waits for the kernel worker that fills the terminal, even on a nonblocking descriptor. So does a
+//! poll. On a busy host that takes many milliseconds, in which a thread of the runtime could serve no other task.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,29 +15,29 @@ use tokio::sync::{Notify, watch};
 use crate::pty::Master;
 use crate::tail::Tail;
 
-/// Read at once; the system gives no more.
+/// Size of one read. The system returns no more at once.
 const READ_BYTES: usize = 4096;
-/// The thread has one buffer and calls nothing deep.
+/// Stack of the thread, which has one buffer and no deep calls.
 const STACK_BYTES: usize = 64 << 10;
 
-/// How often it is looked whether a terminal that everybody has closed was opened again.
+/// Interval for checking whether a closed terminal was opened again.
 const REOPENED: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// How far the thread is.
+/// State of the reading thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// There may be more.
+    /// More output may arrive.
     Reading,
-    /// Nobody had the other end open when it was told so many times to look again.
+    /// The other end had no open descriptor after this many requests to check again.
     HungUp(u32),
     /// The master is closed.
     Closed,
 }
 
-/// The last of what was written to a terminal, for whoever wants to look at it.
+/// The last output of a terminal, for any reader.
 #[derive(Debug)]
 pub(crate) struct OutputBuffer {
     kept: Mutex<RetainedOutput>,
@@ -49,51 +48,51 @@ pub(crate) struct OutputBuffer {
 #[derive(Debug)]
 struct RetainedOutput {
     tail: Tail,
-    /// Nothing is added any more.
+    /// Whether further output is discarded.
     over: bool,
 }
 
 impl OutputBuffer {
     fn kept(&self) -> MutexGuard<'_, RetainedOutput> {
-        // A tail is whole between any two calls.
+        // The tail is consistent between any two calls.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes ever written.
+    /// Returns the number of bytes ever written.
     pub fn bytes(&self) -> u64 {
         self.kept().tail.written()
     }
 
-    /// See [`Tail::limit`].
+    /// Returns [`Tail::limit`].
     pub fn limit(&self) -> usize {
         self.kept().tail.limit()
     }
 
-    /// See [`Tail::text`].
+    /// Returns [`Tail::text`].
     pub fn text(&self) -> (String, bool) {
         let kept = self.kept();
         kept.tail.text(kept.over)
     }
 
-    /// See [`Tail::since`].
+    /// Returns [`Tail::since`].
     pub fn since(&self, from: u64, most: usize) -> Option<(String, u64)> {
         let kept = self.kept();
         kept.tail.since(from, most, kept.over)
     }
 }
 
-/// The reading of a terminal. Dropped, the master is closed as soon as the thread sees it.
+/// The reading side of a terminal. After a drop, the thread closes the master as soon as it notices.
 #[derive(Debug)]
 pub(crate) struct Output {
     written: Arc<OutputBuffer>,
-    /// A byte makes the thread look again; the end makes it close the master.
+    /// A byte makes the thread check again. End of file makes it close the master.
     to_thread: Option<PipeWriter>,
-    /// Bytes sent to the thread.
+    /// Number of bytes sent to the thread.
     looks: u32,
 }
 
 impl Output {
-    /// Reads the terminal from now on, and keeps up to `limit` bytes.
+    /// Starts reading the terminal. Keeps up to `limit` bytes.
     pub fn read(master: Master, limit: usize) -> io::Result<Self> {
         let (commands, to_thread) = io::pipe()?;
         let written = Arc::new(OutputBuffer {
@@ -122,32 +121,32 @@ impl Output {
         })
     }
 
-    /// What was written.
+    /// Returns the output so far.
     pub fn written(&self) -> &Arc<OutputBuffer> {
         &self.written
     }
 
-    /// Waits for something to be written; at once if something was since the last time. Safe to cancel.
+    /// Waits for new output. Returns immediately if there was any since the last call. Safe to cancel.
     pub async fn written_to(&self) {
         self.written.news.notified().await;
     }
 
-    /// Waits until nobody has the other end open. Safe to cancel.
+    /// Waits until no process has the other end open. Safe to cancel.
     pub fn hung_up(&self) -> impl Future<Output = ()> + use<> {
         let looks = self.looks;
         self.reached(move |stage| *stage == Stage::HungUp(looks) || *stage == Stage::Closed)
     }
 
-    /// Whoever had closed the other end may have opened it again.
+    /// Makes the thread check again whether a process has opened the other end.
     pub fn look_again(&mut self) {
         if let Some(to_thread) = &mut self.to_thread {
             self.looks += 1;
-            // A thread that is gone has closed the master, and said so.
+            // If the thread is gone, it has closed the master and reported it.
             drop(to_thread.write_all(&[0]));
         }
     }
 
-    /// Closes the master, which hangs up on whoever still has the other end. What comes after this is not kept.
+    /// Closes the master, which hangs up on every process with the other end. Later output is not kept.
     pub async fn close(&mut self) {
         self.written.kept().over = true;
         self.to_thread = None;
@@ -156,22 +155,22 @@ impl Output {
 
     fn reached<F: FnMut(&Stage) -> bool>(&self, wanted: F) -> impl Future<Output = ()> + use<F> {
         let mut stage = self.written.stage.subscribe();
-        // The sender is ours, and is asked no more when we are gone.
+        // This value holds the sender, so the future is not polled after the sender is dropped.
         async move { drop(stage.wait_for(wanted).await) }
     }
 }
 
-/// The thread's side. Dropped in this order, so that the master is closed when it is said to be.
+/// The thread's side. The order of the fields ensures that the master is closed before that is reported.
 struct Reader {
     master: Master,
     commands: PipeReader,
-    /// Bytes read of `commands`.
+    /// Bytes read from `commands`.
     looks: u32,
     written: Arc<OutputBuffer>,
     _closed: Closed,
 }
 
-/// Says at its end, whatever that is, that the master is closed.
+/// Reports on drop, for any reason, that the master is closed.
 struct Closed(Arc<OutputBuffer>);
 
 impl Drop for Closed {
@@ -213,25 +212,25 @@ impl Reader {
         }
     }
 
-    /// Waits for output, or to be told something. Whether to go on.
+    /// Waits for output or a command. Returns whether to continue.
     fn wait(&mut self) -> bool {
         let mut both = [
             PollFd::new(&self.commands, PollFlags::IN),
             PollFd::new(&self.master, PollFlags::IN),
         ];
-        // Interrupted, or out of memory for a moment: the read says what there is.
+        // After an interruption, or a temporary lack of memory, the next read shows the state.
         let _ = poll(&mut both, None);
         both[0].revents().is_empty() || self.handle_command()
     }
 
-    /// Waits while nobody has the other end: the command may open it again. Whether to go on.
+    /// Waits while no process has the other end open, since the command may open it again. Returns whether to continue.
     fn rest(&mut self) -> bool {
         let mut commands = [PollFd::new(&self.commands, PollFlags::IN)];
         let _ = poll(&mut commands, Some(&REOPENED));
         commands[0].revents().is_empty() || self.handle_command()
     }
 
-    /// Takes what it is told: to look again, or to close. Whether to go on.
+    /// Handles a command: check again, or close. Returns whether to continue.
     fn handle_command(&mut self) -> bool {
         let commands = self.commands.read(&mut [0; 1]).is_ok_and(|bytes| bytes == 1);
         self.looks += u32::from(commands);

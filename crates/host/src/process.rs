@@ -1,7 +1,7 @@
-//! One agent's process.
+//! The process of an agent.
 //!
-//! In: a program. Out: its pipes, its end, the last lines of its stderr. Owns: the process and all that comes
-//! from it. Never: reads or writes its messages.
+//! In: a program. Out: its pipes, its exit, the last lines of its stderr. Owns: the process and its descendants. Never:
+//! reads or writes its messages.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader, LeaderExit};
 use crate::tail::Tail;
 
-/// A running agent. Dropping it kills it and all that came from it.
+/// A running agent. Dropping it kills the process and its descendants.
 #[derive(Debug)]
 pub struct AgentProcess {
-    /// Where its messages go.
+    /// Pipe for messages to the agent.
     pub stdin: Option<ChildStdin>,
-    /// Where its messages come from.
+    /// Pipe for messages from the agent.
     pub stdout: ChildStdout,
     leader: Leader,
     stderr: StderrReader,
@@ -32,14 +32,14 @@ pub struct AgentProcess {
 /// How an agent's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessExit {
-    /// A sentence for people.
+    /// One sentence for the user.
     pub reason: String,
-    /// The last lines of its stderr.
+    /// The last lines of the agent's stderr.
     pub stderr: String,
 }
 
-/// How long the rest of stderr is waited for after the process is gone: one that cannot be killed may hold
-/// the pipe.
+/// How long to wait for the rest of stderr after the process has exited. A descendant that cannot be killed may hold
+/// the pipe open.
 const STDERR_GRACE: Duration = Duration::from_millis(200);
 
 impl AgentProcess {
@@ -87,23 +87,23 @@ impl AgentProcess {
         })
     }
 
-    /// The id of the process that leads the others; none once it has ended.
+    /// Returns the pid of the leading process, or `None` once it has ended.
     pub fn id(&self) -> Option<u32> {
         self.leader.child.id()
     }
 
-    /// Waits until the process is gone by itself. Safe to cancel.
+    /// Waits until the process exits on its own. Safe to cancel.
     pub async fn wait(&mut self) {
         self.leader.exited().await;
     }
 
-    /// Ends the process, see [`StoppingProcess::stop`]. What it says meanwhile is lost.
+    /// Ends the process; see [`StoppingProcess::stop`]. Discards its further output.
     pub async fn stop(self, grace: Duration) -> ProcessExit {
         let (stopping, _stdout) = self.into_stopping();
         stopping.stop(grace).await
     }
 
-    /// Closes its stdin. What it says while it is stopped can be read until the end.
+    /// Closes the process's stdin. Its output can still be read until it ends.
     pub fn into_stopping(self) -> (StoppingProcess, ChildStdout) {
         let Self {
             stdin: _,
@@ -116,7 +116,7 @@ impl AgentProcess {
     }
 }
 
-/// An agent whose stdin is closed and that is to end.
+/// An agent whose stdin is closed and that must exit.
 #[derive(Debug)]
 pub struct StoppingProcess {
     leader: Leader,
@@ -125,8 +125,8 @@ pub struct StoppingProcess {
 }
 
 impl StoppingProcess {
-    /// Ends the process if it still runs: end of input, then SIGTERM, then SIGKILL, with `grace` after each of
-    /// the first two. Both signals go to all that came from it; nothing of that is left afterwards.
+    /// Ends the process if it still runs: end of input, then SIGTERM, then SIGKILL, with `grace` after each of the
+    /// first two. Both signals go to all descendants. None of them is left afterwards.
     pub async fn stop(mut self, grace: Duration) -> ProcessExit {
         let told = !self.leader.exits_within(grace).await;
         if told {
@@ -154,7 +154,7 @@ fn reason(name: &str, ending: &LeaderExit) -> String {
     }
 }
 
-/// The task that reads stderr; it ends with this at the latest.
+/// The task that reads stderr. It ends with this value, at the latest.
 #[derive(Debug)]
 struct StderrReader(JoinHandle<Tail>);
 
@@ -173,7 +173,7 @@ impl Drop for StderrReader {
     }
 }
 
-/// Fewer, larger reads for an agent that writes a lot. The system may say no; then it stays as it was.
+/// Enlarges the pipe, for fewer and larger reads from a busy agent. If the system refuses, the pipe stays as it is.
 #[cfg(target_os = "linux")]
 fn widen(stdout: &ChildStdout) {
     let _ = rustix::pipe::fcntl_setpipe_size(stdout, acpd_model::limits::AGENT_PIPE_BYTES);

@@ -1,14 +1,13 @@
-//! A pseudo-terminal: its two ends, and bytes out of ours.
+//! A pseudo-terminal: its two ends, and the bytes that arrive at ours.
 //!
-//! In: nothing but ends of input. Out: what is written to the terminal. Owns: the master. Never: waits for output.
+//! In: only end-of-input characters. Out: the output of the terminal. Owns: the master. Never: waits for output.
 //!
-//! Output is as a terminal shows it: the line discipline makes `\r\n` of `\n`, as programs that talk to a
-//! terminal expect.
+//! Output arrives as a terminal shows it: the line discipline converts `\n` to `\r\n`, as programs on a terminal
+//! expect.
 //!
-//! Nobody types here. Who reads gets an end of input, as from an empty file, and not a wait without end: some
-//! ends of input are put into the queue at the start, and what takes the terminal's echo for its own output
-//! is not bothered, since echo is off. A program that throws waiting input away (to ask for a password, say)
-//! waits until it is killed, as it would for a person who went away.
+//! There is no keyboard. A program that reads gets an end of input, as from an empty file, instead of waiting forever.
+//! To achieve this, some end-of-input characters are queued at the start. They do not appear in the output, since echo
+//! is off. A program that discards queued input, for example to ask for a password, waits until it is killed.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,7 +24,7 @@ use tokio::process::Command;
 #[derive(Debug)]
 pub(crate) struct Master(OwnedFd);
 
-/// Opens a terminal of 120 by 30: our end, and the one for the command.
+/// Opens a terminal of 120 by 30 characters. Returns our end, and the one for the command.
 pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
     let master = openpt(flags())?;
     grantpt(&master)?;
@@ -43,7 +42,7 @@ pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
     tcsetattr(&slave, OptionalActions::Now, &modes)?;
     let end_of_input = modes.special_codes[SpecialCodeIndex::VEOF];
     fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
-    // The queue takes some thousand; if it took fewer, readers would only wait earlier.
+    // The queue holds some thousand characters. With fewer, programs would only wait earlier.
     rustix::io::write(&master, &[end_of_input; TERMINAL_ENDS_OF_INPUT])?;
     Ok((Master(master), slave))
 }
@@ -53,7 +52,7 @@ fn flags() -> OpenptFlags {
     OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC
 }
 
-/// Without a file system between: the path of the slave may be hidden, or another's.
+/// Opens the slave without its path, which may be hidden or belong to another file system.
 #[cfg(target_os = "linux")]
 fn slave_of(master: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(rustix::pty::ioctl_tiocgptpeer(master, flags())?)
@@ -72,8 +71,8 @@ fn slave_of(master: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path.as_c_str(), how, rustix::fs::Mode::empty())?)
 }
 
-/// Gives a terminal to a command: as its three streams, and as what controls its session, which it must lead
-/// by then.
+/// Connects a command to a terminal: as its three streams, and as the controlling terminal of its session. The command
+/// must already lead that session.
 #[expect(
     unsafe_code,
     reason = "pre_exec has no safe form; the closure makes one system call and allocates nothing"
@@ -91,12 +90,12 @@ pub(crate) fn attach(command: &mut Command, slave: OwnedFd) -> io::Result<()> {
 }
 
 impl Master {
-    /// Output that is there already. 0 is the end: nobody has the other end open any more.
+    /// Reads the available output. 0 is the end: no process has the other end open any more.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match rustix::io::read(&self.0, &mut *buffer) {
                 Err(rustix::io::Errno::INTR) => {}
-                // The last one has closed the other end, and all that was written has been read.
+                // The last process closed the other end, and all output has been read.
                 Err(rustix::io::Errno::IO) => return Ok(0),
                 read => return Ok(read?),
             }

@@ -1,19 +1,19 @@
 //! Keeps the mark in a process's limits: a system call filter that refuses to change that limit.
 //!
-//! In: nothing. Out: a filter to install between fork and exec. Never: refuses anything else.
+//! In: nothing. Out: a filter to install between fork and exec. Never: denies any other call.
 //!
-//! Any process may lower its own hard limit, and root may raise it. Either would remove the mark. The filter goes through fork and
-//! exec as the limit does, and cannot be taken off. Without `CAP_SYS_ADMIN` the system installs it only in processes that have
-//! given up new privileges (`no_new_privs`), which are those in a sandbox.
+//! Any process may lower its own hard limit, and root may raise it. Either would remove the mark. The filter survives
+//! fork and exec, as the limit does, and cannot be removed. Without `CAP_SYS_ADMIN`, the system installs it only in
+//! processes that gave up new privileges (`no_new_privs`), which are those in a sandbox.
 
 use libc::{
     BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, EPERM, RLIMIT_RTTIME,
     SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, sock_filter, sock_fprog,
 };
 
-/// Numbers of the two system calls that change a limit, on an architecture.
+/// Numbers of the two system calls that change a limit, for one architecture.
 struct Abi {
-    /// `AUDIT_ARCH_*`.
+    /// The architecture, `AUDIT_ARCH_*`.
     arch: u32,
     setrlimit: u32,
     prlimit: u32,
@@ -26,7 +26,7 @@ const ABIS: [Abi; 2] = [
         setrlimit: 160,
         prlimit: 302,
     },
-    // Programs of 32 bits.
+    // 32-bit programs.
     Abi {
         arch: 0x4000_0003,
         setrlimit: 75,
@@ -51,10 +51,10 @@ const ABIS: [Abi; 2] = [
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const ABIS: [Abi; 0] = [];
 
-/// Clears the bit that tells the numbers of x32 from those of x86-64; no other architecture has numbers so large.
+/// Clears the bit that distinguishes x32 numbers from x86-64 ones. No other architecture has numbers this large.
 const WITHOUT_X32: u32 = !0x4000_0000;
 
-// Places in `struct seccomp_data`; the low half of an argument comes first on the architectures above.
+// Offsets in `struct seccomp_data`. The low half of an argument comes first on the architectures above.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const fn low(argument: u32) -> u32 {
@@ -78,17 +78,17 @@ impl Seal {
         Self(program)
     }
 
-    /// Installs it in this process, where the system allows that. Makes one system call and allocates nothing.
+    /// Installs the filter in this process, if the system permits it. Makes one system call and allocates nothing.
     #[expect(unsafe_code, reason = "there is no safe form of seccomp(2)")]
     pub fn install(&self) {
         let program = sock_fprog {
             len: u16::try_from(self.0.len()).unwrap_or(0),
             filter: self.0.as_ptr().cast_mut(),
         };
-        // SAFETY: the program is valid for the length that it says, and the call reads it only.
+        // SAFETY: the program is valid for its declared length, and the call only reads it.
         unsafe {
-            // EACCES: without privileges, and new ones were not given up. EINVAL: the kernel has no filters. Then the mark can be
-            // removed, and what hides by that is ended as an orphan without a mark.
+            // EACCES: the process has neither privileges nor `no_new_privs`. EINVAL: the kernel has no filters. Then
+            // the mark can be removed, and a process that hides this way is ended as an unmarked orphan.
             libc::syscall(
                 libc::SYS_seccomp,
                 libc::SECCOMP_SET_MODE_FILTER,
@@ -99,10 +99,10 @@ impl Seal {
     }
 }
 
-/// Refuses both calls of one architecture where they change the limit, and otherwise goes on behind itself.
+/// Denies both calls of one architecture if they change the limit. Otherwise continues after these instructions.
 fn refuse(abi: &Abi) -> [sock_filter; 15] {
     let error = SECCOMP_RET_ERRNO | u32::try_from(EPERM).unwrap_or(0);
-    // `then` and `or` are how many instructions are left out.
+    // `then` and `or` are the numbers of instructions to skip.
     [
         load(ARCH),
         if_equal(abi.arch, 0, 13),
@@ -112,7 +112,7 @@ fn refuse(abi: &Abi) -> [sock_filter; 15] {
         if_equal(abi.prlimit, 0, 9),
         load(low(1)),
         if_equal(RLIMIT_RTTIME, 0, 7),
-        // Asking for the limit names no new one.
+        // A call that only queries the limit passes no new limit.
         load(low(2)),
         if_equal(0, 0, 4),
         load(high(2)),
@@ -148,7 +148,7 @@ fn branch(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 mod tests {
     use super::*;
 
-    /// What the system answers to a call, as its own interpreter finds it out.
+    /// Returns the result of the filter for a call, like the kernel's interpreter.
     fn run(arch: u32, number: u32, arguments: [u64; 3]) -> u32 {
         let word = |place: u32| match place {
             NUMBER => number,
@@ -194,7 +194,7 @@ mod tests {
                 assert!(refused(number, [limit, 0x7fff, 0]), "{arch:x}");
             }
             for new in [1, 1 << 32, u64::MAX] {
-                // The upper half of a number of 32 bits is not looked at by the system either.
+                // The system ignores the upper half of a 32-bit number as well.
                 assert!(refused(prlimit, [0, limit, new]) && refused(prlimit, [7, limit | 1 << 40, new]));
             }
             assert!(!refused(prlimit, [0, limit, 0]), "it is only asked for");

@@ -1,4 +1,4 @@
-//! Small text files that other programs wrote.
+//! Small text files written by other programs.
 //!
 //! In: a path, a limit. Out: the text. Never: waits for a FIFO or a device, or reads more than the limit.
 
@@ -12,9 +12,9 @@ use rustix::fs::{Mode, OFlags};
 pub fn read_small(path: &Path, limit: u64) -> Result<String> {
     let refused = || Error::new(ErrorKind::InvalidInput, "it is not a regular file");
     let regular = |found: Metadata| found.is_file().then_some(()).ok_or_else(refused);
-    // Opening a device can already do something, so this is checked before and after.
+    // Opening a device can already have an effect, so this is checked before and after.
     regular(path.metadata()?)?;
-    // Opening a FIFO does not wait for its writer, and a terminal does not become ours.
+    // These flags avoid waiting for a FIFO's writer, and acquiring a controlling terminal.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     regular(file.metadata()?)?;
@@ -34,7 +34,7 @@ mod tests {
 
     use super::*;
 
-    /// What became of reading, which may not wait.
+    /// Returns the result of a read, which must not block.
     fn read(path: &Path) -> std::result::Result<String, ErrorKind> {
         let (done, read) = mpsc::channel();
         let path = path.to_owned();

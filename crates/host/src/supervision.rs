@@ -1,12 +1,12 @@
-//! The care for all processes of one daemon, from its start to its end, and after it.
+//! Supervises all processes of one daemon, from its start until after its end.
 //!
-//! In: the data directory; the program that keeps. Out: nothing. Owns: the keeper. Never: touches what
-//! belongs to another daemon.
+//! In: the data directory; the keeper's program. Out: nothing. Owns: the keeper. Never: affects processes of another
+//! daemon.
 //!
-//! While the daemon runs, orphans of its agents become its own children, so that their parentage is not lost.
-//! When it stops, it ends whatever is left. When it is killed, the keeper does that: a process of its own
-//! that waits for the end of a pipe, whose other end the daemon alone has. When both are killed, the next
-//! start finds the rest by its mark.
+//! While the daemon runs, it adopts the orphans of its agents, so that their parentage is not lost. When it stops, it
+//! ends all remaining processes. If the daemon is killed, the keeper does that. The keeper is a separate process. It
+//! waits for the end of a pipe whose other end only the daemon has. If both are killed, the next start finds the rest
+//! by its mark.
 
 use std::io::{self, PipeWriter, Read};
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::children;
 use crate::mark::Run;
 use crate::sweep::{self, ProcessScope};
 
-/// The care for this process's agents and terminals.
+/// Supervises this process's agents and terminals.
 #[derive(Debug)]
 pub struct Supervision {
     run: Run,
@@ -29,16 +29,16 @@ pub struct Supervision {
 #[derive(Debug)]
 struct Keeper {
     child: Child,
-    /// The end of this is the end of the daemon.
+    /// The write end of the keeper's pipe. It closes when the daemon ends.
     pipe: PipeWriter,
 }
 
-/// How long a keeper that has nothing to do may take to go.
+/// How long an idle keeper may take to exit.
 const KEEPER_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Supervision {
-    /// Begins: takes orphans from now on, and ends what an earlier daemon with this data directory left
-    /// behind. Nobody else may use the directory meanwhile. Blocks.
+    /// Starts supervision: adopts orphans from now on, and ends the processes that an earlier daemon with this data
+    /// directory left behind. No other daemon may use the directory meanwhile. Blocks.
     pub fn begin(data_dir: &Path) -> io::Result<Self> {
         let run = Run::begin(data_dir)?;
         sweep::spare_children();
@@ -70,14 +70,14 @@ impl Supervision {
         Ok(())
     }
 
-    /// Waits for orphans that have ended, so that they do not stay in the list of processes; never ends.
+    /// Reaps adopted orphans that have ended, so that they do not remain as zombies. Never returns.
     pub async fn reap() {
         use tokio::signal::unix::{SignalKind, signal};
         let Ok(mut ended) = signal(SignalKind::child()) else {
             return;
         };
         while ended.recv().await.is_some() {
-            // A look costs more than a dead process does, and many end at once.
+            // A scan costs more than a zombie does, and many processes end at once.
             tokio::time::sleep(Duration::from_millis(REAP_MILLIS)).await;
             if tokio::task::spawn_blocking(sweep::reap).await.is_err() {
                 return;
@@ -85,14 +85,14 @@ impl Supervision {
         }
     }
 
-    /// Ends all that is left of any agent or terminal, and the keeper. Blocks. Says how many processes could
+    /// Ends all remaining processes of agents and terminals, and the keeper. Blocks. Returns how many processes could
     /// not be ended.
     pub fn end(self) -> usize {
         let left = sweep::end(ProcessScope::Run(self.run), Duration::ZERO);
         if let Some(Keeper { mut child, pipe }) = self.keeper {
             drop(pipe);
             let deadline = Instant::now() + KEEPER_PATIENCE;
-            // It looks once at the list of processes. If that takes so long, it may as well outlive us.
+            // The keeper scans the list of processes once. If that takes this long, it may outlive us.
             while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -101,8 +101,8 @@ impl Supervision {
     }
 }
 
-/// The keeper: waits for the end of its standard input, ends all processes of the run `text`, and is done.
-/// Must be the only thing that its process does.
+/// Runs the keeper: waits for the end of standard input, ends all processes of the run `text`, and returns. Must be the
+/// only task of its process.
 pub fn keep(text: &str) -> Result<(), String> {
     let run = Run::parse(text).ok_or_else(|| format!("{text:?} is no run of a daemon"))?;
     unmoved();
@@ -112,7 +112,7 @@ pub fn keep(text: &str) -> Result<(), String> {
         match daemon.read(&mut rest) {
             Ok(1..) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // An error means that there will be nothing more either.
+            // After an error, no more input can arrive either.
             Ok(0) | Err(_) => break,
         }
     }
@@ -122,7 +122,7 @@ pub fn keep(text: &str) -> Result<(), String> {
     }
 }
 
-/// A session of its own: what ends the daemon's terminal or group is not meant for the keeper.
+/// Moves the keeper to a session of its own. Signals to the daemon's terminal or group must not reach it.
 #[expect(
     unsafe_code,
     reason = "pre_exec has no safe form; the closure makes system calls and allocates nothing"
@@ -140,7 +140,7 @@ fn apart(command: &mut Command) {
     }
 }
 
-/// Whoever tells every process of the daemon to stop means the daemon; the keeper goes after it.
+/// Ignores signals that stop every process of the daemon. They are meant for the daemon, and the keeper exits after it.
 #[expect(unsafe_code, reason = "there is no safe form of signal(2)")]
 fn unmoved() {
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGQUIT] {

@@ -1,11 +1,11 @@
-//! Finding and ending every process that came from us, wherever it has gone.
+//! Finds and ends every process that the daemon started, wherever it has moved.
 //!
-//! In: whose processes. Out: how many could not be ended. Never: signals a process by a pid that may have
-//! become another's.
+//! In: the processes' scope. Out: how many could not be ended. Never: signals a process by a pid that may have been
+//! reused.
 //!
-//! A process belongs to an agent or terminal if it carries the mark, is in the session, or has an ancestor
-//! that does. Group and session alone miss what called `setsid`; the mark alone misses what has removed it, which only processes
-//! outside of a sandbox can. An orphan without a mark belongs to whoever ends next.
+//! A process belongs to an agent or terminal if it carries the mark, is in the session, or has an ancestor that does.
+//! Group and session alone miss a process that called `setsid`. The mark alone misses a process that removed it, which
+//! only processes outside of a sandbox can. An orphan without a mark belongs to the agent or terminal that ends next.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use rustix::process::{Pid, Signal};
 
 use crate::mark::{Mark, Run};
 
-/// Whose processes.
+/// The processes to find.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ProcessScope {
-    /// Those of one agent or terminal. Its leader is named only as long as it was not waited for, since only
-    /// so long does its session belong to it.
+    /// Processes of one agent or terminal. The leader's pid is given only while the leader was not waited for, since
+    /// its session belongs to it only until then.
     Leader(Mark, Option<Pid>),
-    /// All of this run of this daemon, and orphans that nobody claims.
+    /// All processes of this run of this daemon, and unclaimed orphans.
     Run(Run),
-    /// All of any run of the daemon with this data directory, but ourselves.
+    /// All processes of any run of the daemon with this data directory, except ourselves.
     Instance(u32),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum ProcessScope {
 mod system {
     use super::*;
 
-    // Without /proc there are only groups, which their leaders' owners end.
+    // Without /proc there are only groups, which the owners of their leaders end.
     pub(crate) fn signal(_: ProcessScope, _: Signal) {}
     pub(crate) fn end(_: ProcessScope, _: Duration) -> usize {
         0
@@ -53,16 +53,16 @@ mod system {
     use crate::children;
     use crate::table::{self, Entry};
 
-    /// How long those who were killed are waited for until the next look.
+    /// How long to wait for killed processes before the next scan.
     const ROUND: Duration = Duration::from_millis(100);
 
-    /// Sends `signal` once to all of them.
+    /// Sends `signal` once to all processes of the scope.
     pub(crate) fn signal(scope: ProcessScope, signal: Signal) {
         send(&find(scope, &look(scope)), signal);
     }
 
-    /// Ends all of them: SIGTERM and `grace`, if there is any; then SIGKILL until none is left, or until it
-    /// is clear that they cannot be killed. Blocks. Says how many are left.
+    /// Ends all processes of the scope. Sends SIGTERM first if `grace` is not zero. Then repeats SIGKILL until none is
+    /// left, or until they evidently cannot be killed. Blocks. Returns how many are left.
     pub(crate) fn end(scope: ProcessScope, grace: Duration) -> usize {
         let mut table = look(scope);
         let mut found = find(scope, &table);
@@ -75,7 +75,7 @@ mod system {
         while !found.is_empty() && Instant::now() < deadline {
             let killed = send(&found, Signal::KILL);
             if killed.is_empty() {
-                // Gone meanwhile, or another user's; no need to hurry.
+                // The processes are already gone, or belong to another user; there is no need to hurry.
                 std::thread::sleep(ROUND / 10);
             }
             wait_for(&killed, ROUND);
@@ -86,12 +86,12 @@ mod system {
         found.len()
     }
 
-    /// Waits for orphans that the system gave to us and that have ended.
+    /// Reaps adopted orphans that have ended.
     pub(crate) fn reap() {
         reap_from(&table::shared(Instant::now()));
     }
 
-    /// Leaves alone whoever is our child by now.
+    /// Excludes the children that exist now.
     pub(crate) fn spare_children() {
         let own = getpid().as_raw_pid();
         let table = table::scan(u64::MAX);
@@ -100,7 +100,7 @@ mod system {
 
     fn look(scope: ProcessScope) -> Arc<Vec<Entry>> {
         match scope {
-            // Nothing that came from this process is older than it.
+            // No process started by this one is older than it.
             ProcessScope::Leader(..) => table::shared(Instant::now()),
             ProcessScope::Run(_) | ProcessScope::Instance(_) => Arc::new(table::scan(0)),
         }
@@ -128,7 +128,7 @@ mod system {
             }
         };
         pids.remove(&own);
-        // Children are listed in no order, so again and again until nobody is added.
+        // Children are listed in no particular order, so repeat until none is added.
         loop {
             let born = |e: &&Entry| e.pid != own && pids.contains(&e.parent) && !pids.contains(&e.pid);
             let more: Vec<i32> = table.iter().filter(born).map(|e| e.pid).collect();
@@ -141,8 +141,8 @@ mod system {
         table.iter().filter(alive).collect()
     }
 
-    /// Children that we have not started. Whatever we start ourselves without listing it stays in our own
-    /// session, which no process of an agent can enter.
+    /// Returns children that we did not start. Children that we start without listing them stay in our own session,
+    /// which no process of an agent can enter.
     fn orphans(table: &[Entry]) -> BTreeSet<i32> {
         let (own, session) = (getpid().as_raw_pid(), table::own_session());
         children::while_known(|known| {
@@ -151,7 +151,8 @@ mod system {
         })
     }
 
-    /// Orphans that have removed both of their marks. Whose they were cannot be told, so they are ended with whoever ends next.
+    /// Returns orphans that removed both of their marks. Their origin is unknown, so they are ended with the next agent
+    /// or terminal.
     fn unmarked_orphans(table: &[Entry]) -> BTreeSet<i32> {
         let mut pids = orphans(table);
         let hides = |e: &&Entry| table::is_ours(e) && !e.carries(|_| true);
@@ -165,17 +166,18 @@ mod system {
         children::while_known(|known| {
             let given = |e: &&Entry| e.ended && e.parent == own && e.session != session && !known(e.pid);
             for orphan in table.iter().filter(given) {
-                // Whoever was waited for since the look is an error, which is fine.
+                // A child that was waited for since the scan causes an error, which is harmless.
                 let _ = waitpid(Pid::from_raw(orphan.pid), WaitOptions::NOHANG);
             }
         });
     }
 
-    /// Returns handles of those who have got it.
+    /// Returns handles of the processes that received the signal.
     fn send(found: &[&Entry], signal: Signal) -> Vec<OwnedFd> {
         let got = found.iter().filter_map(|entry| {
             let process = pidfd_open(Pid::from_raw(entry.pid)?, PidfdFlags::empty()).ok()?;
-            // The handle stays with whom it was opened for; but is that who was seen?
+            // The handle always refers to the process that it was opened for. Verify that this is the process that was
+            // found.
             if table::look(entry.pid)?.started != entry.started {
                 return None;
             }
@@ -185,7 +187,7 @@ mod system {
         got.collect()
     }
 
-    /// Waits until all of them have ended, at most so long.
+    /// Waits until all processes have ended, for at most `patience`.
     fn wait_for(processes: &[OwnedFd], patience: Duration) {
         let deadline = Instant::now() + patience;
         for process in processes {
@@ -193,7 +195,7 @@ mod system {
             let Ok(left) = Timespec::try_from(left) else {
                 return;
             };
-            // An error, or time that is up: the next look tells who is left.
+            // After an error or a timeout, the next scan shows the remaining processes.
             let _ = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&left));
         }
     }

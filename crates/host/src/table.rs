@@ -1,6 +1,6 @@
-//! The processes of this machine, as `/proc` shows them.
+//! The processes of this host, from `/proc`.
 //!
-//! In: nothing. Out: who runs, whose child it is, which mark it carries. Never: changes anything.
+//! In: nothing. Out: the running processes with their parents and marks. Never: changes anything.
 
 use std::fs;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,30 +14,30 @@ pub(crate) struct Entry {
     pub pid: i32,
     pub parent: i32,
     pub session: i32,
-    /// Whether it has ended; it is only there until its parent waits for it.
+    /// Whether the process has ended, and only remains until its parent waits for it.
     pub ended: bool,
-    /// When it was started, in ticks since boot: with the pid, a name that is not used again.
+    /// Start time in ticks since boot. Together with the pid, it is a name that is never reused.
     pub started: u64,
-    /// Pages of its memory that are in use.
+    /// Number of resident memory pages.
     pub pages: u64,
-    /// The marks in its limits and in its environment.
+    /// The marks in the process's limits and in its environment.
     marks: [Option<Mark>; 2],
 }
 
 impl Entry {
-    /// The same, with its marks.
+    /// Adds the process's marks.
     pub fn marked(mut self) -> Self {
         self.marks = [mark_in_limits(self.pid), mark_in_environment(self.pid)];
         self
     }
 
-    /// Whether either of its marks fits.
+    /// Returns whether either of its marks fits.
     pub fn carries(&self, fits: impl Fn(Mark) -> bool) -> bool {
         self.marks.iter().flatten().any(|mark| fits(*mark))
     }
 }
 
-/// All processes. Those older than `since` are listed without their marks.
+/// Returns all processes. Those older than `since` are listed without their marks.
 pub(crate) fn scan(since: u64) -> Vec<Entry> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -56,8 +56,8 @@ pub(crate) fn scan(since: u64) -> Vec<Entry> {
     listed.collect()
 }
 
-/// All processes as they were at some moment after `asked`; marks of those alone that are not older than we.
-/// Those who ask at the same time share one look.
+/// Returns all processes at some moment after `asked`. Only processes that are not older than this one have their
+/// marks. Concurrent callers share one scan.
 pub(crate) fn shared(asked: Instant) -> Arc<Vec<Entry>> {
     type CachedTable = Option<(Instant, Arc<Vec<Entry>>)>;
     static LAST: Mutex<CachedTable> = Mutex::new(None);
@@ -73,7 +73,7 @@ pub(crate) fn shared(asked: Instant) -> Arc<Vec<Entry>> {
     table
 }
 
-/// Whether a process is not older than we, so that its marks were read and it can be of an agent.
+/// Returns whether a process is not older than this one, so that its marks were read and it can belong to an agent.
 pub(crate) fn is_ours(entry: &Entry) -> bool {
     entry.started >= own_start()
 }
@@ -84,15 +84,15 @@ fn own_start() -> u64 {
     *START.get_or_init(|| look(pid).map_or(0, |entry| entry.started))
 }
 
-/// Our session; 0 where its leader lives outside our namespace, which `getsid` cannot tell.
+/// Returns our session, or 0 if its leader is outside of our namespace, which `getsid` cannot report.
 pub(crate) fn own_session() -> i32 {
     let own = i32::try_from(std::process::id()).unwrap_or(0);
     look(own).map_or(0, |entry| entry.session)
 }
 
-/// One process, without its marks.
+/// Returns one process, without its marks.
 pub(crate) fn look(pid: i32) -> Option<Entry> {
-    // Not as text: the name in it may be anything.
+    // Read as bytes, since the process name may not be UTF-8.
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse(pid, &stat)
 }
@@ -107,7 +107,7 @@ fn parse(pid: i32, stat: &[u8]) -> Option<Entry> {
         pid,
         parent: fields.get(1)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
-        // A process whose first thread has ended lives on in the others.
+        // A process whose first thread has ended is still alive in its other threads.
         ended: matches!(state, "Z" | "X") && threads <= 1,
         started: fields.get(19)?.parse().ok()?,
         pages: fields

@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 
-/// Keeps the end of what was written, up to a number of bytes, and gives it out cut between characters.
+/// Keeps the end of a stream, up to a number of bytes, and returns it cut at character boundaries.
 #[derive(Debug)]
 pub struct Tail {
     kept: VecDeque<u8>,
     limit: usize,
-    /// Bytes ever written.
+    /// Number of bytes ever written.
     written: u64,
 }
 
 impl Tail {
-    /// Keeps up to `limit` bytes.
+    /// Creates a tail that keeps up to `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             kept: VecDeque::new(),
@@ -21,12 +21,12 @@ impl Tail {
         }
     }
 
-    /// Bytes that it keeps at most.
+    /// Returns the maximum number of bytes kept.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Adds what was written.
+    /// Adds bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         self.written += bytes.len() as u64;
         let bytes = &bytes[bytes.len().saturating_sub(self.limit)..];
@@ -34,21 +34,20 @@ impl Tail {
         self.kept.drain(..too_many);
         let needed = self.kept.len() + bytes.len();
         if needed > self.kept.capacity() {
-            // Twice as much each time, but never more than what can be kept.
+            // Doubles the capacity, up to the limit.
             let wanted = needed.saturating_mul(2).min(self.limit);
             self.kept.reserve_exact(wanted - self.kept.len());
         }
         self.kept.extend(bytes);
     }
 
-    /// Bytes ever written.
+    /// Returns the number of bytes ever written.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// The text kept, with U+FFFD for what is not UTF-8, and whether something before it was dropped. The
-    /// text is never longer than the limit. A character of which only a part is here yet is left out, unless
-    /// the stream is `over`.
+    /// Returns the text kept, with U+FFFD in place of bytes that are not UTF-8, and whether earlier bytes were dropped.
+    /// The text is never longer than the limit. An incomplete last character is omitted, unless the stream is `over`.
     pub fn text(&self, over: bool) -> (String, bool) {
         let dropped = self.written > self.kept.len() as u64;
         let mut from = 0;
@@ -67,8 +66,8 @@ impl Tail {
         (text, dropped || too_long > 0)
     }
 
-    /// What was written from byte `from` on, at most `most` bytes of it, and where it ends; what was dropped
-    /// is skipped. As with [`Tail::text`], a character is not cut. `None` if there is nothing to give.
+    /// Returns the text from byte `from` on, at most `most` bytes of it, and its end position. Dropped bytes are
+    /// skipped. As with [`Tail::text`], no character is cut. Returns `None` if there is no text.
     pub fn since(&self, from: u64, most: usize, over: bool) -> Option<(String, u64)> {
         let first = self.written - self.kept.len() as u64;
         let mut start = usize::try_from(from.saturating_sub(first)).ok()?;
@@ -103,7 +102,7 @@ fn into_text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// How much of it is there without a last character that has only begun.
+/// Returns the length without an incomplete last character.
 fn whole(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(3) {
         let at = bytes.len() - back;

@@ -1,21 +1,21 @@
-//! Which user holds the other end of a TCP connection on this machine, as the kernel's table of connections says.
+//! Finds the user at the other end of a TCP connection on this host, from the kernel's table of connections.
 //!
-//! In: both addresses of a connection. Out: a user id. Owns: nothing. Never: asks the other end.
+//! In: both addresses of a connection. Out: a user id. Owns: nothing. Never: contacts the other end.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Result};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// The kernel's tables. A socket of IPv6 may speak IPv4, and each end has its own kind.
+/// The kernel's tables. An IPv6 socket may use IPv4, and each end has its own kind.
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 
-/// Returns the user whose process holds the end `peer` of a connection with `local`; `None` if that end is on another
-/// machine, in another network namespace, or was closed. Reads the whole table of connections in the worst case.
+/// Returns the user whose process has the end `peer` of a connection with `local`. Returns `None` if that end is on
+/// another host, in another network namespace, or closed. Reads the whole table of connections in the worst case.
 pub fn user_of_tcp_peer(peer: SocketAddr, local: SocketAddr) -> Result<Option<u32>> {
     for table in TABLES {
         let table = match File::open(table) {
             Ok(table) => table,
-            // A kernel without IPv6.
+            // A kernel without IPv6 has no such table.
             Err(error) if error.kind() == ErrorKind::NotFound && table != TABLES[0] => continue,
             Err(error) => return Err(error),
         };
@@ -41,8 +41,8 @@ fn find(table: impl BufRead, peer: SocketAddr, local: SocketAddr) -> Result<Opti
 /// An address and a port.
 type End = (IpAddr, u16);
 
-/// Reads a row: the ends as its holder sees them, and the holder. A row without an inode is of a socket that no process
-/// holds any more; the kernel says that it is root's.
+/// Parses a row: the two ends from the view of its owner, and the owner. A row without an inode belongs to a socket
+/// that no process has open any more; the kernel reports root as its owner.
 fn row(line: &str) -> Option<((End, End), u32)> {
     let mut fields = line.split_ascii_whitespace().skip(1);
     let (own, other) = (end(fields.next()?)?, end(fields.next()?)?);
@@ -51,7 +51,7 @@ fn row(line: &str) -> Option<((End, End), u32)> {
     (inode != "0").then_some(((own, other), user))
 }
 
-/// Reads `0100007F:1F90`: words of 32 bits in the order of this machine, then the port.
+/// Parses `0100007F:1F90`: 32-bit words in the byte order of this host, then the port.
 fn end(text: &str) -> Option<End> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| u32::from_str_radix(address.get(at * 8..at * 8 + 8)?, 16).ok();
@@ -101,7 +101,7 @@ mod tests {
         for (peer, local, user) in [
             ("127.0.0.1:50000", four, Some(1001)),
             ("[::ffff:127.0.0.1]:50000", "[::ffff:127.0.0.1]:4127", Some(1001)),
-            // No process holds it any more: it is not root's.
+            // No process has the socket open any more, so it is not root's.
             ("127.0.0.1:50001", four, None),
             ("127.0.0.1:50002", four, Some(1002)),
             ("[::1]:50003", "[::1]:4127", Some(1003)),
@@ -125,7 +125,7 @@ mod tests {
             ("[::1]:0", None),
             ("[::]:0", Some("127.0.0.1")),
         ] {
-            // A machine without IPv6 has less to show.
+            // A host without IPv6 skips this part.
             let Ok(listener) = TcpListener::bind(listen) else {
                 assert!(listen.starts_with('['), "{listen}");
                 continue;

@@ -1,9 +1,9 @@
-//! Commands that an agent runs through us, each on a terminal of its own.
+//! Commands that an agent runs through the daemon, each on a terminal of its own.
 //!
-//! In: a command; questions. Out: its output, live and on demand; its end. Owns: the command, and all that comes
-//! from it. Never: waits for who hears the output.
+//! In: a command; requests. Out: its output, live and on demand; its exit. Owns: the command and its descendants.
+//! Never: waits for a consumer of the output.
 //!
-//! The end of the command is the end of all that it started: as on any terminal that is closed.
+//! When the command ends, all its descendants are ended, as on any terminal that is closed.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -24,38 +24,38 @@ use crate::leader::{self, Leader};
 use crate::output::{Output, OutputBuffer};
 use crate::pty;
 
-/// What to run, and how much of its output to keep.
+/// The command of a terminal, and how much of its output to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalSpec {
-    /// The command.
+    /// The command to run.
     pub program: Program,
     /// Bytes of output kept, from the end; at most [`TERMINAL_BYTES_MAX`].
     pub output_bytes: usize,
 }
 
-/// What a terminal tells by itself.
+/// An update that a terminal sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalUpdate {
-    /// It wrote something. Who hears this late misses what the terminal no longer keeps.
+    /// New output. A slow receiver misses output that the terminal no longer keeps.
     Output(String),
-    /// The command ended, and all of its output is in.
+    /// The command ended, and all of its output has been read.
     Exited {
-        /// How.
+        /// How the command ended.
         exit: Exit,
-        /// The last of its output.
+        /// The last part of its output.
         output: String,
         /// Whether earlier output was dropped.
         truncated: bool,
     },
 }
 
-/// How far a terminal is.
+/// Progress of a terminal.
 #[derive(Debug, Clone)]
 enum Stage {
     Running,
-    /// The command has ended and its output is in.
+    /// The command has ended, and its output has been read.
     Exited(Exit),
-    /// Nothing that came from it is left either.
+    /// None of its descendants is left either.
     Swept(Exit),
 }
 
@@ -68,17 +68,17 @@ impl Stage {
     }
 }
 
-/// A running command. When the last clone is dropped, the command and all that came from it is killed.
+/// A running command. Dropping the last clone kills the command and its descendants.
 #[derive(Debug, Clone)]
 pub struct Terminal {
-    /// Each is a wish that the command ends.
+    /// Each message requests the end of the command.
     kills: mpsc::Sender<()>,
     written: Arc<OutputBuffer>,
     stage: watch::Receiver<Stage>,
 }
 
 impl Terminal {
-    /// Runs the command. What it does goes to `updates`.
+    /// Starts the command and sends its updates to `updates`.
     pub fn spawn(spec: &TerminalSpec, updates: mpsc::Sender<TerminalUpdate>) -> Result<Self, Failure> {
         let failed = |error: std::io::Error| {
             let reason = cannot_start(&spec.program, &error);
@@ -97,7 +97,7 @@ impl Terminal {
             pty::attach(command, slave)
         })
         .map_err(failed)?;
-        // It has our copies of the command's end; as long as they are open, output has no end.
+        // The command has our copies of its terminal end. While they are open, the output does not end.
         drop(command);
         let (kills, killed) = mpsc::channel(1);
         let written = Arc::clone(output.written());
@@ -117,33 +117,33 @@ impl Terminal {
         })
     }
 
-    /// Bytes of output that it keeps at most.
+    /// Returns the maximum number of output bytes that the terminal keeps.
     pub fn output_limit(&self) -> usize {
         self.written.limit()
     }
 
-    /// What it has written so far, whether the beginning was dropped, and how it ended if it has.
+    /// Returns the output so far, whether its beginning was dropped, and the exit status if the command has ended.
     pub fn output(&self) -> (String, bool, Option<Exit>) {
-        // First: of a command that has ended it is all.
+        // Read the exit status first, so that the output of an ended command is complete.
         let exit = self.stage.borrow().exit();
         let (output, truncated) = self.written.text();
         (output, truncated, exit)
     }
 
-    /// Waits for the command's end and for all of its output. A child of it that holds the terminal open
-    /// delays this for [`TERMINAL_DRAIN_MILLIS`] at most.
+    /// Waits for the command's end and all of its output. A child that holds the terminal open delays this for at most
+    /// [`TERMINAL_DRAIN_MILLIS`].
     pub async fn wait(&self) -> Exit {
         self.reached(|stage| stage.exit().is_some()).await
     }
 
-    /// Tells the command and all that came from it to end: SIGTERM, and SIGKILL to those who are still there
-    /// after [`TERMINAL_KILL_MILLIS`]. Does not wait for it; the output stays readable.
+    /// Sends SIGTERM to the command and its descendants, and SIGKILL to those that remain after
+    /// [`TERMINAL_KILL_MILLIS`]. Does not wait. The output stays readable.
     pub async fn kill(&self) {
         // A terminal whose task has ended has no command left.
         let _ = self.kills.send(()).await;
     }
 
-    /// Kills, and waits until nothing is left. Again is fine.
+    /// Kills the command, and waits until no descendant is left. May be called again.
     pub async fn release(&self) {
         self.kill().await;
         self.reached(|stage| matches!(stage, Stage::Swept(_))).await;
@@ -158,27 +158,27 @@ impl Terminal {
     }
 }
 
-/// What was written, and who hears of it.
+/// The output of a terminal, and the receiver of its updates.
 struct OutputPublisher {
     output: Output,
-    /// Bytes that `updates` has heard of. What it has not heard of is in `output` anyway, and merged there.
+    /// Number of bytes sent to `updates`. The rest remains in `output` and is merged there.
     sent: u64,
-    /// Up to here there was nothing to tell but the first part of a character.
+    /// Position up to which only an incomplete character was left to send.
     held: u64,
     /// The last update.
     end: Option<TerminalUpdate>,
-    /// `None` when nobody listens any more, or when all is told.
+    /// `None` if the receiver is gone, or if everything was sent.
     updates: Option<mpsc::Sender<TerminalUpdate>>,
 }
 
 impl OutputPublisher {
-    /// Whether there is something to tell.
+    /// Returns whether an update is pending.
     fn behind(&self) -> bool {
         let written = self.output.written().bytes();
         self.updates.is_some() && (self.end.is_some() || (self.sent < written && self.held < written))
     }
 
-    /// Waits for something to tell, or tells the next thing as soon as there is room for it. Safe to cancel.
+    /// Waits until an update is pending, or sends the next one as soon as there is room. Safe to cancel.
     async fn publish(&mut self) {
         if !self.behind() {
             return self.output.written_to().await;
@@ -188,7 +188,7 @@ impl OutputPublisher {
             self.updates = None;
             return;
         };
-        // Before it is looked at, since more is written meanwhile.
+        // Read the count first, since more output may arrive meanwhile.
         let written = self.output.written().bytes();
         match self.output.written().since(self.sent, TERMINAL_UPDATE_BYTES) {
             Some((text, at)) => {
@@ -205,7 +205,7 @@ impl OutputPublisher {
         }
     }
 
-    /// Puts the end behind all that was written, and tells what there is room for at once.
+    /// Queues the final update after all output, and sends as much as there is room for.
     fn publish_end(&mut self, exit: &Exit) {
         let (output, truncated) = self.output.written().text();
         self.end = Some(TerminalUpdate::Exited {
@@ -240,7 +240,7 @@ async fn run(
                     leader.terminate();
                     deadline = Some(Instant::now() + Duration::from_millis(TERMINAL_KILL_MILLIS));
                 }
-                // Nobody has it any more.
+                // All handles were dropped.
                 None => {
                     terminated = true;
                     break;
@@ -266,7 +266,7 @@ async fn run(
     finish(leader, publisher, stage, terminated).await;
 }
 
-/// The command is gone, or nobody wants it any more.
+/// Ends a terminal whose command has ended, or that has no handles left.
 async fn finish(
     mut leader: Leader,
     mut publisher: OutputPublisher,
@@ -275,12 +275,12 @@ async fn finish(
 ) {
     let mut known = leader.status().map(Exit::from);
     if known.is_none() {
-        // Before the line goes dead, which may end it as well, by another signal.
+        // Kill before the hangup, which could end the command too, with another signal.
         leader.signal(Signal::KILL);
     }
     publisher.output.close().await;
     if let Some(exit) = &known {
-        // Those who listen hear it before those who wait, if they are not behind.
+        // Receivers of updates get the end before those that wait for the exit, unless they are behind.
         publisher.publish_end(exit);
         stage.send_replace(Stage::Exited(exit.clone()));
     }

@@ -1,4 +1,4 @@
-//! Agents' processes end, whatever they have started and however it hides.
+//! Agents' processes end, whatever they started and however it hides.
 
 #![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 #![cfg(target_os = "linux")]
@@ -12,15 +12,15 @@ use acpd_host::{AgentProcess, ProcessExit, Supervision};
 use support::{descriptors, own_children, shell, threads, token, until, with_token};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
-/// Long enough for a shell to go by itself, short enough to wait for one that does not.
+/// Long enough for a shell to exit on its own, short enough to wait for one that does not.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// Reads until its input ends, as an agent should.
 const POLITE: &str = "echo ready; cat >/dev/null; echo bye >&2; exit 7";
-/// In mid-turn: writes and writes, and reads nothing.
+/// An agent in the middle of a turn: writes continuously and reads nothing.
 const BUSY: &str = "echo ready; while :; do echo token token token; done";
-/// Leaves children behind in every way that a child can hide: in its group, in its own session, with parents
-/// that are gone, without an environment, and all of them deaf to SIGTERM.
+/// Leaves children behind in every way that a child can hide: in its group, in its own session, with parents that
+/// ended, and without an environment. All of them ignore SIGTERM.
 const LITTER: &str = r#"trap "" TERM
     sleep $0 &
     setsid sleep $0 &
@@ -39,7 +39,7 @@ async fn start(script: &str, token: &str) -> AgentProcess {
     agent
 }
 
-/// A subreaper, as the daemon is, so that no orphan gets away to somebody else.
+/// Makes this process a subreaper, like the daemon, so that it adopts all orphans.
 fn supervised() -> (tempfile::TempDir, Supervision) {
     let data = tempfile::tempdir().unwrap();
     let supervision = Supervision::begin(data.path()).unwrap();
@@ -59,7 +59,7 @@ fn two_hundred_agents_leave_nothing_behind() {
                 let at_once = Arc::clone(&at_once);
                 all.spawn(async move {
                     let _turn = at_once.acquire().await.unwrap();
-                    // Its own: the litter of others is not counted.
+                    // A separate token for each, so that the children of others are not counted.
                     let token = format!("{}{number:03}", token());
                     let script = [POLITE, BUSY, LITTER][number % 3];
                     let ended = start(script, &token).await.stop(GRACE).await;
@@ -74,14 +74,14 @@ fn two_hundred_agents_leave_nothing_behind() {
                     "sh was ended by SIGTERM",
                     "sh exited with code 8",
                 ];
-                // Nobody's exit status was taken by the one that reaps orphans.
+                // The orphan reaper has taken no child's exit status.
                 assert_eq!(reason, expected[number % 3], "{number}");
             }
             until("all have been waited for", || own_children().is_empty()).await;
         });
     };
     let before = threads();
-    // The runtime keeps some descriptors for good, as soon as it is first used.
+    // The runtime permanently opens some descriptors on first use.
     let first = tokio::runtime::Runtime::new().unwrap();
     first.block_on(async {
         let reaping = tokio::spawn(Supervision::reap());
@@ -159,7 +159,7 @@ async fn the_exit_is_seen_without_reading_anything() {
 #[tokio::test]
 async fn the_next_daemon_ends_what_an_earlier_one_left_and_nothing_else() {
     let (data, supervision) = supervised();
-    // As if the daemon had been killed: nobody knows of it any more.
+    // Simulates a killed daemon: nothing refers to the process any more.
     std::mem::forget(start(LITTER, &token()).await);
     let stranger = format!("9{}", token());
     let mut other = std::process::Command::new("sleep")
@@ -204,7 +204,7 @@ async fn nothing_of_ours_but_the_three_streams_reaches_an_agent() {
     use std::os::fd::AsFd;
     let inherited = tempfile::tempfile().unwrap();
     rustix::io::fcntl_setfd(inherited.as_fd(), rustix::io::FdFlags::empty()).unwrap();
-    // The last one is of the look itself.
+    // The last descriptor belongs to the listing itself.
     let program = shell("ls /proc/self/fd", "", &std::env::temp_dir());
     let mut agent = AgentProcess::spawn(&program).unwrap();
     let mut listed = String::new();

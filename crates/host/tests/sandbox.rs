@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use acpd_host::{Grants, Kernel, Network, Program, Sandbox, SandboxError, Terminal, TerminalSpec, Workspace};
 use tokio::sync::mpsc;
 
-/// What every program needs.
+/// Paths that every program needs.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/dev/null", "/proc"];
 
-/// A directory with a workspace, a secret, and a few more.
+/// A directory with a workspace, a secret, and a few others.
 struct Scene(tempfile::TempDir);
 
 impl Scene {
@@ -53,14 +53,14 @@ impl Scene {
         }
     }
 
-    /// Runs a script by `sh` in the workspace, in a sandbox; its exit code and its output.
+    /// Runs a script with `sh` in the workspace, in a sandbox. Returns its exit code and output.
     async fn run(&self, grants: Grants, script: &str) -> (Option<i32>, String) {
         let mut program = support::shell(script, "token", &self.path("work"));
         program.sandbox = Some(Sandbox::new(grants).expect("it can be made"));
         run(program).await
     }
 
-    /// Whether a script works.
+    /// Returns whether a script succeeds.
     async fn can(&self, grants: &Grants, script: &str) -> bool {
         self.run(grants.clone(), script).await.0 == Some(0)
     }
@@ -145,7 +145,7 @@ async fn a_workspace_that_may_only_be_read() {
     std::fs::write(scene.path("work/there"), "x").unwrap();
     let grants = Grants {
         readonly: true,
-        // The workspace is in it.
+        // The workspace is inside of it.
         write: vec![scene.path("")],
         ..scene.grants()
     };
@@ -243,7 +243,7 @@ fn a_workspace_that_was_made_again_is_another_one() {
     let files = || Workspace::open(std::iter::once(scene.path("work")));
     assert_eq!(files().outside_of(&first), None);
     std::fs::rename(scene.path("work"), scene.path("old")).unwrap();
-    // Its rules grant a directory that is gone.
+    // The first sandbox's rules grant a directory that is gone.
     assert_ne!(first, sandbox());
     std::fs::create_dir(scene.path("work")).unwrap();
     assert_ne!(first, sandbox());

@@ -1,4 +1,4 @@
-//! Commands on terminals: argv stays argv, the end of the output is kept, nothing outlives a kill.
+//! Commands on terminals: arguments stay separate, the end of the output is kept, and nothing outlives a kill.
 
 #![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 #![cfg(target_os = "linux")]
@@ -40,14 +40,14 @@ fn signal(name: &str) -> Exit {
     }
 }
 
-/// Everything that a script writes.
+/// Returns all output of a script.
 async fn output_of(script: &str) -> String {
     let (terminal, _updated) = sh(script, 1 << 20);
     terminal.wait().await;
     terminal.output().0
 }
 
-/// All live output, and the last update, which has to be the exit.
+/// Returns all live output, and the last update, which must be the exit.
 async fn listen(mut updated: Updates) -> (String, TerminalUpdate) {
     let mut text = String::new();
     loop {
@@ -110,7 +110,7 @@ async fn arguments_are_never_a_shell_line() {
 async fn the_end_is_kept_and_cut_between_characters() {
     let (terminal, updated) = sh("printf 'one é😀two'", 6);
     assert_eq!(terminal.wait().await, code(0));
-    // The limit is in the middle of the last character but three.
+    // The limit is in the middle of the fourth-to-last character.
     let expected = ("two".to_owned(), true, Some(code(0)));
     assert_eq!(terminal.output(), expected);
     let (live, exit) = listen(updated).await;
@@ -237,7 +237,7 @@ async fn a_terminal_that_nobody_holds_is_gone_but_its_end_is_told() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_output_costs_no_more_memory_than_is_kept() {
     const KEPT: usize = 1 << 20;
-    // Nobody listens: the channel fills up, and nothing stops for that.
+    // Without a receiver, the channel fills up, and nothing blocks.
     let (terminal, updated) = sh("yes 0123456789abcde | head -c 64M; echo; echo end", KEPT);
     for _ in 0..20 {
         let (output, _, _) = terminal.output();
@@ -254,7 +254,7 @@ async fn endless_output_costs_no_more_memory_than_is_kept() {
     assert!(matches!(exit, TerminalUpdate::Exited { output: last, truncated: true, .. } if last == output));
 }
 
-/// The most memory that this process has had.
+/// Returns the peak memory use of this process.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -283,7 +283,7 @@ async fn a_limit_of_nothing_and_one_beyond_the_cap() {
     assert_eq!((output.len(), truncated), (10 << 20, true));
 }
 
-/// Threads that read a terminal.
+/// Returns the number of threads that read a terminal.
 fn readers() -> usize {
     let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let names = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok());
@@ -292,7 +292,7 @@ fn readers() -> usize {
 
 #[tokio::test]
 async fn terminals_leave_no_descriptor_no_thread_and_no_process() {
-    // The first one opens what the runtime keeps.
+    // The first one opens the descriptors that the runtime keeps.
     output_of("true").await;
     until("the first is gone", || support::own_children().is_empty()).await;
     let before = descriptors();

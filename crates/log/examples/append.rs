@@ -1,6 +1,6 @@
-//! How fast the log is on this machine: `cargo run --release -p acpd-log --example append [directory]`.
+//! Measures the speed of the log on this host: `cargo run --release -p acpd-log --example append [directory]`.
 //!
-//! Without a directory the database is made where temporary files go, which may be no disk at all.
+//! Without a directory, the database is created in the directory for temporary files, which may not be on a disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Bytes of each event's `raw`.
 const RAW_BYTES: usize = 300;
 
-/// How long each figure is measured.
+/// How long each value is measured.
 const MEASURED: Duration = Duration::from_secs(2);
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -43,7 +43,7 @@ fn main() -> Outcome {
     })
 }
 
-/// One caller that awaits each append: what a thread's actor does.
+/// One caller that awaits each append, as a thread actor does.
 async fn alone(log: &SharedLog, batch: u64) -> Outcome {
     let thread = sample::new_thread();
     let mut latencies = Vec::new();
@@ -71,7 +71,7 @@ async fn alone(log: &SharedLog, batch: u64) -> Outcome {
     Ok(())
 }
 
-/// Many callers, each with a thread of its own and one event at a time, share commits.
+/// Many callers share commits. Each has a thread of its own and appends one event at a time.
 async fn together(log: &SharedLog, callers: u64) -> Outcome {
     let begin = Instant::now();
     let appending: Vec<_> = (0..callers)
@@ -101,7 +101,7 @@ async fn append_for(log: &SharedLog, thread: ThreadId, begin: Instant) -> Result
     Ok(seq)
 }
 
-/// Reads a thread from its beginning.
+/// Reads a thread from the beginning.
 async fn replay(log: &SharedLog, events: Seq) -> Outcome {
     const BATCH: Seq = 64;
     let thread = sample::new_thread();
@@ -123,7 +123,7 @@ async fn replay(log: &SharedLog, events: Seq) -> Outcome {
     Ok(())
 }
 
-/// How long it takes to open a database that many threads are in.
+/// Measures how long it takes to open a database with many threads.
 async fn opening(path: &Path, threads: u64) -> Outcome {
     let log = Sqlite::open(path, Durability::Process)?;
     let log: SharedLog = Arc::new(log);

@@ -1,16 +1,15 @@
-//! How the events of one append are packed into one row, and how a page is read from such rows.
+//! Encodes the events of one append into one row, and decodes pages from such rows.
 //!
-//! A chunk is a format byte ([`FORMAT`]) and then a JSON text sequence (RFC 7464): for each event a record
-//! separator, the event as JSON, a newline. Newlines alone could not part the events, because a
-//! [`RawJson`](acpd_model::RawJson) keeps the white space of its sender; a record separator has no place
-//! anywhere in JSON text.
+//! A chunk is a format byte ([`FORMAT`]), followed by a JSON text sequence (RFC 7464). For each event, the sequence has
+//! a record separator, the event as JSON, and a newline. Newlines alone could not separate the events, because a
+//! [`RawJson`](acpd_model::RawJson) keeps the white space of its sender. A record separator cannot occur in JSON text.
 //!
-//! A chunk that is worth it is packed: the format byte has its highest bit set, then come the length of what
-//! is packed, four bytes with the lowest first, and that as one LZ4 block. Updates of one agent are much alike,
-//! and what is not written need not be written twice, into the write-ahead log and out of it.
+//! A chunk is compressed if that saves space. Its format byte then has the highest bit set. The uncompressed length
+//! follows, in four bytes with the lowest first, then one LZ4 block. Updates of one agent are similar, and compressed
+//! data is cheaper to write to the write-ahead log and to move out of it.
 //!
-//! What does not belong in a chunk is its place in the thread: that is the row's, and readers check one
-//! against the other.
+//! A chunk does not contain its position in the thread. The row has the position, and readers check one against the
+//! other.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -21,23 +20,23 @@ use acpd_model::{Event, Seq, ThreadId};
 
 use crate::{LogError, Page};
 
-/// Begins each event (RFC 7464, ASCII RS).
+/// Precedes each event (RFC 7464, ASCII RS).
 const RECORD: u8 = 0x1e;
 
-/// Marks a packed chunk in its format byte.
+/// Marks a compressed chunk in its format byte.
 const PACKED: u8 = 0x80;
 
-/// Records below this many bytes are not worth packing.
+/// Chunks below this many bytes are not compressed.
 const WORTH_PACKING: usize = 2048;
 
-/// The most that LZ4 can gain: one byte stands for 255. More is a lie that would cost memory.
+/// The best ratio of LZ4: one byte stands for 255. A larger declared length is invalid and would waste memory.
 const LZ4_BEST: usize = 255;
 
-/// Room that is set aside for an event before its length is known, in bytes.
+/// Bytes that are reserved for an event before its length is known.
 const USUAL_EVENT_BYTES: usize = 512;
 
-/// The numbers of `events`. [`LogError::NotContiguous`] if there are none, or they do not follow each other,
-/// or they begin before 1.
+/// Returns the numbers of `events`. Returns [`LogError::NotContiguous`] if there are none, if they are not consecutive,
+/// or if they begin before 1.
 pub fn seqs(events: &[Event]) -> Result<RangeInclusive<Seq>, LogError> {
     let [first, .., last] = events else {
         return match events {
@@ -55,7 +54,7 @@ pub fn seqs(events: &[Event]) -> Result<RangeInclusive<Seq>, LogError> {
     }
 }
 
-/// Packs `events`. Fails with [`LogError::Storage`] only for an event that is never written,
+/// Encodes `events`. Fails with [`LogError::Storage`] only for an event that is never written,
 /// [`EventKind::Unknown`](acpd_model::EventKind::Unknown).
 pub fn encode(events: &[Event]) -> Result<Vec<u8>, LogError> {
     let mut chunk = Vec::with_capacity(1 + events.len() * USUAL_EVENT_BYTES);
@@ -70,8 +69,8 @@ pub fn encode(events: &[Event]) -> Result<Vec<u8>, LogError> {
     Ok(chunk)
 }
 
-/// The chunk that holds the same in less room, where there is one. It is written into `room`, which can be used
-/// again and again.
+/// Returns the compressed chunk if it is smaller, else the chunk itself. `room` holds the compressed chunk and can be
+/// reused.
 pub fn pack<'a>(chunk: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
     match chunk {
         [1..=FORMAT, records @ ..] if records.len() >= WORTH_PACKING => packed(records, room)
@@ -93,10 +92,10 @@ fn packed<'a>(records: &[u8], room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     room.get(..HEAD + packed)
 }
 
-/// Format byte and length of a packed chunk.
+/// Length of the format byte and the length of a compressed chunk, in bytes.
 const HEAD: usize = 5;
 
-/// The records of a chunk, unpacked if need be. `Err` says what is wrong with it.
+/// Returns the records of a chunk, decompressed if necessary. `Err` describes the damage.
 fn records(chunk: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     match chunk {
         [] => Err("nothing is left".into()),
@@ -113,7 +112,7 @@ fn records(chunk: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     }
 }
 
-/// A page that is filled from a thread's chunks, given in order.
+/// A page that is built from a thread's chunks, in order.
 #[derive(Debug)]
 pub struct ChunkBuilder {
     thread: ThreadId,
@@ -123,7 +122,7 @@ pub struct ChunkBuilder {
 }
 
 impl ChunkBuilder {
-    /// An empty page of `thread` that begins right after `after`.
+    /// Creates an empty page of `thread` that begins right after `after`.
     pub fn new(thread: ThreadId, after: Seq) -> Self {
         Self {
             thread,
@@ -136,9 +135,8 @@ impl ChunkBuilder {
         }
     }
 
-    /// Takes the events of a chunk that holds `seqs`: those that the page has not got and that fit. `false`
-    /// means that the page is full. [`LogError::Damaged`] if the chunk is not what was once encoded, or is
-    /// not the one that comes next.
+    /// Adds those events of a chunk with `seqs` that the page does not have yet and that fit. Returns `false` if the
+    /// page is full. Returns [`LogError::Damaged`] if the chunk is invalid or is not the next one.
     pub fn add(&mut self, seqs: RangeInclusive<Seq>, chunk: &[u8]) -> Result<bool, LogError> {
         let (first, last) = (*seqs.start(), *seqs.end());
         let thread = self.thread;
@@ -178,13 +176,14 @@ impl ChunkBuilder {
         }
     }
 
-    /// The page. Its `at_end` holds if every chunk of the thread was given, or as many as it took.
+    /// Returns the page. Its `at_end` is valid if the caller added every chunk of the thread, or stopped at a full
+    /// page.
     pub fn finish(self) -> Page {
         self.page
     }
 }
 
-/// The records of a chunk, without their separators and unread. Ends early at what is none.
+/// The records of a chunk, without their separators and not decoded. Ends early at invalid data.
 struct Records<'a>(&'a [u8]);
 
 impl<'a> Iterator for Records<'a> {

@@ -1,11 +1,11 @@
-//! Which threads a list shows.
+//! Which threads a list includes.
 
 use acpd_model::Summary;
 
 use crate::Filter;
 
 impl Filter {
-    /// Whether a thread with this summary is shown.
+    /// Returns whether the list includes a thread with this summary.
     pub fn admits(&self, summary: &Summary) -> bool {
         let same = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
         same(&self.agent, &summary.agent)
@@ -18,16 +18,16 @@ impl Filter {
             && self.admits_name(summary.name.as_deref())
     }
 
-    /// Whether a thread with this summary is shown, as far as it is left to nothing else.
+    /// Checks the members of the filter that a backend's index does not check.
     pub fn admits_rest(&self, summary: &Summary) -> bool {
         self.status.is_none_or(|status| status == summary.status)
             && self.last_turn.is_none_or(|end| Some(end) == summary.last_turn)
             && (self.session_id.is_none() || self.session_id == summary.session_id)
     }
 
-    /// Whether `search` finds this name. A thread without a name has the empty one.
+    /// Returns whether `search` matches this name. A thread without a name has the empty name.
     ///
-    /// Case is Unicode's, which is why no backend leaves this to its database: `SQLite`'s knows only ASCII.
+    /// Case-insensitivity follows Unicode. Therefore no backend leaves this to its database: `SQLite` only knows ASCII.
     pub fn admits_name(&self, name: Option<&str>) -> bool {
         self.search.as_deref().is_none_or(|search| {
             let name = name.unwrap_or_default().to_lowercase();

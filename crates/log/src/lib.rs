@@ -1,13 +1,12 @@
-//! The memory of acpd: an append-only log of events for each thread, a summary of each thread, an index of words, and
+//! Storage of acpd: an append-only log of events for each thread, a summary of each thread, a full-text index, and
 //! content-addressed blobs.
 //!
-//! What comes in: batches of events from the one actor that owns a thread. What goes out: the same events,
-//! in order, as often as anyone asks. What it owns: the database and its threads of execution. What it never
-//! does: look inside an event, or drop one before its thread is deleted. What can be found of an event, and which blobs
-//! it names, it is told beside it ([`Extract`]).
+//! In: batches of events from the single actor that owns a thread. Out: the same events, in order, for any number of
+//! reads. Owns: the database and its OS threads. Never: decodes an event for its own purposes, or drops one before its
+//! thread is deleted. Searchable texts and blob references of events arrive beside them ([`Extract`]).
 //!
-//! Two backends keep the same promises and pass one [conformance suite](conformance): [`Sqlite`] and
-//! [`Memory`]; the latter can be told to fail, and is what tests run on.
+//! Two backends keep the same promises and pass one [conformance suite](conformance): [`Sqlite`] and [`Memory`]. Tests
+//! use [`Memory`], which can inject failures.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -28,98 +27,98 @@ pub use memory::{Fault, Memory};
 pub use search::{Hit, Piece, Search, SearchCursor};
 pub use sqlite::{Durability, Sqlite};
 
-/// What an asynchronous call of the log returns.
+/// The result of an asynchronous call of the log.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;
 
 /// A log that the daemon's tasks share.
 pub type SharedLog = Arc<dyn EventLog>;
 
-/// Why the log did not do what it was asked.
+/// Why a call of the log failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    /// Somebody else appended to the thread: the caller's state is stale and must be rebuilt from the log.
+    /// Another writer appended to the thread. The caller's state is stale and must be rebuilt from the log.
     #[error("thread {thread} stands at {last}, not at {expected}")]
     Conflict {
-        /// The thread.
+        /// The thread of the append.
         thread: ThreadId,
-        /// The `seq` that the caller took for the last.
+        /// The last `seq` that the caller expected.
         expected: Seq,
-        /// The `seq` that is the last.
+        /// The actual last `seq` of the thread.
         last: Seq,
     },
-    /// The batch is empty or its events are not numbered one after the other. A fault of the caller.
+    /// The batch is empty, or its events are not numbered consecutively. This is a bug in the caller.
     #[error("the batch is not one run of events")]
     NotContiguous,
-    /// There is no such thread.
+    /// The thread does not exist.
     #[error("thread {0} is not in the log")]
     NoSuchThread(ThreadId),
-    /// What is stored cannot be read.
+    /// Stored data cannot be decoded.
     #[error("the log is damaged: {0}")]
     Damaged(String),
     /// The disk, the file system or the database failed. Nothing of the batch was stored.
     #[error("the log cannot be written or read: {0}")]
     Storage(String),
-    /// The log was closed.
+    /// The log is closed.
     #[error("the log is closed")]
     Closed,
 }
 
-/// Events of one thread, read in one go.
+/// Events of one thread that one read returned.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Page {
-    /// In order, without gaps, beginning right after the cursor that was asked for.
+    /// The events in order, without gaps, starting right after the requested cursor.
     pub events: Vec<Event>,
-    /// Whether the thread had no further event at the moment of reading.
+    /// Whether the thread had no further event when it was read.
     pub at_end: bool,
 }
 
-/// What a list of threads is narrowed to. Everything that is set must hold.
+/// Conditions for a list of threads. All conditions that are set must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Put away or not; `None` is both.
+    /// Whether the thread is archived; `None` matches both.
     pub archived: Option<bool>,
-    /// Name of the agent.
+    /// Name of the agent in the daemon's configuration.
     pub agent: Option<String>,
-    /// Working directory, exactly.
+    /// Working directory, compared exactly.
     pub cwd: Option<String>,
-    /// Only threads in which a turn runs (`true`) or none does (`false`).
+    /// Only active threads (`true`: a turn runs, or the thread is about to be deleted) or only idle ones (`false`).
     pub active: Option<bool>,
-    /// What they are doing, exactly. Looked for among those that [`active`](Self::active) leaves.
+    /// Exact status. Checked among the threads that match [`active`](Self::active).
     pub status: Option<ThreadStatus>,
-    /// How their last turn ended.
+    /// Status of the last turn.
     pub last_turn: Option<TurnStatus>,
-    /// The agent's session that they go on with.
+    /// Id of the agent's session that the thread uses.
     pub session_id: Option<String>,
-    /// Case-insensitive part of the name.
+    /// Part of the name, compared case-insensitively.
     pub search: Option<String>,
 }
 
-/// A thread as the log lists it.
+/// A thread in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedThread {
-    /// The thread.
+    /// Id of the thread.
     pub thread: ThreadId,
-    /// Its summary, as last appended.
+    /// The summary, as last appended.
     pub summary: Summary,
 }
 
-/// Where a page of a list ends: pass it to get the next one. Stable while threads are added and change.
+/// End of a page of a list. Pass it to get the next page. It stays valid while threads are added and change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListCursor {
-    /// `updated_at` of the last thread seen.
+    /// `updated_at` of the last thread on the page.
     pub updated_at: Millis,
-    /// The last thread seen.
+    /// The last thread on the page.
     pub thread: ThreadId,
 }
 
-/// Events of a thread that were stored before there was an index of words.
+/// Events of a thread that were stored before the full-text index existed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
-    /// The thread.
+    /// Id of the thread.
     pub thread: ThreadId,
-    /// The last event that is in the index.
+    /// The last event that is indexed.
     pub done: Seq,
-    /// The last event that is not.
+    /// The last event that is not indexed.
     pub until: Seq,
 }
 
@@ -127,24 +126,24 @@ pub struct Backlog {
 ///
 /// # Promises
 ///
-/// * An append is all or nothing, and when it has answered `Ok` its events survive what the configured
-///   durability names: the end of this process, or of the machine's power.
-/// * `seq` of a thread runs 1, 2, 3 … without gaps, for ever, also over restarts. An append that does not go
-///   on where the thread stands is refused with [`LogError::Conflict`] and changes nothing. So two writers can
-///   never interleave.
-/// * A read sees every append that had answered before it began, and never a part of a batch that failed.
+/// * An append is atomic. Once it returns `Ok`, its events survive the failure that the configured durability covers:
+///   the end of this process, or a power failure.
+/// * `seq` of a thread runs 1, 2, 3 … without gaps, also across restarts. An append that does not continue at the
+///   thread's last `seq` is refused with [`LogError::Conflict`] and changes nothing. So two writers can never
+///   interleave.
+/// * A read sees every append that returned before the read began, and never a part of a batch that failed.
 /// * Appends of one caller to one thread are stored in the order in which they were made.
-/// * A summary is stored together with the events of its append, or not at all; so is what can be searched of them.
-/// * A thread is deleted whole or not at all, and what was deleted is in no file of the log any more, at the latest
-///   when the log has been closed. Its id may be used again, by an append that begins at 1; one that goes on where the thread stood is refused.
-/// * A blob stays as long as a thread is there that put it, or that said of its events that they name it.
-/// * Dropping an answer's future does not undo the append.
+/// * A summary and the searchable data are stored atomically with the events of their append.
+/// * A thread is deleted atomically. When the log is closed, at the latest, no file of the log contains the deleted
+///   data any more. Its id may be used again by an append that begins at 1. An append that continues the deleted thread
+///   is refused.
+/// * A blob is kept while a thread exists that stored the blob, or whose events reference it.
+/// * Dropping the future of an append does not undo the append.
 pub trait EventLog: Send + Sync + std::fmt::Debug {
-    /// Appends `events` to `thread`, creating it if the first event has `seq` 1. `summary` replaces the
-    /// thread's summary; the first append must carry one, else the answer is [`LogError::NoSuchThread`].
+    /// Appends `events` to `thread`, creating it if the first event has `seq` 1. `summary` replaces the thread's
+    /// summary. The first append must carry one, otherwise it returns [`LogError::NoSuchThread`].
     ///
-    /// `extract` is what can be searched of the events, and the blobs that they name; it costs nothing where it is
-    /// empty.
+    /// `extract` has the searchable texts of the events and the blobs that they reference. An empty one costs nothing.
     fn append_with(
         &self,
         thread: ThreadId,
@@ -153,47 +152,46 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
         extract: &Extract,
     ) -> Answer<'_, ()>;
 
-    /// [`append_with`](Self::append_with), of events with nothing to search.
+    /// Calls [`append_with`](Self::append_with) for events without searchable data.
     fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()> {
         self.append_with(thread, events, summary, &Extract::default())
     }
 
-    /// Events after `after`, as many as fit into [`LOG_PAGE_BYTES`](acpd_model::limits::LOG_PAGE_BYTES), at
-    /// least one if there is one.
+    /// Returns the events after `after`, as many as fit into [`LOG_PAGE_BYTES`](acpd_model::limits::LOG_PAGE_BYTES).
+    /// Returns at least one event if there is one.
     fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page>;
 
-    /// The last `seq` of the thread.
+    /// Returns the last `seq` of the thread.
     fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq>;
 
-    /// The thread's summary, as last appended.
+    /// Returns the thread's summary, as last appended.
     fn summary(&self, thread: ThreadId) -> Answer<'_, Summary>;
 
-    /// Up to `limit` threads after `cursor`, newest first: by `updated_at`, then by id, both descending.
+    /// Returns up to `limit` threads after `cursor`, newest first: by `updated_at`, then by id, both descending.
     fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize)
     -> Answer<'_, Vec<ListedThread>>;
 
-    /// Up to `limit` texts after `cursor` that have what is looked for, newest first.
+    /// Returns up to `limit` texts after `cursor` that match the search, newest first.
     fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>>;
 
-    /// The newest thread older than `before` of which not all events are in the index, because they were stored by a
-    /// version that had none.
+    /// Returns the newest thread older than `before` whose events are not all indexed, because an older version without
+    /// an index stored them.
     fn backlog(&self, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>>;
 
-    /// Adds to the index what can be searched of a [backlog](Self::backlog)'s events up to `through`. What is there
-    /// already is not added again.
+    /// Adds to the index the searchable data of a [backlog](Self::backlog)'s events up to `through`. Data that is
+    /// already indexed is not added again.
     fn index(&self, thread: ThreadId, through: Seq, extract: &Extract) -> Answer<'_, ()>;
 
-    /// Deletes the thread: its events, its summary, what can be searched of it, and blobs that no other thread has.
+    /// Deletes the thread: its events, its summary, its searchable texts, and blobs that no other thread needs.
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()>;
 
-    /// Stores `content` for `thread`, which must be there, and names it. Storing the same content again stores it
-    /// once.
+    /// Stores `content` for `thread`, which must exist, and returns its id. The same content is stored only once.
     fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId>;
 
-    /// The content that `put_blob` named so.
+    /// Returns the content that `put_blob` stored under this id.
     fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>>;
 
-    /// What it has done so far. A backend that counts nothing says nothing.
+    /// Returns counters since the log was opened. A backend that does not count returns the default.
     fn stats(&self) -> stats::Stats {
         stats::Stats::default()
     }
@@ -202,7 +200,7 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     fn close(&self) -> Answer<'_, ()>;
 }
 
-/// The name of `content`.
+/// Returns the id of `content`.
 pub fn blob_id(content: &[u8]) -> BlobId {
     BlobId::of(content)
 }

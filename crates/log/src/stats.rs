@@ -1,31 +1,31 @@
-//! What a log counts of its own work: plain numbers, for whoever wants to show them.
+//! Counters of the log's own work: plain numbers for any consumer.
 //!
-//! In: each commit, from the one thread that writes. Out: numbers, read at any time by anyone. Owns: a few atomics.
-//! Never: knows in which format they are shown, or makes whoever counts wait.
+//! In: each commit, from the single writing thread. Out: numbers, which any task can read at any time. Owns: a few
+//! atomics. Never: depends on a display format, or blocks the counting thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often a value was how large. Observing costs two atomic additions; the bounds do not change.
+/// A histogram of values. Recording a value costs two atomic additions. The bounds are fixed.
 #[derive(Debug)]
 pub struct Distribution {
     bounds: &'static [u64],
-    /// One for each bound, and one for what is beyond the last.
+    /// One count for each bound, and one for larger values.
     counts: Box<[AtomicU64]>,
     sum: AtomicU64,
 }
 
-/// A [`Distribution`] at some moment.
+/// A [`Distribution`] at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snapshot {
-    /// Values up to each bound, and above the one before it. The last has no bound.
+    /// Number of values up to each bound and above the previous one. The last has no bound.
     pub counts: Vec<(Option<u64>, u64)>,
-    /// All values together.
+    /// Sum of all values.
     pub sum: u64,
 }
 
 impl Distribution {
-    /// Counts values up to each of `bounds`, which ascend.
+    /// Creates a histogram for values up to each of `bounds`, which must ascend.
     pub fn new(bounds: &'static [u64]) -> Self {
         Self {
             bounds,
@@ -34,19 +34,19 @@ impl Distribution {
         }
     }
 
-    /// Counts one value.
+    /// Records one value.
     pub fn observe(&self, value: u64) {
         let at = self.bounds.partition_point(|bound| *bound < value);
         self.counts[at].fetch_add(1, Ordering::Relaxed);
         self.sum.fetch_add(value, Ordering::Relaxed);
     }
 
-    /// Counts a time, in microseconds.
+    /// Records a duration, in microseconds.
     pub fn observe_time(&self, took: Duration) {
         self.observe(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub fn snapshot(&self) -> Snapshot {
         let bounds = self.bounds.iter().copied().map(Some).chain([None]);
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
@@ -57,28 +57,28 @@ impl Distribution {
     }
 }
 
-/// Bounds for times, in microseconds.
+/// Bounds for durations, in microseconds.
 pub const TIMES: &[u64] = &[
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000,
 ];
 
-/// Bounds for how many things were done at once.
+/// Bounds for batch sizes.
 pub const SIZES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/// What a log has done since it was opened.
+/// Counters of a log since it was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Appends and blobs in each commit that was stored.
+    /// Appends and blobs in each stored commit.
     pub commit_changes: Snapshot,
-    /// How long each commit took, stored or not, in microseconds.
+    /// Duration of each commit, stored or not, in microseconds.
     pub commit_time: Snapshot,
-    /// Commits of which nothing was stored.
+    /// Commits that stored nothing.
     pub failed_commits: u64,
-    /// Appends and blobs that wait for the writer now.
+    /// Appends and blobs that are waiting for the writer.
     pub waiting: u64,
 }
 
-/// What the writer counts.
+/// The counters of the writer.
 #[derive(Debug)]
 pub(crate) struct Counters {
     pub commit_changes: Distribution,
@@ -97,7 +97,7 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// The numbers now, with so many changes that wait.
+    /// Returns the current numbers, with `waiting` queued changes.
     pub fn stats(&self, waiting: usize) -> Stats {
         Stats {
             commit_changes: self.commit_changes.snapshot(),

@@ -1,4 +1,4 @@
-//! Whatever is asked of them, `SQLite` and memory answer the same.
+//! For the same operations, `SQLite` and memory return the same results.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
 enum Operation {
-    /// `from` is counted from where the thread stands, so that most appends fit.
+    /// `from` is relative to the thread's last event, so that most appends fit.
     Append {
         thread: u64,
         off: i64,
@@ -132,7 +132,7 @@ fn cursor() -> impl Strategy<Value = ListCursor> {
     })
 }
 
-/// Words that are alike, and what parts them.
+/// Similar words, and characters that separate them.
 fn words() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         4 => proptest::sample::select(vec!["ab", "abc", "a", "É", "登录", "登", "x_y", "src/ab.rs", "\"", "*", "Ⅻ", "Ж", "ﬁ", "", "हिन्दी", "l'été"])
@@ -204,7 +204,7 @@ async fn append(
     format!("{:?}", answer.await)
 }
 
-/// Does one operation; the answer as text.
+/// Performs one operation. Returns the result as text.
 async fn perform(log: &SharedLog, operation: &Operation) -> String {
     match operation {
         Operation::Append {

@@ -1,4 +1,4 @@
-//! Both backends keep the promises of the log.
+//! Both backends pass the conformance suite.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -16,7 +16,7 @@ fn sqlite(path: &Path, durability: Durability) -> SharedLog {
     Arc::new(Sqlite::open(path, durability).unwrap())
 }
 
-/// Gives a database of its own at each call.
+/// Returns a function that opens a separate database at each call.
 fn databases() -> impl AsyncFn() -> SharedLog {
     let directory = tempfile::tempdir().unwrap();
     let count = AtomicU32::new(0);

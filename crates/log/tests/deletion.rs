@@ -1,4 +1,4 @@
-//! What was deleted is in no file any more, and what is deleted or indexed survives SIGKILL whole or not at all.
+//! Deleted data is in no file any more. Deletion and indexing survive SIGKILL atomically.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,13 +14,13 @@ use acpd_model::{Extract, Seq, ThreadId};
 
 const ROUNDS: usize = 8;
 
-/// Names the database to the child; without it, the child's test does nothing.
+/// Passes the database's path to the child. Without it, the child's test does nothing.
 const DATABASE: &str = "ACPD_TEST_DELETE_FROM";
 
-/// Begins each acknowledgement on the child's stdout, which the test harness writes to as well.
+/// Precedes each acknowledgement on the child's stdout, which the test harness writes to as well.
 const ACKNOWLEDGED: &str = "acknowledged";
 
-/// A word that stands in every text that is deleted, and nowhere else.
+/// A word that occurs in every deleted text and nowhere else.
 const SECRET: &str = "xylophagous";
 
 fn open(path: &Path) -> SharedLog {
@@ -35,7 +35,7 @@ async fn found(log: &SharedLog, thread: Option<ThreadId>, text: &str) -> usize {
         .len()
 }
 
-/// How often a word stands in the files of a directory.
+/// Returns how often a word occurs in the files of a directory.
 fn occurrences(directory: &Path, word: &str) -> usize {
     let entries = fs::read_dir(directory)
         .unwrap()
@@ -46,7 +46,7 @@ fn occurrences(directory: &Path, word: &str) -> usize {
         .sum()
 }
 
-/// Stores a thread whose events, name, texts and blob all have the word.
+/// Stores a thread whose events, name, texts and blob all contain the word.
 async fn store(log: &SharedLog, thread: ThreadId, word: &str) {
     let summary = sample::summary(word, 1);
     for seq in 1..=40 {
@@ -89,14 +89,14 @@ async fn deleted_text_is_in_no_file() {
     assert_eq!(occurrences(directory.path(), SECRET), 0);
 }
 
-/// Makes threads and deletes every second of them, for ever.
+/// Creates threads and deletes every second one, forever.
 #[tokio::test]
 async fn child_deletes_until_it_is_killed() {
     let Some(path) = std::env::var_os(DATABASE) else {
         return;
     };
     let log = open(&PathBuf::from(path));
-    // Begins a little before what is there, since the child before this one was killed in the middle.
+    // Begins a little before the existing threads, since the previous child was killed in the middle.
     let (mut number, mut missing) = (1, 0);
     while missing < 4 {
         let is_there = log.last_seq(sample::thread(number)).await.is_ok();
@@ -128,7 +128,8 @@ async fn child_deletes_until_it_is_killed() {
     }
 }
 
-/// Runs the child until it has acknowledged so much; the last that it said it made, and deleted.
+/// Runs the child until it has sent so many acknowledgements. Returns the last thread that it created and the last that
+/// it deleted.
 fn kill_after(path: &Path, acknowledgements: usize) -> (u64, u64) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["child_deletes_until_it_is_killed", "--exact", "--nocapture"])
@@ -198,7 +199,7 @@ async fn deletions_survive_sigkill() {
     }
 }
 
-/// The first version's tables, as it made them.
+/// The tables of version 1, as that version created them.
 const VERSION_1: &str = "
     CREATE TABLE thread (
         id INTEGER PRIMARY KEY, uuid BLOB NOT NULL UNIQUE, agent TEXT NOT NULL, cwd TEXT NOT NULL, name TEXT,
@@ -212,7 +213,7 @@ const VERSION_1: &str = "
     CREATE TABLE blob (hash BLOB NOT NULL PRIMARY KEY, body BLOB NOT NULL) STRICT;
     PRAGMA user_version = 1;";
 
-/// Makes a database as the first version left it: threads with so many events, and blobs.
+/// Creates a database of version 1: threads with the given numbers of events, and blobs.
 fn version_1(path: &Path, threads: &[(ThreadId, Seq)], blobs: &[&[u8]]) {
     let database = rusqlite::Connection::open(path).unwrap();
     database.execute_batch(VERSION_1).unwrap();
@@ -268,7 +269,7 @@ async fn what_was_stored_before_the_index_comes_into_it() {
     assert_eq!(backlog(Some(newer)).await, Some((older, 0, 4)));
     assert_eq!(backlog(Some(older)).await, None);
 
-    // What comes meanwhile is indexed as ever, and is no part of the backlog.
+    // Events that arrive meanwhile are indexed as usual and are not part of the backlog.
     log.append_with(
         older,
         &sample::run(5..=5, 30),

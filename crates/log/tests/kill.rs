@@ -1,4 +1,4 @@
-//! What was acknowledged survives SIGKILL.
+//! Acknowledged appends survive SIGKILL.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,17 +15,18 @@ use acpd_model::{Event, Seq};
 const ROUNDS: usize = 20;
 const THREADS: u64 = 3;
 
-/// Names the database to the child; without it, the child's test does nothing.
+/// Passes the database's path to the child. Without it, the child's test does nothing.
 const DATABASE: &str = "ACPD_TEST_APPEND_TO";
 
-/// Begins each acknowledgement on the child's stdout, which the test harness writes to as well.
+/// Precedes each acknowledgement on the child's stdout, which the test harness writes to as well.
 const ACKNOWLEDGED: &str = "acknowledged";
 
 fn open(path: &Path) -> SharedLog {
     Arc::new(Sqlite::open(path, Durability::Process).unwrap())
 }
 
-/// Events that any process knows by their numbers; one in a hundred fills several pages of the database.
+/// Returns events that any process can recompute from their numbers. One in a hundred fills several pages of the
+/// database.
 fn events(seqs: RangeInclusive<Seq>) -> Vec<Event> {
     let bytes = |seq| if seq % 100 == 0 { 20_000 } else { 40 };
     seqs.map(|seq| sample::event(seq, bytes(seq))).collect()
@@ -39,7 +40,7 @@ async fn last(log: &SharedLog, thread: u64) -> Seq {
     }
 }
 
-/// Appends to one thread for ever.
+/// Appends to one thread forever.
 async fn append_on(log: SharedLog, thread: u64) {
     let mut last = last(&log, thread).await;
     loop {
@@ -66,7 +67,7 @@ async fn child_appends_until_it_is_killed() {
     }
 }
 
-/// Runs the child until it has acknowledged so many appends; the last number acknowledged in each thread.
+/// Runs the child until it has acknowledged `appends` appends. Returns the last acknowledged number of each thread.
 fn kill_after(path: &Path, appends: usize) -> Vec<Seq> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["child_appends_until_it_is_killed", "--exact", "--nocapture"])

@@ -1,4 +1,4 @@
-//! The memory backend fails, and waits, when a test wants it.
+//! The memory backend fails and waits when a test requests it.
 
 use std::sync::Arc;
 

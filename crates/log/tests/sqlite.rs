@@ -1,4 +1,4 @@
-//! What is `SQLite`'s own: files, versions, damage, failing disks.
+//! Behavior specific to `SQLite`: files, versions, damage, failing disks.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -25,7 +25,7 @@ fn open(path: &Path) -> Result<Sqlite, LogError> {
     Sqlite::open(path, Durability::Process)
 }
 
-/// The sentence that a refused opening gives.
+/// Returns the error message of a failed opening.
 fn refusal(path: &Path) -> String {
     open(path).unwrap_err().to_string()
 }
@@ -35,7 +35,7 @@ async fn append(log: &Sqlite, thread: ThreadId, seqs: std::ops::RangeInclusive<S
     log.append(thread, &sample::run(seqs, 30), Some(&summary)).await
 }
 
-/// Does to a database what acpd never does.
+/// Changes a database in a way that acpd never does.
 fn meddle(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
@@ -128,7 +128,7 @@ fn a_place_that_takes_no_files_is_named() {
     let (directory, path) = place();
     fs::set_permissions(directory.path(), Permissions::from_mode(0o500)).unwrap();
     let root = fs::write(directory.path().join("probe"), "").is_ok();
-    // Modes do not stop root; sysfs does.
+    // File modes do not stop root, but sysfs does.
     let read_only = if root { "/sys/log.db".into() } else { path };
     let missing = directory.path().join("missing").join("log.db");
     for path in [&read_only, &missing, &directory.path().join("\0.db")] {
@@ -241,7 +241,7 @@ async fn a_full_queue_is_waited_for() {
     let writing = rusqlite::Connection::open(&path).unwrap();
     writing.execute_batch("BEGIN IMMEDIATE").unwrap();
     let summary = sample::summary("patient", 1);
-    // One for each thread: what waits for a place in the queue may be overtaken.
+    // One append for each thread: an append that waits for room in the queue may be overtaken.
     let answers: Vec<_> = (1..=count)
         .map(|number| log.append(sample::thread(number), &[sample::event(1, 30)], Some(&summary)))
         .collect();

@@ -1,13 +1,14 @@
-//! A web server on loopback, for tests of what fetches registries and archives.
+//! A web server on loopback, for tests of code that downloads registries and archives.
 //!
-//! In: answers by path. Out: where it listens. Owns: a thread for as long as the test runs. Never: is part of acpd.
+//! In: responses by path. Out: the server's address. Owns: a thread for as long as the test runs. Never: is part of
+//! acpd.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use sha2::{Digest, Sha256};
 
-/// What a path is answered with.
+/// The response for a path.
 #[derive(Debug, Clone)]
 pub enum Answer {
     /// 200, with this body.
@@ -34,7 +35,7 @@ impl From<&str> for Answer {
     }
 }
 
-/// Serves the answers, which may depend on the server's own address, and 404 for other paths, until the test ends.
+/// Serves the responses, which may depend on the server's own address, and 404 for other paths, until the test ends.
 pub fn serve<A>(answers: impl FnOnce(SocketAddr) -> A) -> SocketAddr
 where
     A: IntoIterator<Item = (&'static str, Answer)>,
@@ -50,7 +51,7 @@ where
     address
 }
 
-/// The checksum of some bytes, as registries write it.
+/// Returns the SHA-256 checksum in the format of registries.
 pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -59,7 +60,7 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
 fn answer(mut stream: TcpStream, answers: &[(&str, Answer)]) {
     let mut lines = BufReader::new(stream.try_clone().expect("it can be shared")).lines();
     let first = lines.next().and_then(Result::ok).unwrap_or_default();
-    // The head is read to its end, since closing with unread bytes would reset the connection.
+    // Read the whole head: closing a socket with unread bytes would reset the connection.
     while lines
         .next()
         .and_then(Result::ok)
@@ -76,7 +77,7 @@ fn answer(mut stream: TcpStream, answers: &[(&str, Answer)]) {
         "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    // A client that has seen enough may be gone.
+    // The client may have closed the connection.
     let _ = stream
         .write_all(head.as_bytes())
         .and_then(|()| stream.write_all(body));

@@ -1,4 +1,4 @@
-//! What can go wrong, as a client sees it: a closed set of codes, each with one JSON-RPC number.
+//! Failures as a client sees them: a closed set of codes, each with one JSON-RPC error number.
 
 use std::fmt;
 
@@ -6,37 +6,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::RawJson;
 
-/// The closed set. The text form is stable and stands in `error.data.code`.
+/// The closed set of error codes. The text form is stable and appears in `error.data.code`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// The message is not JSON.
     ParseError,
-    /// The message is JSON, but no JSON-RPC 2.0 request, or a batch.
+    /// The message is JSON, but not a JSON-RPC 2.0 request, or it is a batch.
     InvalidRequest,
-    /// No method of this name.
+    /// The requested method does not exist.
     MethodNotFound,
     /// The params do not fit the method.
     InvalidParams,
-    /// Our own fault; the daemon's log has the details under an error id.
+    /// The daemon itself failed. Its log has the details under an error id.
     Internal,
-    /// No credentials, or wrong ones.
+    /// The credentials are missing or wrong.
     Unauthenticated,
-    /// The agent opens no session until somebody signs in to it.
+    /// The agent opens no session until the user signs in to it.
     SignInRequired,
-    /// A queue is full; the same request may succeed later.
+    /// A queue is full. The same request may succeed later.
     Overloaded,
-    /// The thing that was named does not exist.
+    /// The named thread, request, agent or other object does not exist.
     NotFound,
-    /// A request before `initialize`, or a second `initialize`.
+    /// The client sent a request before `initialize`, or a second `initialize`.
     Handshake,
-    /// The thing is in a state that rules the request out.
+    /// The object is in a state that does not permit the request.
     Conflict,
-    /// The question was answered before.
+    /// The question already has an answer.
     AlreadyResolved,
-    /// Too many requests on this connection.
+    /// The connection sent too many requests.
     RateLimited,
-    /// The agent, or this daemon, cannot do that.
+    /// The agent, or this daemon, does not support the request.
     Unsupported,
     /// The caller's role, or a policy, does not allow it.
     Forbidden,
@@ -45,7 +45,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// The JSON-RPC error number.
+    /// Returns the JSON-RPC error number.
     pub fn rpc(self) -> i64 {
         match self {
             Self::ParseError => -32700,
@@ -65,7 +65,7 @@ impl ErrorCode {
         }
     }
 
-    /// Its text form.
+    /// Returns the text form of the code, as in `error.data.code`.
     pub fn word(self) -> &'static str {
         match self {
             Self::ParseError => "parse_error",
@@ -87,29 +87,29 @@ impl ErrorCode {
         }
     }
 
-    /// Whether the same request may succeed later without any other change.
+    /// Returns whether the same request may succeed later without any other change.
     pub fn retryable(self) -> bool {
         matches!(self, Self::Overloaded | Self::RateLimited | Self::AgentFailed)
     }
 }
 
-/// A failure that is told to whoever asked.
+/// A failure that the caller receives as an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub struct Failure {
-    /// Which of the closed set.
+    /// The error code, one of the closed set.
     pub code: ErrorCode,
-    /// One clear sentence.
+    /// One sentence that explains the failure.
     pub message: String,
-    /// What explains it further, such as the end of an agent's stderr.
+    /// Further explanation, such as the end of an agent's stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// The agent's own JSON-RPC error, as it came, where that is what failed: for editors, who speak its language.
+    /// The agent's own JSON-RPC error, unchanged, if the agent failed. Editors receive it, since they speak ACP too.
     #[serde(skip)]
     pub agent_error: Option<RawJson>,
 }
 
 impl Failure {
-    /// A failure of kind `code`, told as `message`.
+    /// Creates a failure with the code `code` and the text `message`.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -119,31 +119,31 @@ impl Failure {
         }
     }
 
-    /// Adds the agent's own error.
+    /// Adds the agent's own JSON-RPC error.
     #[must_use]
     pub fn with_agent_error(mut self, error: RawJson) -> Self {
         self.agent_error = Some(error);
         self
     }
 
-    /// Adds what explains it further; an empty text adds nothing.
+    /// Adds a further explanation. An empty text adds nothing.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into()).filter(|text| !text.is_empty());
         self
     }
 
-    /// [`ErrorCode::NotFound`].
+    /// Creates a failure with [`ErrorCode::NotFound`]; `what` names the missing object.
     pub fn not_found(what: impl fmt::Display) -> Self {
         Self::new(ErrorCode::NotFound, format!("{what} does not exist"))
     }
 
-    /// [`ErrorCode::InvalidParams`].
+    /// Creates a failure with [`ErrorCode::InvalidParams`].
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidParams, message)
     }
 
-    /// [`ErrorCode::AgentFailed`].
+    /// Creates a failure with [`ErrorCode::AgentFailed`].
     pub fn agent(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::AgentFailed, message)
     }

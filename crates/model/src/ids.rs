@@ -1,4 +1,4 @@
-//! Identifiers. All are small, `Copy`, and have one text form that parses back to the same id.
+//! Identifiers. All are small and `Copy`, and have one text form that parses back to the same id.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 pub struct InvalidId {
     /// Which kind of id was expected.
     pub kind: &'static str,
-    /// What was given, cut to a printable length.
+    /// The rejected text, cut to a printable length.
     pub text: String,
 }
 
@@ -34,7 +34,8 @@ macro_rules! as_text {
         }
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                // Ids are written several times for each event; formatting them through `fmt` would show.
+                // Ids are written several times for each event; formatting them through `fmt` would be measurably
+                // slower.
                 self.with_text(|text| serializer.serialize_str(text))
             }
         }
@@ -56,7 +57,7 @@ macro_rules! as_text {
     };
 }
 
-/// Names a thread in this daemon and in every other: a UUID, version 7, so that ids sort by age.
+/// Id of a thread, unique across daemons: a UUID, version 7, so that ids sort by age.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(pub Uuid);
 
@@ -90,7 +91,7 @@ macro_rules! numbered {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Hands its text to `use_text`, without making a string of it. The text needs no escape in JSON.
+            /// Calls `use_text` with the text form, without allocating a string. The text needs no escape in JSON.
             pub fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
                 let mut buffer = [0; $prefix.len() + 10];
                 buffer[..$prefix.len()].copy_from_slice($prefix.as_bytes());
@@ -118,7 +119,7 @@ macro_rules! numbered {
     };
 }
 
-/// Writes `number` into `buffer` from `at` on; answers the text up to its end.
+/// Writes `number` into `buffer` from `at` on. Returns the text up to the end of the number.
 fn decimal_text(buffer: &mut [u8], at: usize, number: u32) -> &str {
     let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
     let mut rest = number;
@@ -129,28 +130,28 @@ fn decimal_text(buffer: &mut [u8], at: usize, number: u32) -> &str {
     std::str::from_utf8(&buffer[..at + digits]).unwrap_or_default()
 }
 
-/// Digits without sign or leading zero, so that each id has one spelling.
+/// Parses digits without a sign or leading zero, so that each id has one spelling.
 fn decimal(digits: &str) -> Option<u32> {
     let plain = digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     if plain { digits.parse().ok() } else { None }
 }
 
 numbered!(
-    /// A turn of a thread, counted from 1: `turn_1`.
+    /// Id of a turn, counted from 1 in its thread: `turn_1`.
     TurnId, "turn_", "turn"
 );
 numbered!(
-    /// An item of a thread, counted from 1 over all its turns: `item_7`.
+    /// Id of an item, counted from 1 over all turns of its thread: `item_7`.
     ItemId, "item_", "item"
 );
 
-/// A question to a person. The id alone finds its thread, so that an answer needs nothing else:
+/// Id of a question to the user. It contains the thread's id, so that an answer needs nothing else:
 /// `req_3_0192f0c1c5d77c0aa5e5f8d9a1b2c3d4`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId {
-    /// The thread that asks.
+    /// The thread that the question belongs to.
     pub thread: ThreadId,
-    /// Counted from 1 in the thread.
+    /// Number of the question, counted from 1 in the thread.
     pub number: u32,
 }
 
@@ -183,7 +184,7 @@ impl FromStr for RequestId {
 
 as_text!(RequestId);
 
-/// Names content by its SHA-256.
+/// Id of stored content: its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobId(pub [u8; 32]);
 
@@ -194,7 +195,7 @@ impl BlobId {
 }
 
 impl BlobId {
-    /// The name of `content`.
+    /// Returns the id of `content`.
     pub fn of(content: &[u8]) -> Self {
         use sha2::Digest;
         Self(sha2::Sha256::digest(content).into())

@@ -1,15 +1,15 @@
-//! Items: the things a turn consists of.
+//! Items: the parts of a turn.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::BlobId;
 use crate::json::RawJson;
 
-/// Who speaks in a message-like item.
+/// Type of a message-like item, which also names its author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MessageType {
-    /// A person's words.
+    /// A message of the user.
     UserMessage,
     /// The agent's answer.
     AgentMessage,
@@ -17,106 +17,106 @@ pub enum MessageType {
     AgentThought,
 }
 
-/// How an item begins. What it says later comes as deltas and updates.
+/// The initial data of an item. Later content arrives as deltas and updates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ItemStart {
-    /// A message or thought; its content follows.
+    /// A message or thought. Its content follows.
     Message {
-        /// Who speaks.
+        /// The type of the message.
         role: MessageType,
-        /// ACP's `messageId`, where the agent sends one.
+        /// ACP's `messageId`, if the agent sends one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message_id: Option<String>,
     },
-    /// A tool call of the agent; the event's `raw` is the update that opened it.
+    /// A tool call of the agent. The event's `raw` is the update that opened it.
     ToolCall {
         /// The agent's own id for the call.
         tool_call_id: String,
-        /// What the agent calls it.
+        /// The agent's title for the call.
         title: String,
-        /// ACP's tool kind (`read`, `edit`, `execute`, …); other words are kept as they came.
+        /// ACP's tool kind (`read`, `edit`, `execute`, …); other values are kept as received.
         kind: String,
-        /// ACP's status at the beginning.
+        /// ACP's status when the call started.
         status: ToolStatus,
     },
-    /// A file that a tool call, or the agent through us, is changing.
+    /// A change to a file by a tool call, or by the agent through the daemon.
     FileChange {
         /// Absolute path, as the agent named it.
         path: String,
     },
-    /// A command in one of our terminals.
+    /// A command in one of the daemon's terminals.
     TerminalCommand {
-        /// Our id for the terminal.
+        /// The daemon's id for the terminal.
         terminal_id: String,
-        /// Program.
+        /// The program, as the agent named it.
         command: String,
-        /// Its arguments.
+        /// Arguments of the program.
         args: Vec<String>,
-        /// Where it runs.
+        /// Working directory of the command.
         cwd: String,
-        /// Bytes of its output that are kept; the log has no more of it until the command has ended.
+        /// Limit on the output that is kept, in bytes. The log has no more of it until the command ends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_bytes: Option<u32>,
     },
 }
 
-/// How an item ended: whole, so that nobody needs its deltas.
+/// The final data of an item. It is complete, so that readers do not need the deltas.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ItemEnd {
     /// A message or thought.
     Message {
-        /// Who spoke.
+        /// The type of the message.
         role: MessageType,
         /// ACP content blocks; adjacent plain text is one block.
         content: Vec<RawJson>,
     },
-    /// A tool call.
+    /// A tool call of the agent.
     ToolCall {
-        /// The call's last status.
+        /// Final status of the call.
         status: ToolStatus,
         /// The ACP tool call with all its updates applied.
         call: RawJson,
     },
-    /// A file change.
+    /// A change to a file.
     FileChange {
         /// Absolute path.
         path: String,
         /// Unified diff; empty if nothing changed.
         diff: String,
-        /// What it replaced, where we wrote the file.
+        /// What the write replaced, if the daemon wrote the file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaced: Option<Replaced>,
     },
-    /// A command in one of our terminals.
+    /// A command in one of the daemon's terminals.
     TerminalCommand {
-        /// Our id for the terminal.
+        /// The daemon's id for the terminal.
         terminal_id: String,
-        /// Exit code, if it exited by itself.
+        /// Exit code, if the command exited normally.
         exit_code: Option<i32>,
-        /// Signal that ended it.
+        /// Signal that terminated the command.
         signal: Option<String>,
-        /// The last of its output.
+        /// The last part of the output.
         output: String,
-        /// All of the output that was kept, where `output` is only the end of that.
+        /// All of the output that was kept, if `output` has only the end of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_blob: Option<Box<BlobId>>,
-        /// Whether some of its output is missing: earlier output was dropped, or what it wrote at last, while the
-        /// daemon was killed, is not known.
+        /// Whether some output is missing: earlier output was dropped, or the last output is unknown because the daemon
+        /// was killed.
         truncated: bool,
     },
 }
 
-/// Whether an item came to its own end.
+/// How an item ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ItemOutcome {
-    /// It finished.
+    /// The item finished.
     Completed,
-    /// It failed, or its turn did.
+    /// The item failed, or its turn did.
     Failed,
-    /// Its turn was interrupted.
+    /// The item's turn was interrupted.
     Interrupted,
 }
 
@@ -124,19 +124,19 @@ pub enum ItemOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
-    /// Not begun: input still streams in, or a permission is awaited.
+    /// The call has not started: its input is still streaming, or it waits for a permission.
     #[default]
     Pending,
-    /// Running.
+    /// The call is running.
     InProgress,
-    /// Done.
+    /// The call finished.
     Completed,
-    /// Done, with an error.
+    /// The call finished with an error.
     Failed,
 }
 
 impl ToolStatus {
-    /// Reads ACP's word; an unknown one is `None`.
+    /// Parses ACP's name of the status. Returns `None` for an unknown name.
     pub fn from_acp(word: &str) -> Option<Self> {
         Some(match word {
             "pending" => Self::Pending,
@@ -147,7 +147,7 @@ impl ToolStatus {
         })
     }
 
-    /// ACP's word.
+    /// Returns ACP's name of the status.
     pub fn as_acp(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -157,25 +157,25 @@ impl ToolStatus {
         }
     }
 
-    /// Whether nothing may follow.
+    /// Returns whether no other status can follow.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed)
     }
 }
 
-/// What a file held before it was written.
+/// The content of a file before it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreviousContent {
-    /// There was no file.
+    /// The file did not exist.
     Nothing,
-    /// This.
+    /// The previous text.
     Text(String),
-    /// Something that cannot be shown: it is no UTF-8 text, too large, could not be read, or a client wrote the file.
+    /// Content that cannot be shown: not UTF-8, too large or unreadable, or a client wrote the file.
     Unknown,
 }
 
 impl PreviousContent {
-    /// The text, if it is known; that of a new file is empty.
+    /// Returns the text, if it is known. The text of a new file is empty.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Nothing => Some(""),
@@ -184,7 +184,7 @@ impl PreviousContent {
         }
     }
 
-    /// Which of the three it is.
+    /// Returns the same distinction without the content.
     pub fn replaced(&self) -> Replaced {
         match self {
             Self::Nothing => Replaced::Nothing,
@@ -198,10 +198,10 @@ impl PreviousContent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Replaced {
-    /// Nothing: the file is new.
+    /// The file did not exist before.
     Nothing,
     /// Text that the diff shows.
     Text,
-    /// Something that cannot be shown: it is no UTF-8 text, too large, or could not be read.
+    /// Content that cannot be shown: not UTF-8, too large or unreadable.
     Unknown,
 }

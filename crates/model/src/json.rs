@@ -1,4 +1,4 @@
-//! JSON kept as the text it came in.
+//! JSON values that keep their original text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// One JSON value, byte for byte as its sender wrote it: key order, unknown members and big integers
-/// included. It is known to be valid JSON and is parsed only where somebody acts on it. A clone shares the text.
+/// One JSON value, byte for byte as its sender wrote it, including key order, unknown members and big integers. The
+/// text is valid JSON and is parsed only where code needs the content. Clones share the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RawJson(Arc<str>);
 
 impl RawJson {
-    /// Takes `text` if it is exactly one JSON value.
+    /// Accepts `text` if it is exactly one JSON value.
     pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
         RawValue::from_string(text.into()).map(Self::from)
     }
 
-    /// Takes `text` without looking at it: the caller has just read all of it as one JSON value.
+    /// Accepts `text` without validation. The caller must have parsed all of it as one JSON value.
     pub fn trusted(text: &str) -> Self {
         debug_assert!(
             serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok(),
@@ -27,17 +27,17 @@ impl RawJson {
         Self(text.trim_ascii().into())
     }
 
-    /// Writes `value` as JSON.
+    /// Serializes `value` as JSON.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Self::from)
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn get(&self) -> &str {
         &self.0
     }
 
-    /// Reads the value as a `T`.
+    /// Deserializes the value as a `T`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.get())
     }

@@ -1,21 +1,21 @@
-//! The nouns of acpd. No IO, no async, no behaviour beyond what a noun needs to be well formed.
+//! The domain types of acpd. No IO, no async, and only the behavior that keeps a value well formed.
 //!
 //! # Glossary
 //!
 //! | Word | Meaning |
 //! |---|---|
 //! | agent | the downstream program that speaks ACP and does the work |
-//! | client | an upstream program that drives or watches; a *peer* is its live connection |
+//! | client | an upstream program that controls or observes threads; a *peer* is its live connection |
 //! | session | ACP's id for a conversation inside one agent process |
-//! | thread | our durable conversation; it outlives sessions, agents, clients and the daemon |
+//! | thread | the daemon's durable conversation; it outlives sessions, agents, clients and the daemon process |
 //! | turn | one prompt and everything the agent did until it stopped |
 //! | item | one thing inside a turn: a message, a thought, a tool call, a command, a file change |
-//! | event | one fact about a thread, numbered by `seq` without gaps; the only truth there is |
+//! | event | one fact about a thread, numbered by `seq` without gaps; the only source of truth |
 //! | cursor | the `seq` up to which a client has seen a thread |
-//! | projection | what is computed from events: summary, transcript, a protocol's notifications |
-//! | command | what a client asks for |
-//! | request | a question to a person (permission, elicitation), open until someone answers it |
-//! | binding | which agent session a thread is tied to at the moment |
+//! | projection | a value computed from events: summary, transcript, a protocol's notifications |
+//! | command | a client's request to a thread |
+//! | request | a question to the user (permission, elicitation), open until it is answered |
+//! | binding | the agent session that a thread currently uses |
 
 pub mod error;
 pub mod event;

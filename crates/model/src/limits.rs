@@ -1,55 +1,56 @@
-//! Every bound of the daemon, with its unit. Queues and buffers take theirs from here and nowhere else.
+//! All limits of the daemon, with their units. Queues and buffers take their sizes only from here.
 
 use serde::{Deserialize, Serialize};
 
-/// Bounds that a configuration may change (`[limits]`).
+/// Limits that the configuration can change (`[limits]`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Longest line taken from an agent, in bytes; a longer one is recorded as malformed and skipped.
+    /// Longest line accepted from an agent, in bytes. A longer line is recorded as malformed and skipped.
     pub agent_line_bytes: usize,
-    /// Longest message taken from a client, in bytes.
+    /// Longest message accepted from a client, in bytes.
     pub client_message_bytes: usize,
-    /// Requests that one connection may make in [`Limits::request_window_secs`].
+    /// Requests that one connection may send in [`Limits::request_window_secs`].
     pub requests_per_window: u32,
     /// Length of the sliding window for [`Limits::requests_per_window`], in seconds.
     pub request_window_secs: u64,
-    /// Connections served at once.
+    /// Connections served at the same time.
     pub connections: usize,
-    /// Requests of one connection that may be unanswered at once.
+    /// Requests that may be in flight on one connection.
     pub requests_in_flight: usize,
     /// Commands that may wait for a thread.
     pub thread_commands: usize,
-    /// Batches of events that may wait for one client's socket, for each of its connections.
+    /// Batches of events that may wait for each connection of a client.
     pub outbound_queue: usize,
-    /// Batches of events that a thread keeps for clients that follow live; who falls further behind re-reads the log.
+    /// Batches of events that a thread keeps for its subscribers. A client that falls further behind reads from the
+    /// log.
     pub live_batches: usize,
     /// Seconds between pings to a client.
     pub ping_secs: u64,
-    /// Seconds of silence after a ping until a client counts as gone.
+    /// Seconds of silence after a ping until the daemon considers a client gone.
     pub pong_secs: u64,
-    /// Seconds that a client has for one write: who takes nothing for so long is disconnected.
+    /// Seconds that a client may receive nothing while data is queued for it. Then the daemon disconnects the client.
     pub write_secs: u64,
     /// Turns that may wait in one thread.
     pub queued_turns: usize,
     /// Seconds that an agent has to answer `initialize`, and again to open its session.
     pub agent_start_secs: u64,
-    /// Seconds that an agent has to end its turn after it was told to cancel.
+    /// Seconds that an agent has to end its turn after a cancellation.
     pub cancel_secs: u64,
     /// Seconds between an agent's end of input and SIGTERM, and again between SIGTERM and SIGKILL.
     pub agent_exit_grace_secs: u64,
-    /// Seconds that an agent is kept running with no turn and nobody watching its thread.
+    /// Seconds that an idle agent keeps running while its thread has no turn and no subscriber.
     pub agent_idle_secs: u64,
-    /// Agent processes that may run at once. To make room for another one, the thread that has had no turn for the longest
-    /// time lets its agent go; it is started again with the thread's next turn.
+    /// Agent processes that may run at the same time. To make room for another, the thread whose last turn is the
+    /// oldest unloads its agent. The agent starts again with the next turn of that thread.
     pub agents: usize,
-    /// Memory that all of them together may take, in MiB, before those without a turn are let go of one after the other; 0 is
-    /// half of the machine's.
+    /// Memory that all agents together may use, in MiB. Above it, the daemon stops agents without a turn one by one. 0
+    /// means half of the host's memory.
     pub agent_memory_mib: usize,
-    /// Seconds that an agent may work on a turn without a sign of life, before it is told to stop; 0 is for ever.
-    /// Time in which a person is asked, or in which the agent waits for a file or a terminal of ours, does not count.
+    /// Seconds that an agent may be silent during a turn before the turn is cancelled; 0 disables the limit. Time in
+    /// which the agent waits for the user, a file or a terminal of the daemon does not count.
     pub agent_silence_secs: u64,
-    /// Bytes of the conversation so far that an agent is told which has forgotten it; 0 tells it nothing.
+    /// Bytes of the conversation so far that the daemon sends to an agent that lost its session; 0 sends none.
     pub recall_bytes: usize,
 }
 
@@ -81,16 +82,18 @@ impl Default for Limits {
     }
 }
 
-/// Most that a queue may be configured to hold; each keeps room for all of it.
+/// Largest configurable queue size. Each queue reserves memory for its full size.
 pub const QUEUE_MAX: usize = 4096;
 
 impl Limits {
-    /// Bytes of one message of an editor: more than of other clients, since it answers with whole files.
+    /// Returns the largest message of an editor, in bytes. It exceeds the limit of other clients, since editors send
+    /// whole files.
     pub fn editor_message_bytes(&self) -> usize {
         self.client_message_bytes.max(EDITOR_LINE_BYTES)
     }
 
-    /// What is wrong with them, if anything: a queue that holds nothing, or a time that is none, serves nobody.
+    /// Checks the limits. Returns an error for a queue without room or a time of zero, with which the daemon could not
+    /// work.
     pub fn check(&self) -> Result<(), String> {
         let queues = [
             ("thread_commands", self.thread_commands),
@@ -119,304 +122,315 @@ impl Limits {
     }
 }
 
-/// Deltas of one item are merged until this many bytes are pending.
+/// Pending bytes at which the merged deltas of one item are emitted.
 pub const COALESCE_BYTES: usize = 4096;
-/// Deltas of one item are merged for at most this long, in milliseconds.
+/// Longest time for which deltas of one item are merged, in milliseconds.
 pub const COALESCE_MILLIS: u64 = 10;
 
-/// Bytes read from an agent at once; its reader grows from here and shrinks back when idle.
+/// Bytes read from an agent at once. The reader's buffer grows from here and shrinks back when idle.
 pub const AGENT_READ_BYTES: usize = 128 << 10;
-/// Size of the pipe that an agent writes into, in bytes: what it may be ahead of us.
+/// Size of the pipe that an agent writes into, in bytes. It bounds how far the agent can run ahead of the daemon.
 pub const AGENT_PIPE_BYTES: usize = 256 << 10;
 /// Batches of lines from an agent that may wait for its thread.
 pub const AGENT_BATCHES: usize = 4;
-/// How long an agent that has failed twice waits for its next start; each further failure doubles it, in milliseconds.
+/// Delay before an agent that has failed twice is started again, in milliseconds. Each further failure doubles it.
 pub const RESTART_MILLIS: u64 = 1000;
-/// The longest that an agent waits for its next start, in milliseconds.
+/// Longest delay before an agent is started again, in milliseconds.
 pub const RESTART_MILLIS_MAX: u64 = 30_000;
-/// Seconds between looks at what agents take of the memory.
+/// Seconds between measurements of the agents' memory use.
 pub const AGENT_MEMORY_SECS: u64 = 5;
-/// Requests that may wait for the list of agents that run.
+/// Requests that may wait for the table of running agents.
 pub const RUNNING_INBOX: usize = 64;
 /// Messages that may wait for an agent's stdin.
 pub const AGENT_WRITES: usize = 64;
-/// Events that are appended, and sent on, as one batch.
+/// Events that are appended to the log and forwarded as one batch.
 pub const BATCH_EVENTS: usize = 512;
-/// Requests of one editor's connection that may be unanswered at once; prompts are, until their turn is over.
+/// Requests that may be in flight on one editor connection. A prompt is in flight until its turn is over.
 pub const EDITOR_REQUESTS: usize = 64;
-/// Connections of editors over HTTP at once.
+/// Connections of editors over HTTP at the same time.
 pub const EDITOR_CONNECTIONS: usize = 128;
-/// Seconds until such a connection ends from which nobody reads and to which nobody posts anything.
+/// Seconds until an HTTP connection of an editor ends that has no reader and receives no message.
 pub const EDITOR_IDLE_SECS: u64 = 600;
-/// Messages posted to such a connection that wait to be read.
+/// Messages posted to an HTTP connection of an editor that may wait to be processed.
 pub const EDITOR_POSTS: usize = 16;
-/// Streams of sessions that such a connection may have, beside its own.
+/// Session streams of an HTTP connection of an editor, in addition to the connection's own stream.
 pub const EDITOR_STREAMS: usize = 64;
-/// Bytes of messages that such a connection keeps, for readers that are away or go on after a break. A reader that is
-/// slow holds the editor's threads up towards it, so that no more than one message comes on top.
+/// Bytes of messages that an HTTP connection of an editor keeps for readers that are absent or reconnect. Messages that a
+/// connected reader has not received yet are kept in addition, up to [`OUTBOX_BYTES`] and one message.
 pub const EDITOR_STREAM_BYTES: usize = 4 << 20;
-/// Milliseconds by which the answer to `session/load` leaves behind the last of the session's own stream: it goes by
-/// another connection, and editors take what comes behind the answer for news.
+/// Delay between the last message of a session's stream and the response to `session/load`, in milliseconds. The
+/// response uses another connection, and editors treat messages after the response as new.
 pub const EDITOR_ORDER_MILLIS: u64 = 30;
-/// Bytes of what an editor gives with a session and is kept for it: MCP servers, `_meta`, members that ACP does not have.
+/// Bytes that are kept of an editor's parameters for a session: MCP servers, `_meta`, members that ACP does not define.
 pub const SESSION_PARAMS_BYTES: usize = 1 << 20;
-/// Messages of an editor that wait for the answer to its `initialize`, and their bytes.
+/// Messages of an editor that may wait for the response to its `initialize`.
 pub const EDITOR_EARLY: usize = 64;
-/// See [`EDITOR_EARLY`].
+/// Bytes of the messages that [`EDITOR_EARLY`] counts.
 pub const EDITOR_EARLY_BYTES: usize = 4 << 20;
-/// Bytes of a session's id in the head of a request.
+/// Longest session id in the header of a request, in bytes.
 pub const SESSION_ID_BYTES: usize = 256;
-/// Seconds for which an agent is taken to be what it last said of itself; then it is asked again.
+/// Seconds for which an agent's `initialize` result is cached. Then the daemon sends `initialize` again.
 pub const HELLO_SECS: u64 = 3600;
-/// Seconds for which an agent's process that was greeted, and has no session yet, waits for one.
+/// Seconds that an initialized agent process without a session waits for one.
 pub const STANDBY_SECS: u64 = 60;
-/// Bytes of what such a process may say before it has a session; one that says more is let go of.
+/// Bytes that an agent process may write before it has a session. A process that writes more is stopped.
 pub const STANDBY_BYTES: usize = 1 << 20;
-/// Editors that may wait for the one who knows what agents say of themselves.
+/// Requests of editors that may wait for the cache of `initialize` results.
 pub const HELLO_QUEUE: usize = 64;
-/// Requests of one agent that an editor may have at once and has not answered.
+/// Requests of one agent that an editor may have received and not answered.
 pub const EDITOR_CALLS: usize = 128;
-/// Bytes of one message of an editor, at least: it answers with whole files, as an agent reads them.
+/// Smallest value for the longest message of an editor, in bytes. Editors send whole files, as an agent reads them.
 pub const EDITOR_LINE_BYTES: usize = 32 << 20;
-/// Messages of threads that may wait for an editor's connection to take them.
+/// Messages of threads that may wait for an editor's connection.
 pub const EDITOR_INBOX: usize = 256;
-/// Seconds that an editor has to read or write a file, or to do something with a terminal; to wait for a command's end has
-/// no bound.
+/// Seconds that an editor has to read or write a file, or to answer a terminal request. Waiting for a command's end has
+/// no limit.
 pub const EDITOR_ANSWER_SECS: u64 = 60;
-/// Seconds that an editor has to answer an agent's extension request, which may ask a person.
+/// Seconds that an editor has to answer an agent's extension request, which may need the user.
 pub const EDITOR_EXTENSION_SECS: u64 = 3600;
 /// Terminals in editors that an agent has not released.
 pub const EDITOR_TERMINALS: usize = 1024;
-/// Terminals of one session whose names an editor is still told in its own words.
+/// Terminals of one session for which the daemon keeps the editor's own ids, and the output to show.
 pub const EDITOR_TERMINAL_NAMES: usize = 1024;
-/// Bytes of commands' outputs, and of tool calls that show commands, that are kept for one session of an editor to be told as
-/// text, each.
+/// Bytes kept for one session of an editor to show as text: of the commands' outputs, and again of the tool calls that
+/// show commands.
 pub const SHOWN_OUTPUT_BYTES: usize = 1 << 20;
-/// Bytes of encoded events that a log read returns at once; one event larger than this comes alone.
+/// Bytes that may be queued for a client before the daemon queues no more events and large answers for it. One batch of events
+/// or one answer may exceed the limit.
+pub const OUTBOX_BYTES: usize = 1 << 20;
+/// Steps that may queue more for a client at that limit: small answers, and errors. A client that exceeds it, or [`OUTBOX_BYTES`] of
+/// such answers, sends requests without reading, and is disconnected.
+pub const UNREAD_ANSWERS: usize = 256;
+/// Bytes of encoded events that one log read returns. A larger event is returned alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Appends that may wait for the log's writer.
 pub const LOG_QUEUE: usize = 256;
-/// Appends that one commit may hold.
+/// Appends that one commit may contain.
 pub const LOG_GROUP: usize = 128;
-/// Reads that may wait for each of the log's readers.
+/// Reads that may wait for each reader of the log.
 pub const LOG_READS: usize = 64;
-/// Last bytes of an agent's stderr that are kept to explain its end.
+/// Last bytes of an agent's stderr that are kept to explain why it exited.
 pub const STDERR_TAIL_BYTES: usize = 8 << 10;
 /// Bytes of a malformed line that are kept in the log.
 pub const MALFORMED_BYTES: usize = 4 << 10;
-/// Most that `fs/read_text_file` returns, in bytes: of a larger file only lines can be read.
+/// Largest result of `fs/read_text_file`, in bytes. A larger file can only be read by line ranges.
 pub const READ_FILE_BYTES: u64 = 10 << 20;
-/// Bytes of a file that are read at once when lines are looked for.
+/// Bytes of a file that are read at once during a search for lines.
 pub const READ_CHUNK_BYTES: usize = 64 << 10;
-/// Bytes of a file that are looked through for lines at most, which a sparse file would exceed without end.
+/// Bytes of a file that a search for lines reads at most. Without it, a sparse file could take forever.
 pub const READ_SCAN_BYTES: u64 = 1 << 30;
-/// Longest path that is looked up for an agent, in bytes; the system's own bound.
+/// Longest path that is resolved for an agent, in bytes. The same as the system's limit.
 pub const PATH_BYTES: usize = 4096;
-/// Symbolic links followed in one path; the system's own bound.
+/// Symbolic links followed in one path. The same as the system's limit.
 pub const PATH_LINKS: usize = 40;
-/// Names looked up for one path, with those behind its links, and those looked up again after a `..`.
+/// Names resolved for one path, including those behind its links and those resolved again after a `..`.
 pub const PATH_STEPS: usize = 4096;
-/// Bytes of either text that a diff is computed from; a larger file is shown as rewritten.
+/// Bytes of either text that a diff is computed from. A larger file is shown as rewritten.
 pub const DIFF_BYTES: usize = 256 << 10;
-/// What a question shows of the call that it is about. A part that does not fit is named, and not shown in part.
+/// Bytes of a call that a question shows. A part that does not fit is named, but never shown in part.
 pub const QUESTION_BYTES: usize = 256 << 10;
 
 /// Answers that a question may offer.
 pub const QUESTION_OPTIONS: usize = 64;
-/// Allowed requests of one turn that are remembered, so that an agent that has asked is not asked about again.
+/// Approved requests of one turn that are remembered, so that an approved call needs no second approval.
 pub const GRANTS: usize = 256;
-/// Faults of an agent that are recorded in one turn.
+/// Protocol violations of an agent that are recorded in one turn.
 pub const VIOLATIONS: usize = 64;
-/// Callbacks of one agent that may be worked on at once.
+/// Callbacks of one agent that may be processed at the same time.
 pub const AGENT_CALLS: usize = 256;
-/// Bytes that callbacks of one agent process may hold: of files and outputs that they bring into memory, until the answer is in the
-/// agent's pipe. What does not fit waits. The same again for what the agent's unanswered callbacks of one thread bring along
-/// themselves, such as the contents of files to write; what does not fit there is refused.
+/// Bytes that the callbacks of one agent process may hold. This budget covers files and outputs that they load into
+/// memory, until the response is in the agent's pipe; what does not fit waits. A second budget of the same size covers
+/// the payload of the unanswered callbacks of one thread, such as the contents of files to write. A callback that
+/// exceeds it is refused.
 pub const AGENT_CALL_BYTES: u32 = 64 << 20;
-/// Of a file that an agent reads, the bytes for which room is made before it is known how large it is.
+/// Bytes that are reserved for a file read before the size of the file is known.
 pub const READ_FIRST_BYTES: u64 = 64 << 10;
-/// Bytes of a callback, or of its answer, that need no room in the budgets of [`AGENT_CALL_BYTES`]: [`AGENT_CALLS`] bounds those.
+/// Bytes of a callback or its response that need no room in the budgets of [`AGENT_CALL_BYTES`]. [`AGENT_CALLS`] limits
+/// these callbacks instead.
 pub const SMALL_CALL_BYTES: usize = 64 << 10;
-/// Most that a byte of text takes as JSON: control characters are written as `\u001f`.
+/// Largest growth of a byte of text as JSON: control characters are written as `\u001f`.
 pub const JSON_GROWTH: u64 = 6;
-/// Bytes that may wait for an agent's stdin before nothing more is read from it.
+/// Bytes that may wait for an agent's stdin before the daemon stops reading from the agent.
 pub const AGENT_OUTBOX_BYTES: usize = 32 << 20;
-/// Bytes that commands for one agent process may carry, of all its threads, until they are in the agent's pipe. A thread
-/// waits for room with its next one.
+/// Bytes of the commands for one agent process, from all its threads, until they are in the agent's pipe. A thread
+/// waits for room before it sends its next command.
 pub const AGENT_COMMAND_BYTES: u32 = 32 << 20;
-/// Seconds that a thread waits for room for a command; then it lets go of the agent.
+/// Seconds that a thread waits for room for a command. Then it detaches from the agent.
 pub const AGENT_COMMAND_SECS: u64 = 60;
-/// Seconds that an agent process may read nothing while all room for what waits for it is taken; then it is ended.
+/// Seconds that an agent process may stop reading its stdin while its command budget is full. Then it is terminated.
 pub const AGENT_STALL_SECS: u64 = 10;
-/// Threads that one shared agent process takes in its life; then the next process is started. So few that a
+/// Threads that one shared agent process serves in its life. Then the next process is started. With this limit, a
 /// request's id, which has the thread's number above its own 32 bits, is exact in a double.
 pub const SHARED_SESSIONS: u32 = 1 << 20;
-/// Sessions that a shared agent process had and that are remembered, so that what they say late is told apart.
+/// Ended sessions that a shared agent process remembers, so that their late messages can be recognized.
 pub const DEPARTED_SESSIONS: usize = 256;
-/// Questions with an address, of one shared agent process, whose end may still come.
+/// URL elicitations of one shared agent process whose completion may still arrive.
 pub const ELICITATIONS: usize = 256;
-/// Threads that may wait to come into a shared agent process, and messages of all its threads that may wait for it.
+/// Threads that may wait to join a shared agent process, and messages of its threads that may wait for it.
 pub const SHARED_INBOX: usize = 64;
-/// Tool calls of one thread that may be open at once. When one more begins, the oldest that nobody is asked about is ended.
+/// Open tool calls of one thread. When another one starts, the oldest without an open question is ended.
 pub const OPEN_TOOL_CALLS: usize = 4096;
-/// Bytes of the tool calls of one thread that are open, with all that is said of them; of more, the oldest is ended.
+/// Bytes of the open tool calls of one thread with all their updates. Above it, the oldest is ended.
 pub const OPEN_TOOL_BYTES: usize = 64 << 20;
-/// Bytes of the ids of a session's tool calls that have ended, so that what is said of them late is told apart; of more, the oldest is
-/// forgotten.
+/// Bytes of the ids of a session's ended tool calls, which are kept to recognize late updates. Above it, the oldest id
+/// is dropped.
 pub const ENDED_TOOL_BYTES: usize = 4 << 20;
-/// Files of all those that are shown as changes of their own; of more, only the tool calls tell.
+/// Files of all open tool calls that are shown as items of their own. Further files appear only in their tool calls.
 pub const OPEN_FILE_CHANGES: usize = 1024;
-/// Bytes of the files that one turn has changed: what they were before it, and their diffs.
+/// Bytes kept of the files that one turn changed: their previous contents and their diffs.
 pub const TURN_FILES_BYTES: usize = 32 << 20;
 /// Bytes of one turn's unified diff.
 pub const TURN_DIFF_BYTES: usize = 1 << 20;
-/// Output of a terminal kept when the agent names no limit, in bytes.
+/// Bytes kept of a terminal's output if the agent sets no limit.
 pub const TERMINAL_BYTES: usize = 1 << 20;
-/// Most that an agent may ask to be kept of a terminal's output, in bytes.
+/// Largest output limit that an agent may set for a terminal, in bytes.
 pub const TERMINAL_BYTES_MAX: usize = 10 << 20;
-/// Output of all running terminals of a thread that is kept, in bytes; beyond it, a terminal keeps [`TERMINAL_BYTES`] at most.
+/// Bytes kept of the output of all running terminals of a thread. Beyond it, a new terminal keeps [`TERMINAL_BYTES`] at
+/// most.
 pub const RUNNING_OUTPUT_BYTES: usize = 64 << 20;
-/// Of output beyond what is kept, clients are shown the last bytes of each window; so many.
+/// Bytes of output that clients receive in each window if more was written than is kept: the last bytes of the window.
 pub const LIVE_OUTPUT_BYTES: usize = 16 << 10;
-/// Length of such a window, in milliseconds.
+/// Length of the window of [`LIVE_OUTPUT_BYTES`], in milliseconds.
 pub const LIVE_OUTPUT_MILLIS: u64 = 100;
 /// Width of a terminal, in characters.
 pub const TERMINAL_COLUMNS: u16 = 120;
 /// Height of a terminal, in lines.
 pub const TERMINAL_ROWS: u16 = 30;
-/// Bytes of a terminal's output that one update carries at most.
+/// Bytes of a terminal's output that one update contains at most.
 pub const TERMINAL_UPDATE_BYTES: usize = 16 << 10;
-/// Ends of input that wait in a terminal for whoever reads from it.
+/// End-of-input characters that are queued in a terminal, so that a program that reads its input gets an end of file.
 pub const TERMINAL_ENDS_OF_INPUT: usize = 64;
 /// Milliseconds between SIGTERM and SIGKILL for a terminal's command.
 pub const TERMINAL_KILL_MILLIS: u64 = 2_000;
-/// Milliseconds that a child of a command that has ended may hold the terminal's output open.
+/// Milliseconds that a child of an ended command may hold the terminal's output open.
 pub const TERMINAL_DRAIN_MILLIS: u64 = 500;
-/// Entries of a directory that are granted one by one to a sandbox, where it must not be granted as a whole.
+/// Entries of a directory that a sandbox grants one by one if it must not grant the directory as a whole.
 pub const SANDBOX_ENTRIES: usize = 4096;
-/// Milliseconds between SIGTERM and SIGKILL for what a process that has ended by itself left behind.
+/// Milliseconds between SIGTERM and SIGKILL for the children that an exited process left behind.
 pub const LEFTOVER_MILLIS: u64 = 500;
-/// Milliseconds that SIGKILL is sent again and again to processes that do not go, or make new ones.
+/// Milliseconds for which SIGKILL is repeated for processes that do not exit or keep creating new ones.
 pub const SWEEP_MILLIS: u64 = 5_000;
-/// Milliseconds between SIGTERM and SIGKILL for what a daemon that was killed left behind.
+/// Milliseconds between SIGTERM and SIGKILL for the processes that a killed daemon left behind.
 pub const ORPHAN_MILLIS: u64 = 1_000;
-/// Milliseconds that children of agents that were taken over, and have ended, may wait to be reaped.
+/// Milliseconds that an ended process which the daemon adopted from an agent may wait to be reaped.
 pub const REAP_MILLIS: u64 = 1_000;
-/// Terminals of one thread that may live at once.
+/// Terminals of one thread that may exist at the same time.
 pub const TERMINALS: usize = 64;
-/// Terminals of one agent that have ended, that it has not released, and whose output it can still ask for.
+/// Ended terminals of one agent that it has not released and whose output it can still request.
 pub const ENDED_TERMINALS: usize = 64;
-/// Bytes of output of all of those together; that of the oldest is dropped first.
+/// Bytes of output of all [`ENDED_TERMINALS`] together. The oldest output is dropped first.
 pub const ENDED_OUTPUT_BYTES: usize = 32 << 20;
-/// Terminals of one agent that have ended, that it has not released, and of which no more is known than their end.
+/// Ended terminals of one agent that it has not released and of which only the exit status is kept.
 pub const ENDED_TERMINALS_KNOWN: usize = 4096;
-/// Changes of the list of threads that are kept for those who watch it; who falls further behind asks for it again.
+/// Changes to the thread list that are kept for clients that watch it. A client that falls further behind requests the
+/// list again.
 pub const LIST_CHANGES: usize = 256;
-/// Threads on one page of `thread/list`, at most and by default.
+/// Threads on one page of `thread/list`: the maximum and the default.
 pub const LIST_PAGE: usize = 100;
 /// Longest name of a thread, in bytes.
 pub const NAME_BYTES: usize = 1024;
-/// Largest data that a client may keep with a thread, in bytes.
+/// Largest data that a client may store with a thread, in bytes.
 pub const METADATA_BYTES: usize = 64 << 10;
-/// Most that may be copied from a thread when another one is split off it, in bytes: it is held in memory, so that it
-/// can be stored all at once.
+/// Bytes that a fork may copy from a thread. The copy is held in memory, so that it can be stored atomically.
 pub const FORK_BYTES: usize = 64 << 20;
-/// Turns on one page of a thread, when the caller names no limit.
+/// Turns on one page of a thread if the client sets no limit.
 pub const TURNS_PAGE: usize = 20;
-/// Seconds that a person has to sign in to an agent.
+/// Seconds that the user has to sign in to an agent.
 pub const SIGN_IN_SECS: u64 = 600;
-/// Bytes of finished items that an exported document holds back until their turn is over; then they are written
-/// before the turn is.
+/// Bytes of finished items that an export holds back until their turn is over. Above it, they are written before the
+/// turn.
 pub const EXPORT_TURN_BYTES: usize = 16 << 20;
-/// Seconds that a new connection has to send its HTTP head, and again for a body; and for the handshake of TLS.
+/// Seconds that a new connection has for the TLS handshake, for its HTTP head, and again for a body.
 pub const HEAD_SECS: u64 = 10;
-/// Bytes of a connection that wait to be parsed as HTTP; a longer head is refused.
+/// Bytes of a connection that may wait to be parsed as HTTP. A longer head is refused.
 pub const HTTP_BUFFER_BYTES: usize = 16 << 10;
-/// Requests of one HTTP/2 connection that are open at once, event streams included.
+/// Open requests of one HTTP/2 connection, event streams included.
 pub const HTTP2_STREAMS: u32 = 128;
-/// Bytes of bodies that an HTTP/2 client may send before somebody reads them, in one request.
+/// Bytes of the body of one request that an HTTP/2 client may send before the daemon reads them.
 pub const HTTP2_STREAM_BYTES: u32 = 256 << 10;
-/// The same, on one connection.
+/// The same as [`HTTP2_STREAM_BYTES`], for all requests of one connection.
 pub const HTTP2_CONNECTION_BYTES: u32 = 1 << 20;
-/// Bytes of one answer that wait to be sent to an HTTP/2 client.
+/// Bytes of one response that may wait to be sent to an HTTP/2 client.
 pub const HTTP2_SEND_BYTES: usize = 64 << 10;
-/// Seconds without a word on an HTTP/2 connection after which it is asked whether its client is there.
+/// Seconds of silence on an HTTP/2 connection until the daemon pings the client.
 pub const HTTP2_PING_SECS: u64 = 30;
-/// Seconds that an HTTP/2 client has to say that it is.
+/// Seconds that an HTTP/2 client has to answer a ping.
 pub const HTTP2_PONG_SECS: u64 = 10;
-/// Seconds after which an HTTP/2 connection is closed on which nothing was asked meanwhile, and nothing is open.
+/// Seconds until an HTTP/2 connection without requests and open streams is closed.
 pub const HTTP2_IDLE_SECS: u64 = 60;
-/// Bytes of the body of an HTTP request.
+/// Largest body of an HTTP request, in bytes.
 pub const BODY_BYTES: usize = 16 << 10;
-/// HTTP requests that one principal may make at once, besides those that open a socket.
+/// HTTP requests that one principal may send in a burst, not counting those that open a WebSocket.
 pub const HTTP_REQUESTS: u32 = 300;
-/// Milliseconds until one of [`HTTP_REQUESTS`] may be made again.
+/// Milliseconds until one more of the [`HTTP_REQUESTS`] is available.
 pub const HTTP_REQUEST_MILLIS: u64 = 100;
-/// Connections of the network that have shown no valid credential, from everywhere; beyond that the oldest ends.
+/// Network connections without a valid credential, from all addresses. Above it, the oldest is closed.
 pub const NEWCOMERS: usize = 256;
-/// The same, of one address (IPv6: /64).
+/// The same as [`NEWCOMERS`], for one address (IPv6: /64).
 pub const NEWCOMERS_OF_ONE: usize = 64;
-/// Seconds after which a connection ends that has shown no valid credential, used or not.
+/// Seconds until a connection without a valid credential is closed, whether it is in use or not.
 pub const NEWCOMER_SECS: u64 = 30;
-/// Wrong tokens that may come from one place at once.
+/// Failed logins that one address may make in a burst.
 pub const FAILED_LOGINS: u32 = 10;
-/// Seconds until one of [`FAILED_LOGINS`] may come again.
+/// Seconds until one more of the [`FAILED_LOGINS`] is available.
 pub const FAILED_LOGIN_SECS: u64 = 6;
 /// Callers that a throttle remembers.
 pub const THROTTLED: usize = 4096;
-/// Questions that wait for whoever knows who may come in.
+/// Requests that may wait for the authentication store.
 pub const GATE_QUEUE: usize = 256;
-/// Tokens that may be given out.
+/// Access tokens that may exist.
 pub const TOKENS: usize = 256;
-/// Bytes of a token's name.
+/// Longest name of a token, in bytes.
 pub const TOKEN_NAME_BYTES: usize = 64;
-/// Bytes of the file with the owner's token.
+/// Largest file with the owner's token, in bytes.
 pub const TOKEN_FILE_BYTES: u64 = 4 << 10;
-/// Bytes of the file of tokens.
+/// Largest file of access tokens, in bytes.
 pub const TOKENS_FILE_BYTES: u64 = 256 << 10;
-/// Seconds that a ticket may be used.
+/// Seconds for which a ticket is valid.
 pub const TICKET_SECS: u64 = 30;
-/// Tickets that wait to be used.
+/// Unused tickets of all tokens.
 pub const TICKETS: usize = 1024;
-/// Tickets of one token that wait to be used.
+/// Unused tickets of one token.
 pub const TICKETS_OF_ONE: usize = 64;
-/// Days until a browser's session ends that is not used.
+/// Days until an unused browser session expires.
 pub const SESSION_DAYS: i64 = 7;
-/// Days until a browser's session ends in any case.
+/// Days until a browser session expires in any case.
 pub const SESSION_MAX_DAYS: i64 = 30;
-/// Seconds by which a session's last use may be written down too early.
+/// Seconds by which the stored time of a session's last use may lag behind.
 pub const SESSION_NOTE_SECS: i64 = 3600;
-/// Sessions of browsers.
+/// Browser sessions of all tokens.
 pub const SESSIONS: usize = 512;
-/// Sessions of one token.
+/// Browser sessions of one token.
 pub const SESSIONS_OF_ONE: usize = 64;
-/// Bytes of the file of sessions.
+/// Largest file of browser sessions, in bytes.
 pub const SESSIONS_FILE_BYTES: u64 = 512 << 10;
-/// Bytes of a certificate with those that vouch for it, or of its key.
+/// Largest certificate chain, or private key, in bytes.
 pub const CERTIFICATE_BYTES: u64 = 1 << 20;
-/// Seconds that the daemon waits for its threads and agents when it is told to stop.
+/// Seconds that the daemon waits for its threads and agents on shutdown.
 pub const SHUTDOWN_SECS: u64 = 10;
-/// Longest command line, or program with its arguments, that the permission policy reads, in bytes; a longer one counts as unreadable.
+/// Longest command line, or program with its arguments, that the permission policy parses, in bytes. A longer one
+/// counts as unreadable.
 pub const COMMAND_LINE_BYTES: usize = 64 << 10;
-/// Command substitutions, subshells and `sh -c` scripts inside one another that the permission policy follows.
+/// Nesting depth of command substitutions, subshells and `sh -c` scripts that the permission policy follows.
 pub const COMMAND_DEPTH: usize = 16;
-/// Simple commands and redirections of one command line, with those of its `sh -c` scripts, that the permission policy looks at.
+/// Simple commands and redirections of one command line, including its `sh -c` scripts, that the permission policy
+/// checks.
 pub const COMMAND_PARTS: usize = 512;
-/// Paths or URLs of one tool call that the permission policy looks at.
+/// Paths or URLs of one tool call that the permission policy checks.
 pub const REQUEST_PATHS: usize = 512;
-/// Programs named by a path in permission rules that are looked up for one request.
+/// Programs that permission rules name by path and that are resolved for one request.
 pub const RULE_PROGRAMS: usize = 512;
 /// Longest permission rule, in bytes.
 pub const RULE_BYTES: usize = 4 << 10;
 /// Rules in one list of a permission policy.
 pub const POLICY_RULES: usize = 1024;
-/// Answers that are remembered in one place: a thread, or an agent.
+/// Remembered answers of one thread, or of one agent.
 pub const REMEMBERED_RULES: usize = 1024;
-/// Largest file of the answers that are remembered for agents, in bytes.
+/// Largest file of the remembered answers for agents, in bytes.
 pub const ANSWERS_BYTES: u64 = 32 << 20;
-/// Changes to the answers for agents that wait to be stored.
+/// Changes to the remembered answers for agents that may wait to be stored.
 pub const ANSWERS_WAITING: usize = 16;
-/// Seconds to connect to where a registry or an agent is downloaded from.
+/// Seconds to connect to the server of a registry or of an agent's download.
 pub const CONNECT_SECS: u64 = 15;
 /// Seconds that one download may take.
 pub const DOWNLOAD_SECS: u64 = 900;
@@ -424,52 +438,53 @@ pub const DOWNLOAD_SECS: u64 = 900;
 pub const REGISTRY_BYTES: u64 = 4 << 20;
 /// Largest archive of an agent, in bytes.
 pub const ARCHIVE_BYTES: u64 = 1 << 30;
-/// Most that an agent's archive may unpack to, in bytes.
+/// Largest unpacked size of an agent's archive, in bytes.
 pub const UNPACKED_BYTES: u64 = 4 << 30;
-/// Entries that an agent's archive may have.
+/// Entries that an agent's archive may contain.
 pub const UNPACKED_ENTRIES: usize = 200_000;
-/// Bytes of what an agent tells of an earlier conversation that are held against the log; of more, the end.
+/// Bytes of an agent's replay of an earlier conversation that are compared with the log. Of a longer replay, the end is
+/// compared.
 pub const REPLAYED_BYTES: usize = 32 << 20;
-/// Bytes of what an agent is told in a turn that are compared with what it sends back of it.
+/// Bytes of the prompts of one turn that are kept to recognize the agent's echo of them.
 pub const ECHO_BYTES: usize = 4 << 20;
-/// Rounds of a conversation, from its end, in which what an agent tells is looked for.
+/// Exchanges at the end of a thread's conversation that an agent's replay is matched against.
 pub const KNOWN_EXCHANGES: usize = 128;
-/// Rounds of what an agent tells, from its end, that are looked for.
+/// Exchanges at the end of an agent's replay that are matched.
 pub const REPORTED_EXCHANGES: usize = 256;
-/// Bytes of a text, without its white space, by which it is found inside of another one.
+/// Bytes of a text, without its white space, that are used to find it inside another text.
 pub const EXCHANGE_HEAD_BYTES: usize = 1 << 10;
-/// Milliseconds between two messages that tell a client who else follows its thread.
+/// Milliseconds between two notifications to a client about the other subscribers of its thread.
 pub const SUBSCRIBERS_MILLIS: u64 = 200;
-/// Others who follow a thread, of whom a client is told; of more their number.
+/// Other subscribers that a notification names. Beyond it, the notification has only their number.
 pub const SUBSCRIBERS_TOLD: usize = 32;
-/// Text that stands in an event as it is, in bytes; longer text is a blob.
+/// Longest text that is stored inside an event, in bytes. Longer text is stored as a blob.
 pub const INLINE_BYTES: usize = 64 << 10;
-/// Of longer text, the bytes that stand in the event all the same.
+/// Bytes of a longer text that the event contains in addition to the blob.
 pub const PREVIEW_BYTES: usize = 4 << 10;
-/// The same of what a command wrote: the last of it.
+/// Bytes of a longer terminal output that the event contains in addition to the blob: the end of the output.
 pub const TERMINAL_PREVIEW_BYTES: usize = 16 << 10;
-/// Largest file that acpd reads of an installed package, in bytes.
+/// Largest file of an installed package that the daemon reads, in bytes.
 pub const PACKAGE_FILE_BYTES: u64 = 1 << 20;
-/// Lines that are no message, and that a look at an agent repeats to the person.
+/// Lines other than protocol messages that a check of an agent reports to the user.
 pub const STRAY_LINES: usize = 5;
-/// Bytes of a database that is written anew as a whole when something was deleted from it; a larger one is when it is
+/// Largest database that is rewritten as a whole after a deletion, in bytes. A larger one is rewritten when it is
 /// closed.
 pub const LOG_REWRITE_BYTES: u64 = 256 << 20;
-/// Bytes of one text that are searched; what follows is not found.
+/// Bytes of one text that are indexed. A search does not find what follows them.
 pub const SEARCH_TEXT_BYTES: usize = 16 << 10;
-/// Characters of one word that are told apart in a search.
+/// Characters of one word that a search compares.
 pub const SEARCH_WORD_CHARS: usize = 64;
-/// Bytes of what is searched for.
+/// Longest search query, in bytes.
 pub const SEARCH_QUERY_BYTES: usize = 1 << 10;
-/// Words of what is searched for; those after them are not looked at.
+/// Words of a search query that are used. Further words are ignored.
 pub const SEARCH_QUERY_WORDS: usize = 64;
-/// Characters that the last word must have to stand for every word that begins so.
+/// Length at which the last word of a query also matches longer words that start with it, in characters.
 pub const SEARCH_PREFIX_CHARS: usize = 2;
-/// Hits on one page of `thread/search`, at most.
+/// Largest page of `thread/search`, in hits.
 pub const SEARCH_PAGE_MAX: usize = 100;
-/// Hits on one page of `thread/search`, when the caller names no limit.
+/// Hits on one page of `thread/search` if the client sets no limit.
 pub const SEARCH_PAGE: usize = 20;
-/// Characters of a text that a hit shows.
+/// Length of the snippet of a hit, in characters.
 pub const SNIPPET_CHARS: usize = 200;
-/// Of these, the characters before the first word that was found.
+/// Characters of a snippet before the first matching word.
 pub const SNIPPET_LEAD_CHARS: usize = 60;

@@ -1,35 +1,35 @@
-//! What a principal may do here.
+//! Roles of principals.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Each may do what those before it may.
+/// The role of a principal. Each role includes the permissions of those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Looks on: lists, reads and follows threads. Starts no agent.
+    /// Lists, reads and follows threads. Cannot start an agent.
     #[default]
     Observer,
-    /// Answers questions.
+    /// Also answers permission questions.
     Approver,
-    /// Starts, steers and ends threads and turns.
+    /// Also starts, steers and ends threads and turns.
     Operator,
-    /// Changes what others may do: policies, sign-ins, tokens.
+    /// Also changes permissions: policies, sign-ins, tokens.
     Owner,
 }
 
 impl Role {
-    /// From the least to the most.
+    /// All roles, from the lowest to the highest.
     pub const ALL: [Self; 4] = [Self::Observer, Self::Approver, Self::Operator, Self::Owner];
 
-    /// Whether it covers what needs `needed`.
+    /// Returns whether the role includes the permissions of `needed`.
     pub fn may(self, needed: Self) -> bool {
         self >= needed
     }
 
-    /// Its name.
+    /// Returns the role's name, as in configuration and protocol.
     pub fn name(self) -> &'static str {
         match self {
             Self::Observer => "observer",
@@ -46,7 +46,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// A name that is no role's.
+/// The error for an unknown role name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no role: use observer, approver, operator or owner")]
 pub struct UnknownRole(String);

@@ -1,16 +1,16 @@
-//! What can be searched of a thread: words of events, taken out before they are stored, because the log never looks
-//! inside an event.
+//! The searchable data of a thread. The words of events are extracted before the events are stored, because the log
+//! never decodes events.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Millis, Seq};
 use crate::ids::{BlobId, ItemId, TurnId};
 
-/// What a searchable text is.
+/// The source of a searchable text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TextKind {
-    /// A person's words.
+    /// A message of the user.
     UserMessage,
     /// The agent's answer.
     AgentMessage,
@@ -18,12 +18,12 @@ pub enum TextKind {
     ToolCall,
     /// A command line.
     Command,
-    /// Paths of files, one a line.
+    /// Paths of files, one per line.
     Path,
 }
 
 impl TextKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 5] = [
         Self::UserMessage,
         Self::AgentMessage,
@@ -32,7 +32,7 @@ impl TextKind {
         Self::Path,
     ];
 
-    /// Its name, in the log and for clients.
+    /// Returns the name of the kind, as the log and clients use it.
     pub fn name(self) -> &'static str {
         match self {
             Self::UserMessage => "userMessage",
@@ -43,51 +43,51 @@ impl TextKind {
         }
     }
 
-    /// The kind of this name.
+    /// Returns the kind with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// A text that a search finds, and where it leads.
+/// A text that a search can find, and its place in the thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchableText {
-    /// The event that has it.
+    /// The event that contains the text.
     pub seq: Seq,
-    /// When that was.
+    /// When the event happened.
     pub at: Millis,
-    /// The turn in which it was.
+    /// The turn that the event belongs to.
     pub turn: Option<TurnId>,
-    /// The item that it is part of.
+    /// The item that the text belongs to.
     pub item: Option<ItemId>,
-    /// What it is.
+    /// The source of the text.
     pub kind: TextKind,
-    /// The text; only its first [`SEARCH_TEXT_BYTES`](crate::limits::SEARCH_TEXT_BYTES) are searched.
+    /// The text. Only its first [`SEARCH_TEXT_BYTES`](crate::limits::SEARCH_TEXT_BYTES) are searched.
     pub text: String,
 }
 
-/// What the log is told of a batch of events beside the events themselves.
+/// Search and storage data that the log receives with a batch of events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Extract {
-    /// What is to be found.
+    /// Texts to index.
     pub texts: Vec<SearchableText>,
-    /// Blobs that the events name: they are kept as long as the thread is.
+    /// Blobs that the events reference. They are kept as long as the thread.
     pub blobs: Vec<BlobId>,
-    /// Turns that were dropped: their texts are not to be found any more.
+    /// Dropped turns, whose texts are removed from the index.
     pub dropped: Vec<TurnsDropped>,
 }
 
-/// That a thread's turns after one are no longer part of the conversation.
+/// A rollback: the turns after one turn are no longer part of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnsDropped {
-    /// The event that says so.
+    /// The event that records the rollback.
     pub seq: Seq,
-    /// The last turn that is kept; none if none is. What came between turns belongs to the one before.
+    /// The last turn that is kept; absent if no turn is kept. Events between turns belong to the turn before them.
     pub last_kept: Option<TurnId>,
 }
 
 impl Extract {
-    /// Whether there is nothing to tell.
+    /// Returns whether the batch has no such data.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty() && self.blobs.is_empty() && self.dropped.is_empty()
     }

@@ -1,113 +1,113 @@
-//! What a call would do, part by part, as the daemon reads it. A question to a person has these parts, and they are what the
-//! policy decides on, so that nobody is shown one thing and answers about another. The agent's own words for a call (its title,
-//! its text) are no part of them.
+//! The effects of a call, part by part, as the daemon interprets them. A permission question shows exactly the parts
+//! that the policy decides on, so that the user never sees one thing and approves another. The agent's own description
+//! of a call (title, text) is not included.
 
 use serde::{Deserialize, Serialize};
 
-/// One part of what a call would do.
+/// One effect of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum CallSubject {
-    /// A program is run with these arguments.
+    /// Runs a program with these arguments.
     Command {
-        /// The program and its arguments.
+        /// The program, followed by its arguments.
         argv: Vec<String>,
-        /// Absolute path of the directory that it runs in.
+        /// Absolute path of the working directory.
         cwd: String,
-        /// Variables set for it.
+        /// Environment variables that the call sets.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         env: Vec<Variable>,
     },
-    /// A shell runs a command line.
+    /// Runs a command line in a shell.
     CommandLine {
-        /// All of it.
+        /// The whole command line.
         line: String,
-        /// Absolute path of the directory that it runs in.
+        /// Absolute path of the working directory.
         cwd: String,
-        /// Variables set for it.
+        /// Environment variables that the call sets.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         env: Vec<Variable>,
     },
-    /// Something is done with a file.
+    /// Accesses a file.
     File {
-        /// What is done.
+        /// The type of access.
         access: FileAccess,
         /// Absolute path, without `..`.
         path: String,
-        /// The file that it leads to through symbolic links, if that is another one.
+        /// The target of the path after symbolic links, if it differs from `path`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         real_path: Option<String>,
-        /// The change as a unified diff, where the call shows one.
+        /// The change as a unified diff, if the call shows one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
-        /// The call's input as JSON text, where it changes a file and the diff does not show all of it.
+        /// The call's input as JSON text, if the call changes a file and the diff does not show all of the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
     },
-    /// An address is fetched.
+    /// Fetches a URL.
     Fetch {
-        /// The address.
+        /// The URL.
         url: String,
-        /// Its host, if that is clear.
+        /// The host of the URL, if it can be determined.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<String>,
     },
-    /// A tool of an MCP server is called.
+    /// Calls a tool of an MCP server.
     Mcp {
-        /// The server's name.
+        /// Name of the MCP server.
         server: String,
-        /// The tool's name; none if the call does not say which.
+        /// Name of the tool; absent if the call does not name it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
         /// The call's input, as JSON text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
     },
-    /// Another tool is called.
+    /// Calls any other tool.
     Tool {
-        /// Its name for programs, if the agent gives one.
+        /// Programmatic name of the tool, if the agent sends one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// ACP's kind of it.
+        /// ACP's kind of the tool.
         kind: String,
         /// The call's input, as JSON text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
     },
-    /// A part that cannot be read, or that is too long to be shown.
+    /// A part that the daemon cannot interpret, or that is too long to show.
     Unknown {
-        /// What is known of it: one sentence for a person, without an end.
+        /// What is known about the part: one sentence for the user, without a period.
         what: String,
     },
 }
 
-/// What is done with a file.
+/// A type of access to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FileAccess {
-    /// Its content is read.
+    /// Reads the content.
     Read,
-    /// Files are looked for in it, or it is searched.
+    /// Searches the file, or finds files in the directory.
     Search,
-    /// It is made or changed.
+    /// Creates or changes the file.
     Edit,
-    /// It is deleted.
+    /// Deletes the file.
     Delete,
-    /// It is moved or renamed, or something is moved onto it.
+    /// Moves or renames the file, or moves another file onto it.
     Move,
 }
 
 /// An environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variable {
-    /// Its name.
+    /// Name of the variable.
     pub name: String,
-    /// Its value.
+    /// Value of the variable.
     pub value: String,
 }
 
 impl FileAccess {
-    /// What a person reads in front of the path.
+    /// Returns the verb that users read in front of the path.
     pub fn verb(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -120,7 +120,7 @@ impl FileAccess {
 }
 
 impl CallSubject {
-    /// Bytes of text in it.
+    /// Returns the number of text bytes in the part.
     pub fn bytes(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let variables = |env: &[Variable]| -> usize {

@@ -1,4 +1,4 @@
-//! What a list of threads shows: small, kept beside the log so that listing never reads events.
+//! The data of a thread in a list. It is small and stored beside the log, so that listing never reads events.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,56 +9,56 @@ use crate::json::RawJson;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ThreadStatus {
-    /// Nothing; it takes a turn at once.
+    /// No turn is running. The next turn starts at once.
     #[default]
     Idle,
-    /// A turn runs.
+    /// A turn is running.
     Running,
-    /// A turn runs and a person is being asked.
+    /// A turn is running and waits for an answer of the user.
     Waiting,
-    /// It is about to vanish, and takes nothing any more.
+    /// The thread is about to be deleted and accepts no more requests.
     Deleting,
 }
 
 impl ThreadStatus {
-    /// Whether something is left to be done: a turn runs, or the thread is about to vanish.
+    /// Returns whether work remains: a turn is running, or the thread is about to be deleted.
     pub fn is_active(self) -> bool {
         self != Self::Idle
     }
 }
 
-/// A thread at a glance.
+/// The summary of a thread, as lists show it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// Name of the agent in the configuration.
+    /// Name of the agent in the daemon's configuration.
     pub agent: String,
-    /// Working directory.
+    /// Working directory of the thread.
     pub cwd: String,
-    /// Set by a person, else by the agent, else cut from the first prompt.
+    /// The name that a user set, else the agent's title, else the beginning of the first prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The client's own grouping.
+    /// Project id that the client chose to group threads by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
-    /// The client's own data.
+    /// Arbitrary data that the client stored with the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawJson>,
-    /// What it is doing.
+    /// Current status of the thread.
     pub status: ThreadStatus,
-    /// How the last turn ended that is over; none if there was none, or if it was dropped.
+    /// Status of the last ended turn; absent if there was none, or if it was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TurnStatus>,
-    /// The agent's id for the session that it was last bound to.
+    /// The agent's id for the session that the thread was last bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// When it was made, or split off another one, milliseconds since the epoch.
+    /// When the thread was created or forked, in milliseconds since the epoch.
     pub created_at: Millis,
-    /// When a turn last started or ended, milliseconds since the epoch.
+    /// When a turn last started or ended, in milliseconds since the epoch.
     pub updated_at: Millis,
-    /// Turns that are part of the conversation: those that were dropped are not counted.
+    /// Number of turns in the conversation. Dropped turns do not count.
     pub turns: u32,
-    /// Whether it was put away.
+    /// Whether the thread is archived.
     #[serde(default)]
     pub archived: bool,
 }

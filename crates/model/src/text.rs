@@ -1,6 +1,7 @@
-//! Text that is made to fit a place.
+//! Text that is shortened or cleaned for display.
 
-/// `text`, or its beginning with an ellipsis if it has more than `chars` characters: never more than `chars` in all.
+/// Returns `text`, or its beginning with an ellipsis if it has more than `chars` characters. The result has at most
+/// `chars` characters.
 pub fn shorten(text: &str, chars: usize) -> String {
     if text.char_indices().nth(chars).is_none() {
         return text.to_owned();
@@ -9,23 +10,23 @@ pub fn shorten(text: &str, chars: usize) -> String {
     format!("{}…", begin.trim_end())
 }
 
-/// Prose, with what a terminal or a page would act on made visible. Lines of a command's terminal end in `\r\n`, and a piece of its
-/// output may end between the two.
+/// Makes visible the characters of prose that a terminal or a page would interpret. Lines of terminal output end in
+/// `\r\n`, and a piece of output may end between the two, so such a carriage return is dropped.
 pub fn plain(text: &str) -> String {
     without(text, misleads)
 }
 
-/// The same for what names something that a person decides on, where nothing may be hidden.
+/// Like [`plain`], for names that a user decides on: also makes invisible characters visible.
 pub fn visible(text: &str) -> String {
     without(text, is_unseen)
 }
 
-/// The same for what has one line of its own: nothing in it can look like the next one.
+/// Like [`visible`], for text on a line of its own: it cannot start another line.
 pub fn plain_line(text: &str) -> String {
     visible(text).replace(['\n', '\t'], "\u{fffd}")
 }
 
-/// `text` with marks in place of characters; line ends and tabs stay.
+/// Replaces the marked characters of `text` with U+FFFD. Line ends and tabs stay.
 fn without(text: &str, is_marked: fn(char) -> bool) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -40,7 +41,7 @@ fn without(text: &str, is_marked: fn(char) -> bool) -> String {
     plain
 }
 
-/// Control characters, and those that change the direction of what is around them or begin another line.
+/// Returns whether `c` is a control character, changes the direction of the text around it, or starts another line.
 pub fn misleads(c: char) -> bool {
     let reorders = matches!(
         c,
@@ -49,7 +50,7 @@ pub fn misleads(c: char) -> bool {
     reorders || c.is_control()
 }
 
-/// Those, and what takes no place: with it, a name can look like another one.
+/// Returns whether `c` is misleading or invisible. With invisible characters, a name can look like another one.
 fn is_unseen(c: char) -> bool {
     let is_invisible = matches!(
         c,
@@ -100,11 +101,11 @@ mod tests {
             assert_eq!(plain_line(text), line);
         }
         assert_eq!(visible("a\n\tb\u{200d}\u{2028}c"), "a\n\tb\u{fffd}\u{fffd}c");
-        // Prose keeps what joins an emoji.
+        // Prose keeps the character that joins an emoji.
         assert_eq!(plain("👩\u{200d}💻\u{2028}x"), "👩\u{200d}💻\u{fffd}x");
     }
 
-    /// The web UI has the same rules, and a test that holds them to this file as well.
+    /// The web UI has the same rules, and a test that checks them against the same file.
     #[test]
     fn characters_are_those_of_the_fixture() {
         let written: BTreeMap<String, Vec<String>> =

@@ -1,7 +1,7 @@
-//! Patterns for web addresses.
+//! Patterns for URLs.
 //!
-//! An address comes in; whether a pattern is about it comes out. Hosts are compared as browsers read them: in any
-//! spelling of the same name or number.
+//! In: a URL. Out: whether a pattern matches it. Hosts are normalized as browsers do, so that every spelling of a name
+//! or number compares equal.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -10,22 +10,22 @@ use url::{Host, Url};
 use super::pattern::Glob;
 use super::rule::Problem;
 
-/// A pattern for an address.
+/// A pattern for URLs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlPattern {
-    /// `domain:` and a host; `*.` in front means its subdomains.
+    /// `domain:` and a host; with `*.` in front, the subdomains of the host.
     Domain {
-        /// As browsers read it.
+        /// The host in its normalized form.
         host: String,
-        /// Whether only what is below it is meant.
+        /// Whether only the subdomains match.
         below: bool,
     },
-    /// The whole address.
+    /// A pattern for the whole URL.
     Whole(Glob),
 }
 
 impl UrlPattern {
-    /// Reads a pattern. On error, where in `text` it is, in bytes.
+    /// Parses a pattern. An error has its position in `text`, in bytes.
     pub fn parse(text: &str) -> Result<Self, (usize, Problem)> {
         let Some(domain) = text.strip_prefix("domain:") else {
             return if text.is_empty() {
@@ -43,8 +43,8 @@ impl UrlPattern {
         })
     }
 
-    /// Whether `url` fits; `None` if that cannot be told. With `far`, a domain stands for its subdomains as well, and
-    /// any address of this machine for all of them.
+    /// Returns whether `url` matches; `None` if that is ambiguous. With `far`, a domain also matches its subdomains,
+    /// and every address of the local host matches every other one.
     pub fn fits(&self, url: &str, far: bool) -> Option<bool> {
         let address = Url::parse(url).ok();
         let address = address.filter(|address| matches!(address.scheme(), "http" | "https"));
@@ -65,12 +65,12 @@ impl UrlPattern {
                 }
             }),
         };
-        // Programs that are no browsers may read another host.
+        // Programs other than browsers may parse another host from the URL.
         let is_sure = host.is_some() && host == plain_host(url);
         (is_sure || (far && fits)).then_some(fits)
     }
 
-    /// Literal characters, and wildcards.
+    /// Returns the number of literal characters and of wildcards.
     pub fn weight(&self) -> (usize, usize) {
         match self {
             Self::Domain { host, below: false } => (host.len(), 0),
@@ -80,7 +80,7 @@ impl UrlPattern {
     }
 }
 
-/// The host of a web address in its one spelling; `None` if programs could read different ones from it.
+/// Returns the normalized host of a URL. Returns `None` if programs could parse different hosts from it.
 pub(super) fn host(url: &str) -> Option<String> {
     let address = Url::parse(url).ok();
     let address = address.filter(|address| matches!(address.scheme(), "http" | "https"))?;
@@ -93,7 +93,7 @@ fn has_labels(host: &str) -> bool {
     !host.is_empty() && host.chars().all(label)
 }
 
-/// A host's name or number in its one spelling.
+/// Returns the normalized form of a host name or address.
 fn read(host: &str) -> Option<String> {
     let bracketed = host.contains(':').then(|| format!("[{host}]"));
     let host = Host::parse(bracketed.as_deref().unwrap_or(host)).ok()?;
@@ -111,7 +111,7 @@ fn spelled<S: AsRef<str>>(host: Host<S>) -> String {
     }
 }
 
-/// Whether a host is this machine.
+/// Returns whether a host is the local host.
 fn is_local(host: &str) -> bool {
     let v4 = |address: Ipv4Addr| address.is_loopback() || address.is_unspecified();
     let v6 = |address: Ipv6Addr| address.is_loopback() || address.is_unspecified();
@@ -121,7 +121,7 @@ fn is_local(host: &str) -> bool {
         || host.parse().is_ok_and(v6)
 }
 
-/// The host of an address in which nobody could read another one; `None` if somebody could.
+/// Returns the host of a URL that every program parses the same way, or `None` if programs could differ.
 fn plain_host(url: &str) -> Option<String> {
     if !url.is_ascii() || url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
         return None;

@@ -1,7 +1,7 @@
-//! What a remembered answer is bound to beside its rule.
+//! The bounds of a remembered answer, in addition to its rule.
 //!
-//! In: a part of a call, and the call that it belongs to. Out: the directory, the line and the arguments with which the
-//! answer holds, and the same in words. Never: makes an answer wider than what a person was asked.
+//! In: a part of a call, and the call. Out: the directory, command line and arguments that the answer is limited to,
+//! and their description. Never: makes an answer apply to more than the user was asked about.
 
 use acpd_model::BlobId;
 use acpd_model::limits::RULE_BYTES;
@@ -12,32 +12,32 @@ use serde_json::{Map, Value};
 use super::request::{Access, Request, Subject};
 use super::tool_call::{diffs_of, locations_of};
 
-/// So many characters of a directory stand in a sentence.
+/// Longest directory name in a description, in characters.
 const NAMED_CHARS: usize = 200;
 
-/// With what a remembered answer holds. One that was remembered before there were bounds has none.
+/// The calls that a remembered answer is limited to. Answers from before bounds existed have none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Bounds {
-    /// The directory in which the command is started.
+    /// The working directory of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The command line that the command is a part of; of a command that is all of its line there is none.
+    /// Hash of the command line that contains the command. Absent if the command is the whole line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<BlobId>,
-    /// The input of the call.
+    /// Hash of the call's input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<BlobId>,
-    /// The rest of the call: its kind, tool, locations and diffs. Set whenever `arguments` is, except in answers of earlier
-    /// versions.
+    /// Hash of the rest of the call: its kind, tool, locations and diffs. Set whenever `arguments` is, except in
+    /// answers of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<BlobId>,
 }
 
 impl Bounds {
-    /// What an answer about `subject`, a part of `request`, is bound to; `None` if that cannot be told.
+    /// Returns the bounds of an answer about `subject`, a part of `request`. Returns `None` if they are unknown.
     pub(super) fn of(subject: &Subject, request: &Request) -> Option<Self> {
-        // A move has two paths, and only the rest of the call says which of them goes where.
+        // A move has two paths, and only the rest of the call shows which one is the destination.
         let is_move = matches!(
             subject,
             Subject::File {
@@ -59,8 +59,9 @@ impl Bounds {
         Some(bounds)
     }
 
-    /// Whether an answer with these bounds is about `subject`. One that allows is about nothing but what was asked; a refusal
-    /// that has no bounds holds everywhere. A refusal ignores `call`, so that an agent cannot escape it by another location.
+    /// Returns whether an answer with these bounds applies to `subject`. An allow applies only to exactly the same
+    /// call. A denial without bounds applies everywhere. A denial ignores `call`, so that an agent cannot escape it
+    /// with another location.
     pub(super) fn hold(&self, allow: bool, subject: &Subject, request: &Request) -> bool {
         if allow {
             return Self::of(subject, request).as_ref() == Some(self);
@@ -75,7 +76,7 @@ impl Bounds {
         fits_command && self.arguments.is_none_or(|bound| bound == request.arguments())
     }
 
-    /// The same in words, behind what the rule is about.
+    /// Describes the bounds, as a suffix to the description of the rule.
     pub fn in_words(&self) -> String {
         let mut words = String::new();
         if let Some(cwd) = &self.cwd {
@@ -88,18 +89,18 @@ impl Bounds {
     }
 }
 
-/// Hashes the rest of a call beside its input: all that decides what the call does, and nothing that is text for people.
+/// Hashes the rest of a call besides its input: all that determines the effect of the call, without text for users.
 pub(super) fn call_id(call: &Map<String, Value>, tool_name: Option<&str>) -> BlobId {
     let locations: Vec<_> = locations_of(call).collect();
     let diffs: Vec<_> = diffs_of(call).collect();
-    // A diff holds a whole file, so none is copied. What cannot be written as JSON does not come out of JSON.
+    // A diff contains a whole file, so none is copied. These values come from JSON, so serializing them cannot fail.
     let call = serde_json::to_vec(&(call.get("kind"), tool_name, locations, diffs));
     BlobId::of(&call.unwrap_or_default())
 }
 
-/// What an answer to `request` that is to hold would hold for, in words.
+/// Describes what a remembered answer to `request` would apply to.
 pub(super) fn in_words(request: &Request) -> String {
-    /// So many parts are named.
+    /// Number of parts that are named.
     const PARTS: usize = 3;
     let mut parts: Vec<String> = Vec::new();
     for subject in &request.subjects {
@@ -137,7 +138,7 @@ pub(super) fn in_words(request: &Request) -> String {
 mod tests {
     use super::*;
 
-    /// Answers are kept with it, so it stays what it is.
+    /// The hash is stored with answers, so it must not change.
     #[test]
     fn a_call_is_identified_by_its_kind_tool_locations_and_diffs() {
         let call = serde_json::from_str(

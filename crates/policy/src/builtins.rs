@@ -1,11 +1,11 @@
-//! Commands of the shell itself that run text, evaluate it, or change what later commands mean.
+//! Shell builtins that run or evaluate text, or change the meaning of later commands.
 //!
-//! A command's words come in; why it cannot be read comes out.
+//! In: the words of a command. Out: why the command cannot be analyzed.
 
 use super::shell::{Assignment, Why, Word, is_name};
 use super::variables::{is_harmless, is_harmless_in_line};
 
-/// They run text, or change what a later command means.
+/// Builtins that run text, or change the meaning of later commands.
 const OPAQUE: [&str; 15] = [
     "eval", "source", ".", "alias", "unalias", "trap", "hash", "enable", "bind", "fc", "emulate", "autoload",
     "zmodload", "setopt", "let",
@@ -14,7 +14,7 @@ const RUNS_TEXT: Why = "runs text as a command, or changes what commands mean";
 const EVALUATES: Why = "has a shell evaluate text, which may run a command";
 const SETS: Why = "sets a variable that may change what a command does";
 
-/// Why the shell's command `name` with `args` cannot be read; `None` if it can, or is a program.
+/// Returns why the builtin `name` with `args` cannot be analyzed. Returns `None` if it can, or if `name` is a program.
 pub fn unreadable(name: &str, args: &[Word]) -> Option<Why> {
     match name {
         _ if OPAQUE.contains(&name) => Some(RUNS_TEXT),
@@ -23,7 +23,7 @@ pub fn unreadable(name: &str, args: &[Word]) -> Option<Why> {
             args.first().is_some_and(sets).then_some(RUNS_TEXT)
         }
         "test" | "[" => tests_variable(args).then_some(EVALUATES),
-        // Only the last job's number stands for certain for nothing else.
+        // Only the last job's number is certain to expand to nothing else.
         "wait" => {
             let known = |word: &Word| word.is_plain() && !word.text.starts_with('-') || word.text == "$!";
             (!args.iter().all(known)).then_some(EVALUATES)
@@ -36,14 +36,14 @@ pub fn unreadable(name: &str, args: &[Word]) -> Option<Why> {
     }
 }
 
-/// Whether a `test` looks at a variable by name: the index of an array is evaluated then.
+/// Returns whether a `test` checks a variable by name. The shell then evaluates the index of an array.
 fn tests_variable(args: &[Word]) -> bool {
     let is_number = |word: &Word| matches!(word.text.as_str(), "$#" | "$?" | "$$" | "$!");
     let behind = args.iter().skip(1).map(Some).chain([None]);
     args.iter().zip(behind).any(|(word, behind)| {
         if word.dynamic {
             let named = |word: &Word| word.dynamic || word.text.contains('[');
-            // It may be the option, and what follows the name.
+            // The expansion may be the option, and the word after it the name.
             (word.splits && !is_number(word)) || (!is_number(word) && behind.is_some_and(named))
         } else {
             matches!(word.text.as_str(), "-v" | "-R")
@@ -52,8 +52,8 @@ fn tests_variable(args: &[Word]) -> bool {
     })
 }
 
-/// Why a word of a command that sets variables cannot be read: an option, an element of an array, or a variable that
-/// matters to programs.
+/// Returns why a word of a command that sets variables cannot be analyzed: an option, an element of an array, or a
+/// variable that affects programs.
 fn unknown(word: &Word, is_harmless: fn(&Assignment) -> bool) -> Option<Why> {
     if word.dynamic || word.text.contains('[') {
         return Some(EVALUATES);

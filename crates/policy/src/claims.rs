@@ -1,8 +1,8 @@
-//! What a tool call's input says that the tool does, whatever kind the agent gives it.
+//! The effects that a tool call's input indicates, regardless of the kind that the agent declares.
 //!
-//! An input and the tool's name come in; kinds come out, or that it is not known. Agents have many words for the same
-//! thing, and a liar has more: so writing is looked for by many signs. What only reads or thinks may have no member that
-//! could be about anything else (see [`super::members`]).
+//! In: an input and the tool's name. Out: kinds, or that they are unknown. Agents name the same effect in many ways,
+//! and a malicious agent in even more. Therefore many members indicate a write. A call that only reads or thinks must
+//! not have a member that could mean anything else (see [`super::members`]).
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use super::tool_names::kind_of_name;
 
 type Object = Map<String, Value>;
 
-/// What file editing tools call their operations; those of the first kind change nothing.
+/// Returns the kind of an operation name of file editing tools. The operations of the first kind change nothing.
 fn operation(word: &str) -> Option<Kind> {
     Some(match word.to_ascii_lowercase().as_str() {
         "view" | "read" | "get" | "cat" | "open" | "show" | "stat" | "content" | "text" => Kind::Read,
@@ -26,13 +26,13 @@ fn operation(word: &str) -> Option<Kind> {
     })
 }
 
-/// Whether `word` is one of a file tool's operations, and no program.
+/// Returns whether `word` is an operation of a file tool, and not a program.
 pub fn is_operation(word: &str) -> bool {
     operation(word).is_some()
 }
 
-/// The values of the members of `input` with one of these names, in the order of the names. Upper and lower case are the same, and
-/// `null` is nothing.
+/// Returns the values of the members of `input` with one of these names, in the order of the names. Case is ignored,
+/// and `null` counts as absent.
 pub fn named<'a>(input: &'a Object, names: &[&str]) -> impl Iterator<Item = &'a Value> + use<'a> {
     let place = |key: &String| names.iter().position(|name| name.eq_ignore_ascii_case(key));
     let given = input.iter().filter(|(_, value)| !value.is_null());
@@ -43,7 +43,7 @@ pub fn named<'a>(input: &'a Object, names: &[&str]) -> impl Iterator<Item = &'a 
     found.into_iter().map(|(_, value)| value)
 }
 
-/// Kinds that `input` speaks of.
+/// Returns the kinds that `input` indicates.
 pub fn kinds(input: &Object) -> Vec<Kind> {
     let has = |names: &[&str]| named(input, names).next().is_some();
     let texts = |names: &[&str]| named(input, names).filter_map(Value::as_str);
@@ -67,14 +67,14 @@ pub fn kinds(input: &Object) -> Vec<Kind> {
     kinds
 }
 
-/// Whether `input` says that a tool that can do several things only looks at something.
+/// Returns whether `input` indicates that a tool with several operations only reads.
 pub fn only_looks(input: &Object) -> bool {
     let looks = |kind: &Kind| matches!(kind, Kind::Read | Kind::Search);
     let operations = named(input, &OPERATIONS).filter_map(|word| operation(word.as_str()?));
     operations.count() > 0 && kinds(input).iter().all(looks)
 }
 
-/// Whether `input` has code to run.
+/// Returns whether `input` contains code to run.
 pub fn has_code(input: &Object) -> bool {
     named(input, &CODE).next().is_some()
 }

@@ -1,9 +1,9 @@
-//! The commands that a command line would run, wrappers taken off.
+//! The commands that a command line would run, without their wrappers.
 //!
-//! A line, or a program with its arguments, comes in; subjects come out. `env`, `nohup`, `timeout`, `sh -c` and the
-//! like run another command and add nothing to it, so that command stands in their place. `sudo`, `xargs`, `find`
-//! and others run another command with more rights or more arguments; an allow rule has to name them, while deny
-//! and ask rules also see what stands behind them.
+//! In: a command line, or a program with its arguments. Out: subjects. `env`, `nohup`, `timeout`, `sh -c` and similar
+//! wrappers run another command and add nothing to it, so that command replaces them. `sudo`, `xargs`, `find` and
+//! others run another command with more rights or more arguments. An allow rule must name them, while deny and ask
+//! rules also see the command that they run.
 
 use acpd_model::BlobId;
 use acpd_model::limits::{COMMAND_DEPTH, COMMAND_LINE_BYTES, COMMAND_PARTS, PATH_BYTES};
@@ -19,38 +19,38 @@ use super::wrapper::{Script, Wrapper, is_shell, launched, launches, plain_name, 
 /// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// The program and its arguments; the program is no expansion.
+    /// The program and its arguments. The program is not an expansion.
     pub(super) words: CommandWords,
-    /// The same with its wrappers, and what it may run by itself: for deny and ask rules only.
+    /// The command with its wrappers, and the commands that it may run. Only deny and ask rules see them.
     pub(super) also: Vec<CommandWords>,
-    /// Where the program is, if its name is a path.
+    /// Location of the program, if its name is a path.
     pub(super) program: Option<Program>,
-    /// Files it reads by redirection; `None` is one that cannot be told.
+    /// Files that the command reads by redirection; `None` for an unknown file.
     pub(super) reads: Vec<Option<String>>,
-    /// The directory in which its line is started; `None` if that cannot be told.
+    /// Working directory of the command line; `None` if it is unknown.
     pub(super) cwd: Option<String>,
-    /// The line, if there is more in it than this command.
+    /// Hash of the command line, if it contains more than this command.
     pub(super) line: Option<BlobId>,
 }
 
 /// A program that is named by a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Absolute, `..` and links still in it; `None` if it is not known from which directory the path starts.
+    /// Absolute path, which may contain `..` and links. `None` if the base directory of the path is unknown.
     pub(super) named: Option<String>,
-    /// The file that is run: as far as the name tells, until links were looked up. `None` if that is not known.
+    /// The file that is run. Before links are resolved, this is derived from the name. `None` if it is unknown.
     pub(super) path: Option<String>,
 }
 
 impl Program {
-    /// Where the program is if no link is on the way.
+    /// Returns the program's path, assuming that it contains no links.
     pub(super) fn by_name(&self) -> Option<String> {
         normalise(self.named.as_deref()?, "/", None)
     }
 }
 
 impl Command {
-    /// As a command line, to be shown.
+    /// Returns the command as a command line, for display.
     pub fn text(&self) -> String {
         let words = self.words.iter().map(|word| {
             if word.dynamic {
@@ -62,7 +62,7 @@ impl Command {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// All forms that deny and ask rules see.
+    /// Returns all forms of the command that deny and ask rules see.
     pub(super) fn forms(&self) -> impl Iterator<Item = &[Word]> {
         std::iter::once(&self.words)
             .chain(&self.also)
@@ -70,7 +70,7 @@ impl Command {
     }
 }
 
-/// Subjects of a line run by a shell in `cwd`, with `env` set for it.
+/// Returns the subjects of a command line that a shell runs in `cwd`, with `env` set for it.
 pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {
     let mut reading = Reading::new(line, BlobId::of(line.as_bytes()), cwd);
     if reading.is_too_long() {
@@ -83,7 +83,7 @@ pub fn of_line_with(line: &str, env: &[Assignment], cwd: &str) -> Vec<Subject> {
     reading.done()
 }
 
-/// Subjects of a program with arguments, run without a shell in `cwd`, with `env` set for it.
+/// Returns the subjects of a program with arguments, run without a shell in `cwd`, with `env` set for it.
 pub fn of_argv(argv: &[String], env: Vec<Assignment>, cwd: &str) -> Vec<Subject> {
     let text = argv.join(" ");
     let mut reading = Reading::new(&text, BlobId::of(argv.join("\0").as_bytes()), cwd);
@@ -99,7 +99,7 @@ pub fn of_argv(argv: &[String], env: Vec<Assignment>, cwd: &str) -> Vec<Subject>
     reading.done()
 }
 
-/// Whether an option of `env` does.
+/// Returns whether an option of `env` changes the directory.
 fn changes_directory(option: &Word) -> bool {
     option.text.starts_with("-C") || option.text.starts_with("--chdir")
 }
@@ -108,14 +108,14 @@ const POISONED: &str = "sets a variable that may change what a command does";
 
 struct Reading<'a> {
     whole: &'a str,
-    /// Stands for the line, whatever its length.
+    /// Hash of the line, independent of its length.
     line: BlobId,
     cwd: &'a str,
-    /// Whether a command has more to it than its words: its input.
+    /// Whether a command has input in addition to its words.
     has_input: bool,
-    /// Whether the directory may have changed, or has too long a name to be held with each command.
+    /// Whether the directory may have changed, or is too long to be stored with each command.
     moved: bool,
-    /// Commands and redirections so far, wherever they are.
+    /// Number of commands and redirections so far, at any depth.
     parts: usize,
     subjects: Vec<Subject>,
 }
@@ -147,7 +147,7 @@ impl<'a> Reading<'a> {
         self.subjects
     }
 
-    /// Says of a text that is too long that it is.
+    /// Returns whether the text is too long, and records that.
     fn is_too_long(&mut self) -> bool {
         let is_too_long = self.whole.len() > COMMAND_LINE_BYTES;
         if is_too_long {
@@ -156,7 +156,7 @@ impl<'a> Reading<'a> {
         is_too_long
     }
 
-    /// Deny rules look through the whole text, whichever part of it is at fault.
+    /// Deny rules search the whole text, whichever part of it is unreadable.
     fn unreadable(&mut self, why: &str) {
         let subject = Subject::Unreadable {
             text: Some(self.whole.to_owned()),
@@ -167,9 +167,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What a word means as a path: absolute, and otherwise as it came.
+    /// Returns the absolute path that a word denotes, otherwise unchanged.
     fn named(&self, word: &Word) -> Option<String> {
-        // Where `~` leads is for the shell to say.
+        // Only the shell knows what `~` expands to.
         let known =
             !word.dynamic && !word.text.starts_with('~') && (!self.moved || word.text.starts_with('/'));
         known.then(|| absolute(&word.text, self.cwd, None)).flatten()
@@ -181,7 +181,7 @@ impl<'a> Reading<'a> {
 
     fn line(&mut self, line: &str, depth: usize, outer: &[CommandWords]) {
         let (found, result) = shell::read(line, depth);
-        // Behind a `cd`, a relative path is somewhere else.
+        // After a `cd`, a relative path is somewhere else.
         let moves = |found: &Found| match found {
             Found::Command(simple) => simple.words.first().is_some_and(|word| {
                 matches!(
@@ -210,7 +210,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Takes the wrappers off, outermost first.
+    /// Removes the wrappers, outermost first.
     fn simple(&mut self, simple: Simple, depth: usize, outer: &[CommandWords]) {
         let mut also = outer.to_vec();
         let reads: Vec<_> = simple.reads.iter().map(|word| self.path(word)).collect();
@@ -225,7 +225,7 @@ impl<'a> Reading<'a> {
             self.unreadable(POISONED);
         }
         if words.is_empty() {
-            // A lone redirection reads a file and does nothing with it; a rule may still be about that file.
+            // A redirection alone reads a file and does nothing with it, but a rule may match that file.
             if !reads.is_empty() {
                 self.subjects.push(Subject::Command(Command {
                     words,
@@ -299,13 +299,14 @@ impl<'a> Reading<'a> {
         }));
     }
 
-    /// Where the line is started.
+    /// Returns the working directory of the line.
     fn directory(&self) -> Option<String> {
         let is_known = self.cwd.len() <= PATH_BYTES && !climbs(self.cwd);
         is_known.then(|| self.cwd.to_owned())
     }
 
-    /// The file that a program's name stands for, if it is a path. Where `..` leads is for the system to say.
+    /// Returns the file that a program's name denotes, if it is a path. A path with `..` must be resolved by the
+    /// system.
     fn program(&self, word: &Word) -> Option<Program> {
         word.text.contains('/').then(|| {
             let mut program = Program {
@@ -324,7 +325,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes of the words that `subjects` hold; those that several share count once.
+    /// Returns the bytes of the words that `subjects` hold. Shared words count once.
     fn held(subjects: &[Subject]) -> usize {
         let commands = subjects.iter().filter_map(|subject| match subject {
             Subject::Command(command) => Some(command),

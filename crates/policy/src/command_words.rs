@@ -1,14 +1,14 @@
-//! The words of a command, held once for all who look at them.
+//! The words of a command, stored once and shared.
 //!
-//! A command's words come in; the same words, or those of its end, come out. A script of a few hundred commands has a wrapper
-//! around each of them, so that copies would grow with the product of both. Nobody changes a word.
+//! In: a command's words. Out: the same words, or a suffix of them. A script of a few hundred commands has wrappers
+//! around each of them, so copies would grow with the product of both. The words are immutable.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use super::shell::Word;
 
-/// Words of a command, from one of them on. A clone takes no memory for them.
+/// A suffix of a command's words. A clone shares the words.
 #[derive(Debug, Clone, Default)]
 pub struct CommandWords {
     all: Arc<[Word]>,
@@ -16,7 +16,7 @@ pub struct CommandWords {
 }
 
 impl CommandWords {
-    /// The words from the one at `at` on; without one there, none.
+    /// Returns the words from `at` on, or none if there are fewer.
     pub fn starting_at(&self, at: usize) -> Self {
         Self {
             all: Arc::clone(&self.all),

@@ -1,7 +1,7 @@
-//! Layers of policies, and what they come to for a request.
+//! Layers of policies, and their decisions about requests.
 //!
-//! The order of decision is told in the folder's `mod.rs`. Policies and remembered answers are borrowed for as long as
-//! a decision takes.
+//! The crate documentation describes the order of decision. Policies and remembered answers are borrowed for the
+//! duration of a decision.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use super::remembered::{Remembered, RememberedRule};
 use super::request::{Access, Kind, Request, Subject};
 use super::rule::{About, Rule, Specificity};
 
-/// Whose policy, or how long an answer holds; the earlier is the further in.
+/// Scope of a policy or a remembered answer, from the innermost to the outermost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Scope {
-    /// One session of an agent. Only answers have it.
+    /// One session of an agent. Only remembered answers have this scope.
     Session,
     /// One thread.
     Thread,
@@ -33,7 +33,7 @@ pub enum Scope {
 impl Scope {
     const ALL: [Self; 4] = [Self::Session, Self::Thread, Self::Agent, Self::Daemon];
 
-    /// Its name.
+    /// Returns the name of the scope.
     pub fn name(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -44,94 +44,94 @@ impl Scope {
     }
 }
 
-/// All policies that hold for a thread, and what persons answered for good.
+/// All policies and remembered answers that apply to a thread.
 #[derive(Debug, Clone, Default)]
 pub struct Layers<'a> {
-    /// For the daemon.
+    /// Policy of the daemon.
     pub daemon: Option<&'a Policy>,
-    /// For the thread's agent.
+    /// Policy of the thread's agent.
     pub agent: Option<&'a Policy>,
-    /// For the thread.
+    /// Policy of the thread.
     pub thread: Option<&'a Policy>,
-    /// Answers, from wherever they are kept; each takes part in its own scope.
+    /// Remembered answers from all places where they are stored. Each applies in its own scope.
     pub remembered: Vec<&'a Remembered>,
 }
 
-/// What becomes of a request, and why.
+/// The result for a request, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// What becomes of it.
+    /// Whether the request is allowed, denied, or needs an answer.
     pub effect: Effect,
-    /// The part of the request that decided, as shown to a person.
+    /// The part of the request that was decisive, as users see it.
     pub subject: String,
-    /// Whose rule or default it was; `None` if nobody named any.
+    /// Scope of the deciding rule or default; `None` if no policy has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
-    /// The preset that the rule or default comes from.
+    /// The preset that contains the rule or default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
-    /// The list that the rule is in; `None` for a default.
+    /// The list that contains the rule; `None` for a default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<List>,
-    /// The rule; `None` for a default.
+    /// The deciding rule; `None` for a default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// The id of the remembered answer that the rule comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remembered: Option<u64>,
-    /// One sentence for a person.
+    /// One sentence for the user.
     pub reason: String,
 }
 
-/// A rule that has to do with a subject.
+/// A rule that matches, or may match, a subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MatchedRule {
-    /// Whose it is.
+    /// Scope of the rule.
     pub scope: Scope,
-    /// The preset it comes from.
+    /// The preset that contains the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
-    /// The id of the remembered answer it comes from.
+    /// The id of the remembered answer that the rule comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remembered: Option<u64>,
-    /// The list it is in.
+    /// The list that contains the rule.
     pub list: List,
-    /// The rule.
+    /// The text of the rule.
     pub rule: String,
-    /// Yes or maybe.
+    /// Whether the rule matches, or may match.
     pub matched: Match,
-    /// How narrow it is.
+    /// How narrow the rule is.
     pub specificity: Specificity,
-    /// Whether it decided about this subject.
+    /// Whether this rule decided about the subject.
     pub decided: bool,
 }
 
-/// How a subject was decided.
+/// The explanation of the decision about one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubjectExplanation {
-    /// What became of it, and why.
+    /// The result for the subject, with the reason.
     pub decision: Decision,
-    /// Every rule that has to do with it: innermost layer first, deny before ask before allow.
+    /// Every rule that matches or may match: innermost layer first, deny before ask before allow.
     pub rules: Vec<MatchedRule>,
 }
 
-/// How a request was decided.
+/// The explanation of the decision about a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
-    /// What becomes of it.
+    /// The result for the request, with the reason.
     pub decision: Decision,
-    /// Each of its parts.
+    /// The explanation for each part of the request.
     pub subjects: Vec<SubjectExplanation>,
 }
 
-/// A rule in its list, with the answer that it comes from, if it is one.
+/// A rule in its list, with the remembered answer that it comes from, if any.
 type Listed<'a> = (List, &'a Rule, Option<&'a RememberedRule>);
 
-/// One set of lists. Sources are tried from the innermost out.
+/// One set of lists. Sources are evaluated from the innermost to the outermost.
 struct Source<'a> {
     scope: Scope,
     preset: Option<Preset>,
@@ -139,7 +139,7 @@ struct Source<'a> {
     default: Option<Effect>,
 }
 
-/// A rule that may have a say about the subject at hand.
+/// A rule that may decide about the current subject.
 struct Candidate<'a> {
     source: usize,
     list: List,
@@ -149,7 +149,7 @@ struct Candidate<'a> {
     specificity: Specificity,
 }
 
-/// What a reading of all maybes comes to; the candidate or the default's source that said so.
+/// The result for one interpretation of all maybes, with the deciding candidate or the source of the default.
 #[derive(Clone, Copy)]
 struct Verdict {
     effect: Effect,
@@ -158,7 +158,7 @@ struct Verdict {
 }
 
 impl Layers<'_> {
-    /// Whether nobody has laid down anything.
+    /// Returns whether there is no policy and no remembered answer.
     pub fn is_empty(&self) -> bool {
         let policies = [self.daemon, self.agent, self.thread];
         policies.iter().all(Option::is_none)
@@ -168,8 +168,8 @@ impl Layers<'_> {
                 .all(|remembered| remembered.iter().next().is_none())
     }
 
-    /// What is to be looked up before the request is decided on: its files, its programs that are named by a path, and
-    /// where it has such a program, those that rules name.
+    /// Returns the paths to resolve before the decision: the request's files, and its programs that are named by a
+    /// path. If there is such a program, also the programs that rules name by a path.
     pub fn paths(&self, request: &Request) -> Vec<String> {
         let mut paths: BTreeSet<String> = request
             .files()
@@ -189,12 +189,12 @@ impl Layers<'_> {
         paths.into_iter().collect()
     }
 
-    /// What becomes of `request`.
+    /// Decides about `request`.
     pub fn decide(&self, request: &Request) -> Decision {
         self.explain(request).decision
     }
 
-    /// What becomes of `request`, with everything that had a say.
+    /// Decides about `request`, and returns every rule that was involved.
     pub fn explain(&self, request: &Request) -> Explanation {
         let sources = self.sources();
         let subjects: Vec<_> = request
@@ -206,7 +206,7 @@ impl Layers<'_> {
             .iter()
             .map(|explained| &explained.decision)
             .reduce(|first, next| {
-                // Of two that are as strict, one that somebody laid down says more than one that nobody did.
+                // Of two equally strict decisions, prefer the one with a scope over the built-in default.
                 let said = first.scope.is_none() && next.scope.is_some();
                 if next.effect > first.effect || (next.effect == first.effect && said) {
                     next
@@ -214,7 +214,7 @@ impl Layers<'_> {
                     first
                 }
             });
-        // A request without subjects cannot be made; it would be asked.
+        // A request without subjects cannot be created. It would need an answer.
         let decision = strictest.cloned().unwrap_or_else(|| Decision {
             effect: Effect::Ask,
             subject: String::new(),
@@ -249,7 +249,7 @@ impl Layers<'_> {
                     let list = if answer.allow { List::Allow } else { List::Deny };
                     (list, &answer.rule, Some(answer))
                 }));
-            // Deny before ask before allow, as they are tried.
+            // The order of evaluation: deny, ask, allow.
             own.rules.sort_by_key(|(list, ..)| match list {
                 List::Deny => 0,
                 List::Ask => 1,
@@ -297,7 +297,7 @@ fn explain_subject(sources: &[Source<'_>], subject: &Subject, request: &Request)
             }
         }
     }
-    // If the maybes make no difference between the strictest and the mildest way to read them, they make none.
+    // If the strictest and the mildest interpretation of all maybes agree, the maybes are irrelevant.
     let strict = verdict(sources, &candidates, false);
     let mild = verdict(sources, &candidates, true);
     let told = strict.effect == mild.effect;
@@ -322,7 +322,7 @@ fn explain_subject(sources: &[Source<'_>], subject: &Subject, request: &Request)
     }
 }
 
-/// No rule has a say about the daemon's own files.
+/// Denies access to the daemon's own files, regardless of rules.
 fn reserved(subject: &Subject) -> SubjectExplanation {
     let decision = Decision {
         effect: Effect::Deny,
@@ -340,7 +340,8 @@ fn reserved(subject: &Subject) -> SubjectExplanation {
     }
 }
 
-/// Decides with every maybe read one way: `mild` reads those of deny and ask as no and those of allow as yes.
+/// Decides with one interpretation of every maybe. `mild` treats those of deny and ask as no, and those of allow as
+/// yes.
 fn verdict(sources: &[Source<'_>], candidates: &[Candidate<'_>], mild: bool) -> Verdict {
     let holds = |candidate: &Candidate<'_>| {
         candidate.matched == Match::Yes || (mild == (candidate.list == List::Allow))

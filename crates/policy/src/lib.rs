@@ -1,53 +1,53 @@
-//! The permission policy: may an agent do this, must a person be asked, or is it refused?
+//! The permission policy: whether an agent's request is allowed, denied, or needs a user's answer.
 //!
-//! In come policies (configuration), remembered answers, and a [`Request`]: what is known of a tool call, a file
-//! access or a command. Out comes a [`Decision`] that names the rule that made it, or an [`Explanation`] with
-//! every rule that had a say. It owns no state but what it is given, and it never looks at a tool call's title,
-//! asks anybody, or touches a file: whoever acts on a decision does.
+//! In: policies (configuration), remembered answers, and a [`Request`], which describes a tool call, a file access or a
+//! command. Out: a [`Decision`] that names the deciding rule, or an [`Explanation`] with every rule that was involved.
+//! Owns: no state. Never: reads a tool call's title, asks the user, or accesses a file; the caller does that.
 //!
 //! # Links
 //!
-//! A path is text here. Who can look at files says where each path leads ([`RealPaths`]), and then a file that is
-//! named by a link is two subjects: its name, and what the name leads to ([`Request::with_real_paths`]). A program that is
-//! named by a path is the file that the path leads to; a rule that names a program by a path means the file that this
-//! path leads to, so both are looked up ([`Layers::paths`]).
+//! In this crate, a path is text. A caller that can access files resolves each path ([`RealPaths`]). A file that is
+//! named by a link then becomes two subjects: its name, and the target of the link ([`Request::with_real_paths`]). A
+//! program that is named by a path is the file that the path leads to. A rule that names a program by a path means the
+//! file that this path leads to, so both are resolved ([`Layers::paths`]).
 //!
 //! # How a decision is made
 //!
-//! A request is taken apart into [`Subject`]s: each simple command of a command line, each file it writes by a
-//! redirection, each path, URL or MCP tool. Each is decided by itself, and the strictest of these decisions is the
-//! request's. So a compound command is allowed only if every part of it is, and several paths only if all are; one
-//! part that is denied denies all of it.
+//! A request is split into [`Subject`]s: each simple command of a command line, each file that it writes by a
+//! redirection, and each path, URL or MCP tool. Each subject is decided separately, and the strictest decision applies
+//! to the request. So a compound command is allowed only if every part of it is, and several paths only if all of them
+//! are. One denied part denies the request.
 //!
 //! For one subject:
 //!
-//! 1. a **deny** rule that matches, in any layer, preset or remembered answer, denies;
-//! 2. else the **innermost** layer that has a matching ask or allow rule decides: the session's remembered answers,
-//!    then thread, agent, daemon. Within a layer its own lists (and remembered answers of that scope) come before the
-//!    preset it is based on; among the rules of one such list set the **most specific** wins ([`Specificity`]),
-//!    and where ask and allow are equally specific, ask does;
-//! 3. else the **default** of the innermost layer that names one, and else ask.
+//! 1. A **deny** rule that matches, in any layer, preset or remembered answer, denies.
+//! 2. Otherwise the **innermost** layer with a matching ask or allow rule decides: the session's remembered answers,
+//!    then thread, agent, daemon. Within a layer, its own lists (and remembered answers of that scope) come before the
+//!    preset that it is based on. Among the rules of one such set of lists, the **most specific** wins
+//!    ([`Specificity`]). If ask and allow are equally specific, ask wins.
+//! 3. Otherwise the **default** of the innermost layer that has one applies, and without any, ask.
 //!
 //! # Reach
 //!
-//! A deny or ask rule reaches further than the same text as an allow rule, because the errors differ in price:
+//! A deny or ask rule matches more than the same text as an allow rule, because a missed denial costs more than a
+//! question:
 //!
 //! | | as allow | as deny or ask |
 //! |---|---|---|
 //! | `Bash(./x *)` | the program is that file, whatever the directory | also `x` by any other path, and links to it |
-//! | `Bash(rm *)` | the command word is `rm` | also `/bin/rm`, and `rm` behind `sudo`, `xargs`, `find -exec` … |
+//! | `Bash(rm *)` | the command word is `rm` | also `/bin/rm`, and `rm` run by `sudo`, `xargs`, `find -exec` … |
 //! | `Edit(p)` | kind edit | also delete, move, and a redirection into `p` |
 //! | `Read(p)` | kinds read and search | also a redirection from `p` |
-//! | `WebFetch(domain:d)` | the host `d` | also its subdomains; an address of this machine is any of them |
+//! | `WebFetch(domain:d)` | the host `d` | also its subdomains; an address of the local host matches any other one |
 //! | `Tool(x)` | the kinds think, switch mode and other | every call of the tool |
-//! | `~/p` with no home known | nothing | `p` below any directory |
+//! | `~/p` with an unknown home | nothing | `p` below any directory |
 //!
-//! # When it cannot be told
+//! # Uncertain matches
 //!
-//! A match has three values. "Maybe" is for what cannot be read: a command line with `eval`, a path that the agent
-//! did not give. If a rule's maybe makes a difference to the outcome, a person is asked. So a Bash rule, bare or with
-//! a pattern, never allows a command that cannot be read, and a deny rule that may have been meant for it cannot be
-//! slipped past; only `*`, or a default, lets such a command through.
+//! A match has three values. "Maybe" is for requests that cannot be analyzed: a command line with `eval`, or a path
+//! that the agent did not send. If a rule's maybe changes the outcome, the user is asked. So a Bash rule, with or
+//! without a pattern, never allows an unreadable command, and such a command cannot bypass a deny rule. Only `*`, or a
+//! default, allows such a command.
 
 mod address;
 mod bounds;

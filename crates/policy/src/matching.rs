@@ -1,4 +1,4 @@
-//! Whether a rule is about a subject. A rule, a subject and its request come in; yes, no or maybe comes out.
+//! Matches rules against subjects. In: a rule, a subject and its request. Out: yes, no or maybe.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ use super::wrapper::base_name;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Match {
-    /// It is about something else.
+    /// The rule does not match.
     No,
-    /// That cannot be told from what is known.
+    /// The known data do not determine whether the rule matches.
     Maybe,
-    /// It is about this.
+    /// The rule matches.
     Yes,
 }
 
@@ -27,7 +27,7 @@ impl From<bool> for Match {
     }
 }
 
-/// Whether `rule`, being in `list`, is about `subject`.
+/// Returns whether `rule`, which is in `list`, matches `subject`.
 pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) -> Match {
     let far = list != List::Allow;
     let path = |pattern: &Option<PathPattern>, path: Option<&String>| match (pattern, path) {
@@ -45,12 +45,12 @@ pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) ->
         let Some(tool) = &request.tool_name else {
             return Match::No;
         };
-        // The name is the agent's word: it allows no file, no command and no address.
+        // The name is the agent's claim, so it must not allow a file, a command or a URL.
         let may_fit = far || matches!(subject, Subject::Tool(_));
         return (may_fit && name.fits(tool)).into();
     }
     match (subject, &rule.about) {
-        // What it is about cannot be told, so only a rule that stops it may be about it.
+        // The subject is unknown, so only a restricting rule may match it.
         (Subject::Unknown, _) => {
             if far {
                 Match::Maybe
@@ -60,7 +60,7 @@ pub fn matches(rule: &Rule, list: List, subject: &Subject, request: &Request) ->
         }
 
         (Subject::Command(command), About::Bash(None)) => {
-            // A redirection without a command has nothing to run.
+            // A redirection without a command runs nothing.
             (far || !command.words.is_empty()).into()
         }
         (Subject::Command(command), About::Bash(Some(pattern))) => {

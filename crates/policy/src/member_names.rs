@@ -1,14 +1,15 @@
-//! Names of members of a tool call's input.
+//! Names of the members of a tool call's input.
 //!
-//! In: nothing. Out: what agents call the same thing. Never: a list of the same thing somewhere else.
+//! In: nothing. Out: the names that agents use for the same member. Never: leaves another list of the same names
+//! elsewhere.
 
-/// Members of a raw input that hold a command: a line, or a program with its arguments.
+/// Members that contain a command: a line, or a program with its arguments.
 pub const COMMANDS: [&str; 4] = ["command", "cmd", "commandLine", "command_line"];
 
-/// Members that are read with a command.
+/// Members that belong to a command.
 pub const ARGUMENTS: [&str; 2] = ["args", "env"];
 
-/// Members that hold the directory it runs in.
+/// Members that contain the working directory of a command.
 pub const DIRECTORIES: [&str; 5] = [
     "cwd",
     "workdir",
@@ -17,7 +18,7 @@ pub const DIRECTORIES: [&str; 5] = [
     "dir_path",
 ];
 
-/// Members that hold code, or a command in a form that is not read.
+/// Members that contain code, or a command in an unsupported form.
 pub const CODE: [&str; 9] = [
     "code",
     "script",
@@ -30,7 +31,7 @@ pub const CODE: [&str; 9] = [
     "program",
 ];
 
-/// Members that hold a path, or a list of them.
+/// Members that contain a path, or a list of paths.
 pub const PATHS: [&str; 24] = [
     "path",
     "file_path",
@@ -58,10 +59,10 @@ pub const PATHS: [&str; 24] = [
     "absolutePath",
 ];
 
-/// Members that hold the directory that is listed or searched.
+/// Members that contain the directory to list or search.
 pub const SEARCHED: [&str; 1] = ["dir_path"];
 
-/// Members that hold a path if something is moved.
+/// Members that contain a path in a move.
 pub const MOVES: [&str; 9] = [
     "source",
     "destination",
@@ -74,7 +75,7 @@ pub const MOVES: [&str; 9] = [
     "uri",
 ];
 
-/// Members that say where something goes.
+/// Members that contain the destination of a move.
 pub const DESTINATIONS: [&str; 6] = [
     "destination",
     "destination_path",
@@ -84,7 +85,7 @@ pub const DESTINATIONS: [&str; 6] = [
     "newPath",
 ];
 
-/// Members that hold what a file is to contain, or a piece of it.
+/// Members that contain the new content of a file, or a part of it.
 pub const TEXTS: [&str; 15] = [
     "content",
     "contents",
@@ -103,10 +104,10 @@ pub const TEXTS: [&str; 15] = [
     "insert_text",
 ];
 
-/// Members that hold instructions for an edit, not a text that a file will contain.
+/// Members that contain edit instructions instead of a file's new text.
 pub const INSTRUCTIONS: [&str; 6] = ["edits", "changes", "patch", "patch_text", "patchText", "diff"];
 
-/// Members that hold the text that an edit replaces.
+/// Members that contain the text that an edit replaces.
 pub const REPLACED: [&str; 6] = [
     "old_string",
     "oldString",
@@ -116,25 +117,25 @@ pub const REPLACED: [&str; 6] = [
     "old_text",
 ];
 
-/// Members that turn reading into writing if they are true.
+/// Members that turn a read into a write if they are true.
 pub const FLAGS: [&str; 5] = ["write", "overwrite", "append", "delete", "remove"];
 
-/// Members that name one of several things that a tool can do.
+/// Members that select one of a tool's operations.
 pub const OPERATIONS: [&str; 6] = ["command", "operation", "action", "op", "mode", "method"];
 
-/// Members that name the tool.
+/// Members that contain the tool's name.
 pub const NAMES: [&str; 5] = ["tool", "tool_name", "toolName", "name", "function"];
 
-/// Members that name an MCP server.
+/// Members that contain the name of an MCP server.
 pub const MCP_SERVERS: [&str; 3] = ["server", "server_name", "serverName"];
 
-/// Members that name the tool of an MCP server.
+/// Members that contain the name of an MCP server's tool.
 pub const MCP_TOOLS: [&str; 3] = ["tool", "tool_name", "toolName"];
 
-/// Members that hold an address.
+/// Members that contain a URL.
 pub const URLS: [&str; 3] = ["url", "uri", "urls"];
 
-/// Members of what is thought, or left to another agent, whose calls are judged by themselves.
+/// Members with thoughts, or with instructions for another agent, whose calls are judged separately.
 pub const THOUGHTS: [&str; 14] = [
     "thought",
     "thoughts",

@@ -1,7 +1,7 @@
-//! Members of a tool call's input that acpd does not know.
+//! Unknown members of a tool call's input.
 //!
-//! In: the kinds that a call is judged as, and its input. Out: the names of members that may ask for more than what acpd reads.
-//! Never: a member that is known for one kind only and hides what a call of another kind does.
+//! In: the kinds that a call is judged as, and its input. Out: the names of members that may have effects that acpd
+//! does not analyze. Never: accepts a member that is known for one kind only and hides an effect of another kind.
 
 use acpd_model::text::shorten;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use super::member_names::{
 use super::request::Kind;
 use super::tool_names::kind_of_name;
 
-/// Words for people, and ids of a call: members of calls of any kind that change nothing of what the call does.
+/// Members with text for users and ids of a call. They do not change the effect of a call of any kind.
 const REMARKS: [&str; 9] = [
     "approval_id",
     "call_id",
@@ -26,7 +26,7 @@ const REMARKS: [&str; 9] = [
     "started_at_ms",
     "turn_id",
 ];
-/// Members of a command's input that say how long it may take, where its output goes, and what Codex thinks of it.
+/// Members of a command's input: time limits, the target of its output, and Codex's assessment of it.
 const EXECUTE: [&str; 8] = [
     "is_background",
     "max_output_tokens",
@@ -37,13 +37,13 @@ const EXECUTE: [&str; 8] = [
     "yield_time_ms",
     "timeout_seconds",
 ];
-/// What Codex tells about a command and the answers to a question about it, in any form.
+/// Members in which Codex describes a command and the answers to a question about it, in any form.
 const CODEX: [&str; 3] = [
     "available_decisions",
     "parsed_cmd",
     "proposed_execpolicy_amendment",
 ];
-/// What is done with a page that was fetched, and how long it may take.
+/// Members that process a fetched page, and time limits.
 const FETCH: [&str; 8] = [
     "format",
     "max_chars",
@@ -54,7 +54,7 @@ const FETCH: [&str; 8] = [
     "timeout_ms",
     "timeoutMs",
 ];
-/// Which part of a file is read, and which of the files.
+/// Members that select the part of a file, or the files, to read.
 const READ: [&str; 28] = [
     "count",
     "depth",
@@ -85,7 +85,7 @@ const READ: [&str; 28] = [
     "useDefaultExcludes",
     "view_range",
 ];
-/// What is looked for, and how much of it is returned, beside [`READ`].
+/// Members of a search in addition to [`READ`]: the query, and how much to return.
 const SEARCH: [&str; 32] = [
     "-A",
     "-B",
@@ -120,7 +120,7 @@ const SEARCH: [&str; 32] = [
     "context_lines",
     "file_pattern",
 ];
-/// Where something is replaced, and how often, beside [`REPLACED`].
+/// Members of a replacement in addition to [`REPLACED`]: where, and how often.
 const EDIT: [&str; 18] = [
     "all",
     "allow_multiple",
@@ -141,7 +141,7 @@ const EDIT: [&str; 18] = [
     "start_line",
     "startLine",
 ];
-/// Numbers and switches of tools for thinking, beside [`THOUGHTS`].
+/// Numbers and switches of thinking tools, in addition to [`THOUGHTS`].
 const THINK: [&str; 9] = [
     "branchFromThought",
     "isRevision",
@@ -153,7 +153,7 @@ const THINK: [&str; 9] = [
     "thoughtNumber",
     "totalThoughts",
 ];
-/// Members of an entry of a list of things to do.
+/// Members of an entry in a todo list.
 const NOTE: [&str; 12] = [
     "active_form",
     "activeForm",
@@ -169,10 +169,10 @@ const NOTE: [&str; 12] = [
     "title",
 ];
 
-/// The names of members that say more than what a call of `kinds` is judged by, each short enough to be shown. Of a call of no
-/// kind, and of kinds of which all of the input is shown, there are none.
+/// Returns the names of members that are not analyzed for a call of `kinds`, each short enough to show. Returns none
+/// for a call without a kind, and for kinds whose whole input is shown.
 pub(super) fn unknown(kinds: &[Kind], is_mcp: bool, input: &Map<String, Value>) -> Vec<String> {
-    /// So many characters of a name are shown.
+    /// Longest name that is shown, in characters.
     const NAME_CHARS: usize = 60;
     let shows_all = |kind: &Kind| matches!(kind, Kind::SwitchMode | Kind::Other);
     let kinds: Vec<Kind> = kinds.iter().copied().filter(|kind| !shows_all(kind)).collect();
@@ -181,12 +181,13 @@ pub(super) fn unknown(kinds: &[Kind], is_mcp: bool, input: &Map<String, Value>) 
     }
     let is_known = |name: &str, value: &Value| {
         let names_tool = is_mcp && (MCP_SERVERS.contains(&name) || MCP_TOOLS.contains(&name));
-        // What one kind reads is judged. What only says less of it must do so for each kind.
+        // A member that any of the kinds analyzes is judged. A member that only limits the effect must do so for every
+        // kind.
         names_tool
             || kinds.iter().any(|kind| is_read(*kind, name, value))
             || kinds.iter().all(|kind| says_no_more(*kind, name, value))
     };
-    // What is not set says nothing.
+    // An unset member has no effect.
     let is_set = |value: &Value| !value.is_null() && *value != Value::Bool(false);
     input
         .iter()
@@ -195,9 +196,9 @@ pub(super) fn unknown(kinds: &[Kind], is_mcp: bool, input: &Map<String, Value>) 
         .collect()
 }
 
-/// Whether a call of `kind` is judged by this member.
+/// Returns whether this member is analyzed for a call of `kind`.
 fn is_read(kind: Kind, name: &str, value: &Value) -> bool {
-    // As `claims::named` reads them.
+    // Case-insensitive, as in `claims::named`.
     let is_in = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(name));
     let is_path = || is_in(&PATHS) && is_plain(value, &["path"]);
     match kind {
@@ -218,7 +219,7 @@ fn is_read(kind: Kind, name: &str, value: &Value) -> bool {
     }
 }
 
-/// Whether this member adds nothing to what a call of `kind` is judged by.
+/// Returns whether this member adds no effect to a call of `kind`.
 fn says_no_more(kind: Kind, name: &str, value: &Value) -> bool {
     let text = value.as_str();
     let is_operation = || OPERATIONS.contains(&name) && text.is_some_and(claims::is_operation);
@@ -240,13 +241,13 @@ fn says_no_more(kind: Kind, name: &str, value: &Value) -> bool {
         Kind::Think => THINK.contains(&name) && !value.is_string(),
         Kind::SwitchMode | Kind::Other => true,
     };
-    // A tool that is known by its name is judged by it; OpenHands names its classes.
+    // A tool with a known name is judged by it. OpenHands sends the names of its classes.
     let names_tool = NAMES.contains(&name) && text.and_then(kind_of_name).is_some();
     let is_class = name == "kind" && text.is_some_and(|text| text.ends_with("Action"));
     (of_kind || names_tool || is_class || REMARKS.contains(&name)) && is_plain(value, &[])
 }
 
-/// Whether `value` is a text, a number or a list of those, or a list of objects with no other members than these.
+/// Returns whether `value` is a string, a number, a list of those, or a list of objects with only these members.
 fn is_plain(value: &Value, members: &[&str]) -> bool {
     let is_flat = |value: &Value| match value {
         Value::Array(items) => items.iter().all(|item| !item.is_array() && !item.is_object()),
@@ -265,9 +266,9 @@ fn is_plain(value: &Value, members: &[&str]) -> bool {
     }
 }
 
-/// What is said of members that are not known.
+/// Describes unknown members.
 pub(super) fn in_words(unknown: &[String]) -> String {
-    /// So many members are named.
+    /// Number of members that are named.
     const NAMES: usize = 5;
     let names: Vec<_> = unknown
         .iter()

@@ -1,13 +1,13 @@
-//! Paths as text: made absolute, and matched against patterns. No file is looked at.
+//! Paths as text: converted to absolute paths, and matched against patterns. No file is accessed.
 
-/// The absolute form of `path`, seen from the absolute directory `cwd`: no `.`, no `..`, no double slashes. A
-/// `file:` address is taken for its path. Symbolic links are not followed. `None` if the result is not known: `~`
-/// without a home, or something that is no path.
+/// Returns the absolute form of `path`, relative to the absolute directory `cwd`: without `.`, `..` and double slashes.
+/// A `file:` URL is converted to its path. Symbolic links are not followed. Returns `None` if the result is unknown:
+/// `~` without a home, or text that is not a path.
 pub fn normalise(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
     absolute(path, cwd, home).map(|path| flattened(&path))
 }
 
-/// The same with `.` and `..` left in: behind a symbolic link they mean something else than they seem to.
+/// Like [`normalise`], but keeps `.` and `..`: after a symbolic link they may lead elsewhere.
 pub fn absolute(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
     let decoded;
     let path = match path.strip_prefix("file://") {
@@ -32,19 +32,19 @@ pub fn absolute(path: &str, cwd: &str, home: Option<&str>) -> Option<String> {
     })
 }
 
-/// Whether `..` is among the segments of `path`: where it leads is for the system to say.
+/// Returns whether `path` has a `..` segment, which only the system can resolve.
 pub fn climbs(path: &str) -> bool {
     path.split('/').any(|segment| segment == "..")
 }
 
-/// What is below `root` of `path`, both normalised: empty, or with a slash in front.
+/// Returns the part of `path` below `root`, both normalized: empty, or starting with a slash.
 pub fn below<'a>(path: &'a str, root: &str) -> Option<&'a str> {
     let root = root.trim_end_matches('/');
     path.strip_prefix(root)
         .filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Segments taken one by one, `..` taking the one before away.
+/// Processes the segments in order; `..` removes the segment before it.
 fn flattened(path: &str) -> String {
     let mut segments = Vec::new();
     for segment in path.split('/') {
@@ -75,7 +75,7 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Where a pattern for paths starts from.
+/// The base of a path pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Root {
     Absolute,
@@ -83,17 +83,17 @@ enum Root {
     Workspace,
 }
 
-/// A pattern for paths: `*` and `?` within a segment, `**` as a segment of its own for any number of them, a
-/// backslash in front of a character that means itself.
+/// A pattern for paths. `*` and `?` match within a segment. `**` as a separate segment matches any number of segments.
+/// A backslash makes the next character literal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathPattern {
     root: Root,
-    /// Without the root.
+    /// The pattern without the root.
     text: String,
 }
 
 impl PathPattern {
-    /// Reads a pattern. Any text is one, except an empty one.
+    /// Parses a pattern. Every text except the empty one is valid.
     pub fn parse(text: &str) -> Option<Self> {
         let (root, rest) = if let Some(rest) = text.strip_prefix('/') {
             (Root::Absolute, rest)
@@ -106,7 +106,7 @@ impl PathPattern {
         (root == Root::Absolute || !text.is_empty()).then_some(Self { root, text })
     }
 
-    /// The whole pattern, absolute. Without a home, one below it is `None`.
+    /// Returns the whole absolute pattern. Returns `None` for a pattern below an unknown home.
     fn absolute(&self, workspace: &str, home: Option<&str>) -> Option<String> {
         let root = match self.root {
             Root::Absolute => String::new(),
@@ -116,7 +116,7 @@ impl PathPattern {
         Some(flattened(&format!("{root}/{}", self.text)))
     }
 
-    /// The one path that fits, if the pattern has no wildcard.
+    /// Returns the only matching path, if the pattern has no wildcard.
     pub fn literal(&self, workspace: &str, home: Option<&str>) -> Option<String> {
         let pattern = self.absolute(workspace, home)?;
         let mut literal = String::with_capacity(pattern.len());
@@ -131,8 +131,8 @@ impl PathPattern {
         Some(literal)
     }
 
-    /// Whether the absolute, normalised `path` fits. With `far`, a pattern below an unknown home fits below any
-    /// directory.
+    /// Returns whether the absolute, normalized `path` matches. With `far`, a pattern below an unknown home matches
+    /// below any directory.
     pub fn fits(&self, path: &str, workspace: &str, home: Option<&str>, far: bool) -> bool {
         let pattern = match self.absolute(workspace, home) {
             Some(pattern) => pattern,
@@ -144,7 +144,7 @@ impl PathPattern {
         segments_fit(&pattern, &path)
     }
 
-    /// Literal characters, and wildcards, of the absolute pattern.
+    /// Returns the number of literal characters and of wildcards in the absolute pattern.
     pub fn weight(&self, workspace: &str, home: Option<&str>) -> (usize, usize) {
         let pattern = self
             .absolute(workspace, home)
@@ -166,7 +166,7 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 
-/// `text` as a pattern that fits nothing else.
+/// Returns a pattern that matches only `text`.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -178,8 +178,8 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Walks both at once and comes back to the last `**` where they part, which is enough since each later `**`
-/// makes what was tried for the earlier one final.
+/// Walks along both, and backtracks to the last `**` on a mismatch. That is enough, since each later `**` makes the
+/// attempt for the earlier one final.
 fn segments_fit(pattern: &[&str], path: &[&str]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut retry = None;
@@ -204,7 +204,7 @@ fn segments_fit(pattern: &[&str], path: &[&str]) -> bool {
     pattern[p..].iter().all(|segment| *segment == "**")
 }
 
-/// The same within a segment.
+/// Like [`segments_fit`], for the characters of one segment.
 fn segment_fits(pattern: &str, segment: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = segment.chars().collect();

@@ -1,32 +1,32 @@
-//! Patterns for commands and names. Those for paths are in `path`, those for addresses in `address`.
+//! Patterns for commands and names. Path patterns are in `path`, URL patterns in `address`.
 
 use super::path::{PathPattern, escaped};
 use super::rule::Problem;
 use super::shell::{Word, is_name};
 use super::wrapper::base_name;
 
-/// Text with `*` for any characters, also none.
+/// Text in which `*` matches any number of characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Glob {
-    /// What stands between the stars; one more than there are stars.
+    /// The text between the stars. There is one more piece than there are stars.
     pieces: Vec<String>,
 }
 
 impl Glob {
-    /// Reads `text`; every `*` is a wildcard.
+    /// Parses `text`. Every `*` is a wildcard.
     pub fn parse(text: &str) -> Self {
         let pieces = text.split('*').map(str::to_owned).collect();
         Self { pieces }
     }
 
-    /// As a pattern for paths, if there is a slash in it.
+    /// Returns the pattern as a path pattern, if it contains a slash.
     fn as_path(&self) -> Option<PathPattern> {
         let pieces: Vec<_> = self.pieces.iter().map(|piece| escaped(piece)).collect();
         let text = pieces.join("*");
         text.contains('/').then(|| PathPattern::parse(&text)).flatten()
     }
 
-    /// Whether `text` fits.
+    /// Returns whether `text` matches.
     pub fn fits(&self, text: &str) -> bool {
         let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) else {
             return text.is_empty();
@@ -49,7 +49,7 @@ impl Glob {
         true
     }
 
-    /// Literal characters, and wildcards.
+    /// Returns the number of literal characters and of wildcards.
     pub fn weight(&self) -> (usize, usize) {
         let literal = self.pieces.iter().map(|piece| piece.chars().count()).sum();
         (literal, self.pieces.len().saturating_sub(1))
@@ -63,12 +63,12 @@ impl Glob {
     }
 }
 
-/// One word of a command's pattern.
+/// One word of a command pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PatternWord {
-    /// A `*` by itself: any words, also none.
+    /// A `*` as a separate word: any number of words.
     Any,
-    /// One word.
+    /// Exactly one word.
     One(Glob),
 }
 
@@ -76,13 +76,13 @@ enum PatternWord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPattern {
     words: Vec<PatternWord>,
-    /// Where the program is, if the pattern names it by a path.
+    /// Location of the program, if the pattern names it by a path.
     program: Option<PathPattern>,
 }
 
 impl CommandPattern {
-    /// Reads a pattern: words in the shell's quoting, in which an unquoted `*` is a wildcard. `:*` at the end is
-    /// the same as ` *`. On error, where in `text` it is, in bytes.
+    /// Parses a pattern: words with shell quoting, in which an unquoted `*` is a wildcard. `:*` at the end means the
+    /// same as ` *`. An error has its position in `text`, in bytes.
     pub fn parse(text: &str) -> Result<Self, (usize, Problem)> {
         let prefix = text
             .strip_suffix(":*")
@@ -101,7 +101,7 @@ impl CommandPattern {
             }
             Some(PatternWord::Any) => {}
         }
-        // Two in a row mean the same as one, and would only make it look more specific.
+        // Two in a row mean the same as one, and would only make the pattern appear more specific.
         words.dedup_by(|a, b| *a == PatternWord::Any && *b == PatternWord::Any);
         let program = match words.first() {
             Some(PatternWord::One(glob)) => glob.as_path(),
@@ -110,13 +110,13 @@ impl CommandPattern {
         Ok(Self { words, program })
     }
 
-    /// Where the program is that the pattern names by a path without wildcards.
+    /// Returns the path of the program, if the pattern names it by a path without wildcards.
     pub fn program(&self, workspace: &str, home: Option<&str>) -> Option<String> {
         self.program.as_ref()?.literal(workspace, home)
     }
 
-    /// Whether the command fits whatever its expansions become. A program that is named by a path fits only a pattern
-    /// with a path, and `is_there` says whether it is that one.
+    /// Returns whether the command matches for every possible expansion. A program that is named by a path matches only
+    /// a pattern with a path, and `is_there` returns whether it is the same program.
     pub fn surely_fits(&self, command: &[Word], is_there: impl Fn(&PathPattern) -> bool) -> bool {
         let program = |glob: &Glob, name: &str| {
             if name.contains('/') {
@@ -128,8 +128,8 @@ impl CommandPattern {
         self.walk(command, false, &program)
     }
 
-    /// Whether the command fits, its program named with or without a path, or by a link to one of the `called` names;
-    /// and whether it could, its expansions being what they may.
+    /// Returns whether the command matches, and whether it could match for some expansion. The program may be named
+    /// with or without a path, or by a link to one of the `called` names.
     pub fn may_fit(
         &self,
         command: &[Word],
@@ -149,7 +149,7 @@ impl CommandPattern {
         )
     }
 
-    /// Keeps the set of pattern positions that the words so far lead to; `program` says whether the first word fits.
+    /// Tracks the pattern positions that the words so far can reach. `program` returns whether the first word matches.
     fn walk(&self, command: &[Word], loose: bool, program: &dyn Fn(&Glob, &str) -> bool) -> bool {
         let end = self.words.len();
         let mut at = vec![false; end + 1];
@@ -159,7 +159,7 @@ impl CommandPattern {
             let mut next = vec![false; end + 1];
             for position in (0..=end).filter(|position| at[*position]) {
                 if word.dynamic && loose {
-                    // It may become any words, also none.
+                    // The expansion may become any number of words.
                     next[position..].fill(true);
                     break;
                 }
@@ -188,7 +188,7 @@ impl CommandPattern {
         }
     }
 
-    /// Whether a command that cannot be read speaks of the pattern's program: its name stands in `text` as a word.
+    /// Returns whether `text`, an unreadable command, contains the name of the pattern's program as a word.
     pub fn is_named_in(&self, text: &str) -> bool {
         let name = match self.words.first() {
             Some(PatternWord::One(glob)) => glob.literal().and_then(base_name),
@@ -203,13 +203,13 @@ impl CommandPattern {
         })
     }
 
-    /// Literal characters, and wildcards.
+    /// Returns the number of literal characters and of wildcards.
     pub fn weight(&self) -> (usize, usize) {
         let weights = self.words.iter().map(|word| match word {
             PatternWord::Any => (0, 1),
             PatternWord::One(glob) => glob.weight(),
         });
-        // The blank between two words is as literal as they are.
+        // The space between two words counts as a literal character.
         weights.fold((self.words.len() - 1, 0), |sum, one| {
             (sum.0 + one.0, sum.1 + one.1)
         })

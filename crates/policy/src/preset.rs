@@ -1,4 +1,4 @@
-//! A policy as it is configured: three lists of rules and a default, perhaps on top of a preset.
+//! A policy as it is configured: three lists of rules and a default, optionally based on a preset.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -9,71 +9,72 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::rule::Rule;
 
-/// What becomes of a request. In this order, the later is the stricter.
+/// The result of a decision, from the mildest to the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// It goes ahead.
+    /// The request is allowed.
     Allow,
-    /// A person is asked.
+    /// The user is asked.
     Ask,
-    /// It is refused.
+    /// The request is denied.
     Deny,
 }
 
-/// A policy's lists.
+/// A list of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum List {
-    /// Refuses, whatever else allows.
+    /// Rules that deny, even if other rules allow.
     Deny,
-    /// A person is asked.
+    /// Rules that ask the user.
     Ask,
-    /// Goes ahead.
+    /// Rules that allow.
     Allow,
 }
 
-/// Policies that can be named.
+/// The named policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// Everything goes ahead: no rules, default allow. For agents in a sandbox of their own.
+    /// Everything is allowed: no rules, default allow. For agents in a sandbox of their own.
     Permissive,
-    /// Reading and searching files of the thread's directory, thinking: allowed. Everything else (changes, commands,
-    /// reading elsewhere, the network, MCP tools, switching the mode) is asked.
+    /// Reading and searching files of the thread's directory, and thinking, are allowed. Everything else (changes,
+    /// commands, reading elsewhere, the network, MCP tools, mode changes) needs an answer.
     Standard,
-    /// As `standard`, but only changes to files of the thread's directory and commands, and what may be one, can be
-    /// asked for at all; the rest (files elsewhere, the network, MCP tools, other tools) is denied by default.
+    /// Like `standard`, but the user is asked only about commands and changes to files of the thread's directory, and
+    /// about calls that may be one. The rest (files elsewhere, the network, MCP tools, other tools) is denied by
+    /// default.
     Restricted,
-    /// Reading and searching files of the thread's directory, thinking: allowed. Changes to files, commands and MCP
-    /// tools are denied by rule, so that nothing on top of it, and no other layer, allows them; everything else is
-    /// denied by default.
+    /// Reading and searching files of the thread's directory, and thinking, are allowed. Changes to files, commands and
+    /// MCP tools are denied by rule, so that no own list and no other layer can allow them. Everything else is denied
+    /// by default.
     Readonly,
 }
 
 /// A policy. Written as a preset's name, or as an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Policy {
-    /// The preset it stands on. Its own lists come first, its own default replaces the preset's; a deny of the
-    /// preset holds all the same.
+    /// The preset that the policy is based on. The policy's own lists come first, and its own default replaces the
+    /// preset's. A deny of the preset always applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<Preset>,
-    /// Refused.
+    /// Rules that deny.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<Rule>,
-    /// Asked.
+    /// Rules that ask the user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ask: Vec<Rule>,
-    /// Allowed.
+    /// Rules that allow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Rule>,
-    /// What becomes of the rest; `None` leaves it to the base, and then to the layer further out.
+    /// Effect on requests without a matching rule; `None` uses the default of the base, then of the next outer layer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Effect>,
 }
 
 impl Policy {
-    /// One of its lists.
+    /// Returns one of the lists.
     pub fn list(&self, list: List) -> &[Rule] {
         match list {
             List::Deny => &self.deny,
@@ -93,10 +94,10 @@ impl From<Preset> for Policy {
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 4] = [Self::Permissive, Self::Standard, Self::Restricted, Self::Readonly];
 
-    /// Its name in a configuration.
+    /// Returns the name of the preset, as in a configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Permissive => "permissive",
@@ -106,12 +107,12 @@ impl Preset {
         }
     }
 
-    /// The preset of this name.
+    /// Returns the preset with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
-    /// What it consists of.
+    /// Returns the policy that the preset stands for.
     pub fn policy(self) -> &'static Policy {
         static ALL: LazyLock<[Policy; 4]> = LazyLock::new(|| Preset::ALL.map(Preset::spelled_out));
         let [permissive, standard, restricted, readonly] = &*ALL;
@@ -124,7 +125,7 @@ impl Preset {
     }
 
     fn spelled_out(self) -> Policy {
-        // A rule below that cannot be read would be missing; a test counts them.
+        // An invalid rule below would be missing; a test counts them.
         let rules = |rules: &[&str]| rules.iter().filter_map(|rule| Rule::parse(rule).ok()).collect();
         let reading: &[&str] = &["Read(./**)", "Think"];
         let (deny, ask, allow, default): (&[&str], &[&str], &[&str], _) = match self {
@@ -153,7 +154,7 @@ impl Preset {
     }
 }
 
-/// The object form, before its rules are read.
+/// The object form, before its rules are parsed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {

@@ -1,7 +1,7 @@
-//! Answers that hold for good: "always allow", "always refuse".
+//! Remembered answers: "always allow", "always reject".
 //!
-//! A request and a person's answer come in; rules narrow enough to be about nothing else come out, and are kept with
-//! the scope the person chose. They can be listed and taken back one by one.
+//! In: a request and a user's answer. Out: rules that match nothing else, stored with the scope that the user selected.
+//! They can be listed and revoked one by one.
 
 use std::fmt;
 
@@ -18,19 +18,19 @@ use super::request::{Access, Kind, Request, Subject};
 use super::rule::{About, Rule};
 use super::shell::quoted;
 
-/// One rule out of an answer.
+/// One rule of a remembered answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RememberedRule {
-    /// Counted up from 1, or from [`AGENT_IDS`] for an agent; never used again in the same list.
+    /// Counted from 1, or from [`AGENT_IDS`] for an agent. Never reused in the same list.
     pub id: u64,
-    /// What it holds for.
+    /// Scope of the answer.
     pub scope: Scope,
-    /// Whether it allows; else it denies.
+    /// Whether the answer allows; otherwise it denies.
     pub allow: bool,
-    /// What it is about.
+    /// The rule that selects the calls.
     pub rule: Rule,
-    /// With what it holds.
+    /// Further bounds of the answer.
     #[serde(flatten)]
     pub bounds: Bounds,
 }
@@ -40,9 +40,9 @@ impl RememberedRule {
         self.bounds.hold(self.allow, subject, request)
     }
 
-    /// The answer as it holds now, if it does: one that allows commands and was remembered before answers had a directory
-    /// holds in the directory `cwd`, and one without the arguments or the call that it was given for is asked again.
-    /// Refusals stay.
+    /// Returns the answer as it applies now, if it still does. An allow of commands from before answers had a directory
+    /// applies in the directory `cwd`. An allow without the arguments or the call that it was given for is dropped, and
+    /// the user is asked again. Denials are kept.
     #[must_use]
     pub fn narrowed(mut self, cwd: Option<&str>) -> Option<Self> {
         if !self.allow {
@@ -64,7 +64,7 @@ impl RememberedRule {
     }
 }
 
-/// A list of answers, kept wherever its scope lives.
+/// A list of remembered answers, stored with its scope.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remembered {
@@ -72,25 +72,25 @@ pub struct Remembered {
     rules: Vec<RememberedRule>,
 }
 
-/// So many characters of a name stand in an error.
+/// Longest name in an error, in characters.
 const NAMED_CHARS: usize = 200;
 
 /// Why an answer cannot be remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotRememberable {
-    /// No rule is about exactly this.
+    /// No rule matches exactly this request.
     NoRule {
         /// The part of the request.
         subject: String,
     },
-    /// A program is named by a path of which it cannot be told where it leads.
+    /// A program is named by a path that could not be resolved.
     Program {
-        /// As it is named.
+        /// The path, as the command names it.
         program: String,
     },
-    /// There are [`REMEMBERED_RULES`] already.
+    /// The list already has [`REMEMBERED_RULES`] rules.
     Full,
-    /// Answers hold for a session, a thread or an agent.
+    /// Answers can only be remembered for a session, a thread or an agent.
     Scope,
 }
 
@@ -116,12 +116,12 @@ impl fmt::Display for NotRememberable {
 
 impl std::error::Error for NotRememberable {}
 
-/// Where the ids of answers for an agent begin. A thread's own count from 1 and never get there, so that in a thread an
-/// id means one answer, wherever it is kept.
+/// The first id of answers for an agent. Ids of a thread start at 1 and never reach it. So, within a thread, an id
+/// identifies one answer, wherever it is stored.
 pub const AGENT_IDS: u64 = 1 << 32;
 
 impl Remembered {
-    /// An empty list of answers for all threads of an agent.
+    /// Creates an empty list of answers for all threads of an agent.
     pub fn for_agent() -> Self {
         Self {
             last_id: AGENT_IDS,
@@ -129,8 +129,8 @@ impl Remembered {
         }
     }
 
-    /// Remembers that `request` is always allowed, or always refused. Returns the ids of the rules that say so: one
-    /// for each part of the request, a known one if it was remembered before. Nothing is kept on error.
+    /// Remembers that `request` is always allowed or always denied. Returns the ids of the rules, one for each part of
+    /// the request; a rule that already existed keeps its id. After an error, nothing is stored.
     pub fn remember(
         &mut self,
         request: &Request,
@@ -156,7 +156,8 @@ impl Remembered {
         Ok(ids.collect())
     }
 
-    /// Whether an answer to `request` can be remembered, whichever it is; if so, what it would hold for, in words.
+    /// Returns a description of what a remembered answer to `request` would apply to, or why neither answer can be
+    /// remembered.
     pub fn would_hold_for(&self, request: &Request, scope: Scope) -> Result<String, NotRememberable> {
         for allow in [true, false] {
             self.rules_for(request, allow, scope)?;
@@ -164,7 +165,7 @@ impl Remembered {
         Ok(bounds::in_words(request))
     }
 
-    /// The rules that [`remember`](Self::remember) would keep, or why it would not.
+    /// Returns the rules that [`remember`](Self::remember) would store, or why it would fail.
     fn rules_for(&self, request: &Request, allow: bool, scope: Scope) -> Result<Vec<Kept>, NotRememberable> {
         if scope == Scope::Daemon {
             return Err(NotRememberable::Scope);
@@ -177,7 +178,7 @@ impl Remembered {
         Ok(rules)
     }
 
-    /// The id under which a rule is known.
+    /// Returns the id of the rule, if it is already stored.
     fn known(&self, kept: &Kept, allow: bool, scope: Scope) -> Option<u64> {
         let same = |known: &&RememberedRule| {
             (known.scope, known.allow) == (scope, allow)
@@ -186,13 +187,13 @@ impl Remembered {
         self.rules.iter().find(same).map(|known| known.id)
     }
 
-    /// Takes one that was remembered before, out of the log of a thread in the directory `cwd`.
+    /// Restores an answer from the log of a thread in the directory `cwd`.
     pub fn restore(&mut self, rule: RememberedRule, cwd: &str) {
         self.last_id = self.last_id.max(rule.id);
         self.rules.extend(rule.narrowed(Some(cwd)));
     }
 
-    /// The answers as they hold now, and how many of an earlier version hold no longer and are asked again.
+    /// Returns the answers as they apply now, and how many answers of earlier versions were dropped.
     #[must_use]
     pub fn narrowed(mut self) -> (Self, usize) {
         let before = self.rules.len();
@@ -202,31 +203,31 @@ impl Remembered {
         (self, dropped)
     }
 
-    /// All of them, the oldest first.
+    /// Returns all rules, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &RememberedRule> {
         self.rules.iter()
     }
 
-    /// Takes one back; `None` if there is none with this id.
+    /// Revokes a rule. Returns `None` if no rule has this id.
     pub fn revoke(&mut self, id: u64) -> Option<RememberedRule> {
         let at = self.rules.iter().position(|rule| rule.id == id)?;
         Some(self.rules.remove(at))
     }
 
-    /// The agent's session is over, and with it what held for it.
+    /// Removes the answers for the agent's session, which has ended.
     pub fn end_session(&mut self) {
         self.rules.retain(|rule| rule.scope != Scope::Session);
     }
 }
 
-/// A rule that is about a part of a request, with what it is bound to.
+/// A rule for a part of a request, with its bounds.
 #[derive(PartialEq)]
 struct Kept {
     rule: Rule,
     bounds: Bounds,
 }
 
-/// Rules that are about exactly this request.
+/// Returns rules that match exactly this request.
 fn rules_for(request: &Request, allow: bool) -> Result<Vec<Kept>, NotRememberable> {
     let mut rules: Vec<Kept> = Vec::new();
     let mut one = request.without_parts();
@@ -243,7 +244,7 @@ fn rules_for(request: &Request, allow: bool) -> Result<Vec<Kept>, NotRememberabl
     Ok(rules)
 }
 
-/// The rule for `subject`, which is all of `request`.
+/// Returns the rule for `subject`, which is the only one of `request`.
 fn kept_for(subject: &Subject, request: &Request, allow: bool) -> Result<Kept, NotRememberable> {
     let no_rule = || NotRememberable::NoRule {
         subject: subject.to_string(),
@@ -261,7 +262,7 @@ fn kept_for(subject: &Subject, request: &Request, allow: bool) -> Result<Kept, N
         rule,
         bounds,
     };
-    // A rule that does not even do what was just answered would be a promise not kept.
+    // The rule must have the effect that the user selected; otherwise it must not be stored.
     let effect = if allow { Effect::Allow } else { Effect::Deny };
     let answers = Remembered {
         last_id: 0,
@@ -278,7 +279,7 @@ fn kept_for(subject: &Subject, request: &Request, allow: bool) -> Result<Kept, N
     Ok(Kept { rule, bounds })
 }
 
-/// The text of the rule that is about a part; `None` if there is none.
+/// Returns the text of the rule for a part; `None` if there is none.
 fn rule_text(subject: &Subject, request: &Request) -> Result<Option<String>, NotRememberable> {
     Ok(match subject {
         Subject::Command(command) => {
@@ -289,7 +290,7 @@ fn rule_text(subject: &Subject, request: &Request) -> Result<Option<String>, Not
             else {
                 return Ok(None);
             };
-            // By its absolute path: by the name alone it would be another file in another directory.
+            // By its absolute path, since the name alone would mean another file in another directory.
             let program = match &command.program {
                 Some(Program { path: Some(path), .. }) => path.as_str(),
                 Some(_) => {
@@ -322,7 +323,7 @@ fn rule_text(subject: &Subject, request: &Request) -> Result<Option<String>, Not
             let name = request.tool_name.as_ref().filter(|name| !name.contains('*'));
             name.map(|name| format!("Tool({name})"))
         }
-        // Into which mode is the agent's to say: an answer for good would be about all of them.
+        // The agent selects the mode, so a remembered answer would apply to all modes.
         Subject::Tool(_)
         | Subject::Unreadable { .. }
         | Subject::Redirect(_)

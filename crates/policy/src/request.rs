@@ -1,7 +1,7 @@
-//! What is decided on: a request of an agent, taken apart into subjects.
+//! A request of an agent, split into the subjects that are decided separately.
 //!
-//! What is known of a tool call, a file access or a command comes in; subjects come out. A title, or any other text
-//! that is meant for people, is never part of it.
+//! In: the known data of a tool call, a file access or a command. Out: subjects. Never: uses a title, or any other text
+//! for users.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Reads ACP's word; one that ACP does not have is `None`.
+    /// Parses ACP's name of the kind. Returns `None` for a name that ACP does not define.
     pub fn from_acp(word: &str) -> Option<Self> {
         Some(match word {
             "read" => Self::Read,
@@ -48,7 +48,7 @@ impl Kind {
         })
     }
 
-    /// ACP's word for it.
+    /// Returns ACP's name of the kind.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -65,72 +65,72 @@ impl Kind {
     }
 }
 
-/// What is done with a file.
+/// A type of access to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Its content is read.
+    /// Reads the content.
     Read,
-    /// Files are looked for, or through.
+    /// Finds files, or searches their content.
     Search,
-    /// It is made or changed.
+    /// Creates or changes the file.
     Edit,
-    /// It is deleted.
+    /// Deletes the file.
     Delete,
-    /// It is moved or renamed, or something is moved onto it.
+    /// Moves or renames the file, or moves another file onto it.
     Move,
 }
 
-/// How the command of a `terminal/create` that has no arguments is run.
+/// How a `terminal/create` without arguments runs its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// It names a program, blanks and all.
+    /// As the name of a program, including any spaces.
     Program,
-    /// It is a line for `/bin/sh`.
+    /// As a line for `/bin/sh`.
     Line,
-    /// An editor runs it as it likes.
+    /// In a way that the editor chooses.
     Unknown,
 }
 
-/// One thing that is decided by itself.
+/// One part of a request, which is decided separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// A simple command, wrappers such as `env` and `sh -c` taken off.
+    /// A simple command, without wrappers such as `env` and `sh -c`.
     Command(Command),
-    /// A command line, or a piece of one, that cannot be read.
+    /// A command line, or a part of one, that cannot be analyzed.
     Unreadable {
-        /// As it was written; `None` if the agent did not say what it wants to run.
+        /// The original text; `None` if the agent did not send the command.
         text: Option<String>,
-        /// Goes on from "the command …".
+        /// The reason. It continues the sentence "the command …".
         why: String,
     },
-    /// A command line writes this file by redirection; `None` if it cannot be told which.
+    /// A command line writes this file by redirection; `None` if the file is unknown.
     Redirect(Option<String>),
-    /// A file; its path absolute, `None` if it is not known.
+    /// An access to a file. Its path is `None` if it is unknown.
     File {
-        /// What is done with it.
+        /// The type of access.
         access: Access,
-        /// Absolute and normalised.
+        /// Absolute and normalized path; `None` if it is unknown.
         path: Option<String>,
     },
-    /// An address is fetched; `None` if it is not known.
+    /// A fetch of a URL; `None` if it is unknown.
     Fetch(Option<String>),
-    /// A tool of an MCP server is called.
+    /// A call of an MCP server's tool.
     Mcp {
-        /// Its name in rules, `mcp__server__tool`; if the tool is not known, `mcp__server__`.
+        /// Name for rules, `mcp__server__tool`; if the tool is unknown, `mcp__server__`.
         name: String,
         /// Whether the tool is known.
         tool_known: bool,
     },
-    /// A tool of the kinds think, switch mode, other.
+    /// A tool of the kinds think, switch mode or other.
     Tool(Kind),
-    /// A file of the daemon itself, by the name that the agent gave it.
+    /// A file of the daemon itself, by the name that the agent sent.
     Reserved(String),
-    /// Nothing is known that tells what it is.
+    /// A part whose effect is unknown.
     Unknown,
 }
 
 impl Subject {
-    /// Whether it is known exactly, so that two that are equal are the same thing.
+    /// Returns whether the part is fully known, so that two equal subjects have the same effect.
     pub fn is_certain(&self) -> bool {
         !matches!(
             self,
@@ -143,49 +143,48 @@ impl Subject {
     }
 }
 
-/// Where paths lead, symbolic links followed. Whoever can look at files finds it out.
+/// The targets of paths after resolving symbolic links. The caller, which can access files, computes them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RealPaths {
-    /// The real name of each path that was asked about, or why it cannot be told.
+    /// The real path for each requested path, or why it could not be resolved.
     pub paths: BTreeMap<String, Result<String, Failure>>,
-    /// Which of the paths lead to the daemon's own files.
+    /// The paths that lead to the daemon's own files.
     pub reserved: BTreeSet<String>,
-    /// Directories with two names: as the thread names them, and their real ones.
+    /// Directories with two names: the thread's, and the real path.
     pub roots: Vec<(String, String)>,
 }
 
-/// What an agent wants to do.
+/// A request of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub(super) subjects: Vec<Subject>,
-    /// The same for people.
+    /// The parts of the request, for users.
     pub(super) shown: Vec<CallSubject>,
-    /// What files will contain, as far as the question shows it.
+    /// The new contents of files, as far as the question shows them.
     pub(super) texts: Vec<FileText>,
-    /// Until the changes are shown: what the input says of texts.
+    /// The texts in the input, until the changes are shown.
     pub(super) input_texts: InputTexts,
-    /// Files as they were named: absolute, and otherwise as they came.
+    /// Files as they were named, but absolute.
     pub(super) named: Vec<(Access, String)>,
-    /// Directories with two names: as the thread names them, and their real ones.
+    /// Directories with two names: the thread's, and the real path.
     pub(super) roots: Vec<(String, String)>,
-    /// Where the programs really are that rules name by a path.
+    /// The real paths of the programs that rules name by a path.
     pub(super) programs: BTreeMap<String, String>,
     pub(super) tool_name: Option<String>,
-    /// The input of the call as it was written.
+    /// Hash of the call's input as the agent sent it.
     pub(super) input: Option<BlobId>,
-    /// The rest of the call beside its input ([`Bounds::call`](super::Bounds)).
+    /// Hash of the rest of the call ([`Bounds::call`](super::Bounds)).
     pub(super) call: Option<BlobId>,
-    /// Members of the input that say nothing to acpd.
+    /// Members of the input that acpd does not know.
     pub(super) unknown_members: Vec<String>,
     pub(super) workspace: String,
-    /// The directory that paths and commands start from: the workspace's own, or one in it.
+    /// Base directory of relative paths and commands: the workspace's own, or one inside it.
     pub(super) base: String,
     pub(super) home: Option<String>,
 }
 
 impl Request {
-    /// A request about nothing yet; `workspace` is the absolute directory that relative patterns and paths start
-    /// from.
+    /// Creates a request without subjects. `workspace` is the absolute base directory of relative patterns and paths.
     pub(super) fn empty(workspace: &str) -> Self {
         let workspace = normalise(workspace, "/", None).unwrap_or_else(|| "/".to_owned());
         Self {
@@ -206,24 +205,24 @@ impl Request {
         }
     }
 
-    /// `fs/read_text_file` of `path`.
+    /// Creates a request for `fs/read_text_file` of `path`.
     pub fn read_file(path: &str, workspace: &str) -> Self {
         Self::file(Access::Read, path, workspace)
     }
 
-    /// `fs/write_text_file` of `path`.
+    /// Creates a request for `fs/write_text_file` of `path`.
     pub fn write_file(path: &str, workspace: &str) -> Self {
         Self::file(Access::Edit, path, workspace)
     }
 
-    /// An access to one file.
+    /// Creates a request for an access to one file.
     pub fn file(access: Access, path: &str, workspace: &str) -> Self {
         let mut request = Self::empty(workspace);
         request.add_paths(access, [path]);
         request
     }
 
-    /// A shell's command line, run in `workspace`.
+    /// Creates a request for a shell command line that runs in `workspace`.
     pub fn command_line(line: &str, workspace: &str) -> Self {
         let mut request = Self::empty(workspace);
         let cwd = request.workspace.clone();
@@ -231,8 +230,8 @@ impl Request {
         request
     }
 
-    /// `terminal/create`: a program with its arguments, the variables set for it, and the directory it runs in, if
-    /// that is not `workspace`. `form` says what a command without arguments is.
+    /// Creates a request for `terminal/create`: a program with its arguments, the variables set for it, and its working
+    /// directory, if that is not `workspace`. `form` defines how a command without arguments is run.
     pub fn terminal(
         command: &str,
         args: &[String],
@@ -262,7 +261,7 @@ impl Request {
         request
     }
 
-    /// The tool `tool` of the MCP server `server`.
+    /// Creates a request for the tool `tool` of the MCP server `server`.
     pub fn mcp(server: &str, tool: &str, workspace: &str) -> Self {
         let mut request = Self::empty(workspace);
         request.subjects.push(Subject::Mcp {
@@ -277,21 +276,21 @@ impl Request {
         request
     }
 
-    /// Says which directory `~` stands for in rules. A path of the request that begins with it stays unknown: what
-    /// the agent takes it for is not.
+    /// Sets the directory that `~` stands for in rules. A path of the request that begins with `~` stays unknown, since
+    /// the agent may expand it differently.
     #[must_use]
     pub fn with_home(mut self, home: &str) -> Self {
         self.home = normalise(home, "/", None);
         self
     }
 
-    /// Files that it is about: absolute, `..` and links still in them. Targets of a command's redirections are not
-    /// among them, since the rest of the command is not known by its files either.
+    /// Returns the files of the request as absolute paths, which may contain `..` and links. Targets of redirections
+    /// are excluded, since the files that the rest of the command accesses are unknown too.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.named.iter().map(|(_, path)| path.as_str())
     }
 
-    /// Programs that it names by a path, in the same form.
+    /// Returns the programs that the request names by a path, in the same form.
     pub fn programs(&self) -> impl Iterator<Item = &str> {
         let programs = self.subjects.iter().filter_map(|subject| match subject {
             Subject::Command(command) => command.program.as_ref()?.named.as_deref(),
@@ -300,9 +299,9 @@ impl Request {
         programs.take(REQUEST_PATHS)
     }
 
-    /// Adds what its files and programs really are. A program is then the file that its path leads to. A file that is named by a link is two subjects from now on, the name and the
-    /// place it leads to, and each is decided on: so a deny holds that is about either, and it is allowed only if
-    /// both are. Where it cannot be told what a name leads to, something unknown is added.
+    /// Adds the real paths of files and programs. A program becomes the file that its path leads to. A file that is
+    /// named by a link becomes two subjects, the name and the target, which are decided separately. So a deny of either
+    /// applies, and the file is allowed only if both are. A path that cannot be resolved adds an unknown subject.
     #[must_use]
     pub fn with_real_paths(mut self, real: &RealPaths) -> Self {
         let tidy = |path: &String| normalise(path, "/", None);
@@ -329,7 +328,7 @@ impl Request {
         self
     }
 
-    /// A program whose path was not looked up is not known.
+    /// A program whose path was not resolved is unknown.
     fn find_programs(&mut self, real: &RealPaths) {
         let found = real.paths.iter().filter_map(|(named, real)| {
             let real = normalise(real.as_ref().ok()?, "/", None)?;
@@ -347,7 +346,7 @@ impl Request {
         }
     }
 
-    /// All names of a file: `path`, and the same seen from the other name of its directory.
+    /// Returns all names of a file: `path`, and the path under the other name of its directory.
     pub(super) fn names_of<'a>(&'a self, path: &'a str) -> impl Iterator<Item = String> + 'a {
         let others = self.roots.iter().flat_map(move |(named, real)| {
             let by_name = below(path, real).map(|rest| format!("{named}{rest}"));
@@ -365,7 +364,7 @@ impl Request {
         found.next().unwrap_or_else(|| path.to_owned())
     }
 
-    /// Whether a subject is there already, if under another name of the same directory.
+    /// Returns whether an equal subject exists, possibly under another name of the same directory.
     fn knows(&self, subject: &Subject) -> bool {
         let Subject::File {
             access,
@@ -383,22 +382,22 @@ impl Request {
         })
     }
 
-    /// A path of the call, absolute and without `..`.
+    /// Returns a path of the call as an absolute path without `..`.
     pub fn tidy(&self, path: &str) -> Option<String> {
         normalise(path, &self.base, self.home.as_deref())
     }
 
-    /// What it was taken apart into.
+    /// Returns the parts of the request.
     pub fn subjects(&self) -> &[Subject] {
         &self.subjects
     }
 
-    /// The tool's name, where the agent gives one that is not meant for people.
+    /// Returns the tool's programmatic name, if the agent sent one.
     pub fn tool_name(&self) -> Option<&str> {
         self.tool_name.as_deref()
     }
 
-    /// The same call without anything that it does.
+    /// Returns the same call without its subjects.
     pub(super) fn without_parts(&self) -> Self {
         Self {
             roots: self.roots.clone(),
@@ -413,22 +412,22 @@ impl Request {
         }
     }
 
-    /// Stands for the input of the call; of one without input, for nothing.
+    /// Returns the hash of the call's input, or the hash of the empty input.
     pub(super) fn arguments(&self) -> BlobId {
         self.input.unwrap_or_else(|| BlobId::of(&[]))
     }
 
-    /// Identifies the rest of the call beside its input.
+    /// Returns the hash of the rest of the call.
     pub(super) fn call(&self) -> BlobId {
         self.call.unwrap_or_else(|| BlobId::of(&[]))
     }
 
-    /// Whether the call may do more than what its parts say.
+    /// Returns whether the call may have effects in addition to its subjects.
     pub(super) fn has_unknown_members(&self) -> bool {
         !self.unknown_members.is_empty()
     }
 
-    /// The directory of a command: absolute, and with `..` left in, since a link may stand before it.
+    /// Returns the directory of a command as an absolute path. It may contain `..`, since a link may precede it.
     pub(super) fn cwd(&self, cwd: Option<&str>) -> String {
         let tidy = |cwd| {
             let path = absolute(cwd, &self.base, None)?;
@@ -440,7 +439,7 @@ impl Request {
         cwd.and_then(tidy).unwrap_or_else(|| self.base.clone())
     }
 
-    /// What a command runs, and what of it is shown. Only one that is a single word can be a line.
+    /// Adds the subjects of a command, and its description. Only a command of a single word can be a line.
     pub(super) fn add_command(
         &mut self,
         argv: &[String],
@@ -467,8 +466,8 @@ impl Request {
         }
     }
 
-    /// One subject for each path; one with an unknown path if there is none, or there are too many of them, those that name one
-    /// file included.
+    /// Adds one subject for each path. Adds one with an unknown path if there is none, or if there are too many. Paths
+    /// to the same file count separately.
     pub(super) fn add_paths<'a>(&mut self, access: Access, paths: impl IntoIterator<Item = &'a str>) {
         let before = self.subjects.len();
         let mut seen = BTreeSet::new();

@@ -1,23 +1,23 @@
-//! One rule: a tool, and a pattern for what it is used on.
+//! A rule: a tool, and a pattern for the tool's subject.
 //!
-//! Text comes in, a rule or an error that says where comes out. A rule is written back exactly as it came.
+//! In: text. Out: a rule, or an error with its position. A rule is serialized exactly as it was written.
 //!
-//! | Rule | Is about |
+//! | Rule | Matches |
 //! |---|---|
 //! | `*` | everything |
 //! | `Bash`, `Bash(git *)` | commands (ACP kind `execute`) |
 //! | `Read`, `Read(src/**)` | reading and searching (`read`, `search`) |
-//! | `Search(…)`, also `Grep`, `Glob` | searching alone |
-//! | `Edit(*.md)`, also `Write`, `MultiEdit`, `NotebookEdit` | making and changing files (`edit`) |
+//! | `Search(…)`, also `Grep`, `Glob` | only searching |
+//! | `Edit(*.md)`, also `Write`, `MultiEdit`, `NotebookEdit` | creating and changing files (`edit`) |
 //! | `Delete(…)`, `Move(…)` | `delete`, `move` |
 //! | `WebFetch(domain:example.com)`, `WebFetch(https://example.com/*)` | `fetch` |
 //! | `Think`, `SwitchMode`, `Other` | `think`, `switch_mode`, `other` |
 //! | `mcp__server__tool`, `mcp__server__*`, `mcp__server`, `mcp__*` | tools of MCP servers |
-//! | `Tool(TodoWrite)` | a tool by the name that the agent gives to programs |
+//! | `Tool(TodoWrite)` | a tool by the programmatic name that the agent sends |
 //!
-//! ACP's own words for the kinds (`execute`, `fetch` …) are understood as well. A relative path starts at the
-//! thread's directory, `*` stays within a segment and `**` does not, so that all Markdown files are
-//! `Edit(**/*.md)`. In a command, a `*` by itself stands for any words, also none.
+//! ACP's own names of the kinds (`execute`, `fetch` …) are accepted too. A relative path starts at the thread's
+//! directory. `*` matches within a segment, and `**` across segments, so that all Markdown files are `Edit(**/*.md)`.
+//! In a command, a `*` as a separate word matches any number of words.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ pub struct Rule {
     pub(super) about: About,
 }
 
-/// What a rule is about.
+/// The subjects that a rule matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum About {
     Everything,
@@ -53,65 +53,64 @@ pub(super) enum About {
     Named(Glob),
 }
 
-/// How narrow a rule is. Compared member by member, in this order; more is narrower. Any two are comparable.
+/// How narrow a rule is. The members are compared in this order; larger is narrower. Any two values are comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Specificity {
-    /// 0 for `*`, 1 for every MCP tool, 2 for every tool of an MCP server or of a name with a wildcard, 3 for one
-    /// tool.
+    /// 0 for `*`, 1 for every MCP tool, 2 for every tool of an MCP server or of a name with a wildcard, 3 for one tool.
     pub tool: u8,
     /// 0 without a pattern, 1 for a pattern with wildcards, 2 for one without.
     pub pattern: u8,
-    /// Characters of the pattern that stand for themselves; of a path, after it is made absolute.
+    /// Number of literal characters in the pattern. A path is made absolute first.
     pub literal: usize,
-    /// Wildcards of the pattern, fewer being narrower: 0 for none, -1 for one, and so on.
+    /// Negated number of wildcards in the pattern, since fewer are narrower: 0 for none, -1 for one, and so on.
     pub wildcards: isize,
 }
 
-/// What is wrong with a rule.
+/// The error in a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// It is empty.
+    /// The rule is empty.
     Empty,
-    /// It is longer than [`RULE_BYTES`].
+    /// The rule is longer than [`RULE_BYTES`].
     TooLong,
     /// No tool has this name.
     UnknownTool(String),
     /// The pattern's closing parenthesis is missing, or something follows it.
     Unclosed,
-    /// There is nothing in the parentheses.
+    /// The parentheses are empty.
     EmptyPattern,
-    /// This tool takes no pattern.
+    /// This tool has no patterns.
     NoPattern(String),
     /// A quote is not closed.
     OpenQuote,
-    /// An operator of the shell: a pattern is for one simple command.
+    /// The pattern contains a shell operator. A pattern is for one simple command.
     Operator(char),
-    /// A variable or substitution, which no pattern can match.
+    /// The pattern contains a variable or substitution, which no pattern can match.
     Expansion,
-    /// A pattern begins with an assignment, which is taken off commands.
+    /// The pattern starts with an assignment, which is removed from commands before matching.
     AssignmentFirst,
-    /// What follows `domain:` is no domain.
+    /// The text after `domain:` is not a domain.
     Domain,
-    /// After `mcp__` no server is named.
+    /// The server name after `mcp__` is missing.
     McpServer,
-    /// `Tool` needs a name.
+    /// The name for `Tool` is missing.
     ToolName,
 }
 
-/// A rule that cannot be read.
+/// The error for an invalid rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleError {
     /// The rule, shortened if it is very long.
     pub rule: String,
-    /// The character at which it goes wrong, counted from 1.
+    /// Position of the error in characters, counted from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The error in the rule.
     pub problem: Problem,
 }
 
 impl Rule {
-    /// Reads a rule.
+    /// Parses a rule.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         let error = |(at, problem): (usize, Problem)| RuleError {
             rule: text.chars().take(200).collect(),
@@ -123,12 +122,12 @@ impl Rule {
         Ok(Self { text, about })
     }
 
-    /// The rule as it was written.
+    /// Returns the rule as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// How narrow it is for a thread in `workspace`.
+    /// Returns how narrow the rule is for a thread in `workspace`.
     pub fn specificity(&self, workspace: &str, home: Option<&str>) -> Specificity {
         let (tool, weight) = match &self.about {
             About::Everything => (0, None),
@@ -160,7 +159,7 @@ impl Rule {
     }
 }
 
-/// Reads a rule; an error has its place in bytes.
+/// Parses a rule. An error has its position in bytes.
 fn about(text: &str) -> Result<About, (usize, Problem)> {
     if text.len() > RULE_BYTES {
         return Err((RULE_BYTES.min(text.len()), Problem::TooLong));
@@ -215,7 +214,7 @@ fn about(text: &str) -> Result<About, (usize, Problem)> {
             Some("" | "__") => return Err((start + name.len(), Problem::McpServer)),
             Some(rest) if rest.starts_with("__") => return Err((start + "mcp__".len(), Problem::McpServer)),
             Some("*") => bare(About::Mcp(Glob::parse("mcp__*")))?,
-            // A server by itself stands for all its tools.
+            // A server alone means all its tools.
             Some(server) if !server.contains("__") => {
                 bare(About::Mcp(Glob::parse(&format!("mcp__{server}__*"))))?
             }

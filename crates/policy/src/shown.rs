@@ -1,7 +1,7 @@
-//! What a person is shown of a request.
+//! The parts of a request that users see.
 //!
-//! In: the parts of a call, at the moment at which the policy's subjects are made of them. Out: the same parts for people,
-//! with what the policy could not read said as such. Never: an agent's title or text.
+//! In: the parts of a call, when the policy's subjects are created from them. Out: the same parts for users; parts that
+//! the policy could not analyze are marked. Never: an agent's title or text.
 
 use acpd_model::subject::{CallSubject, FileAccess, Variable};
 
@@ -23,13 +23,13 @@ impl From<Access> for FileAccess {
 }
 
 impl Request {
-    /// What a person is shown: each part of the call, and of each part that cannot be read, that it cannot.
+    /// Returns the parts that users see: each part of the call, and a note for each part that cannot be analyzed.
     pub fn shown(&self) -> Vec<CallSubject> {
         let mut shown = self.shown.clone();
         let members = self
             .has_unknown_members()
             .then(|| members::in_words(&self.unknown_members));
-        // What is not clear is said of the members, if there are any.
+        // Unknown members, if there are any, already explain an unknown part.
         let is_said = |subject: &&Subject| members.is_some() && **subject == Subject::Unknown;
         let subjects = self.subjects.iter().filter(|subject| !is_said(subject));
         for what in subjects.filter_map(unknown).chain(members.clone()) {
@@ -80,7 +80,7 @@ impl Request {
         });
     }
 
-    /// Shows the change of the file `of`; returns whether the file is among the parts.
+    /// Adds the change of the file `of`. Returns whether the file is among the parts.
     pub(super) fn show_diff(&mut self, of: &str, change: &str) -> bool {
         for part in &mut self.shown {
             if let CallSubject::File {
@@ -98,7 +98,7 @@ impl Request {
         false
     }
 
-    /// Shows no input with the files that the call changes, since their changes show all of it.
+    /// Hides the input for the files that the call changes, since their diffs show all of it.
     pub(super) fn hide_arguments(&mut self) {
         for part in &mut self.shown {
             if let CallSubject::File { arguments, .. } = part {
@@ -107,7 +107,7 @@ impl Request {
         }
     }
 
-    /// Shows the input of the call with the files that it changes.
+    /// Shows the call's input for the files that it changes.
     pub(super) fn show_arguments(&mut self, input: &str) {
         for part in &mut self.shown {
             if let CallSubject::File {
@@ -116,14 +116,14 @@ impl Request {
                 ..
             } = part
             {
-                // Once is enough, however many files there are.
+                // Once is enough, for any number of files.
                 *arguments = Some(input.to_owned());
                 return;
             }
         }
     }
 
-    /// Shows where a file really is that is named by a link.
+    /// Adds the real path of a file that is named by a link.
     pub(super) fn show_real_path(&mut self, of: Access, named: &str, real: &str) {
         let Some(named) = normalise(named, "/", None) else {
             return;
@@ -145,7 +145,7 @@ impl Request {
     }
 }
 
-/// What is said of a part that cannot be read.
+/// Describes a part that cannot be analyzed.
 fn unknown(subject: &Subject) -> Option<String> {
     Some(match subject {
         Subject::Unreadable { why, .. } => format!("the command {why}"),

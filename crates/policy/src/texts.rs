@@ -1,7 +1,7 @@
-//! The texts that a call gives to files.
+//! The texts that a call writes to files.
 //!
-//! In: the input of a call and the changes that it shows. Out: the texts that an answer is about, and whether the input is shown
-//! beside the changes. Never: a text that the question does not show.
+//! In: the input of a call and the changes that it shows. Out: the texts that an answer covers, and whether the input
+//! is shown in addition to the changes. Never: a text that the question does not show.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,38 +14,40 @@ use serde_json::{Map, Value};
 use super::member_names::{INSTRUCTIONS, REPLACED, TEXTS};
 use super::request::Request;
 
-/// Some agents leave out the end of the last line.
+/// Some agents omit the end of the last line.
 const LINE_ENDS: [char; 2] = ['\r', '\n'];
 
 /// A text that a question showed for a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileText {
-    /// Absolute, without `..`.
+    /// Absolute path, without `..`.
     pub path: String,
-    /// All of the text.
+    /// Hash of the whole text.
     pub content: BlobId,
-    /// What the file must hold for the question to have shown all of the text; `None` if it showed every line.
+    /// Hash of the content that the file must have, since the question showed only the difference. `None` if it showed
+    /// every line.
     pub replaces: Option<BlobId>,
 }
 
-/// What the input of a call says about the texts of files.
+/// The texts of files in a call's input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct InputTexts {
-    /// The files that it names: absolute, without `..`.
+    /// The files that the input names: absolute paths, without `..`.
     paths: BTreeSet<String>,
     texts: Vec<InputText>,
     replaced: Vec<InputText>,
     has_instructions: bool,
 }
 
-/// A text of an input, in the forms that changes are compared with. There may be many changes, and a text may be long.
+/// A text of an input, in the forms that changes are compared with. They are computed once: there may be many changes,
+/// and a text may be long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct InputText {
-    /// All of it.
+    /// Hash of the whole text.
     content: BlobId,
-    /// Without the end of its last line.
+    /// The text without the end of its last line.
     text: String,
-    /// In `text`, without blanks around it.
+    /// Range in `text` without surrounding white space.
     trimmed: Range<usize>,
 }
 
@@ -68,15 +70,15 @@ impl InputText {
 /// A change of a file that a call shows.
 #[derive(Debug)]
 pub struct ShownChange<'a> {
-    /// As the call names the file.
+    /// Path of the file, as the call names it.
     pub path: &'a str,
-    /// What the agent says was there. The diff shows only what differs from it.
+    /// The previous content, according to the agent. The diff shows only what differs from it.
     pub old: Option<&'a str>,
-    /// What will be there.
+    /// The new content.
     pub new: &'a str,
-    /// From one to the other, as a unified diff; empty if they are equal.
+    /// Unified diff from the old to the new content; empty if they are equal.
     pub diff: String,
-    /// Whether the diff shows all that differs.
+    /// Whether the diff shows the whole difference.
     pub is_complete: bool,
 }
 
@@ -85,7 +87,7 @@ pub struct ShownChange<'a> {
 enum Agreement {
     /// The change shows all of them.
     Same,
-    /// They may be pieces of it.
+    /// They may be parts of it.
     Part,
     /// One of them is not in it.
     Different,
@@ -108,7 +110,7 @@ impl InputTexts {
 }
 
 impl Request {
-    /// Notes the texts that the input gives to the files `paths`. The question shows the input.
+    /// Records the texts that the input writes to the files `paths`. The question shows the input.
     pub(super) fn note_input<'a>(
         &mut self,
         input: &Map<String, Value>,
@@ -134,8 +136,8 @@ impl Request {
         self.texts = noted.take(REQUEST_PATHS).collect();
     }
 
-    /// Shows the changes that the call shows. The input stands beside them unless they show all of it. If the input has
-    /// another text for the same file, that is said, and no text is noted.
+    /// Adds the changes that the call shows. The input is shown too, unless the changes show all of it. If the input
+    /// has another text for the same file, a note is added, and no text is recorded.
     pub fn show_changes(&mut self, changes: &[ShownChange<'_>]) {
         let input = std::mem::take(&mut self.input_texts);
         let paths: Vec<_> = changes.iter().map(|change| self.tidy(change.path)).collect();
@@ -173,12 +175,12 @@ impl Request {
         }
     }
 
-    /// Notes that the question does not show all of the texts.
+    /// Records that the question does not show all of the texts.
     pub fn forget_texts(&mut self) {
         self.texts.clear();
     }
 
-    /// The texts that the question shows for files.
+    /// Returns the texts that the question shows for files.
     pub fn texts(&self) -> &[FileText] {
         &self.texts
     }

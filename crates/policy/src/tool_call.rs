@@ -1,11 +1,11 @@
-//! From an ACP tool call to a request.
+//! Converts an ACP tool call to a request.
 //!
-//! The object of `session/request_permission`, best with what was said of the same call before
-//! (as the thread's projection keeps it), comes in. Its kind, raw input, locations, diffs, and the tool's name for
-//! programs are read; its title, its text content and its id are not.
+//! In: the object of `session/request_permission`, if possible merged with earlier updates of the same call (as the
+//! thread's projection stores it). Its kind, raw input, locations, diffs, and the tool's programmatic name are used.
+//! Its title, its text content and its id are not.
 //!
-//! Kind and input are both the agent's word, so what either of them speaks of is decided on: a `read` that comes
-//! with a command line is a read and a command.
+//! Kind and input are both claims of the agent, so the effects of either are decided on. A `read` with a command line
+//! is both a read and a command.
 
 use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::{BlobId, RawJson};
@@ -25,13 +25,14 @@ use super::variables::is_harmless;
 type Object = Map<String, Value>;
 
 impl Request {
-    /// What the tool call `call` of a thread in the absolute directory `cwd` is about. What cannot be made sense of
-    /// is unknown, and is never taken for something harmless.
+    /// Converts the tool call `call` of a thread in the absolute directory `cwd`. Data that cannot be interpreted
+    /// become an unknown subject, and never count as harmless.
     pub fn from_tool_call(call: &RawJson, cwd: &str) -> Self {
         Self::from_tool_call_in(call, cwd, cwd)
     }
 
-    /// The same for an agent whose session is in `base`, which is `workspace` or a directory in it.
+    /// Like [`Self::from_tool_call`], for an agent whose session is in `base`, which is `workspace` or a directory
+    /// inside it.
     pub fn from_tool_call_in(call: &RawJson, workspace: &str, base: &str) -> Self {
         let mut request = Self::empty(workspace);
         if let Some(base) = normalise(base, "/", None) {
@@ -53,7 +54,7 @@ impl Request {
     }
 }
 
-/// The input of a call as the agent wrote it.
+/// The input of a call as the agent sent it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Written {
@@ -64,12 +65,12 @@ struct Written {
 }
 
 impl Written {
-    /// The one input that is judged, hashed and shown. A `null` is none.
+    /// Returns the input that is judged, hashed and shown. A `null` counts as absent.
     fn input(&self) -> Option<&str> {
         self.raw_input.as_ref().or(self.input.as_ref()).map(RawJson::get)
     }
 
-    /// Whether the agent may mean another input than the one that is judged.
+    /// Returns whether the agent sent a second input that differs from the judged one.
     fn has_two_inputs(&self) -> bool {
         let inputs = self.raw_input.as_ref().zip(self.input.as_ref());
         inputs.is_some_and(|(raw, other)| raw.get() != other.get())
@@ -80,17 +81,17 @@ fn items<'a>(call: &'a Object, key: &str) -> impl Iterator<Item = &'a Value> + u
     call.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The paths of a call's locations; `null` of one without.
+/// Returns the paths of a call's locations; `null` for a location without one.
 pub(super) fn locations_of(call: &Object) -> impl Iterator<Item = &Value> {
     items(call, "locations").map(|location| &location["path"])
 }
 
-/// The diffs that a call shows.
+/// Returns the diffs that a call shows.
 pub(super) fn diffs_of(call: &Object) -> impl Iterator<Item = &Value> {
     items(call, "content").filter(|content| content["type"] == "diff")
 }
 
-/// Whether a call of `kind` changes nothing, so that presets allow it.
+/// Returns whether a call of `kind` changes nothing, so that presets allow it.
 #[allow(
     clippy::trivially_copy_pass_by_ref,
     reason = "iterators and options pass references"
@@ -101,13 +102,13 @@ fn is_quiet(kind: &Kind) -> bool {
 
 struct Reading<'a> {
     call: &'a Object,
-    /// The input as it was written.
+    /// The input as the agent sent it.
     written: Option<&'a str>,
     input: Object,
-    /// It is no object.
+    /// Whether the input is not an object.
     has_odd_input: bool,
     kind: Option<Kind>,
-    /// The tool's name for programs.
+    /// The tool's programmatic name.
     name: Option<&'a str>,
 }
 
@@ -147,13 +148,13 @@ impl<'a> Reading<'a> {
         if let Some((mcp, shown)) = mcp {
             request.subjects.push(mcp);
             request.show(shown);
-            // Without the agent's word that it is one, an input of this form may be anything.
+            // Unless the agent declares an MCP call, an input of this form may be anything.
             let sure = self.name.is_some_and(|name| name.starts_with("mcp__"))
                 || self
                     .call
                     .get("_meta")
                     .is_some_and(|meta| meta["is_mcp_tool_call"] == true);
-            // The input alone may say anything, so what else the call says is judged as well.
+            // The input alone may claim anything, so the rest of the call is judged as well.
             let says_more = self.has_command() || !self.diffs().is_empty() || self.kind_by_name().is_some();
             if sure || self.kind.is_none() && !says_more {
                 return;
@@ -166,7 +167,7 @@ impl<'a> Reading<'a> {
                 kinds.push(kind);
             }
         };
-        // "Other" says less than a name does.
+        // "Other" is less specific than a name.
         let kind = self.kind.filter(|kind| *kind != Kind::Other || named.is_none());
         kind.into_iter().chain(named).for_each(&mut add);
         if self.has_command() {
@@ -180,7 +181,7 @@ impl<'a> Reading<'a> {
             add(Kind::Edit);
         }
         for claimed in claims::kinds(&self.input) {
-            // Which change it is, the agent may say; that a reading tool reads is no news.
+            // The agent may declare which change it is. That a reading tool reads adds nothing.
             let known = match claimed {
                 Kind::Edit | Kind::Delete | Kind::Move => said_to_change,
                 Kind::Execute => false,
@@ -193,7 +194,7 @@ impl<'a> Reading<'a> {
         if self.has_odd_input {
             request.subjects.push(Subject::Unknown);
         }
-        // An address is nothing that a file is read or searched by.
+        // A URL is not a subject of reading or searching files.
         let may_fetch = if undetermined {
             !has_paths
         } else {
@@ -213,7 +214,7 @@ impl<'a> Reading<'a> {
             request.show_arguments(input);
         }
         request.unknown_members = members::unknown(&kinds, is_mcp, &self.input);
-        // Presets allow what only reads or thinks, so nothing in it may say more.
+        // Presets allow calls that only read or think, so no member may add an effect.
         if !kinds.is_empty() && kinds.iter().all(is_quiet) && request.has_unknown_members() {
             request.subjects.push(Subject::Unknown);
         }
@@ -224,7 +225,7 @@ impl<'a> Reading<'a> {
         let name = self.name?;
         let by_words = || kind_by_words(name, self.kind.filter(is_quiet)?);
         let kind = kind_of_name(name).or_else(by_words)?;
-        // Editors are for looking as well, and their input says which.
+        // Editing tools can also read, and their input selects the operation.
         let looks = kind == Kind::Edit && claims::only_looks(&self.input);
         Some(if looks { Kind::Read } else { kind })
     }
@@ -251,7 +252,7 @@ impl<'a> Reading<'a> {
         if matches!(kind, Kind::Read | Kind::Search) {
             paths.extend(claims::named(&self.input, &SEARCHED).map(Value::as_str));
         }
-        // A command's locations say where it runs.
+        // A command's locations are where it runs.
         if self.kind != Some(Kind::Execute) {
             paths.extend(locations_of(self.call).map(Value::as_str));
         }
@@ -274,17 +275,17 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A member of the input that is there and not null.
+    /// Returns a member of the input that is present and not null.
     fn given(&self, key: &str) -> Option<&Value> {
         self.input.get(key).filter(|value| !value.is_null())
     }
 
-    /// Paths of the diffs that the call shows; `None` for one without.
+    /// Returns the paths of the diffs that the call shows; `None` for a diff without one.
     fn diffs(&self) -> Vec<Option<&'a str>> {
         diffs_of(self.call).map(|diff| diff["path"].as_str()).collect()
     }
 
-    /// Paths that the input names; `None` for one that is no text.
+    /// Returns the paths that the input names; `None` for a value that is not a string.
     fn input_paths(&self, moved: bool) -> Vec<Option<&str>> {
         let mut paths = Vec::new();
         let moves = if moved { &MOVES[..] } else { &[] };
@@ -332,7 +333,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// An MCP tool, by its name or by an input that names server and tool.
+    /// Returns the MCP tool, identified by its name or by an input that names server and tool.
     fn mcp(&self) -> Option<(Subject, CallSubject)> {
         let shown = |server: &str, tool: Option<&str>| CallSubject::Mcp {
             server: server.to_owned(),
@@ -355,7 +356,7 @@ impl<'a> Reading<'a> {
         let text = |keys: [&str; 3]| keys.into_iter().find_map(|key| self.given(key)?.as_str());
         let server = text(MCP_SERVERS)?;
         let tool = text(MCP_TOOLS);
-        // The server alone is enough only where nothing else is known.
+        // The server alone is enough only if nothing else is known.
         if tool.is_none() && (self.kind.is_some() || self.name.is_some() || self.has_command()) {
             return None;
         }
@@ -370,14 +371,14 @@ impl<'a> Reading<'a> {
         claims::named(&self.input, &COMMANDS).any(|value| !self.is_editor_word(value))
     }
 
-    /// A file tool's operation is no program.
+    /// An operation of a file tool is not a program.
     fn is_editor_word(&self, value: &Value) -> bool {
         matches!(self.kind, Some(Kind::Read | Kind::Edit))
             && self.given("path").is_some()
             && value.as_str().is_some_and(claims::is_operation)
     }
 
-    /// The variables that are set for a command, to be shown; one whose value is no text is shown as it is.
+    /// Returns the variables set for a command, for display. A value that is not a string is shown as JSON.
     fn variables(&self) -> Vec<Variable> {
         let env = self.given("env").and_then(Value::as_object);
         env.into_iter()
@@ -439,7 +440,7 @@ impl<'a> Reading<'a> {
                 Value::String(program) => Some(vec![program.clone()]),
                 other => serde_json::from_value(other.clone()).ok(),
             };
-            // Text is a line; where a list is meant, its only word may be a program all the same.
+            // A string is a command line. If a list is expected, its only word may still be a program.
             let form = if value.is_string() && self.given("args").is_none() {
                 Form::Line
             } else {

@@ -1,13 +1,13 @@
-//! What a tool does, told by its name for programs.
+//! Determines a tool's effect from its programmatic name.
 //!
-//! The name comes in as an agent gives it; a kind comes out. An agent that calls a tool reading, and names one that
-//! writes, is judged by the name. A name can only make a call stricter.
+//! In: the name, as the agent sends it. Out: a kind. If an agent declares that a tool reads but the tool's name means
+//! writing, the call is judged by the name. A name can only make a decision stricter.
 
 use super::request::Kind;
 
-/// Words of names that speak of notes to oneself, which thinking may write.
+/// Words for an agent's own notes, which a thinking tool may write.
 const NOTES: [&str; 6] = ["todo", "todos", "plan", "task", "tasks", "topic"];
-/// Words of names of tools whose notes are no notes to oneself.
+/// Words for files. A tool with one of them does not write an agent's own notes.
 const FILES: [&str; 3] = ["file", "files", "disk"];
 const RUNS: [&str; 24] = [
     "sh",
@@ -93,8 +93,8 @@ pub fn kind_of_name(name: &str) -> Option<Kind> {
     })
 }
 
-/// Returns what the words in the name of a tool say that it does, whose kind is said to be the harmless `kind`. Of any other the
-/// agent's kind says as much.
+/// Returns the kind that the words in a tool's name mean, for a call with the harmless declared kind `kind`. For other
+/// kinds, the declared kind is at least as strict.
 pub fn kind_by_words(name: &str, kind: Kind) -> Option<Kind> {
     let words = words(name);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));

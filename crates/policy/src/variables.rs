@@ -1,12 +1,12 @@
-//! Variables that may be set for an allowed command.
+//! Environment variables that may be set for an allowed command.
 //!
-//! An assignment comes in; whether the command stays what it is comes out. Programs take their configuration,
-//! helpers and libraries from variables of any name, so that those which do no harm are listed, and not the others.
+//! In: an assignment. Out: whether it leaves the effect of the command unchanged. Programs read configuration, helpers
+//! and libraries from variables of any name, so the list contains the harmless ones instead of the dangerous ones.
 
 use super::shell::{Assignment, Word};
 
 impl Assignment {
-    /// A variable with a known value.
+    /// Returns an assignment of a fixed value.
     pub fn fixed(name: &str, value: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -15,7 +15,7 @@ impl Assignment {
     }
 }
 
-/// How programs talk, and how much. Names that end with a `*` are beginnings.
+/// Variables for the format and amount of output. A name that ends with a `*` is a prefix.
 const FOR_PROGRAMS: [&str; 18] = [
     "LANG",
     "LANGUAGE",
@@ -36,13 +36,13 @@ const FOR_PROGRAMS: [&str; 18] = [
     "DEBIAN_FRONTEND",
     "PYTHONUNBUFFERED",
 ];
-/// What people call the variables of a line, besides single letters. Programs are told of none of them.
+/// Usual names for variables within a command line, in addition to single letters. No program reads any of them.
 const FOR_LINES: [&str; 12] = [
     "file", "dir", "name", "item", "line", "word", "pkg", "crate", "branch", "commit", "test", "num",
 ];
 
-/// Whether a program that is given this variable does what it does without it. A value with a slash, a blank or an
-/// expansion is not trusted under any name.
+/// Returns whether this variable leaves the effect of a program unchanged. A value with a slash, a space or an
+/// expansion is never trusted.
 pub fn is_harmless(assignment: &Assignment) -> bool {
     let name = assignment.name.as_str();
     let listed = |pattern: &&str| match pattern.strip_suffix('*') {
@@ -52,7 +52,7 @@ pub fn is_harmless(assignment: &Assignment) -> bool {
     FOR_PROGRAMS.iter().any(listed) && has_plain_value(assignment)
 }
 
-/// The same for a variable of the shell, of which programs know only if it was in their environment before.
+/// Like [`is_harmless`], for a shell variable, which programs only see if it was in the environment before.
 pub fn is_harmless_in_line(assignment: &Assignment) -> bool {
     let name = assignment.name.as_str();
     let letter = name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_lowercase());

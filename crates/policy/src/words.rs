@@ -1,26 +1,26 @@
-//! What a person is shown of a call, in words: for terminals, editors and documents.
+//! Text descriptions of a call's parts, for terminals, editors and documents.
 //!
-//! In: the parts of a call. Out: text. Never: an agent's title, or text of an agent that can be taken for a line of ours.
+//! In: the parts of a call. Out: text. Never: an agent's title, or agent text that looks like a line of acpd.
 
 use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::text::{plain, plain_line, shorten, visible};
 
 use super::shell::{quoted, shell_line};
 
-/// A part in words.
+/// The description of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartInWords<'a> {
-    /// What would be done: `run`, `change`, `fetch` …
+    /// The verb: `run`, `change`, `fetch` …
     pub verb: &'static str,
-    /// To what.
+    /// The object of the verb.
     pub what: String,
-    /// Where, with what: one sentence each, without an end.
+    /// Further details, such as the directory: one sentence each, without a period.
     pub details: Vec<String>,
     /// The change as a unified diff.
     pub diff: Option<&'a str>,
 }
 
-/// Says what a part is, for places that have no more than text.
+/// Describes a part, for places that only support text.
 pub fn part_in_words(part: &CallSubject) -> PartInWords<'_> {
     let (verb, what) = match part {
         CallSubject::Command { argv, .. } => {
@@ -80,7 +80,7 @@ pub fn part_in_words(part: &CallSubject) -> PartInWords<'_> {
     }
 }
 
-/// Says what a call would do, a line or more for each part.
+/// Describes a call, with one or more lines for each part.
 pub fn in_lines(parts: &[CallSubject]) -> String {
     let mut text = String::new();
     for part in parts.iter().map(part_in_words) {
@@ -96,7 +96,7 @@ pub fn in_lines(parts: &[CallSubject]) -> String {
     text
 }
 
-/// Says what a call would do in one line of at most `chars` characters for its first part.
+/// Describes a call in one line, with at most `chars` characters for its first part.
 pub fn in_one_line(parts: &[CallSubject], chars: usize) -> Option<String> {
     let (first, more) = parts.split_first()?;
     let PartInWords { verb, what, .. } = part_in_words(first);
@@ -108,7 +108,7 @@ pub fn in_one_line(parts: &[CallSubject], chars: usize) -> Option<String> {
     })
 }
 
-/// Text of several lines, none of which can be taken for one of ours.
+/// Indents text of several lines, so that no line looks like one of acpd.
 fn inside(text: &str) -> String {
     text.replace('\n', "\n  | ")
 }

@@ -1,6 +1,6 @@
 //! Commands that run other commands.
 //!
-//! A command's words come in; where the command behind it begins comes out. What is not known here stands for itself.
+//! In: a command's words. Out: where the inner command begins. An unknown command is returned as it is.
 
 use acpd_model::limits::COMMAND_DEPTH;
 
@@ -11,7 +11,7 @@ use super::variables::is_harmless;
 
 /// Programs that run a command line.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"];
-/// Programs whose arguments name another command, with more rights, more arguments, or somewhere else.
+/// Programs whose arguments name another command, run with more rights, more arguments, or somewhere else.
 const LAUNCHERS: [&str; 72] = [
     "sudo",
     "doas",
@@ -86,16 +86,16 @@ const LAUNCHERS: [&str; 72] = [
     "direnv",
     "capsh",
 ];
-/// Whether a program may run another one that its arguments name. A shell that is not where systems have theirs is one
-/// as well.
+/// Returns whether a program may run another one that its arguments name. This includes a shell outside of the system's
+/// program directories.
 pub fn launches(program: &str) -> bool {
     base_name(program).is_some_and(|name| LAUNCHERS.contains(&name) || SHELLS.contains(&name))
 }
 
-/// Words of a launcher's arguments from which a command is tried.
+/// Number of a launcher's words that are tried as the start of a command.
 const LAUNCHED_MAX: usize = 64;
 
-/// What a launcher may run: its arguments from any of them on, and any of them as a command line.
+/// Adds the commands that a launcher may run: its arguments from each position on, and each argument as a command line.
 pub fn launched(words: &CommandWords, also: &mut Vec<CommandWords>) {
     for at in 1..words.len().min(LAUNCHED_MAX) {
         also.push(words.starting_at(at));
@@ -109,7 +109,7 @@ pub fn launched(words: &CommandWords, also: &mut Vec<CommandWords>) {
     }
 }
 
-/// The name of a program that is found on PATH, or where systems have theirs.
+/// Returns the name of a program that is found on PATH or in the system's program directories.
 pub fn plain_name(word: &str) -> Option<&str> {
     if !word.contains('/') {
         return Some(word);
@@ -120,26 +120,26 @@ pub fn plain_name(word: &str) -> Option<&str> {
     base_name(word).filter(|name| is_known && path.ends_with(name))
 }
 
-/// Whether `program` is a shell that is found on PATH, or where systems have theirs.
+/// Returns whether `program` is a shell that is found on PATH or in the system's program directories.
 pub fn is_shell(program: &str) -> bool {
     plain_name(program).is_some_and(|name| SHELLS.contains(&name))
 }
 
-/// The last segment of a program's path.
+/// Returns the last segment of a program's path.
 pub fn base_name(word: &str) -> Option<&str> {
     word.rsplit('/').next().filter(|name| !name.is_empty())
 }
 
 pub enum Script {
-    /// `-c` with this text, and whether there are arguments for it.
+    /// `-c` with this text, and whether it has arguments.
     Inline(String, bool),
-    /// A script file, or nothing.
+    /// A script file, or no script.
     File,
-    /// Something else.
+    /// Any other form.
     Unknown,
 }
 
-/// What a shell with these arguments runs.
+/// Returns what a shell with these arguments runs.
 pub fn script(args: &[Word]) -> Script {
     let mut inline = false;
     let mut rest = args.iter();
@@ -159,7 +159,7 @@ pub fn script(args: &[Word]) -> Script {
                 {
                     return Script::Unknown;
                 }
-                // A `+c` counts as well.
+                // `+c` counts as well.
                 inline |= text.contains('c');
                 if text.contains('o') && rest.next().is_none_or(|name| name.dynamic) {
                     return Script::Unknown;
@@ -177,20 +177,20 @@ pub fn script(args: &[Word]) -> Script {
 }
 
 pub enum Wrapper {
-    /// The command stands for itself.
+    /// The command is not a wrapper.
     None,
-    /// It runs what begins at this argument.
+    /// The inner command begins at this argument.
     Runs(usize),
-    /// It runs something that cannot be told.
+    /// The inner command is unknown.
     Unknown,
-    /// It sets a variable that matters.
+    /// The wrapper sets a variable that may affect the inner command.
     Poisoned,
 }
 
-/// What a wrapper runs. Options that are not listed here leave the command as it is written, so that a rule has
-/// to name it.
+/// Returns what a wrapper runs. With an option that is not listed here, the command counts as it is written, so that a
+/// rule must name it.
 pub fn unwrapped(name: &str, args: &[Word]) -> Wrapper {
-    // Options without a value, options with one as the next word, and words before the command.
+    // Options without a value, options whose value is the next word, and the number of words before the command.
     let (flags, valued, operands): (&[&str], &[&str], usize) = match name {
         "env" => (
             &["-i", "-", "--ignore-environment", "-0", "-v"],

@@ -1,34 +1,58 @@
 //! The one place that reads the clocks.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use acpd_model::Millis;
 use acpd_proto::time::Now;
+use tokio::time::Instant;
 
-/// Tells machines what time it is.
+/// The time that state machines are given.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     start: Instant,
+    /// Wall time at `start`, where it follows the monotonic clock instead of the host's.
+    began: Option<Millis>,
 }
 
+/// `mono` begins above zero, so that "long ago" differs from "now".
+const FIRST: Duration = Duration::from_secs(1);
+
 impl Clock {
-    /// Starts a clock whose `mono` begins a little above zero, so that "long ago" can be told from "now".
+    /// Starts a clock that reads the host's wall time.
     pub fn start() -> Self {
         Self {
             start: Instant::now(),
+            began: None,
         }
     }
 
-    /// Now, by both clocks.
+    /// Starts a clock whose wall time begins at `began` and follows tokio's clock, for tests that move time by hand.
+    pub fn starting_at(began: Millis) -> Self {
+        Self {
+            start: Instant::now(),
+            began: Some(began),
+        }
+    }
+
+    /// Returns the time by both clocks.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the host's clock"
+    )]
     pub fn now(&self) -> Now {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let elapsed = self.start.elapsed();
+        let wall = match self.began {
+            Some(began) => Duration::from_millis(began.unsigned_abs()) + elapsed,
+            None => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+        };
         Now {
-            mono: self.start.elapsed() + std::time::Duration::from_secs(1),
+            mono: elapsed + FIRST,
             wall: i64::try_from(wall.as_millis()).unwrap_or(i64::MAX),
         }
     }
 
-    /// The moment of a machine's deadline, as tokio wants it.
-    pub fn instant(&self, mono: acpd_proto::time::Instant) -> tokio::time::Instant {
-        (self.start + mono.saturating_sub(std::time::Duration::from_secs(1))).into()
+    /// Converts a deadline of a state machine to tokio's clock.
+    pub fn instant(&self, mono: acpd_proto::time::Instant) -> Instant {
+        self.start + mono.saturating_sub(FIRST)
     }
 }

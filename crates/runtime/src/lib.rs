@@ -8,16 +8,17 @@
 //! [`agent`] one for each agent's process, [`policy::remembered`] one for the answers that hold for all threads of an agent.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod agent;
 pub mod clock;
 pub mod context;
 pub mod feed;
 pub mod host;
+pub mod ids;
 #[cfg(test)]
 mod many_clients;
 pub mod metrics;
-mod off_thread;
 pub mod policy;
 pub mod private_file;
 pub mod sandbox;

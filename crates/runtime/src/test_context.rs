@@ -9,15 +9,12 @@ use acpd_model::Limits;
 use tokio::sync::watch;
 
 use crate::agent::config::AgentConfig;
-use crate::agent::process_table::ProcessTable;
 use crate::agent::registry::Agents;
-use crate::agent::shared::SharedAgents;
 use crate::clock::Clock;
-use crate::context::Context;
-use crate::feed::presence::Subscribers;
-use crate::feed::session_claims::SessionClaims;
-use crate::feed::thread_list::ThreadListFeed;
-use crate::metrics::Metrics;
+use crate::context::{Context, Parts};
+use crate::host::Host;
+use crate::host::local::LocalHost;
+use crate::ids::Ids;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 use crate::sandbox::SandboxSettings;
@@ -34,27 +31,16 @@ pub fn context_with_log(
     agents: BTreeMap<String, AgentConfig>,
     limits: Limits,
 ) -> Context {
-    let (limits, clock) = (Arc::new(limits), Clock::start());
-    let metrics = Arc::new(Metrics::new(log.clone()));
-    let processes = ProcessTable::open(&limits, clock, Arc::clone(&metrics));
-    Context {
+    let host: Arc<dyn Host> = Arc::new(LocalHost);
+    Context::open(Parts {
         log,
         policies: watch::channel(PolicyBook::new(None, &agents)).1,
-        agents: Arc::new(Agents::new(agents, SandboxSettings::default(), data_dir)),
-        shared: SharedAgents::open(
-            Arc::clone(&limits),
-            clock,
-            Arc::clone(&metrics),
-            processes.clone(),
-        ),
-        metrics,
-        processes,
-        limits,
-        clock,
-        answers: RememberedAnswers::open(data_dir).expect("answers are read"),
-        thread_list: ThreadListFeed::open(),
-        subscribers: Subscribers::default(),
-        session_claims: SessionClaims::default(),
+        agents: Agents::new(agents, SandboxSettings::default(), data_dir),
+        limits: Arc::new(limits),
+        clock: Clock::start(),
+        ids: Ids::default(),
+        answers: RememberedAnswers::open(Arc::clone(&host), data_dir).expect("answers are read"),
+        host,
         reserved: Arc::default(),
-    }
+    })
 }

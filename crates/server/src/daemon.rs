@@ -28,15 +28,12 @@ use crate::http::listen;
 use crate::net::tls;
 use crate::net::tls::{Certified, TlsConfig, TlsError};
 use crate::net::unix_socket;
-use acpd_runtime::agent::process_table::ProcessTable;
 use acpd_runtime::agent::registry::Agents;
-use acpd_runtime::agent::shared::SharedAgents;
 use acpd_runtime::clock::Clock;
-use acpd_runtime::context::Context;
-use acpd_runtime::feed::presence::Subscribers;
-use acpd_runtime::feed::session_claims::SessionClaims;
-use acpd_runtime::feed::thread_list::ThreadListFeed;
-use acpd_runtime::metrics::Metrics;
+use acpd_runtime::context::{Context, Parts};
+use acpd_runtime::host::Host;
+use acpd_runtime::host::local::LocalHost;
+use acpd_runtime::ids::Ids;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::{AnswersError, RememberedAnswers};
 use acpd_runtime::private_file;
@@ -192,23 +189,18 @@ impl Daemon {
         let given_out = tokens::load(&data_dir)?;
         let (limits, clock) = (Arc::new(limits), Clock::start());
         let store = AuthStore::new(&token, given_out, Sessions::load(&data_dir), clock.now());
-        let metrics = Arc::new(Metrics::new(log.clone()));
-        let processes = ProcessTable::open(&limits, clock, Arc::clone(&metrics));
-        let context = Context {
+        let host: Arc<dyn Host> = Arc::new(LocalHost);
+        let context = Context::open(Parts {
             log: log.clone(),
-            metrics: Arc::clone(&metrics),
-            agents: Arc::new(Agents::new(agents, sandbox, &data_dir)),
-            shared: SharedAgents::open(Arc::clone(&limits), clock, metrics, processes.clone()),
-            processes,
+            agents: Agents::new(agents, sandbox, &data_dir),
             limits,
             clock,
+            ids: Ids::default(),
+            answers: RememberedAnswers::open(Arc::clone(&host), &data_dir)?,
+            host,
             policies: policies_now,
-            answers: RememberedAnswers::open(&data_dir)?,
-            thread_list: ThreadListFeed::open(),
-            subscribers: Subscribers::default(),
-            session_claims: SessionClaims::default(),
             reserved,
-        };
+        });
         let directory = Directory::open(context.clone()).await?;
         let refused = |source| StartError::Listen {
             address: listen,

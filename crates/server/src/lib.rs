@@ -9,6 +9,8 @@ mod connection;
 mod daemon;
 mod http;
 pub mod net;
+#[cfg(test)]
+mod simulation;
 mod transport;
 
 pub use config::{Config, ServerConfig};

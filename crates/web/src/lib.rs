@@ -1,7 +1,7 @@
-//! The web UI, as files of the binary.
+//! The web UI, embedded in the binary.
 //!
-//! In: requests for a page or a file. Out: the file, compressed, with what a browser has to know of it. Owns: the
-//! files that `make web` had built when the binary was. Never: knows who asks; the page itself is no secret.
+//! In: requests for a page or a file. Out: the file, compressed, with its response headers. Owns: the files that `make
+//! web` had built before the binary. Never: authenticates the client; the page itself is not secret.
 
 use std::sync::OnceLock;
 
@@ -12,23 +12,23 @@ use axum::response::Response;
 use memory_serve::CacheControl;
 use tower_service::Service;
 
-/// What pages may do: show and run what comes from here, talk to here, nothing else.
+/// Content security policy: a page may load and run only this server's content, and connect only to it.
 const POLICY: HeaderValue = HeaderValue::from_static(concat!(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; ",
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 ));
 
-/// Nothing that a page of this kind has use for, but for writing to the clipboard when somebody asks for it.
+/// Denies every browser feature that the UI does not use. Writing to the clipboard stays allowed, after a click.
 const PERMISSIONS: HeaderValue = HeaderValue::from_static(concat!(
     "camera=(), clipboard-read=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=(), ",
     "clipboard-write=(self)",
 ));
 
-/// Whether the UI is in this binary. Otherwise there is a page that says how to get it there.
+/// Whether this binary contains the UI. Otherwise it serves a page with build instructions.
 pub const BUILT: bool = cfg!(built);
 
-/// The file at the address, or the page itself, which knows what its own addresses mean. `None` where no page could
-/// be meant.
+/// Returns the file at the address, or the page itself, which routes its own addresses. Returns `None` if the address
+/// cannot be a page.
 pub async fn serve(request: Request) -> Option<Response> {
     let path = request.uri().path();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -39,7 +39,7 @@ pub async fn serve(request: Request) -> Option<Response> {
     if !is_read || is_ours {
         return None;
     }
-    // The names of these change with their content.
+    // File names in this directory change with their content.
     let lasts = path.starts_with("/assets/");
     let is_file = path.rsplit('/').next().is_some_and(|name| name.contains('.'));
     let mut page = request;
@@ -66,7 +66,7 @@ pub async fn serve(request: Request) -> Option<Response> {
     Some(response)
 }
 
-/// Unpacked when somebody first asks for a page: most daemons' clients have none.
+/// Unpacks the files on the first request: most daemons never serve the UI.
 fn files() -> &'static Router {
     static FILES: OnceLock<Router> = OnceLock::new();
     FILES.get_or_init(|| {

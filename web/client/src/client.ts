@@ -1,4 +1,4 @@
-/** What programs use: requests, notifications, questions and threads, over however many connections it takes. */
+/** The public client: requests, notifications, questions and threads. It survives any number of reconnects. */
 
 import { type Backoff, type Clock, systemClock } from "./clock.js";
 import type { Done, Frame } from "./connection.js";
@@ -28,46 +28,60 @@ import type {
   ThreadEvent,
 } from "./types.js";
 
-/** Whom to connect to, and as whom. */
+/** The daemon's address, and the client's identity and capabilities. */
 export interface ConnectOptions {
-  /** The daemon's address, such as `http://127.0.0.1:4780`; in a page, `/` is the daemon that served it. */
+  /** The daemon's address, such as `http://127.0.0.1:4780`. In a page, `/` is the daemon that served it. */
   url: string;
-  /** The access token; not in browsers. */
+  /** The access token; not in browsers, which cannot send it. */
   token?: string;
   /** Fetches a one-time ticket for each connection, in browsers: see `fetchTicket`. */
   ticket?: () => Promise<string>;
-  /** Stands beside every decision of this client in the log. */
+  /** The log records it with every decision of this client. */
   clientInfo: ClientInfo;
-  /** `approvals: true` to be asked. Notifications that are opted out of are dropped here, so that gaps can be told from them. */
+  /**
+   * `approvals: true` to receive questions. The client itself drops notifications that are opted out of, so that it can
+   * detect gaps.
+   */
   capabilities?: ClientCapabilities;
-  /** Where there is none, or none that takes headers: such as that of the package `ws`. */
+  /**
+   * The constructor to use if there is no global one, or it does not support headers: for example that of the package
+   * `ws`.
+   */
   WebSocket?: SocketConstructor;
-  /** How long to wait between attempts to connect: 250 ms to 30 s. */
+  /** Delay between connection attempts. Default: 250 ms to 30 s. */
   backoff?: Partial<Backoff>;
-  /** How long an attempt may take: 10 s. */
+  /** Timeout of a connection attempt. Default: 10 s. */
   connectTimeoutMs?: number;
-  /** How long nothing may come while a request waits, before the daemon is asked whether it is there, and then before the connection is given up: 10 s. */
+  /**
+   * Maximum silence while a request is pending; then the client probes the daemon. After the same time again, it drops
+   * the connection. Default: 10 s.
+   */
   requestTimeoutMs?: number;
-  /** How long nothing may come while nothing is asked, before the daemon is asked whether it is there: 45 s. */
+  /** Maximum silence without a pending request; then the client probes the daemon. Default: 45 s. */
   idleMs?: number;
-  /** Hears of failures that have nobody else to hear of them: of handlers, of answers that were not taken. By default they go to the console. */
+  /**
+   * Receives errors that no caller can receive: those of handlers, and of rejected answers. Default: logs them to the
+   * console.
+   */
   onError?: (error: unknown) => void;
-  /** For tests. */
+  /** Replaces the clock in tests. */
   clock?: Clock;
-  /** For tests: from 0 up to 1. */
+  /** Replaces `Math.random` in tests: from 0 up to 1. */
   random?: () => number;
-  /** For tests, and for whoever knows better when the network is back. `null`: nothing tells. */
+  /**
+   * Replaces the page's events, in tests or for a caller that knows better when the network is back. `null`: no events.
+   */
   page?: Page | null;
 }
 
 type Handler = (params: never) => void;
 
-/** Connects, and stays connected. The client is there at once; `ready` tells when it has a connection. */
+/** Connects, and reconnects when necessary. Returns the client immediately; `ready` waits for the connection. */
 export function connect(options: ConnectOptions): Client {
   return new Client(options);
 }
 
-/** A client of the daemon. Made by {@link connect}. */
+/** A client of the daemon. Create one with {@link connect}. */
 export class Client {
   readonly #link: Link;
   readonly #clock: Clock;
@@ -122,18 +136,18 @@ export class Client {
     this.#link.start();
   }
 
-  /** How it stands. */
+  /** The state of the connection. */
   get state(): State {
     return this.#link.state;
   }
 
-  /** Calls `handler` whenever the state changes, not for the present one. Answers what ends that. */
+  /** Calls `handler` at every change of state, but not for the current state. Returns a function that unsubscribes. */
   onState(handler: (state: State) => void): () => void {
     this.#stateHandlers.add(handler);
     return () => void this.#stateHandlers.delete(handler);
   }
 
-  /** Waits for a connection. Fails once there will be none any more. */
+  /** Waits for a connection. Rejects once the client is closed for good. */
   ready(): Promise<Initialized> {
     return new Promise((resolve, reject) => {
       const look = (state: State) => {
@@ -152,9 +166,9 @@ export class Client {
   }
 
   /**
-   * Makes a request. It is sent at most once: without a connection, or if the connection breaks before the answer, it
-   * fails as `disconnected`, and only the caller knows whether it may be made again. `turn/start` may, with the same
-   * `clientTurnId`, and so may whatever only reads.
+   * Sends a request at most once. Without a connection, or if it breaks before the response, the request fails as
+   * `disconnected`. Then only the caller knows whether a retry is safe. It is for `turn/start` with the same
+   * `clientTurnId`, and for requests that only read.
    */
   call<M extends Method>(method: M, ...[params, options]: Args<M>): Promise<Result<M>> {
     return new Promise((resolve, reject) => {
@@ -182,8 +196,9 @@ export class Client {
   }
 
   /**
-   * Calls `handler` for each notification of a kind, and for each question as everyone sees it. Of threads that are
-   * followed, each event comes once; of others, as the daemon sends it. Answers what ends that.
+   * Calls `handler` for each notification of a method, and for each question event that all clients receive. Each event
+   * of a followed thread arrives once; events of others arrive as the daemon sends them. Returns a function that
+   * unsubscribes.
    */
   on<M extends NotificationMethod>(method: M, handler: (params: Notifications[M]) => void): () => void;
   on<M extends QuestionMethod>(method: M, handler: (params: ServerRequests[M]["params"]) => void): () => void;
@@ -197,14 +212,15 @@ export class Client {
   }
 
   /**
-   * Answers questions of a kind: one handler each, put to it once however often the connection breaks. What it answers
-   * with is sent; if it answers with nothing, or fails, the question stays open. Needs `capabilities.approvals`.
+   * Sets the handler that answers questions of a method. It receives each question once, however often the connection
+   * breaks. The client sends its result. If it returns nothing or throws, the question stays open. Requires
+   * `capabilities.approvals`.
    */
   answer<M extends QuestionMethod>(method: M, handler: QuestionHandler<M>): () => void {
     return this.#questions.handle(method, handler);
   }
 
-  /** Follows a thread: every event after `after`, once and in order, until it is closed. */
+  /** Subscribes to a thread: every event after `after`, once and in order, until the subscription is closed. */
   follow(threadId: string, options: FollowOptions = {}): Subscription {
     let stream = this.#streams.get(threadId);
     if (!stream) {
@@ -221,12 +237,12 @@ export class Client {
     return reader;
   }
 
-  /** Tries to connect at once, if it waits for that; else finds out whether the connection still works. */
+  /** Connects immediately if it is waiting for the next attempt; otherwise probes the connection. */
   reconnect(): void {
     this.#link.hurry();
   }
 
-  /** Ends everything. Requests that wait fail as `closed`, subscriptions end. */
+  /** Closes the client. Pending requests fail as `closed`, and subscriptions end. */
   close(): void {
     this.#link.close();
   }
@@ -297,9 +313,10 @@ export class Client {
   #unfollow(stream: ThreadStream): void {
     if (this.#streams.get(stream.threadId) === stream) {
       this.#streams.delete(stream.threadId);
-      // It would go on for nobody; if this fails, the connection is gone and the subscription with it.
+      // Otherwise the daemon would send events without a reader. If this fails, the connection and its subscription are
+      // gone.
       this.#send("thread/unsubscribe", { threadId: stream.threadId }, () => {});
-      // Nobody will tell how they end.
+      // Without a subscription, their resolution would not arrive.
       this.#questions.keep((threadId) => threadId !== stream.threadId);
     }
   }
@@ -319,7 +336,7 @@ export class Client {
   }
 }
 
-/** Gives a request up when its time is over or its caller says so. */
+/** Cancels a request when its timeout expires or its caller aborts it. */
 class Watch {
   #timer: unknown;
   readonly #onAbort = () => this.#give(takenBack(this.method));
@@ -360,7 +377,7 @@ function closed(cause?: Error): AcpdError {
   return new AcpdError("closed", "the client is closed", { cause });
 }
 
-/** The page that this runs in, if it does. */
+/** Returns the page's events; `undefined` outside of a page. */
 function thisPage(): Page | undefined {
   const { window, document } = globalThis as { window?: Window; document?: Document };
   if (!window || !document) {

@@ -1,31 +1,31 @@
-/** Time and chance, so that tests can move them by hand. */
+/** Time and randomness, as interfaces that tests can control. */
 
-/** Where time comes from. */
+/** A source of time and timers. */
 export interface Clock {
-  /** Milliseconds that never go back. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
-  /** Calls `run` once, `ms` from now; answers what `clear` takes. */
+  /** Calls `run` once, after `ms` milliseconds; returns a handle for `clear`. */
   set(run: () => void, ms: number): unknown;
-  /** Takes a call back. */
+  /** Cancels a call. */
   clear(timer: unknown): void;
 }
 
-/** The machine's own time. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   set: (run, ms) => setTimeout(run, ms),
   clear: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
 };
 
-/** How long to wait between attempts: it doubles up to a bound, and half of it is chance. */
+/** Exponential backoff between attempts, with an upper limit and random jitter of up to a half. */
 export interface Backoff {
-  /** Before the first attempt, in milliseconds. */
+  /** Delay before the first attempt, in milliseconds. */
   firstMs: number;
-  /** Before any attempt, at most. */
+  /** Maximum delay before any attempt, in milliseconds. */
   maxMs: number;
 }
 
-/** How long to wait before attempt `attempt`, which is counted from 0. */
+/** Returns the delay before attempt `attempt`, which is counted from 0. */
 export function delay(backoff: Backoff, attempt: number, random: () => number): number {
   const full = Math.min(backoff.maxMs, backoff.firstMs * 2 ** Math.min(attempt, 30));
   return full / 2 + (random() * full) / 2;

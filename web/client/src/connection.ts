@@ -1,9 +1,9 @@
 /**
- * One connection: the handshake, requests and their answers, and what the daemon sends by itself. It knows no threads,
- * keeps no events, and is never opened again: {@link Link} makes the next one.
+ * One connection: the handshake, requests and their responses, and the daemon's notifications and requests. It knows no
+ * threads, stores no events, and is never reopened: {@link Link} creates the next one.
  *
- * Everything is told by callbacks and not by promises: several frames may come in one go, and what an answer changes
- * must have changed before the frame after it is looked at.
+ * It uses callbacks and not promises. Several frames may arrive in one task, and the effects of a response must be
+ * complete before the next frame is handled.
  */
 
 import type { Clock } from "./clock.js";
@@ -13,33 +13,33 @@ import { PROTOCOL_VERSION } from "./protocol.js";
 import type { Error as RpcError, Initialized, InitializeParams } from "./protocol.js";
 import { refusal, type Socket } from "./socket.js";
 
-/** What comes of a request. */
+/** Receives the outcome of a request. */
 export type Done = (error: AcpdError | undefined, result: unknown) => void;
 
-/** A message that the daemon sent by itself. */
+/** A notification or request of the daemon. */
 export interface Frame {
   method: string;
   params: Record<string, unknown>;
-  /** Of a question: what its answer is sent under. */
+  /** For a question: the id of the response. */
   id: string | number | undefined;
-  /** How long its text was, in UTF-16 units. */
+  /** Length of its text, in UTF-16 units. */
   size: number;
 }
 
-/** Who is told what. */
+/** The callbacks of a connection. */
 export interface OnConnection {
   open(server: Initialized): void;
   frame(frame: Frame): void;
-  /** It is over, with what was asked unanswered; the requests are told afterwards. */
+  /** The connection has ended with pending requests; their callbacks follow. */
   closed(error: AcpdError): void;
-  /** Something is odd, and life goes on. */
+  /** The daemon sent something unexpected; the connection stays open. */
   odd(error: AcpdError): void;
 }
 
-/** Closes the socket for a reason of ours that no other code fits. */
+/** Close code for a connection that this client gives up, which no standard code describes. */
 const GIVEN_UP = 4000;
 
-/** One connection while it lasts. */
+/** One connection, from its start to its end. */
 export class Connection {
   readonly #waiting = new Map<number, Done>();
   readonly #liveness: Liveness;
@@ -57,7 +57,7 @@ export class Connection {
   ) {
     this.#liveness = new Liveness(clock, patience, {
       waiting: () => this.#waiting.size,
-      // The cheapest request that there is: the protocol has none that does nothing.
+      // The cheapest request: the protocol has no ping.
       probe: () => this.request("thread/list", { limit: 1 }, () => {}),
       dead: () => this.drop(AcpdError.disconnected("the daemon gives no sign of life")),
     });
@@ -70,11 +70,11 @@ export class Connection {
       const why = reason || `code ${code}`;
       this.#end(this.#error ?? AcpdError.disconnected(`the connection was closed: ${why}`));
     });
-    // `ws` shows the daemon's pings, which are signs of life.
+    // `ws` reports the daemon's pings, which prove that it is alive.
     socket.on?.("ping", () => this.#liveness.heard());
   }
 
-  /** Sends a request; `done` is called once, never before this returns its id. */
+  /** Sends a request; calls `done` once, and never before this method returns the id. */
   request(method: string, params: unknown, done: Done): number {
     const id = this.#nextId++;
     const text = JSON.stringify({ jsonrpc: "2.0", id, method, params });
@@ -92,28 +92,28 @@ export class Connection {
     return id;
   }
 
-  /** The answer to a request is not wanted any more. */
+  /** Discards the response to a request. */
   forget(id: number): void {
     this.#waiting.delete(id);
   }
 
-  /** Answers a question. */
+  /** Responds to a question. */
   respond(id: string | number, result: unknown): void {
     if (!this.#ended) {
       this.socket.send(JSON.stringify({ jsonrpc: "2.0", id, result }));
     }
   }
 
-  /** Finds out whether the daemon is still there. */
+  /** Probes whether the daemon is still there. */
   doubt(): void {
     this.#liveness.doubt();
   }
 
-  /** Ends it from this side, without waiting for the other. */
+  /** Ends the connection without waiting for the daemon. */
   drop(error: AcpdError, code = GIVEN_UP): void {
     this.#end(error);
     const { terminate } = this.socket;
-    // A peer that is gone does not take part in a farewell, for which `ws` would wait.
+    // A peer that is gone does not complete the close handshake, for which `ws` would wait.
     if (code === GIVEN_UP && terminate) {
       terminate.call(this.socket);
     } else {
@@ -179,7 +179,7 @@ export class Connection {
     this.on.closed(error);
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    // What was asked may have been done, so that only the caller can say whether to ask again.
+    // The daemon may have executed the requests, so only the caller can decide about a retry.
     const lost = error.code === "closed" ? error : AcpdError.disconnected(error.message);
     for (const done of waiting) {
       done(lost, undefined);
@@ -204,7 +204,7 @@ function parse(text: string): Message | undefined {
   }
 }
 
-/** Whether a text has more than `bound` bytes as UTF-8; it has 1 to 3 for each UTF-16 unit. */
+/** Returns whether a text has more than `bound` bytes as UTF-8, which takes 1 to 3 bytes for each UTF-16 unit. */
 function isLonger(text: string, bound: number): boolean {
   return text.length > bound || (text.length * 3 > bound && new TextEncoder().encode(text).length > bound);
 }

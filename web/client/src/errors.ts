@@ -1,36 +1,36 @@
-/** Every failure that a user of this package can meet, as one class. */
+/** One error class for all failures of this package. */
 
 import type { Error as RpcError } from "./protocol.js";
 
-/** What went wrong where the daemon has not said so. */
+/** Codes of failures that the daemon did not report. */
 export type LocalCode =
-  /** The connection broke, or there is none. Whether the daemon did what was asked is not known. */
+  /** There is no connection, or it broke. It is unknown whether the daemon executed the request. */
   | "disconnected"
   /** The client was closed. */
   | "closed"
-  /** The answer did not come in the time that the caller gave it. */
+  /** The response did not arrive within the caller's timeout. */
   | "timeout"
-  /** The caller took the request back. */
+  /** The caller aborted the request. */
   | "aborted"
-  /** The request is larger than the daemon takes. */
+  /** The request exceeds the daemon's size limit. */
   | "too_large"
-  /** The daemon speaks another version of the protocol. */
+  /** The daemon uses another version of the protocol. */
   | "protocol_version"
-  /** The daemon does not let this client in. */
+  /** The daemon rejected this client's credentials. */
   | "unauthenticated"
-  /** Something came that is none of the protocol's messages. */
+  /** A received message violates the protocol. */
   | "malformed";
 
-/** A failure. `code` is stable and says which one; `message` is a sentence for people. */
+/** An error of this package or the daemon. `code` is stable and identifies it; `message` is a sentence for users. */
 export class AcpdError extends Error {
   override readonly name = "AcpdError";
   /** The daemon's `data.code`, or a {@link LocalCode}. */
   readonly code: LocalCode | (string & {});
-  /** JSON-RPC's number; none if the failure is not an answer of the daemon. */
+  /** The JSON-RPC error code; `undefined` if the error is not a response of the daemon. */
   readonly rpcCode: number | undefined;
   /** Whether the same request may succeed later. */
   readonly retryable: boolean;
-  /** What explains it further. */
+  /** Additional details. */
   readonly detail: string | undefined;
 
   constructor(
@@ -45,7 +45,7 @@ export class AcpdError extends Error {
     this.detail = more.detail;
   }
 
-  /** The daemon's own error. */
+  /** Creates an error from the daemon's error response. */
   static answered(error: RpcError): AcpdError {
     return new AcpdError(error.data?.code ?? "internal", error.message, {
       rpcCode: error.code,
@@ -54,13 +54,13 @@ export class AcpdError extends Error {
     });
   }
 
-  /** There is no connection, or none any more. */
+  /** Creates an error for a missing or broken connection. */
   static disconnected(why: string): AcpdError {
     return new AcpdError("disconnected", why, { retryable: true });
   }
 }
 
-/** Whether trying again may help: true of every failure that is not known to be final. */
+/** Returns whether a retry may succeed: true for every failure that is not known to be final. */
 export function mayPass(error: unknown): boolean {
   return !(error instanceof AcpdError) || error.retryable;
 }

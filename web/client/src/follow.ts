@@ -1,41 +1,41 @@
 /**
- * One reader of one thread: hands its events on, each once and in order. Comes in: events as they came off the wire, in
- * any order and any number of times. Goes out: those that are next. It owns a bounded buffer for `for await`; when that
- * is full it takes nothing more, and once it has been read the stream goes back to the daemon for what was left out.
+ * One reader of one thread: passes events on, each once and in order. In: events as received, in any order, possibly
+ * repeated. Out: the next events in order. Owns: a bounded buffer for `for await`. A full buffer accepts no more
+ * events. Once it is read, the stream requests the missing ones from the daemon.
  */
 
 import type { ThreadResumed } from "./protocol.js";
 import type { ThreadEvent } from "./types.js";
 
-/** Where to begin, and what to do with events. */
+/** Start of a subscription, and handlers for its events. */
 export interface FollowOptions {
-  /** The last event that is known already; 0 to see all of them. Without it, whatever comes from now on. */
+  /** The last known event; 0 for all events. Without it, the subscription starts with the next event. */
   after?: number;
-  /** Without `after`: how many of the latest turns `resumed` has. */
+  /** Without `after`: the number of latest turns in `resumed`. */
   limit?: number;
-  /** Is called for each event. Without it, events are read by `for await`. */
+  /** Called for each event. Without it, events are read by `for await`. */
   onEvent?: (event: ThreadEvent) => void;
-  /** Is called once when there will be no more events; with an error, unless it was closed on purpose. */
+  /** Called once when the subscription ends; with an error, unless it was closed on purpose. */
   onEnd?: (error?: Error) => void;
-  /** Closes it. */
+  /** Closes the subscription. */
   signal?: AbortSignal;
-  /** How many events may wait for a `for await` that is slow. */
+  /** Maximum number of events in the buffer for a slow `for await`. */
   bufferedEvents?: number;
-  /** How much text they may be in all, in UTF-16 units. */
+  /** Maximum total text of these events, in UTF-16 units. */
   bufferedChars?: number;
 }
 
-/** What a subscription tells the stream that feeds it. */
+/** The callbacks from a subscription to its stream. */
 export interface Feed {
-  /** Its buffer is full, or has been read. */
+  /** The buffer is full, or has been read. */
   paused(subscription: Subscription): void;
   unpaused(subscription: Subscription): void;
-  /** It wants no more. */
+  /** The subscription was closed. */
   left(subscription: Subscription): void;
   onError(error: unknown): void;
 }
 
-/** What became of an event. */
+/** The outcome of an offered event. */
 export type Taken = "taken" | "known" | "gap" | "refused";
 
 const BUFFERED_EVENTS = 16_384;
@@ -47,16 +47,16 @@ interface Waiting {
   size: number;
 }
 
-/** The events of a thread, from somewhere on. Made by `Client.follow`. */
+/** The events of a thread, starting at some position. Created by `Client.follow`. */
 export class Subscription implements AsyncIterable<ThreadEvent> {
-  /** What the daemon said when it was first subscribed: the thread, and without `after` its latest turns. */
+  /** The daemon's first response: the thread, and without `after` its latest turns. */
   readonly resumed: Promise<ThreadResumed>;
-  /** For the stream alone: whether what comes next on the wire is what comes next here. */
+  /** For the stream only: whether the next event on the connection is the next one for this reader. */
   synced = false;
 
   #taken: number | undefined;
   #cursor: number | undefined;
-  /** The last event that came before it was known where to begin. */
+  /** The last event that arrived before the start position was known. */
   #early = 0;
   #paused = false;
   #ended = false;
@@ -80,39 +80,40 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
       : never;
     this.resumed = new Promise((resolve, reject) => (settle = { resolve, reject }));
     this.#resumed = settle!;
-    // Who does not look at it hears of its end elsewhere.
+    // A caller that ignores this promise learns of the end in another way; without this, the rejection would be
+    // unhandled.
     this.resumed.catch(() => {});
     options.signal?.addEventListener("abort", this.#onAbort);
   }
 
-  /** The last event that was handed on: where to go on later, or elsewhere. None until it is known. */
+  /** The last delivered event: the position from which to resume. `undefined` until it is known. */
   get cursor(): number | undefined {
     return this.#cursor;
   }
 
-  /** Whether there will be no more events but those that wait to be read. */
+  /** Whether no further event will arrive, except the buffered ones. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** For the stream alone: the last event that was taken off the wire. */
+  /** For the stream only: the last accepted event. */
   get taken(): number | undefined {
     return this.#taken;
   }
 
-  /** For the stream alone: whether the buffer is full. */
+  /** For the stream only: whether the buffer is full. */
   get isPaused(): boolean {
     return this.#paused;
   }
 
-  /** Ends it. What waits to be read is dropped. */
+  /** Closes the subscription and drops buffered events. */
   close(): void {
     this.#buffer = [];
     this.#head = 0;
     this.end();
   }
 
-  /** For the stream alone: there will be no more. */
+  /** For the stream only: ends the subscription. */
   end(error?: Error): void {
     if (this.#ended) {
       return;
@@ -123,7 +124,7 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
     this.feed.left(this);
     this.#resumed.reject(error ?? new Error("the subscription was closed"));
     for (const reader of this.#readers.splice(0)) {
-      // One `for await` has one reader: it is told of the error by its next look.
+      // One `for await` has one reader: its next call throws the error.
       reader({ done: true, value: undefined });
     }
     try {
@@ -133,7 +134,10 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
     }
   }
 
-  /** For the stream alone: the daemon's answer; whether the wire goes on where this stands. */
+  /**
+   * For the stream only: handles the daemon's response; returns whether the connection continues at this reader's
+   * position.
+   */
   begin(resumed: ThreadResumed): boolean {
     this.#resumed.resolve(resumed);
     if (this.#taken === undefined) {
@@ -144,7 +148,7 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
     return true;
   }
 
-  /** For the stream alone: an event came. `hidden`: it counts, and nobody wants to see it. */
+  /** For the stream only: offers an event. A `hidden` event advances the position and is not delivered. */
   take(event: ThreadEvent, seq: number | undefined, size: number, hidden: boolean): Taken {
     if (this.#ended || this.#paused) {
       return "refused";
@@ -171,7 +175,7 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
     if (!hidden) {
       this.#hand({ event, seq, size });
     } else if (this.#head === this.#buffer.length) {
-      // Nothing waits before it, so that it is over and done with.
+      // No buffered event precedes it, so it counts as delivered.
       this.#cursor = this.#taken;
     }
     return "taken";
@@ -243,7 +247,7 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
     this.#head++;
     this.#chars -= waiting.size;
     this.#cursor = waiting.seq ?? this.#cursor;
-    // Half of it is thrown away at a time, so that each event is moved once at most.
+    // Cut the buffer only when half of it is read, so that each event is moved at most once.
     if (this.#head * 2 >= this.#buffer.length) {
       this.#buffer = this.#buffer.slice(this.#head);
       this.#head = 0;

@@ -1,4 +1,4 @@
-/** Client of acpd's app protocol. Begin with {@link connect}. */
+/** Client of acpd's app protocol. Start with {@link connect}. */
 
 export { Client, connect, type ConnectOptions } from "./client.js";
 export type { Backoff, Clock } from "./clock.js";

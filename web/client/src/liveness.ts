@@ -1,23 +1,26 @@
 /**
- * Whether the other end is still there. Comes in: that something was heard, that something was asked. Goes out: that a
- * probe is due, that the connection is dead. Browsers do not show the daemon's pings, so silence alone means nothing.
+ * Detection of a dead connection. In: received frames and sent requests. Out: probes, and that the connection is dead.
+ * Browsers do not expose the daemon's pings, so silence alone proves nothing.
  */
 
 import type { Clock } from "./clock.js";
 
-/** How long silence is borne. */
+/** Maximum silence, by situation. */
 export interface Patience {
-  /** With nothing asked, in milliseconds; then a probe is sent. */
+  /** Without pending requests, in milliseconds; then the client sends a probe. */
   idleMs: number;
-  /** With a request or a probe unanswered, in milliseconds. After a request a probe is sent; after a probe it is over. */
+  /**
+   * With a pending request or probe, in milliseconds. After a request, the client sends a probe; after a probe, it
+   * gives up.
+   */
   requestTimeoutMs: number;
 }
 
-/** What is done about silence. */
+/** The callbacks for silence. */
 export interface OnSilence {
-  /** How many requests wait for their answers. */
+  /** Returns the number of pending requests. */
   waiting(): number;
-  /** Asks the daemon something cheap. */
+  /** Sends a cheap request to the daemon. */
   probe(): void;
   /** The connection is dead. */
   dead(): void;
@@ -40,29 +43,29 @@ export class Liveness {
     this.#arm();
   }
 
-  /** Something came. */
+  /** Records a received frame. */
   heard(): void {
     this.#last = this.clock.now();
     this.#probed = false;
   }
 
-  /** A request has left: from now on silence means something. */
+  /** Records a sent request: from now on, silence counts. */
   asked(): void {
-    // A silence from before the first request says nothing about its answer.
+    // Silence from before the first request does not count.
     if (!this.#probed && this.on.waiting() === 1) {
       this.#last = this.clock.now();
     }
     this.#arm();
   }
 
-  /** Finds out at once: the machine was asleep, or the network has changed. */
+  /** Sends a probe immediately: the host was asleep, or the network has changed. */
   doubt(): void {
     if (!this.#probed && !this.#stopped) {
       this.#probe();
     }
   }
 
-  /** Watches no longer. */
+  /** Stops watching. */
   stop(): void {
     this.clock.clear(this.#timer);
     this.#timer = undefined;
@@ -81,7 +84,7 @@ export class Liveness {
     return this.#last + (soon ? this.patience.requestTimeoutMs : this.patience.idleMs);
   }
 
-  /** One timer, which is never moved back: each frame that comes would have to. */
+  /** Uses one timer and never postpones it: otherwise every received frame would have to. */
   #arm(): void {
     const due = this.#deadline();
     if (this.#stopped || (this.#timer !== undefined && this.#due <= due)) {

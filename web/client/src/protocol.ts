@@ -954,7 +954,7 @@ export interface RunningAgent {
   threads: string[];
 }
 
-/** Whose policy, or how long an answer holds; the earlier is the further in. */
+/** Scope of a policy or a remembered answer, from the innermost to the outermost. */
 export type Scope = "session" | "thread" | "agent" | "daemon";
 
 /** What is looked for. */

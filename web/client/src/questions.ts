@@ -1,7 +1,7 @@
 /**
- * Questions that are open, and who answers them. Comes in: questions (again and again, if connections break), and that
- * they are resolved. Goes out: answers. A question is put to its handler once, whatever happens, and its answer is kept
- * until the daemon has said that it is resolved, so that an answer that was lost on its way is sent again.
+ * Open questions and their handlers. In: questions (repeated after a reconnect), and their resolutions. Out: answers. A
+ * handler receives each question once. Its answer is stored until the daemon has resolved the question, so that a lost
+ * answer is sent again.
  */
 
 import type { QuestionAnswered, Rejected, Resolved, ServerRequests, Thread } from "./protocol.js";
@@ -12,14 +12,14 @@ interface Open {
   method: QuestionMethod;
   params: ServerRequests[QuestionMethod]["params"];
   over: AbortController;
-  /** Whether a handler has it, or had it. */
+  /** Whether a handler has received it. */
   handled: boolean;
   answer?: QuestionAnswered;
 }
 
 type AnyHandler = QuestionHandler<QuestionMethod>;
 
-/** The questions that this client was asked. */
+/** The open questions of this client. */
 export class Questions {
   readonly #open = new Map<string, Open>();
   readonly #handlers = new Map<QuestionMethod, AnyHandler>();
@@ -30,7 +30,7 @@ export class Questions {
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Has questions of a method answered from now on, and those that wait already. */
+  /** Sets the handler of a method, also for questions that are already open. Returns a function that removes it. */
   handle<M extends QuestionMethod>(method: M, handler: QuestionHandler<M>): () => void {
     const any = handler as unknown as AnyHandler;
     this.#handlers.set(method, any);
@@ -46,7 +46,7 @@ export class Questions {
     };
   }
 
-  /** The daemon asks, perhaps again. */
+  /** Handles a question, which may be a repetition. */
   asked(method: QuestionMethod, params: ServerRequests[QuestionMethod]["params"]): void {
     const known = this.#open.get(params.requestId);
     if (!known) {
@@ -58,26 +58,26 @@ export class Questions {
     }
   }
 
-  /** A question was answered by somebody, or needs no answer any more. */
+  /** Handles the resolution of a question. */
   resolved(resolved: Resolved): void {
     this.#end(resolved.requestId, { resolved });
   }
 
-  /** An answer of this client was not taken. */
+  /** Handles the rejection of this client's answer. */
   rejected({ requestId, error }: Rejected): void {
     const failure = AcpdError.answered(error);
     const open = this.#open.get(requestId);
     if (failure.code === "already_resolved" || failure.code === "not_found") {
-      // Somebody was faster. What the answer was comes as an event.
+      // Another client answered first. The accepted answer arrives as an event.
       this.#end(requestId, {});
       return;
     }
-    // It is still open, and may be answered otherwise.
+    // The question is still open, and another answer is possible.
     delete open?.answer;
     this.onError(failure);
   }
 
-  /** A thread as the daemon describes it: its other questions are resolved. */
+  /** Ends the questions of a thread that its description no longer lists as pending. */
   reconcile(thread: Thread): void {
     for (const [requestId, { params }] of [...this.#open]) {
       const known = params.threadId === thread.id && params.seq <= thread.latestSeq;
@@ -87,7 +87,7 @@ export class Questions {
     }
   }
 
-  /** Nobody tells any longer what becomes of the other threads' questions: they are forgotten. */
+  /** Drops questions of unsubscribed threads: their resolutions would not arrive. */
   keep(isFollowed: (threadId: string) => boolean): void {
     for (const [requestId, { params }] of [...this.#open]) {
       if (!isFollowed(params.threadId)) {
@@ -109,7 +109,7 @@ export class Questions {
         this.send(requestId, answer);
       }
     } catch (error) {
-      // A handler that fails has decided nothing: the question stays open.
+      // A failed handler has decided nothing: the question stays open.
       if (!open.over.signal.aborted) {
         this.onError(error);
       }

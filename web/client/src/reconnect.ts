@@ -1,6 +1,6 @@
 /**
- * One connection after another: connects, waits, connects again, until it is closed or the daemon says that trying is
- * of no use. It knows nothing of threads; who is told that a connection is open brings them back.
+ * A sequence of connections: connects, waits, and connects again, until it is closed or a retry is pointless. It knows
+ * no threads: the callback for an open connection resumes them.
  */
 
 import { type Backoff, type Clock, delay } from "./clock.js";
@@ -10,40 +10,40 @@ import type { Patience } from "./liveness.js";
 import type { Initialized, InitializeParams } from "./protocol.js";
 import { type Credentials, openSocket, type Socket, type SocketConstructor } from "./socket.js";
 
-/** How a client stands. */
+/** The state of the client's connection. */
 export type State =
-  /** A connection is being made. */
+  /** The client is connecting. */
   | { name: "connecting" }
-  /** There is one; `server` says to whom, as whom, and within which limits. */
+  /** There is a connection; `server` has the daemon's identity, the client's principal, and the limits. */
   | { name: "open"; server: Initialized }
-  /** The last one ended with `error`; the next attempt is `retryMs` after that. */
+  /** The last connection ended with `error`; the next attempt follows after `retryMs`. */
   | { name: "waiting"; retryMs: number; error: Error }
-  /** There will be none any more; `error` says why, unless the client was closed on purpose. */
+  /** There will be no further connection; `error` is the reason, unless the client was closed on purpose. */
   | { name: "closed"; error?: Error };
 
-/** What a page tells of the world, as in browsers. */
+/** The events of a browser page. */
 export interface Page {
   addEventListener(type: "online" | "visibilitychange", listener: () => void): void;
   removeEventListener(type: "online" | "visibilitychange", listener: () => void): void;
-  /** `document.visibilityState`. */
+  /** Returns whether `document.visibilityState` is `visible`. */
   visible(): boolean;
 }
 
-/** What connections are made of. */
+/** The parameters of connections. */
 export interface LinkOptions extends Patience {
   address: string;
   credentials: Credentials;
   make: SocketConstructor;
   hello: InitializeParams;
   backoff: Backoff;
-  /** How long an attempt may take up to the end of its handshake. */
+  /** Timeout of an attempt, including its handshake. */
   connectTimeoutMs: number;
   clock: Clock;
   random: () => number;
   page: Page | undefined;
 }
 
-/** Who is told what. */
+/** The callbacks of a link. */
 export interface OnLink {
   state(state: State): void;
   open(connection: Connection): void;
@@ -52,7 +52,7 @@ export interface OnLink {
   odd(error: AcpdError): void;
 }
 
-/** A connection that lasted this long was a good one: the next attempt comes soon. */
+/** After a connection that lasted this long, the next attempt follows soon. */
 const STABLE_MS = 5_000;
 
 /** Keeps a client connected. */
@@ -62,7 +62,7 @@ export class Link {
   #open = false;
   #openedAt = 0;
   #attempts = 0;
-  /** Which attempt it is: what comes from an earlier one is not looked at. */
+  /** Number of the current attempt: callbacks of earlier ones are ignored. */
   #round = 0;
   #timer: unknown;
   readonly #onPage = () => {
@@ -76,14 +76,14 @@ export class Link {
     private readonly on: OnLink,
   ) {}
 
-  /** Begins. */
+  /** Starts connecting. */
   start(): void {
     this.options.page?.addEventListener("online", this.#onPage);
     this.options.page?.addEventListener("visibilitychange", this.#onPage);
     void this.#attempt();
   }
 
-  /** How it stands. */
+  /** The current state. */
   get state(): State {
     return this.#state;
   }
@@ -93,7 +93,7 @@ export class Link {
     return this.#open ? this.#connection : undefined;
   }
 
-  /** The world has changed: connects at once if it waits, else finds out whether the connection still works. */
+  /** The network or visibility changed: connects immediately if it is waiting, otherwise probes the connection. */
   hurry(): void {
     if (this.#state.name === "waiting") {
       this.options.clock.clear(this.#timer);
@@ -103,7 +103,7 @@ export class Link {
     }
   }
 
-  /** Ends it for good. */
+  /** Closes the link for good. */
   close(error?: Error): void {
     if (this.#state.name === "closed") {
       return;
@@ -165,7 +165,7 @@ export class Link {
     this.#open = true;
     this.#openedAt = clock.now();
     this.#become({ name: "open", server });
-    // Whoever was told may have closed it.
+    // A callback may have closed it.
     const { connection } = this;
     if (connection) {
       this.on.open(connection);
@@ -177,7 +177,7 @@ export class Link {
     if (this.#open && clock.now() - this.#openedAt >= STABLE_MS) {
       this.#attempts = 0;
     }
-    // A ticket may have grown old on its way; whoever fetches tickets knows whether there will be more.
+    // The ticket may have expired in transit; the function that fetches tickets decides whether there will be more.
     const passes = mayPass(error) || (credentials.ticket && this.#connection && isUnauthenticated(error));
     if (!passes) {
       this.close(error);
@@ -189,7 +189,7 @@ export class Link {
     this.#become({ name: "waiting", retryMs, error });
   }
 
-  /** Has no connection any more; answers the one that there was. */
+  /** Detaches and returns the current connection. */
   #leave(): Connection | undefined {
     this.options.clock.clear(this.#timer);
     this.#round++;

@@ -1,14 +1,14 @@
-/** The WebSocket that somebody else implements, and how it is opened. */
+/** The interface of a WebSocket implementation, and how it is opened. */
 
 import { AcpdError } from "./errors.js";
 
-/** As much of a WebSocket as is needed: the browsers', `ws`, and Node's own from version 22 on have it. */
+/** The used part of a WebSocket; implemented by browsers, `ws`, and Node from version 22. */
 export interface Socket {
   send(text: string): void;
   close(code?: number, reason?: string): void;
-  /** `ws` alone: ends the connection at once. */
+  /** `ws` only: closes the connection immediately. */
   terminate?(): void;
-  /** `ws` alone: tells of the daemon's pings. */
+  /** `ws` only: reports the daemon's pings. */
   on?(type: "ping", listener: () => void): unknown;
   addEventListener(type: "open", listener: () => void): void;
   addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
@@ -16,18 +16,18 @@ export interface Socket {
   addEventListener(type: "error", listener: (event: { message?: string }) => void): void;
 }
 
-/** Makes a WebSocket. Those outside of browsers take headers. */
+/** Creates a WebSocket. Implementations outside of browsers accept headers. */
 export type SocketConstructor = new (url: string, options?: { headers: Record<string, string> }) => Socket;
 
-/** How a client shows who it is: one of the two, or neither where its own `WebSocket` does. */
+/** The client's credentials: one of the two, or neither if the caller's own `WebSocket` authenticates. */
 export interface Credentials {
-  /** The access token, sent as a header. Not in browsers, which cannot send one. */
+  /** The access token, sent as a header. Browsers cannot send it. */
   token?: string | undefined;
-  /** Fetches a ticket that is good for one connection. */
+  /** Fetches a ticket for one connection. */
   ticket?: (() => Promise<string>) | undefined;
 }
 
-/** The address of the daemon's socket: `http` stands for `ws`, and `/ws` may be left out. */
+/** Returns the address of the daemon's WebSocket: replaces `http` by `ws`, and adds `/ws` if it is missing. */
 export function socketAddress(url: string): string {
   const page = (globalThis as { location?: { href: string } }).location?.href;
   const address = new URL(url, page);
@@ -42,7 +42,7 @@ export function socketAddress(url: string): string {
   return address.href;
 }
 
-/** The constructor to use; a sentence for those who have none. */
+/** Returns the constructor to use; throws a descriptive error if there is none. */
 export function socketConstructor(given: SocketConstructor | undefined, token: string | undefined): SocketConstructor {
   if (given) {
     return given;
@@ -57,7 +57,7 @@ export function socketConstructor(given: SocketConstructor | undefined, token: s
   return own;
 }
 
-/** A socket that begins to connect. */
+/** Creates a socket, which starts to connect. */
 export async function openSocket(
   make: SocketConstructor,
   address: string,
@@ -72,7 +72,7 @@ export async function openSocket(
     : new make(url.href, { headers: { authorization: `Bearer ${token}` } });
 }
 
-/** What a socket's error means. `ws` tells the status of a refused upgrade; browsers keep it to themselves. */
+/** Converts a socket's error. `ws` reports the status of a refused upgrade; browsers hide it. */
 export function refusal(message: string | undefined): AcpdError | undefined {
   const status = /unexpected server response: (401|403)\b/i.exec(message ?? "")?.[1];
   return status === undefined

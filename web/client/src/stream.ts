@@ -1,10 +1,10 @@
 /**
- * One thread as this client is subscribed to it: what the daemon sends is handed to every reader, and wherever one of
- * them has missed something the daemon is asked to send it again. Comes in: frames, connections that open and break.
- * Goes out: `thread/resume`. It keeps no events: what one reader has not seen is in the daemon's log.
+ * This client's subscription to one thread. It passes the daemon's events to every reader, and requests missed events
+ * again. In: frames, and connections that open and break. Out: `thread/resume`. It stores no events: the daemon's log
+ * has those that a reader has missed.
  *
- * There is one subscription on the wire for all readers. It stands where the one that is furthest behind stands; the
- * others drop what they know.
+ * All readers share one subscription. It is at the position of the reader that is furthest behind; the others ignore
+ * events that they have already seen.
  */
 
 import { type Backoff, type Clock, delay } from "./clock.js";
@@ -14,11 +14,11 @@ import { type Feed, type FollowOptions, Subscription } from "./follow.js";
 import type { ThreadResumed } from "./protocol.js";
 import type { ThreadEvent } from "./types.js";
 
-/** What a stream needs of its client. */
+/** The stream's interface to its client. */
 export interface Wire {
-  /** Sends a request; `false` if there is no connection. */
+  /** Sends a request; returns `false` if there is no connection. */
   send(method: string, params: unknown, done: Done): boolean;
-  /** The daemon has described the thread. */
+  /** Receives the daemon's description of the thread. */
   resumed(resumed: ThreadResumed): void;
   /** The last reader has left. */
   empty(stream: ThreadStream): void;
@@ -28,25 +28,25 @@ export interface Wire {
   backoff: Backoff;
 }
 
-/** Readers that are slow go back to the daemon this often at most; each time costs requests, which are limited. */
+/** Minimum time between two catch-up requests for slow readers; each counts against the daemon's request limit. */
 const CATCH_UP_MS = 1_000;
 
-/** What a client reads of one thread. */
+/** All readers of one thread. */
 export class ThreadStream {
   readonly #readers = new Set<Subscription>();
   readonly #feed: Feed;
   #busy = false;
-  /** Whether this connection is subscribed. */
+  /** Whether the current connection is subscribed. */
   #subscribed = false;
-  /** The daemon lost its place while it was being asked. */
+  /** Whether the daemon reset the subscription during a request. */
   #again = false;
   #timer: unknown;
-  /** Attempts that brought nothing. */
+  /** Number of failed attempts in a row. */
   #failures = 0;
   #caughtUpAt = Number.NEGATIVE_INFINITY;
-  /** The last event that is known to be there. */
+  /** The last event known to exist. */
   #latest = 0;
-  /** The last event that went to the client's own handlers. */
+  /** The last event that was passed to the client's own handlers. */
   #heard = 0;
 
   constructor(
@@ -61,7 +61,7 @@ export class ThreadStream {
     };
   }
 
-  /** One more reader. */
+  /** Adds a reader. */
   follow(options: FollowOptions): Subscription {
     const reader = new Subscription(this.threadId, options, this.#feed);
     this.#readers.add(reader);
@@ -69,7 +69,7 @@ export class ThreadStream {
     return reader;
   }
 
-  /** An event came; whether it is news to anybody. */
+  /** Handles an event; returns whether any reader had not seen it. */
   frame(event: ThreadEvent, seq: number | undefined, size: number, hidden: boolean): boolean {
     let taken = false;
     let gap = false;
@@ -97,14 +97,14 @@ export class ThreadStream {
       this.#heard = seq;
     }
     if (gap && !this.#busy) {
-      // A daemon that leaves something out again and again is asked less and less often.
+      // If the daemon keeps omitting events, the client retries less and less often.
       this.#later(this.#failures === 0 ? 0 : this.#backoff());
       this.#failures++;
     }
     return news;
   }
 
-  /** The daemon has lost its place. */
+  /** Handles a reset of the subscription by the daemon. */
   reset(): void {
     if (this.#busy) {
       this.#again = true;
@@ -114,13 +114,13 @@ export class ThreadStream {
     this.#pump();
   }
 
-  /** There is a connection. */
+  /** Handles a new connection. */
   opened(): void {
     this.#failures = 0;
     this.#wake();
   }
 
-  /** There is no subscription any more. */
+  /** Handles the loss of the subscription. */
   lost(): void {
     for (const reader of this.#readers) {
       reader.synced = false;
@@ -130,7 +130,7 @@ export class ThreadStream {
     this.#timer = undefined;
   }
 
-  /** There will be no more events. */
+  /** Ends all readers. */
   end(error?: Error): void {
     for (const reader of [...this.#readers]) {
       reader.end(error);
@@ -162,7 +162,7 @@ export class ThreadStream {
     }
   }
 
-  /** Asks for what somebody is missing, unless that is being done. */
+  /** Requests events that a reader is missing, unless a request is in progress. */
   #pump(): void {
     if (this.#busy || this.#timer !== undefined) {
       return;
@@ -171,7 +171,7 @@ export class ThreadStream {
     const behind = awake.filter((reader) => !reader.synced);
     const fresh = behind.find((reader) => reader.taken === undefined);
     if (fresh) {
-      // The wire goes on from the present: those that are behind that come next.
+      // This moves the subscription to the latest event; readers that are behind follow in the next request.
       this.#resume({ limit: fresh.options.limit }, [fresh]);
     } else if (behind.length > 0) {
       const placed = awake.filter((reader) => reader.taken !== undefined);
@@ -183,7 +183,10 @@ export class ThreadStream {
     }
   }
 
-  /** Nobody reads, and much is on its way: the wire moves on to the present, where questions come. */
+  /**
+   * If all readers are paused and far behind, moves the subscription to the latest event, so that questions still
+   * arrive.
+   */
   #park(): void {
     const readers = [...this.#readers];
     const behind = this.#latest - Math.max(...readers.map((reader) => reader.taken ?? 0));
@@ -237,5 +240,5 @@ export class ThreadStream {
   }
 }
 
-/** With fewer events than this on their way to a reader that is slow, they may as well come. */
+/** Below this number of outstanding events for a slow reader, it is cheaper to receive them. */
 const PARK_EVENTS = 10_000;

@@ -1,18 +1,18 @@
-/** One-time tickets, for those that cannot send the token with a WebSocket. */
+/** One-time tickets, for clients that cannot send the token with a WebSocket. */
 
 import { AcpdError } from "./errors.js";
 
-/** Where tickets come from. */
+/** Where and how to fetch tickets. */
 export interface TicketOptions {
   /** The daemon's address, as for `connect`. */
   url: string;
-  /** The access token; without it, what `fetch` adds says who asks. */
+  /** The access token; without it, the credentials that `fetch` adds. */
   token?: string;
-  /** Instead of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 }
 
-/** Fetches a ticket that is good for one connection: `connect({ ticket: () => fetchTicket(…) })`. */
+/** Fetches a ticket for one connection: `connect({ ticket: () => fetchTicket(…) })`. */
 export async function fetchTicket({ url, token, fetch = globalThis.fetch }: TicketOptions): Promise<string> {
   const page = (globalThis as { location?: { href: string } }).location?.href;
   const address = new URL(url, page);

@@ -1,18 +1,18 @@
-/** Types that follow from the protocol's table. */
+/** Types derived from the generated protocol types. */
 
 import type { Methods, Notifications, QuestionAnswered, Resolved, ServerRequests } from "./protocol.js";
 
-/** A method that `Client.call` takes. The handshake is the client's own business. */
+/** A method that `Client.call` accepts. The client itself performs the handshake. */
 export type Method = Exclude<keyof Methods, "initialize">;
 
 /**
- * The params of a method. `threadId` must be given where the protocol lets it out: "the thread of this connection"
- * means little to a client that makes new connections by itself.
+ * The params of a method. `threadId` is required where the protocol makes it optional: "the thread of this connection"
+ * has little meaning for a client that reconnects automatically.
  */
 export type Params<M extends Method> = "threadId" extends keyof Methods[M]["params"]
   ? string extends keyof Methods[M]["params"]
     ? Methods[M]["params"]
-    : // Where it may be null, leaving it out means every thread, as in `thread/search`.
+    : // Where it may be null, omitting it means all threads, as in `thread/search`.
       Methods[M]["params"] extends { threadId?: infer T }
       ? null extends T
         ? Methods[M]["params"]
@@ -23,53 +23,55 @@ export type Params<M extends Method> = "threadId" extends keyof Methods[M]["para
 /** The result of a method. */
 export type Result<M extends Method> = Methods[M]["result"];
 
-/** What `Client.call` wants after the method: no params where none are needed. */
+/** The arguments of `Client.call` after the method: params are optional if none are required. */
 export type Args<M extends Method> =
   Record<string, never> extends Params<M>
     ? [params?: Params<M>, options?: CallOptions]
     : [params: Params<M>, options?: CallOptions];
 
-/** How one request is made. */
+/** Options of one request. */
 export interface CallOptions {
-  /** Takes the request back: the answer is not waited for any longer. */
+  /** Aborts the request: the client no longer waits for the response. */
   signal?: AbortSignal;
-  /** How long the answer may take, in milliseconds. Without it, as long as the connection lasts. */
+  /** Timeout of the response, in milliseconds. Without it, the request waits as long as the connection lasts. */
   timeoutMs?: number;
 }
 
 /** A notification's name. */
 export type NotificationMethod = keyof Notifications;
 
-/** What the daemon may ask. */
+/** The method of a question. */
 export type QuestionMethod = keyof ServerRequests;
 
-/** What is no event of a thread: it is about an answer of this client's, the list of threads, or who else is there. */
+/**
+ * Notifications that are not events of a thread: about this client's answer, the list of threads, or the subscribers.
+ */
 type Aside = "serverRequest/rejected" | "thread/subscribers/changed" | `thread/list/${string}`;
 
-/** What is about a thread's events. */
+/** Notifications that are events of a thread. */
 type EventMethod = Exclude<NotificationMethod, Aside>;
 
-/** One event of a thread: a notification, or a question as everyone sees it. */
+/** One event of a thread: a notification, or a question as all clients receive it. */
 export type ThreadEvent =
   | { [M in EventMethod]: { method: M; params: Notifications[M] } }[EventMethod]
   | { [M in QuestionMethod]: { method: M; params: ServerRequests[M]["params"] } }[QuestionMethod];
 
-/** An answer. Nothing means that this client leaves it open: somebody else may answer, or this one by `item/approve`. */
+/** An answer. `undefined` leaves the question open: another client may answer, or this one by `item/approve`. */
 export type Answer = QuestionAnswered | undefined | void;
 
-/** Beside a question. */
+/** Additional arguments of a question's handler. */
 export interface Asked {
-  /** Aborted once the question needs no answer any more; its `reason` is a {@link QuestionOver}. */
+  /** Aborted once the question is over; its `reason` is a {@link QuestionOver}. */
   signal: AbortSignal;
 }
 
-/** Why a question needs no answer any more. */
+/** The reason why a question is over. */
 export interface QuestionOver {
-  /** How it was answered and by whom, if that is known. */
+  /** The answer and its author, if known. */
   resolved?: Resolved;
 }
 
-/** Answers questions. */
+/** Handles questions of a method. */
 export type QuestionHandler<M extends QuestionMethod> = (
   params: ServerRequests[M]["params"],
   asked: Asked,

@@ -1,11 +1,11 @@
-/** What tests do over and over: start threads beside the browser, open them in it. */
+/** Common steps of tests: start threads from another client, and open them in the page. */
 
 import type { Client, StartThread } from "@acpd/client";
 import type { Page } from "playwright-core";
 
 import type { Stage } from "./browser.ts";
 
-/** Starts a thread as another client; answers its id once the agent is ready. */
+/** Starts a thread as another client; returns its id once the agent is ready. */
 export async function startThread(
   stage: Stage,
   other: Client,
@@ -16,7 +16,7 @@ export async function startThread(
   return thread.id;
 }
 
-/** Waits until a thread is in a state, as the daemon says. */
+/** Waits until the daemon reports a status of a thread. */
 export async function until(other: Client, threadId: string, status: string): Promise<void> {
   for (;;) {
     const { thread } = await other.call("thread/read", { threadId });
@@ -34,18 +34,18 @@ export async function openThread(stage: Stage, page: Page, threadId: string): Pr
   await page.locator(".pane-foot, .pane [role=alert]").first().waitFor();
 }
 
-/** Says something in the open thread. */
+/** Sends a prompt in the open thread. */
 export async function say(page: Page, text: string): Promise<void> {
   await page.locator(".pane textarea").fill(text);
   await page.locator(".pane textarea").press("Enter");
 }
 
-/** The row of a thread in the list. */
+/** Returns a thread's row in the list. */
 export function row(page: Page, name: string) {
   return page.locator(".row", { hasText: name });
 }
 
-/** Picks what a thread's menu in the list offers. */
+/** Chooses an item of a thread's menu in the list. */
 export async function pick(page: Page, name: string, item: string): Promise<void> {
   await row(page, name).hover();
   await row(page, name).locator(".row-menu").click();

@@ -1,4 +1,4 @@
-/** Debian's Chromium, signed in, with an eye on everything that a page must not do. */
+/** Debian's Chromium, signed in. Records everything that a page must not do. */
 
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
@@ -44,17 +44,17 @@ async function endBrowser(): Promise<void> {
 export interface PageOptions {
   size?: { width: number; height: number };
   dark?: boolean;
-  /** Whose token; the owner's otherwise. */
+  /** The token to sign in with; the owner's by default. */
   token?: string;
   signIn?: boolean;
-  /** Permissions of the browser, such as `notifications`. */
+  /** Permissions to grant in the browser, such as `notifications`. */
   permissions?: string[];
 }
 
 /** A daemon, the cable to it, and pages. */
 export class Stage {
   readonly #contexts: BrowserContext[] = [];
-  /** What pages did that they must not: break the policy, fail, ask others. */
+  /** Violations by pages: of the content security policy, errors, requests to other servers. */
   readonly wrongs: string[] = [];
 
   private constructor(
@@ -66,13 +66,13 @@ export class Stage {
   static async set({ config = [], ...options }: DaemonOptions = {}): Promise<Stage> {
     let daemon: Daemon | undefined;
     const cable = await layCable(() => daemon!.address);
-    // Pages reach it at the cable's end, which is a name like any other.
+    // Pages connect to the cable's end, whose address the daemon must accept as a host.
     const server = ["[server]", `hosts = ["${cable.address}"]`];
     try {
       daemon = await Daemon.start({ ...options, config: [...server, ...config] });
       return new Stage(daemon, cable, await isBuiltIn(`http://${daemon.address}`));
     } catch (error) {
-      // Who gets no stage cannot end it.
+      // Without a stage, the caller could not clean up.
       await cable.end();
       await daemon?.end();
       throw error;
@@ -83,7 +83,7 @@ export class Stage {
     return `http://${this.cable.address}`;
   }
 
-  /** A page of a browser of its own, at the UI. */
+  /** Opens the UI in a page of a new browser context. */
   async page({ size = DESKTOP, dark, token, signIn = true, permissions = [] }: PageOptions = {}): Promise<Page> {
     const context = await (await browser()).newContext({
       ...(signIn && { storageState: await this.#signIn(token ?? (await this.daemon.token())) }),
@@ -114,7 +114,7 @@ export class Stage {
     return page;
   }
 
-  /** What a browser has kept that signed in earlier. */
+  /** Returns the stored state of a browser that has signed in before. */
   async #signIn(token: string) {
     const asking = await request.newContext();
     const answer = await asking.post(`${this.url}/api/session`, { data: { token }, headers: { origin: this.url } });
@@ -136,15 +136,15 @@ export class Stage {
   }
 }
 
-/** Keeps what a page looks like. */
+/** Saves a screenshot. */
 export async function shoot(page: Page, name: string): Promise<void> {
   await mkdir(OUT, { recursive: true });
   await page.screenshot({ path: `${OUT}${name}.png`, animations: "disabled" });
 }
 
-/** Fails if a screen reader, or who cannot see well, would be in trouble. */
+/** Fails if the page has accessibility problems. */
 export async function accessible(page: Page): Promise<void> {
-  // The page's policy lets no script in by a tag; the browser's own way of evaluating it is not bound by it.
+  // The content security policy blocks script tags, but not the browser's own evaluation.
   const { readFile } = await import("node:fs/promises");
   await page.evaluate(await readFile(AXE, "utf8"));
   const found = await page.evaluate(async () => {

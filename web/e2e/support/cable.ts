@@ -1,19 +1,22 @@
-/** A cable between browsers and the daemon, which can be cut, or lose its ends. It changes no byte. */
+/** A TCP proxy between browsers and the daemon that can be cut, or lose its peers. It changes no bytes. */
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Cable {
-  /** `host:port`, as browsers have it. */
+  /** The address for browsers, as `host:port`. */
   readonly address: string;
-  /** Breaks every connection and takes no new ones, until `mend`. */
+  /** Breaks all connections and refuses new ones, until `mend`. */
   cut(): void;
   mend(): void;
-  /** What is connected now hears no more of the other end, not even that it has gone: as when a machine has slept for long. */
+  /**
+   * Existing connections receive nothing further from the other end, not even that it is gone: as after a host's long
+   * sleep.
+   */
   lose(): void;
   end(): Promise<void>;
 }
 
-/** Lays a cable to whatever is at this address by then. */
+/** Starts a proxy to the address that `to` returns at the time of each connection. */
 export async function layCable(to: () => string): Promise<Cable> {
   const sockets = new Set<Socket>();
   const pairs = new Set<{ near: Socket; far: Socket; lost: boolean }>();

@@ -1,4 +1,4 @@
-/** The real daemon with the fake agent, in a directory of its own. It ends with its test file. */
+/** The real daemon with the fake agent, in its own directory. It stops at the end of its test file. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -19,9 +19,9 @@ const FAKE_AGENT = process.env.ACPD_FAKE_AGENT ?? join(BUILT, "acpd-fake-agent")
 export interface DaemonOptions {
   /** Flags of the fake agent. */
   agentArgs?: readonly string[];
-  /** What the agent is called. */
+  /** The agent's name in the configuration. */
   agentName?: string;
-  /** Further lines of acpd.toml. */
+  /** Additional lines of acpd.toml. */
   config?: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export class Daemon {
   static async start({ agentName = "fake", agentArgs = ["--pace", "0"], config = [] }: DaemonOptions = {}): Promise<Daemon> {
     const daemon = new Daemon(await mkdtemp(join(tmpdir(), "acpd-web-")));
     await mkdir(daemon.work);
-    // Next to the data directory, an agent's sandbox makes nothing new.
+    // The sandbox of an agent does not allow it to create directories next to the data directory.
     await mkdir(join(daemon.root, "sessions"));
     const lines = [
       `[agents.${agentName}]`,
@@ -49,12 +49,12 @@ export class Daemon {
     return daemon;
   }
 
-  /** A directory for agents to work in. */
+  /** The working directory for agents. */
   get work(): string {
     return join(this.root, "work");
   }
 
-  /** `host:port`. */
+  /** The daemon's address, as `host:port`. */
   get address(): string {
     return this.#listen;
   }
@@ -63,7 +63,7 @@ export class Daemon {
     return (await readFile(join(this.root, "data", "token"), "utf8")).trim();
   }
 
-  /** Starts it, where it was before if it was. */
+  /** Starts the daemon, at its previous address if it had one. */
   async launch(): Promise<void> {
     const log = await open(join(this.root, "stderr"), "a");
     const child = spawn(ACPD, ["serve"], {
@@ -82,7 +82,7 @@ export class Daemon {
     this.#listen = address;
   }
 
-  /** Ends it, and waits until it is gone. */
+  /** Stops the daemon, and waits until it has exited. */
   async kill(signal: "SIGKILL" | "SIGTERM" = "SIGTERM"): Promise<void> {
     const child = this.#child;
     if (!child) {
@@ -94,7 +94,7 @@ export class Daemon {
     await gone;
   }
 
-  /** Runs `acpd` with these words; answers what it wrote. */
+  /** Runs `acpd` with these arguments; returns its output. */
   async run(...args: string[]): Promise<string> {
     const child = spawn(ACPD, args, { cwd: this.work, env: this.env(), stdio: ["ignore", "pipe", "inherit"] });
     const said: Buffer[] = [];
@@ -104,7 +104,7 @@ export class Daemon {
     return Buffer.concat(said).toString();
   }
 
-  /** Another client, beside the browser. */
+  /** Connects another client, besides the browser. */
   async client(name = "other", token?: string): Promise<Client> {
     const client = connect({
       url: `http://${this.#listen}`,
@@ -122,7 +122,7 @@ export class Daemon {
     return readFile(join(this.root, "stderr"), "utf8");
   }
 
-  /** Ends it and takes everything away. */
+  /** Stops the daemon and removes its directory. */
   async end(): Promise<void> {
     for (const client of this.#clients) {
       client.close();

@@ -1,6 +1,7 @@
 /**
- * Which UI is tested: the one that is built into the daemon, if it is the one in `dist`. For work on the UI, without
- * building the daemon each time, `dist` is put in its place in the browser, with all that the daemon says beside it.
+ * Selects the UI under test: the one embedded in the daemon, if it equals the one in `dist`. Otherwise the browser
+ * loads `dist` in its place, with the daemon's response headers. So work on the UI does not require a rebuild of the
+ * daemon.
  */
 
 import assert from "node:assert/strict";
@@ -20,7 +21,7 @@ const TYPES: Record<string, string> = {
 
 let told = false;
 
-/** Whether the daemon at this address has the UI that is in `dist`. With ACPD_SERVES_WEB=1 it must. */
+/** Returns whether the daemon at this address embeds the UI of `dist`. With ACPD_SERVES_WEB=1 it must. */
 export async function isBuiltIn(url: string): Promise<boolean> {
   const served = await (await fetch(url)).text();
   const same = served === (await readFile(join(DIST, "index.html"), "utf8"));
@@ -34,11 +35,11 @@ export async function isBuiltIn(url: string): Promise<boolean> {
   return same;
 }
 
-/** Puts `dist` in the place of what is built into the daemon. */
+/** Replaces the embedded UI by `dist`. */
 export async function putInPlace(context: BrowserContext, url: string): Promise<void> {
   const { headers } = await context.request.get(url).then((answer) => ({ headers: answer.headers() }));
   const { "content-length": _, "content-encoding": __, etag: ___, ...kept } = headers;
-  // Such a page comes from nowhere that Chromium knows, and would have to ask to speak with this machine.
+  // Chromium does not know the origin of such a page, and would ask for permission to connect to this host.
   await context.grantPermissions(["local-network-access"], { origin: url });
   await context.route(
     ({ origin, pathname }) => origin === url && !pathname.startsWith("/api/") && pathname !== "/ws",

@@ -1,4 +1,4 @@
-/** The agents that the daemon knows, and what is remembered of them between threads. */
+/** The daemon's agents, and the settings of them that the page remembers. */
 
 import type { AcpObject, Agent, Client } from "@acpd/client";
 import { effect, signal } from "@preact/signals";
@@ -10,13 +10,13 @@ import { open } from "./threads.ts";
 export const agents = signal<readonly Agent[] | undefined>(undefined);
 export const agentsError = signal<string | undefined>(undefined);
 
-/** What a thread of this agent could be set to when one was last looked at: agents say so only once they run. */
+/** The possible settings of an agent's threads, as last seen: agents report them only while they run. */
 export interface Settings {
   readonly modes?: AcpObject | null;
   readonly configOptions?: readonly AcpObject[] | null;
 }
 export const settingsOf = stored<Record<string, Settings>>("settings", {}, isRecord);
-/** What the newest thread of an agent can be set to: for browsers that have not looked at one. */
+/** Returns the possible settings of an agent's newest thread, for browsers that have not opened one yet. */
 export async function newestSettings(now: Client, agentType: string): Promise<Settings | undefined> {
   const { data } = await now.call("thread/list", { agentType, limit: 1 });
   if (data[0] === undefined) {
@@ -25,7 +25,7 @@ export async function newestSettings(now: Client, agentType: string): Promise<Se
   const { thread } = await now.call("thread/read", { threadId: data[0].id });
   return { modes: thread.modes, configOptions: thread.configOptions };
 }
-/** Folders that threads were started in, the latest first. */
+/** Working directories of started threads, latest first. */
 export const folders = stored<string[]>("folders", [], isTexts);
 export const lastAgent = stored<string>("agent", "", (value) => typeof value === "string");
 

@@ -1,4 +1,4 @@
-/** The time, as views see it: it goes on every half minute, so that ages are right and nothing ticks. */
+/** The current time for views. It advances every half minute, often enough for ages. */
 
 import { signal } from "@preact/signals";
 

@@ -1,4 +1,4 @@
-/** Where there is room for what: whether the window is as narrow as a phone, and what is open over it. */
+/** Layout state: whether the window is as narrow as a phone, and which overlay is open. */
 
 import { signal } from "@preact/signals";
 
@@ -10,7 +10,7 @@ query.addEventListener("change", () => {
   drawer.value = false;
 });
 
-/** Whether the sidebar is open, where it lies over the view. */
+/** Whether the sidebar is open as a drawer over the view. */
 export const drawer = signal(false);
-/** What is open over everything. */
+/** The open dialog. */
 export const over = signal<"shortcuts" | "settings" | undefined>(undefined);

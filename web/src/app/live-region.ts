@@ -1,10 +1,10 @@
-/** What is said to screen readers as it happens. One region, so that nothing is said twice. */
+/** Announcements for screen readers. There is one live region, so that no text is announced twice. */
 
 import { signal } from "@preact/signals";
 
 export const announcement = signal("");
 
 export function announce(text: string): void {
-  // The same words again are news only if something else stood there in between.
+  // Screen readers announce the same text again only if the region's content changes.
   announcement.value = announcement.peek() === text ? `${text} ` : text;
 }

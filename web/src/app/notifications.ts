@@ -1,4 +1,4 @@
-/** Calls the person when a thread waits: in the tab's title, to screen readers, and as a notification if that is allowed. */
+/** Notifies the user when a thread waits: in the tab's title, to screen readers, and as a notification if allowed. */
 
 import { effect, signal, untracked } from "@preact/signals";
 
@@ -11,12 +11,12 @@ import { open, threads, waiting } from "./threads.ts";
 type Permission = "default" | "granted" | "denied" | "none" | "insecure";
 
 const has = typeof Notification !== "undefined";
-/** What the browser's person has said. */
+/** The browser's notification permission. */
 export const permission = signal<Permission>(!isSecureContext ? "insecure" : has ? Notification.permission : "none");
-/** Whether notifications are wanted; they come only if the browser allows them as well. */
+/** Whether the user has enabled notifications; the browser's permission is required too. */
 export const wanted = stored<boolean>("notify", false, (value) => typeof value === "boolean");
 
-/** Asks for notifications; on a click only, as browsers want it. */
+/** Requests permission for notifications. Browsers require that a click triggers it. */
 export async function askForNotifications(): Promise<void> {
   if (has && isSecureContext) {
     permission.value = await Notification.requestPermission();
@@ -40,7 +40,7 @@ effect(() => {
   }
   const now = waiting.value;
   untracked(() => {
-    // What waits already when the page comes is in the title and the list; it is no event.
+    // Threads that already wait when the page opens are in the title and the list; they cause no notification.
     for (const thread of known ? now.filter(({ id }) => !known?.has(id)) : []) {
       const name = nameOf(thread);
       const here = open.peek()?.threadId === thread.id && document.hasFocus();
@@ -62,6 +62,6 @@ function notify(threadId: string, name: string, agent: string): void {
       note.close();
     };
   } catch {
-    // Some browsers let only service workers notify.
+    // Some browsers allow notifications only from service workers.
   }
 }

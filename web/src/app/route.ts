@@ -1,4 +1,4 @@
-/** Which view is shown, by the address: real paths, so that links and the back button work as everywhere. */
+/** The current view, by the address. The paths are real, so links and the back button work. */
 
 import { signal } from "@preact/signals";
 
@@ -15,7 +15,7 @@ addEventListener("popstate", () => {
   route.value = parse(location.pathname + location.search);
 });
 
-/** Goes to a view. */
+/** Navigates to a view. */
 export function go(to: Route, { replace = false } = {}): void {
   const path = pathOf(to);
   if (path !== location.pathname + location.search) {

@@ -1,4 +1,4 @@
-/** The keys that work everywhere. They are off while something is written, and with Ctrl, Alt or Meta held. */
+/** Global keyboard shortcuts. They are disabled while the user types, and while Ctrl, Alt or Meta is pressed. */
 
 import { drawer, narrow, over } from "./layout.ts";
 import { go, route } from "./route.ts";
@@ -22,7 +22,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: ["Esc"], does: "Close what is open" },
 ];
 
-/** Begins to listen. */
+/** Adds the key listener. */
 export function listenForShortcuts(): void {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) {

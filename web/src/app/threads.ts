@@ -1,6 +1,6 @@
 /**
- * The threads that this page knows of: the list, which one is looked at, what was seen, and what can be done with a
- * thread as a whole. It owns the watch on the list and the thread that is open.
+ * The page's threads: the list, the open thread, the read positions, and operations on whole threads. It owns the
+ * subscription to the list, and the open thread.
  */
 
 import type { Client, Thread, ThreadSummary } from "@acpd/client";
@@ -20,16 +20,19 @@ const since = stored<number>("since", 0, (value) => typeof value === "number");
 if (since.peek() === 0) {
   since.value = Date.now();
 }
-/** Threads that will be deleted, with the time. A page that was closed meanwhile offers to undo it once more. */
+/**
+ * Threads to be deleted, with the time. If the page was closed meanwhile, the next page offers to undo the deletion
+ * once more.
+ */
 const going = stored<Record<string, number>>("deleting", {}, isRecord);
 
-/** Whether a thread is about to be deleted: it is shown nowhere. */
+/** Returns whether a thread is about to be deleted: the page hides it everywhere. */
 export const isGoing = (threadId: string): boolean => threadId in going.value;
 
-/** The thread that is looked at. */
+/** The open thread. */
 export const open = signal<OpenThread | undefined>(undefined);
 
-/** What the list shows; none until the daemon has answered. */
+/** The visible threads of the list; `undefined` until the daemon has responded. */
 export const threads = computed(() =>
   listed.value === undefined
     ? undefined
@@ -58,7 +61,7 @@ effect(() => {
   }
 });
 
-/** What is looked at follows from the address. */
+/** The address determines the open thread. */
 effect(() => {
   const now = client.value;
   const to = route.value;
@@ -79,7 +82,7 @@ effect(() => {
 });
 const ownerOf = new WeakMap<OpenThread, Client>();
 
-/** Looking at a thread is seeing it. */
+/** Marks a thread as seen. */
 export function see(threadId: string, at: number, seq?: number): void {
   const old = seen.peek()[threadId];
   if (document.hidden || (old && old.at >= at && (old.seq ?? 0) >= (seq ?? 0))) {
@@ -89,7 +92,7 @@ export function see(threadId: string, at: number, seq?: number): void {
   seen.value = Object.fromEntries(entries.sort(([, one], [, other]) => other.at - one.at).slice(0, 500));
 }
 
-/** Runs what may fail; the person is told, and `false` is the answer. */
+/** Runs an operation; shows a failure to the user and returns `false`. */
 export async function attempt(what: string, run: (client: Client) => Promise<unknown>): Promise<boolean> {
   const now = client.peek();
   try {
@@ -120,18 +123,18 @@ export const unarchive = (threadId: string): Promise<boolean> =>
 
 export async function fork({ id: threadId, name }: Pick<Thread, "id" | "name">): Promise<void> {
   await attempt("It was not forked", async (now) => {
-    // A name that was given after the last turn is not part of what is taken over.
+    // The copy does not include a name that was given after the last turn.
     const { thread } = await now.call("thread/fork", { threadId, name });
     go({ view: "thread", threadId: thread.id });
   });
 }
 
-/** How long a deletion can be undone, in milliseconds. */
+/** Time in which a deletion can be undone, in milliseconds. */
 const UNDO_MS = 8_000;
 
 /**
- * Deletes a thread, with time to undo it. It is archived at once, so that nothing goes on in it and nothing is lost if
- * the page is closed; it is deleted when the time is over.
+ * Deletes a thread, with time to undo it. It is archived immediately: no turn runs in it, and nothing is lost if the
+ * page is closed. It is deleted when the time is over.
  */
 export async function remove(thread: Pick<Thread, "id" | "name"> & { archived?: boolean }): Promise<void> {
   const { id, name, archived = false } = thread;
@@ -167,10 +170,10 @@ function forget(id: string): void {
   going.value = rest;
 }
 
-/** Deletions of a page that was closed before their time: they get their time once more, where it can be seen. */
+/** Restarts the undo time for deletions of a page that was closed early, and shows them. */
 function resumeDeletions(): void {
   for (const [id, at] of Object.entries(going.peek())) {
-    // One that is not over yet may be another tab's.
+    // A deletion that is not due yet may belong to another tab.
     if (at < Date.now()) {
       going.value = { ...going.peek(), [id]: Date.now() + UNDO_MS };
       countDown(id, "A thread from before", false);
@@ -178,7 +181,7 @@ function resumeDeletions(): void {
   }
 }
 
-/** Leaves a thread that is no longer to be looked at. */
+/** Closes the view of a thread that is gone. */
 function away(threadId: string): void {
   const now = route.peek();
   if ((now.view === "thread" || now.view === "policy") && now.threadId === threadId) {

@@ -1,4 +1,4 @@
-/** Short messages at the window's edge, some with something to press. They are read out, too. */
+/** Short messages at the edge of the window, some with a button. Screen readers announce them. */
 
 import { signal } from "@preact/signals";
 
@@ -9,7 +9,7 @@ export interface Toast {
   readonly action?: { readonly label: string; readonly run: () => void };
 }
 
-/** How long a message stands, in milliseconds. */
+/** Time for which a message is visible, in milliseconds. */
 const STANDS_MS = 6_000;
 
 export const toasts = signal<readonly Toast[]>([]);

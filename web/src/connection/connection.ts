@@ -1,6 +1,6 @@
 /**
- * The page's connection to the daemon, as signals: who one is, whether there is a connection. It owns the client, and
- * finds out why a connection is not let in, which browsers do not tell.
+ * The page's connection to the daemon, as signals: identity and state. It owns the client, and finds out why a
+ * connection was rejected, which browsers do not report.
  */
 
 import { type Client, connect, type State } from "@acpd/client";
@@ -11,9 +11,9 @@ import { holdQuestions } from "./questions.ts";
 import { Refused, type Session, signIn, signOut, takeFromLink, whoAmI } from "./session.ts";
 
 export type Standing =
-  /** It is being found out. */
+  /** The page is checking the session. */
   | { name: "looking" }
-  /** Nobody; `why` says what happened, if anything did. */
+  /** Not signed in; `why` is the reason, if there is one. */
   | { name: "out"; why?: string }
   | { name: "in"; session: Session };
 
@@ -22,13 +22,13 @@ export const link = signal<State>({ name: "connecting" });
 /** The client, while signed in. */
 export const client = signal<Client | undefined>(undefined);
 export const online = computed(() => link.value.name === "open");
-/** Whether there ever was a connection since signing in: the banner is for those that broke. */
+/** Whether there was a connection since signing in: the banner reports only connections that broke. */
 export const wasOnline = signal(false);
 
-/** What this page calls itself; stands beside its decisions in the log. */
+/** The page's name in the log, recorded with its decisions. */
 export const CLIENT_INFO = { name: "acpd-web", title: "acpd in the browser", version: "0.1.0" };
 
-/** Finds out who one is, with what the link brought, and connects. */
+/** Checks the session or signs in with the link's credentials, and connects. */
 export async function begin(): Promise<void> {
   const shown = takeFromLink();
   if (shown) {
@@ -45,19 +45,19 @@ export async function begin(): Promise<void> {
       standing.value = { name: "out" };
     }
   } catch {
-    // The daemon is away, or starts: the client goes on trying, and a refusal shows later.
+    // The daemon is unavailable or starting. The client retries, and reports a rejection later.
     setTimeout(() => void begin(), 2_000);
   }
 }
 
-// The cookie of this browser is that tab's by now.
+// The browser now has the cookie of that tab's session.
 onKeyOfOtherTab(() => {
   if (standing.peek().name === "out") {
     void begin();
   }
 });
 
-/** Signs in. Fails with a sentence for the person. */
+/** Signs in. Rejects with a sentence for the user. */
 export async function enter(shown: { token: string } | { ticket: string }): Promise<void> {
   become(await signIn(shown));
 }
@@ -96,7 +96,7 @@ function become(session: Session): void {
   link.value = made.state;
 }
 
-/** A browser is not told that a WebSocket was refused for its cookie; a request is. */
+/** Browsers do not report that a WebSocket was rejected because of its cookie. An HTTP request reveals it. */
 async function stillIn(made: Client): Promise<void> {
   try {
     if ((await whoAmI()) === undefined && client.peek() === made) {
@@ -107,7 +107,7 @@ async function stillIn(made: Client): Promise<void> {
     if (error instanceof Refused) {
       console.warn(error);
     }
-    // It cannot be reached at all: that is what the banner says.
+    // The daemon is unreachable: the banner reports that.
   }
 }
 
@@ -118,7 +118,7 @@ function drop(): void {
   link.value = { name: "connecting" };
 }
 
-/** What to tell a person about a failure. */
+/** Returns the message of an error for the user. */
 export function sentence(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

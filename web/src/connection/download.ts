@@ -1,12 +1,12 @@
-/** Downloads of what the daemon keeps. A plain link could not show the key of this page. */
+/** Downloads of stored content. A plain link could not send the page key. */
 
 import { fetchAsPage } from "./page-key.ts";
 import { Refused } from "./session.ts";
 
-/** How long a browser has to take over what it was given, in milliseconds. */
+/** Time for the browser to start the download, in milliseconds. */
 const TAKEN_MS = 60_000;
 
-/** Downloads content that the daemon keeps under an id. */
+/** Downloads the content that the daemon stores under an id. */
 export async function downloadBlob(id: string, name: string): Promise<void> {
   const response = await fetchAsPage(`/api/blobs/${encodeURIComponent(id)}`);
   if (!response.ok) {

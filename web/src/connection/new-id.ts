@@ -1,6 +1,6 @@
-/** Ids that no other page makes: what is sent with one can be sent again without being done twice. */
+/** Ids that no other page generates. A request with such an id can be retried without repeating its effect. */
 
-/** A random id; also where the page came over plain http from another machine, where browsers have no `randomUUID`. */
+/** Returns a random id. Also works over plain HTTP from another host, where browsers have no `randomUUID`. */
 export function newId(): string {
   if (typeof crypto.randomUUID === "function") {
     return crypto.randomUUID();

@@ -1,6 +1,6 @@
 /**
- * A thread that is looked at: follows it, folds its events, and publishes the state at most once a frame, however fast
- * events come. Also what a person can do in it.
+ * The open thread: subscribes to it, folds its events, and publishes the state at most once per frame. Also provides
+ * the user's actions in it.
  */
 
 import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber, Subscription, ThreadEvent } from "@acpd/client";
@@ -14,23 +14,29 @@ import { newId } from "./new-id.ts";
 import { answerHeld, onQuestion } from "./questions.ts";
 import { readLog } from "./read-log.ts";
 
-/** Turns that a thread is opened with, and that come with each page before them. */
+/** Number of turns in the first page, and in each page of older turns. */
 const FIRST_PAGE = 10;
 const PAGE = 30;
-/** The state is published at most this often, in milliseconds: twice as fast as anyone reads, and cheap. */
+/** Minimum time between two published states, in milliseconds: twice as fast as users can read, and cheap. */
 const FRAME_MS = 50;
-/** While a message is longer than this, in UTF-16 units, drawing it costs more, and it is published less often by as much. */
+/**
+ * Above this length of a message, in UTF-16 units, rendering costs more. Then the state is published proportionally
+ * less often.
+ */
 const LONG_TEXT = 25_000;
-/** And at least this often, in milliseconds. */
+/** Maximum time between two published states, in milliseconds. */
 const SLOW_MS = 500;
-/** How long the thread is left to be drawn before its log is looked at, in milliseconds. */
+/** Time to render the thread before its log is read, in milliseconds. */
 const LEARN_MS = 250;
-/** How soon questions that are open must have come, in milliseconds, before they are looked for. */
+/** Time for open questions to arrive, in milliseconds, before the log is searched for them. */
 const LOOK_MS = 700;
-/** Hidden pages are not drawn; what they show when they are seen must be there all the same. */
+/**
+ * Publishing interval of a hidden page, in milliseconds. It is not rendered, but must be current when it becomes
+ * visible.
+ */
 const HIDDEN_MS = 500;
 
-/** What agents said when they were started, by their names: the same one says the same. */
+/** The `initialize` responses of agents, by name: the same agent sends the same response. */
 const initializes = new Map<string, Json>();
 
 export interface Shown {
@@ -39,13 +45,13 @@ export interface Shown {
 }
 
 export class OpenThread implements ThreadActions {
-  /** What is shown; none until the daemon has answered. */
+  /** The published state; `undefined` until the daemon has responded. */
   readonly shown = signal<Shown | undefined>(undefined);
-  /** Why there is nothing to be shown. */
+  /** The error that prevented opening the thread. */
   readonly failed = signal<Error | undefined>(undefined);
-  /** Counts what this person has sent: the conversation goes to its end. */
+  /** Number of sent prompts; after each, the conversation scrolls to its end. */
   readonly sent = signal(0);
-  /** Whether older turns are on their way. */
+  /** Whether older turns are being loaded. */
   readonly loading = signal(false);
 
   #state: ThreadState | undefined;
@@ -54,12 +60,12 @@ export class OpenThread implements ThreadActions {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAt = 0;
   #closed = false;
-  /** What was sent from here, by the turn's own id. */
+  /** Prompts that this page has sent, by the turn's client id. */
   readonly #sentWords = new Map<string, string>();
   #offQuestions: (() => void) | undefined;
   #lookTimer: ReturnType<typeof setTimeout> | undefined;
   #learnTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Who else is there may be told before what is there. */
+  /** Other subscribers may be reported before the thread itself. */
   #others: readonly Subscriber[] = [];
   readonly #offOthers: () => void;
   readonly #over = new AbortController();
@@ -121,16 +127,16 @@ export class OpenThread implements ThreadActions {
         this.#learnTimer = setTimeout(() => void this.#learn(), LEARN_MS);
         this.#lookTimer = setTimeout(() => void this.#lookForQuestions(), LOOK_MS);
       },
-      // `onEnd` has said so.
+      // `onEnd` has already reported it.
       () => {},
     );
   }
 
-  /** A question was put to this page. It may be older than what the thread was opened with. */
+  /** Handles a question to this page. It may be older than the first loaded turn. */
   #asked({ method, params }: Question): void {
     const { threadId, requestId, seq } = params;
     if (threadId !== this.threadId || !this.#state || seq > this.#state.seq) {
-      // Its event is yet to come, and brings it.
+      // The question's event has not arrived yet, and will add it.
       return;
     }
     if (this.#state.head.pendingRequestIds.includes(requestId)) {
@@ -139,7 +145,7 @@ export class OpenThread implements ThreadActions {
     }
   }
 
-  /** Who may not answer is not asked, and yet is to see what is open: it stands in the log. */
+  /** The daemon sends no questions to a user who may not answer. Finds open questions in the log, to show them. */
   async #lookForQuestions(): Promise<void> {
     const missing = new Set(this.#state?.head.pendingRequestIds);
     for (const { params } of this.#state?.questions ?? []) {
@@ -157,7 +163,7 @@ export class OpenThread implements ThreadActions {
     await readLog(this.threadId, look, this.#over.signal).catch(() => {});
   }
 
-  /** What the agent can take stands in the log, where it was started; pages do not have it. */
+  /** Reads the agent's capabilities from the log, at the agent's start. Responses with turns do not contain them. */
   async #learn(): Promise<void> {
     const agent = this.#state!.head.agentType;
     const keep = (initialize: Json) => {
@@ -203,7 +209,7 @@ export class OpenThread implements ThreadActions {
       if (!(error instanceof OutOfOrder)) {
         throw error;
       }
-      // What is there cannot be trusted any more: it is asked for once more.
+      // The state is inconsistent, so load the thread again.
       console.warn(error);
       this.#subscription?.close();
       this.#follow();
@@ -236,7 +242,7 @@ export class OpenThread implements ThreadActions {
       const content: AcpObject[] = [...(text ? [{ type: "text", text }] : []), ...blocks];
       await this.client.call("turn/steer", { threadId, content });
     } else {
-      // The same id again is the same turn, so that a connection that breaks cannot double it.
+      // A retry with the same id refers to the same turn, so a broken connection cannot duplicate it.
       const clientTurnId = newId();
       this.#sentWords.set(clientTurnId, text);
       const prompt = { threadId, clientTurnId, text: text || undefined, input };
@@ -278,7 +284,7 @@ export class OpenThread implements ThreadActions {
     try {
       const { threadId } = this;
       const { thread } = await this.client.call("thread/read", { threadId, includeTurns: true, cursor, limit: PAGE });
-      // It may have been opened anew meanwhile, with another beginning.
+      // Meanwhile the thread may have been reopened, with a different first page.
       if (this.#state?.older === cursor) {
         this.#state = prependOlder(this.#state, thread);
         this.#publish();
@@ -298,14 +304,14 @@ export class OpenThread implements ThreadActions {
     this.onForked(thread.id);
   }
 
-  /** Where to go with a fork; set by who shows it. */
+  /** Navigates to a fork; set by the view. */
   onForked: (threadId: string) => void = () => {};
 
   async rollback(turnId: string): Promise<void> {
     await this.client.call("thread/rollback", { threadId: this.threadId, turnId });
   }
 
-  /** Loads older turns until an item is there, within reason. */
+  /** Loads older turns until an item is found, up to a limit. */
   async seek(itemId: string): Promise<void> {
     for (let pages = 0; pages < 100; pages++) {
       if (this.#state?.turns.some(({ items }) => items.some((item) => item.itemId === itemId))) {
@@ -335,7 +341,10 @@ export class OpenThread implements ThreadActions {
   }
 }
 
-/** How often a thread is published, in milliseconds: what grows at its end costs the more the longer it is. */
+/**
+ * Returns the publishing interval of a thread, in milliseconds: the longer a growing message, the more its rendering
+ * costs.
+ */
 export function frameMs({ turns }: Pick<ThreadState, "turns">): number {
   const last = turns.at(-1)?.items.at(-1);
   const length = last !== undefined && "text" in last ? (last.text?.length ?? 0) : 0;

@@ -1,16 +1,16 @@
 /**
- * The key of this page, without which the session's cookie opens nothing. A browser sends a cookie to every port of a
- * host; what it keeps in `localStorage`, it gives to pages of the same port alone.
+ * The page key, without which the session cookie is useless. A browser sends a cookie to every port of a host, but
+ * gives `localStorage` only to pages of the same port.
  */
 
 import type { Socket } from "@acpd/client";
 
 const NAME = "acpd.page-key";
 
-/** Where nothing is kept, as in some private windows, the key is good until the page is left. */
+/** The key for browsers that store nothing, as in some private windows: valid until the page is left. */
 let unkept: string | undefined;
 
-/** The key that the daemon gave to this browser's session, also if another tab has signed in. */
+/** Returns the key of this browser's session, even if another tab has signed in. */
 function pageKey(): string | undefined {
   try {
     return localStorage.getItem(NAME) ?? unkept;
@@ -19,7 +19,7 @@ function pageKey(): string | undefined {
   }
 }
 
-/** Keeps the key of a session that has begun; without one, forgets that of a session that is over. */
+/** Stores the key of a new session; without a key, removes that of an ended session. */
 export function keepPageKey(key?: string): void {
   unkept = key;
   try {
@@ -29,7 +29,7 @@ export function keepPageKey(key?: string): void {
       localStorage.setItem(NAME, key);
     }
   } catch {
-    // Nothing is kept here.
+    // This browser stores nothing.
   }
 }
 
@@ -42,7 +42,7 @@ export function onKeyOfOtherTab(handler: () => void): void {
   });
 }
 
-/** `fetch` of something that the daemon gives to this session alone. */
+/** Calls `fetch` with the page key, for resources of this session. */
 export function fetchAsPage(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   const key = pageKey();
@@ -52,7 +52,7 @@ export function fetchAsPage(path: string, init: RequestInit = {}): Promise<Respo
   return fetch(path, { ...init, headers });
 }
 
-/** A WebSocket of this page. A browser lets it set no header, so the key is one of the protocols that it offers. */
+/** A WebSocket with the page key. Browsers cannot set its headers, so the key is one of the offered protocols. */
 export class PageSocket extends WebSocket implements Socket {
   constructor(url: string) {
     const key = pageKey();

@@ -1,7 +1,7 @@
 /**
- * The questions that the daemon puts to this page as requests of its own. They come again when a thread is opened or a
- * connection breaks, where the events of the thread do not; and a request's answer can say more than the methods can (a
- * decline apart from a cancel), so that it is used where there is one.
+ * The daemon's questions to this page, which are requests. The daemon repeats them when a thread is opened or a
+ * connection breaks, but not the thread's events. Their responses can express more than the methods (decline or
+ * cancel), so the page prefers them.
  */
 
 import type { Client, QuestionAnswered, QuestionMethod } from "@acpd/client";
@@ -35,7 +35,7 @@ function of(client: Client): Asked {
   return here;
 }
 
-/** Leaves every question open until the person answers it. */
+/** Keeps every question open until the user answers it. */
 export function holdQuestions(client: Client): void {
   const { held, listeners } = of(client);
   for (const method of METHODS) {
@@ -55,7 +55,9 @@ export function holdQuestions(client: Client): void {
   }
 }
 
-/** Calls `listener` for each question that is put to this page, those first that were already. Answers what ends that. */
+/**
+ * Calls `listener` for each question to this page, starting with the open ones. Returns a function that unsubscribes.
+ */
 export function onQuestion(client: Client, listener: (question: Question) => void): () => void {
   const { held, listeners } = of(client);
   for (const { question } of [...held.values()]) {
@@ -65,7 +67,7 @@ export function onQuestion(client: Client, listener: (question: Question) => voi
   return () => void listeners.delete(listener);
 }
 
-/** Answers a question if it was put to this page; whether it was. */
+/** Answers a question if this page has received it; returns whether it has. */
 export function answerHeld(client: Client, requestId: string, answer: QuestionAnswered): boolean {
   const { held } = of(client);
   const one = held.get(requestId);

@@ -1,6 +1,6 @@
 /**
- * Reads a thread's log from its beginning, over a connection of its own so that what is live does not have to wait. For
- * what the latest pages do not have: the audit trail, and what an agent said when it was started.
+ * Reads a thread's log from its start. A separate connection keeps live events from waiting. Used for data that the
+ * latest turns do not contain: the audit trail, and the agent's `initialize` response.
  */
 
 import { connect, type ThreadEvent } from "@acpd/client";
@@ -8,7 +8,7 @@ import { connect, type ThreadEvent } from "@acpd/client";
 import { CLIENT_INFO } from "./connection.ts";
 import { PageSocket } from "./page-key.ts";
 
-/** Hands on every event until `onEvent` answers false, or the log's end as it is now. */
+/** Calls `onEvent` for every event, until it returns false or the current end of the log is reached. */
 export async function readLog(
   threadId: string,
   onEvent: (event: ThreadEvent) => boolean | void,

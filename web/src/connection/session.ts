@@ -1,6 +1,6 @@
 /**
- * Who this browser is to the daemon. What is shown for it, a token or a ticket, goes into a request's body once and is
- * kept nowhere here. What comes of it are a cookie, which no script can read, and the key of this page.
+ * This browser's session at the daemon. The credentials, a token or a ticket, are sent once in a request body and not
+ * stored. The daemon returns a cookie, which no script can read, and the page key.
  */
 
 import type { Role } from "@acpd/client";
@@ -10,16 +10,16 @@ import { fetchAsPage, keepPageKey } from "./page-key.ts";
 export interface Session {
   principal: string;
   role: Role;
-  /** Milliseconds since the epoch; none if it only ends by not being used. */
+  /** Milliseconds since the epoch; absent if only disuse ends the session. */
   expiresAt?: number;
 }
 
-/** The daemon did not let this browser in; the message is a sentence for the person. */
+/** The daemon rejected this browser; the message is a sentence for the user. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
 
-/** Who one is; nothing if nobody. Fails if the daemon cannot be reached. */
+/** Returns the current session; `undefined` if there is none. Rejects if the daemon is unreachable. */
 export async function whoAmI(): Promise<Session | undefined> {
   const response = await fetchAsPage("/api/session", { headers: { accept: "application/json" } });
   if (response.status === 401 || response.status === 403) {
@@ -28,7 +28,7 @@ export async function whoAmI(): Promise<Session | undefined> {
   return read(response);
 }
 
-/** Begins a session with a token, or with a ticket that works once. */
+/** Starts a session with a token, or with a single-use ticket. */
 export async function signIn(shown: { token: string } | { ticket: string }): Promise<Session> {
   let response: Response;
   try {
@@ -52,19 +52,22 @@ export async function signIn(shown: { token: string } | { ticket: string }): Pro
   }
   const { pageKey, ...session } = await read(response);
   keepPageKey(pageKey);
-  // What was answered to the login need not say who one is.
+  // The response to the sign-in may omit the principal.
   return session.principal === undefined ? ((await whoAmI()) ?? session) : session;
 }
 
-/** Ends the session, and every connection that came of it. */
+/** Ends the session, and all connections of it. */
 export async function signOut(): Promise<void> {
   const ended = fetchAsPage("/api/session", { method: "DELETE" });
-  // Also if the daemon cannot be told.
+  // Even if the daemon is unreachable.
   keepPageKey();
   await ended;
 }
 
-/** What a link brought after `#`, which reaches no server and no log. It is taken out of the address at once. */
+/**
+ * Reads the credentials after `#` in the link, which no server and no log receives. Removes them from the address
+ * immediately.
+ */
 export function takeFromLink(): { token: string } | { ticket: string } | undefined {
   const params = new URLSearchParams(location.hash.slice(1));
   const ticket = params.get("ticket");

@@ -1,31 +1,31 @@
 /**
- * Keeps the list of threads up to date, also for threads that are not followed: asks for it once for each connection, and
- * takes in what the daemon tells from then on. A page in the background hears at once.
+ * Keeps the list of threads current, including threads without a subscription. Loads it once per connection, then
+ * applies the daemon's changes. A background page applies them immediately.
  */
 
 import type { Client, ListChanged, ThreadSummary } from "@acpd/client";
 
 import { applyChanges } from "../state/threads.ts";
 
-/** Threads in the list; older ones are found by searching. */
+/** Maximum number of threads in the list; older ones are found by search. */
 const LISTED = 200;
-/** The list is handed on at most this often while it is seen, in milliseconds. Timers of hidden pages stand still. */
+/** Minimum time between two updates of a visible list, in milliseconds. Browsers suspend the timers of hidden pages. */
 const FRAME_MS = 50;
-/** How long to wait after the list was refused: too much was asked, or the daemon ends. In milliseconds. */
+/** Delay after a failed request, in milliseconds: too many requests, or the daemon is stopping. */
 const AGAIN_MS = 2_000;
 
 export interface Watch {
   stop(): void;
 }
 
-/** Calls `onList` with the threads that are not archived, now and whenever they change. */
+/** Calls `onList` with the unarchived threads, now and after every change. */
 export function watchThreads(client: Client, onList: (threads: readonly ThreadSummary[]) => void): Watch {
   let list: readonly ThreadSummary[] | undefined;
-  /** What came while the list was on its way. */
+  /** Changes that arrived while the list was being loaded. */
   let early: ListChanged[] | undefined;
-  /** What came since the list was last handed on. */
+  /** Changes since the last call of `onList`. */
   let late: ListChanged[] = [];
-  /** Which time of asking it is: the answers to earlier ones are not looked at. */
+  /** Number of the current request: responses to earlier ones are ignored. */
   let round = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -53,7 +53,7 @@ export function watchThreads(client: Client, onList: (threads: readonly ThreadSu
         hand();
       }
     } catch {
-      // Without a connection the next one asks.
+      // Without a connection, the next connection sends the request.
       if (mine === round && client.state.name === "open") {
         retry = setTimeout(() => void ask(), AGAIN_MS);
       }

@@ -1,4 +1,4 @@
-/** The audit trail of a thread, from its events: who decided what, when, and under which rule. Pure. */
+/** The audit trail of a thread, from its events: each decision with its author, time and rule. Pure. */
 
 import type { By, ThreadEvent } from "@acpd/client";
 
@@ -8,15 +8,15 @@ export interface AuditEntry {
   readonly seq: number;
   readonly ts: number;
   readonly effect: "allow" | "deny" | "void" | "note";
-  /** What was decided about. */
+  /** The subject of the decision. */
   readonly subject: string;
-  /** Who decided. */
+  /** The author of the decision. */
   readonly who: string;
-  /** Under which rule, or why. */
+  /** The rule, or another reason. */
   readonly why?: string;
 }
 
-/** Makes the function that takes events in their order and answers the entry that each stands for, if it is one. */
+/** Returns a function that takes events in order, and returns the audit entry of each, if it is one. */
 export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
   const titles = new Map<string, string>();
   return (event) => {

@@ -1,4 +1,4 @@
-/** Folds what an event says about the thread as a whole: name, status, plan, mode, options, commands, tokens. */
+/** Folds events about the thread as a whole: name, status, plan, mode, options, commands, tokens. */
 
 import type { AcpObject, ThreadEvent, ThreadUpdated } from "@acpd/client";
 
@@ -17,7 +17,7 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
     case "thread/status/changed":
       return { ...head, status: event.params.status };
     case "item/userMessage":
-      // A thread without a name is called by its first prompt, as the daemon's list calls it.
+      // A thread without a name gets its first prompt as a name, as in the daemon's list.
       return head.name == null && head.turnCount <= 1 ? { ...head, name: firstLine(event.params.text) } : head;
     case "thread/archived":
       return { ...head, archived: true };
@@ -112,7 +112,7 @@ function updated(head: ThreadHead, params: ThreadUpdated): ThreadHead {
   return next;
 }
 
-/** Letters of a name that is taken from a prompt. */
+/** Maximum length of a name from a prompt, in characters. */
 const NAME_LETTERS = 80;
 
 function firstLine(text: string): string | undefined {
@@ -120,11 +120,11 @@ function firstLine(text: string): string | undefined {
   return line === undefined ? undefined : [...line].slice(0, NAME_LETTERS).join("");
 }
 
-/** Options that the daemon adds for agents that have modes or models instead. */
+/** Options that the daemon adds for agents with modes or models instead. */
 const OWN_MODE = "acpd.mode";
 const OWN_MODEL = "acpd.model";
 
-/** The agent's options, and those of the daemon's that the page had already and the agent's do not make needless. */
+/** Returns the agent's options, and the daemon's existing ones unless the agent's replace them. */
 function withOwn(head: ThreadHead, options: readonly AcpObject[]): AcpObject[] {
   const own = (head.configOptions ?? []).filter(
     ({ id, category }) => (id === OWN_MODE || id === OWN_MODEL) && !options.some((other) => other.category === category),

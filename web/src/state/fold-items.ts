@@ -1,14 +1,14 @@
-/** Folds events about items: messages, thoughts, tool calls, changes of files, commands. */
+/** Folds events about items: messages, thoughts, tool calls, file changes, commands. */
 
 import type { AcpObject, Item, ItemOutcome, ThreadEvent, ToolCall, ToolStatus } from "@acpd/client";
 
 import { changeTurn } from "./fold-turns.ts";
 import type { ThreadState } from "./thread.ts";
 
-/** How much of a command's output is kept, in UTF-16 units: the end of it. */
+/** Maximum length of a command's kept output, in UTF-16 units; the start is dropped. */
 export const OUTPUT_CHARS = 256 * 1024;
 
-/** Folds one event; those that are about no item change nothing. */
+/** Folds one event; returns the state unchanged if the event concerns no item. */
 export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
   switch (event.method) {
     case "item/started":
@@ -19,7 +19,7 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
     case "item/userMessage": {
       const { itemId, turnId, text, content } = event.params;
       const said = change(state, turnId, itemId, (item) => ({ ...item, text, content }) as Item);
-      // Words that were on their way into the turn have arrived.
+      // A queued follow-up has reached the running turn.
       const at = said.steering.findIndex((words) => words.turnId === (turnId ?? undefined) && words.text === text);
       return at < 0 ? said : { ...said, steering: said.steering.toSpliced(at, 1) };
     }
@@ -42,7 +42,7 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
         }
         const output = (item.output ?? "") + text;
         const cut = output.length > OUTPUT_CHARS;
-        // Half of it is cut off at a time, so that a flood does not copy everything for each piece.
+        // Drop half of it at a time, so that a flood does not copy everything for each chunk.
         return {
           ...item,
           output: cut ? output.slice(-OUTPUT_CHARS / 2) : output,
@@ -69,7 +69,7 @@ function begin(state: ThreadState, turnId: string | null | undefined, item: Item
   );
 }
 
-/** Changes one item. One that is not there belongs to a turn that was not loaded, or was dropped. */
+/** Changes one item. An unknown item belongs to a turn that was not loaded, or was dropped. */
 function change(
   state: ThreadState,
   turnId: string | null | undefined,
@@ -77,7 +77,7 @@ function change(
   change: (item: Item) => Item,
 ): ThreadState {
   const has = (turn: ThreadState["turns"][0]) => turn.items.findLastIndex((item) => item.itemId === itemId);
-  // An item that began in a turn may end outside of it, so that the turn that is named need not have it.
+  // An item that started in a turn may end outside of it, so the named turn may not contain it.
   const turnAt = state.turns.findLastIndex((turn) => turn.id == turnId && has(turn) >= 0);
   const at = turnAt >= 0 ? turnAt : state.turns.findLastIndex((turn) => has(turn) >= 0);
   const turn = state.turns[at];
@@ -112,7 +112,7 @@ function withDelta(item: Item, text: string, content: AcpObject | undefined): It
 
 const STEPS: readonly ToolStatus[] = ["pending", "in_progress", "completed", "failed"];
 
-/** ACP's `tool_call_update`: what is left out or null is unchanged, and a status never goes back. */
+/** Applies ACP's `tool_call_update`: omitted or null members are unchanged, and a status never goes back. */
 function withUpdate<T extends Item & ToolCall>(item: T, update: AcpObject | undefined, status: ToolStatus): T {
   const toolCall: AcpObject = { ...item.toolCall };
   for (const [key, value] of Object.entries(update ?? {})) {
@@ -126,7 +126,9 @@ function withUpdate<T extends Item & ToolCall>(item: T, update: AcpObject | unde
   return named({ ...item, status: next, toolCall });
 }
 
-/** Pages say a tool call's title and kind inside of it alone; events beside it, too. This is as in events. */
+/**
+ * Copies a tool call's title and kind to the item. Events contain them there too; loaded turns only in the tool call.
+ */
 export function named<T extends Item>(item: T): T {
   if (item.type !== "toolCall" || !item.toolCall) {
     return item;
@@ -142,7 +144,7 @@ export function named<T extends Item>(item: T): T {
   };
 }
 
-/** What an event has beside the item; and without what it does not say. */
+/** Returns an event's item members, without the envelope and without empty members. */
 function stripEnvelope(params: object): Record<string, unknown> {
   const envelope = ["seq", "threadId", "ts", "turnId"];
   return Object.fromEntries(

@@ -1,10 +1,8 @@
-/** Finding and changing one turn of a thread, with all others left as they are. */
+/** Finds and changes one turn of a thread; all others stay the same objects. */
 
 import type { FoldedTurn, ThreadState } from "./thread.ts";
 
-/**
- * Changes the turn with this id, which is made at the end if there is none; no id stands for what is outside of turns.
- */
+/** Changes the turn with this id, or appends it if it is unknown. No id means the items outside of turns. */
 export function changeTurn(
   state: ThreadState,
   turnId: string | undefined,
@@ -22,14 +20,14 @@ export function changeTurn(
 
 function indexOfTurn(turns: readonly FoldedTurn[], turnId: string | undefined): number {
   if (turnId !== undefined) {
-    // What changes is nearly always the last one.
+    // The last turn is almost always the one that changes.
     return turns.findLastIndex((turn) => turn.id === turnId);
   }
   const last = lastBegun(turns);
   return last >= 0 && turns[last]?.id == null ? last : -1;
 }
 
-/** Turns that wait stay last, whatever comes before they begin. */
+/** Queued turns stay last until they start. */
 function place(turns: readonly FoldedTurn[], turn: FoldedTurn): FoldedTurn[] {
   return turn.status === "queued" ? [...turns, turn] : turns.toSpliced(lastBegun(turns) + 1, 0, turn);
 }

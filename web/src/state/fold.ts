@@ -1,7 +1,7 @@
 /**
- * Folds a thread's events into its state. Comes in: what `thread/resume` answered, older pages, then every event once
- * and in order. Goes out: a new state, which shares with the one before whatever did not change. It is pure: no clock,
- * no network, no page.
+ * Folds a thread's events into its state. In: the response to `thread/resume`, older pages, then every event once and
+ * in order. Out: a new state, which shares all unchanged parts with the previous one. Pure: no clock, no network, no
+ * page.
  */
 
 import type { Json, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
@@ -11,15 +11,15 @@ import { foldItems, named } from "./fold-items.ts";
 import { changeTurn } from "./fold-turns.ts";
 import type { Decision, FoldedTurn, ThreadState } from "./thread.ts";
 
-/** Decisions and notices that are kept; older ones stand in the log. */
+/** Maximum number of decisions and notices in the state; the log contains older ones. */
 const KEPT = 500;
 
-/** What was handed to the fold does not fit what it has: the thread must be opened anew. */
+/** The input does not fit the state: the thread must be loaded again. */
 export class OutOfOrder extends Error {
   override readonly name = "OutOfOrder";
 }
 
-/** The state that the daemon's answer stands for. */
+/** Returns the initial state from the daemon's response. */
 export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
   const { turns, cursor, ...head } = thread;
   return {
@@ -36,34 +36,34 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
   };
 }
 
-/** Puts a page of older turns before those that are there. */
+/** Adds a page of older turns before the loaded ones. */
 export function prependOlder(state: ThreadState, page: Pick<Thread, "turns" | "cursor">): ThreadState {
   const known = new Set(state.turns.flatMap((turn) => turn.items.map((item) => item.itemId)));
   const knownTurns = new Set(state.turns.map((turn) => turn.id));
   const fresh = (page.turns ?? []).filter(
     (turn) =>
-      // The page may overlap with what is there if turns were dropped meanwhile.
+      // The page may overlap with the loaded turns if turns were dropped meanwhile.
       !(turn.id != null && knownTurns.has(turn.id)) && !(turn.items ?? []).some((item) => known.has(item.itemId)),
   );
   return { ...state, turns: [...foldPage(fresh), ...state.turns], older: page.cursor ?? undefined };
 }
 
-/** What was learnt about the agent elsewhere, if its own word has not come yet. */
+/** Adds the agent's `initialize` response from the log, unless an event has already provided it. */
 export function learn(state: ThreadState, initialize: Json): ThreadState {
   return state.initialize === undefined ? { ...state, initialize } : state;
 }
 
-/** Who else follows the thread from now on. */
+/** Sets the other subscribers of the thread. */
 export function withOthers(state: ThreadState, others: readonly Subscriber[]): ThreadState {
   return { ...state, others };
 }
 
-/** What this page has sent for a turn that waits. */
+/** Adds the prompt that this page has sent for a queued turn. */
 export function remind(state: ThreadState, turnId: string, words: string): ThreadState {
   return changeTurn(state, turnId, (turn) => ({ ...turn, words }));
 }
 
-/** Takes an event in. One that is known already changes nothing; a gap is an error. */
+/** Folds one event. A known event changes nothing; a gap throws an error. */
 export function fold(state: ThreadState, event: ThreadEvent): ThreadState {
   const seq = event.params.seq ?? undefined;
   if (event.params.threadId !== state.threadId) {
@@ -71,7 +71,7 @@ export function fold(state: ThreadState, event: ThreadEvent): ThreadState {
   }
   if (seq !== undefined) {
     if (seq <= state.seq) {
-      // A question that is asked again has its old number: it is open, whatever the page knew.
+      // A repeated question has its old number: it is open, even if the page has seen its event.
       return isQuestion(event) ? foldEvent(state, event) : state;
     }
     if (seq !== state.seq + 1) {
@@ -143,7 +143,7 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
         ...stripTurn(turn),
         ...(tokenUsage ? { tokenUsage } : {}),
       }));
-      // Words that were for this turn alone have nobody to hear them any more.
+      // Follow-ups for this turn only can no longer be delivered.
       return { ...over, steering: over.steering.filter((words) => words.turnId !== turn.id) };
     }
     case "turn/interrupting":
@@ -163,13 +163,13 @@ function decided(state: ThreadState, decision: Decision): ThreadState {
   return { ...state, decisions: [...state.decisions, decision].slice(-KEPT) };
 }
 
-/** Turns after `lastKept` are gone; what stood outside of turns between them is, too. */
+/** Removes the turns after `lastKept`, and items outside of turns between them. */
 function rolledBack(state: ThreadState, lastKept: string | undefined): ThreadState {
   if (lastKept === undefined) {
     return { ...state, turns: [], older: undefined };
   }
   const at = state.turns.findIndex((turn) => turn.id === lastKept);
-  // The last kept turn is older than what was loaded: all of this is gone, and `older` leads there.
+  // The last kept turn is older than the loaded ones: all of these are gone, and `older` leads to it.
   return { ...state, turns: at < 0 ? [] : state.turns.slice(0, at + 1) };
 }
 
@@ -180,7 +180,7 @@ function foldPage(turns: readonly Turn[]): FoldedTurn[] {
   });
 }
 
-/** Without its items, and without what says nothing, so that an event does not wipe out what is known. */
+/** Returns a turn without its items and empty members, so that an event does not erase known values. */
 function stripTurn({ items: _, ...turn }: Turn): Omit<Turn, "items"> {
   return Object.fromEntries(Object.entries(turn).filter(([, value]) => value != null)) as unknown as Omit<Turn, "items">;
 }

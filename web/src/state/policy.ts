@@ -1,9 +1,9 @@
-/** Pure: permission policies as they are written, and in which order they count. `docs/policy.md` says what they mean. */
+/** Permission policies as written, in order of precedence. Pure. `docs/policy.md` defines their meaning. */
 
 export type Effect = "deny" | "ask" | "allow";
 export const EFFECTS: readonly Effect[] = ["deny", "ask", "allow"];
 
-/** What the presets do. Each has a default of its own. */
+/** The presets. Each has its own default. */
 export const PRESETS: Record<string, { about: string; rest: Effect }> = {
   standard: { about: "reading in the thread’s directory and thinking are allowed", rest: "ask" },
   restricted: {
@@ -17,14 +17,14 @@ export const PRESETS: Record<string, { about: string; rest: Effect }> = {
   permissive: { about: "it has no rules", rest: "allow" },
 };
 
-/** Their names, in the order in which they are offered. */
+/** The names of the presets, in the order of the menu. */
 export const PRESET_NAMES: readonly string[] = Object.keys(PRESETS);
 
 export interface Written {
-  /** The preset that it stands on. */
+  /** The preset that it extends. */
   readonly base?: string;
   readonly rules: Readonly<Record<Effect, readonly string[]>>;
-  /** What becomes of all else, by its own word or its preset's. */
+  /** The effect for everything else, from the policy itself or its preset. */
   readonly rest?: Effect;
 }
 
@@ -32,13 +32,13 @@ export type Whose = "thread" | "agent" | "daemon";
 
 export interface Layer {
   readonly whose: Whose;
-  /** Nothing where there is no such policy. */
+  /** `undefined` if there is no such policy. */
   readonly policy?: Written;
-  /** Whether what it says of all else counts: only the first one's does. */
+  /** Whether its default applies: only the first policy's does. */
   readonly restCounts: boolean;
 }
 
-/** A policy: a preset's name or an object; nothing if there is none. */
+/** Parses a policy: a preset's name or an object; `undefined` if there is none. */
 export function readPolicy(written: unknown): Written | undefined {
   if (typeof written === "string") {
     return { base: written, rules: { deny: [], ask: [], allow: [] }, rest: presetRest(written) };
@@ -60,7 +60,7 @@ export function readPolicy(written: unknown): Written | undefined {
   };
 }
 
-/** Layers in the order in which they count. */
+/** Returns the layers in order of precedence. */
 export function layersOf(policies: readonly (readonly [Whose, unknown])[]): Layer[] {
   let said = false;
   return policies.map(([whose, written]) => {

@@ -1,6 +1,6 @@
 /**
- * The lines of a conversation, from a thread's state. A line whose parts did not change is the same object as before, and
- * the lines of a turn that did not change are not looked at again, so that a delta costs no more than its own turn.
+ * The rows of a conversation, from a thread's state. A row whose parts did not change is the same object as before. The
+ * rows of an unchanged turn are not recomputed, so the cost of a delta depends only on its own turn.
  */
 
 import type { Item } from "@acpd/client";
@@ -15,7 +15,7 @@ interface Built {
   readonly rows: readonly Row[];
 }
 
-/** Makes the function that lays out one thread; it remembers what it made before. */
+/** Returns a function that computes the rows of one thread, and reuses its previous ones. */
 export function layOut(): (state: ThreadState) => readonly Row[] {
   const turns = new WeakMap<FoldedTurn, Built>();
   const items = new WeakMap<Item, ItemRow>();
@@ -23,7 +23,7 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
   let lastState: ThreadState | undefined;
   let lastRows: readonly Row[] = [];
 
-  /** The row under a key from before, if it has the same subject. */
+  /** Returns the previous row of the same key, if it has the same subject. */
   const same = <R extends Row>(row: R, is: (old: R) => boolean): R => {
     const old = others.get(row.key) as R | undefined;
     if (old?.kind === row.kind && is(old)) {
@@ -85,7 +85,7 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
     return rows;
   };
 
-  /** How the turn stands, below its items. It does not change with them. */
+  /** Returns the status row below the turn's items. It does not depend on the items. */
   const lastRow = (turn: FoldedTurn): Row => {
     const kind = turn.status === "running" ? "working" : turn.status === "queued" ? "queued" : "turnEnd";
     return same({ kind, key: `end-${turn.key}`, turn } as Extract<Row, { turn: FoldedTurn }>, (old) =>
@@ -107,7 +107,7 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
       }
     }
     lastState = state;
-    // What changed may be nothing that is shown.
+    // The change may not affect any row.
     lastRows = isSame(lastRows, rows) ? lastRows : rows;
     return lastRows;
   };
@@ -115,7 +115,7 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
 
 const NONE: readonly Item[] = [];
 
-/** In which item each item stands: by its `parentItemId`, or because a tool call's content names its terminal. */
+/** Returns each nested item's parent: its `parentItemId`, or the tool call whose content names its terminal. */
 function parentsOf(items: readonly Item[]): Map<string, string> {
   const parents = new Map<string, string>();
   const known = new Set<string>();
@@ -136,7 +136,7 @@ function parentsOf(items: readonly Item[]): Map<string, string> {
       parents.set(item.itemId, parent);
     }
   }
-  // What stands in something that itself stands in something is shown in the outermost.
+  // Flatten: a nested item's children appear in the outermost parent.
   for (const [item, parent] of parents) {
     let top = parent;
     for (let depth = 0; parents.has(top) && depth < 8; depth++) {

@@ -1,11 +1,11 @@
 /**
- * What this browser keeps between visits, as signals. Whatever cannot be read or written is as if it were not there:
- * private windows and full disks keep nothing.
+ * The browser's persistent settings, as signals. Unreadable storage counts as empty, and failed writes are ignored:
+ * private windows and full disks store nothing.
  */
 
 import { effect, type Signal, signal } from "@preact/signals";
 
-/** A signal that is kept under a name, and follows what other tabs make of it. */
+/** Returns a signal that is stored under a name, and follows changes by other tabs. */
 export function stored<T>(name: string, first: T, isOne: (value: unknown) => boolean): Signal<T> {
   const key = `acpd.${name}`;
   const read = (text: string | null): T => {
@@ -20,7 +20,7 @@ export function stored<T>(name: string, first: T, isOne: (value: unknown) => boo
   try {
     text = localStorage.getItem(key);
   } catch {
-    // Nothing is kept here.
+    // This browser stores nothing.
   }
   const kept = signal<T>(read(text));
   let known = text;
@@ -31,7 +31,7 @@ export function stored<T>(name: string, first: T, isOne: (value: unknown) => boo
       try {
         localStorage.setItem(key, now);
       } catch {
-        // Nothing is kept here.
+        // This browser stores nothing.
       }
     }
   });

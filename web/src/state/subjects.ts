@@ -1,5 +1,5 @@
-// What a question is about, in words, and for how long its answer holds. The daemon says what a call would do, part by part: that is what an answer is about. The
-// agent's title is only what the agent says of it. Pure.
+// Descriptions of a question's subjects, and of the scope of its answer. The daemon describes each part of a call: an
+// answer applies to these parts. The agent's title is only the agent's description. Pure.
 
 import type { Approval, CallSubject } from "@acpd/client";
 
@@ -7,7 +7,7 @@ import { quoted } from "../text/shell.ts";
 
 const FILES = { read: "read", search: "search", edit: "change", delete: "delete", move: "move" } as const;
 
-/** What would be done: a verb and its object. */
+/** Describes an action: a verb and its object. */
 export function deed(subject: CallSubject): { verb: string; what: string } {
   switch (subject.type) {
     case "command":
@@ -29,7 +29,7 @@ export function deed(subject: CallSubject): { verb: string; what: string } {
   }
 }
 
-/** A question in one line. One that was recorded without its parts has no more than the agent's title. */
+/** Describes a question in one line. An old question without subjects has only the agent's title. */
 export function inOneLine({ subjects, title }: Pick<Approval, "subjects" | "title">): string {
   if (subjects.length === 0) return title;
   return subjects.map((subject) => Object.values(deed(subject)).join(" ")).join("; ");
@@ -45,7 +45,7 @@ const OBJECTS: Record<CallSubject["type"], string> = {
   unknown: "do something that is not clear",
 };
 
-/** What a question is about, without what the agent chose: which kinds of things would be done. */
+/** Returns a question's heading, without agent text: the kinds of its actions. */
 export function heading(subjects: readonly CallSubject[]): string {
   const kinds = subjects.map((subject) =>
     subject.type === "file" ? `${FILES[subject.access]} a file` : (OBJECTS[subject.type] ?? OBJECTS.unknown),
@@ -53,7 +53,7 @@ export function heading(subjects: readonly CallSubject[]): string {
   return [...new Set(kinds.length === 0 ? [OBJECTS.unknown] : kinds)].join(", ");
 }
 
-/** Whether an option of this kind is to hold for good. */
+/** Returns whether an option of this kind is an "always" option. */
 export function isAlways(kind: string | null | undefined): boolean {
   return kind === "allow_always" || kind === "reject_always";
 }

@@ -1,7 +1,7 @@
 /**
- * A thread as views see it. The parts are the protocol's own types; what stands here is how they hang together once
- * events are folded in. Everything is read-only: a change makes new objects along the way to it and keeps all others, so
- * that `===` says whether a view has to be drawn again.
+ * The state of a thread for views. Its parts have the protocol's types; this module defines how they combine after
+ * folding. Everything is read-only: a change creates new objects along its path and keeps all others, so that `===`
+ * shows whether a view must be rendered again.
  */
 
 import type {
@@ -20,23 +20,23 @@ import type {
   Turn,
 } from "@acpd/client";
 
-/** A turn with its items. A turn without an `id` holds what came outside of any. */
+/** A turn with its items. A turn without an `id` contains the items outside of turns. */
 export interface FoldedTurn extends Omit<Turn, "items"> {
-  /** Stable, also where there is no `id`: for lists. */
+  /** A stable key for lists, even without an `id`. */
   readonly key: string;
   readonly items: readonly Item[];
-  /** Unified: all changes of files in the turn so far. */
+  /** Unified diff of all file changes in the turn so far. */
   readonly diff?: string;
-  /** What was sent, of a turn that waits and that this page has sent: the daemon says it once the turn begins. */
+  /** The prompt of a queued turn that this page has sent: the daemon repeats it only when the turn starts. */
   readonly words?: string;
-  /** Whether it was asked to stop and has not yet. */
+  /** Whether an interruption was requested and the turn still runs. */
   readonly interrupting?: boolean;
 }
 
-/** Everything of the thread but its turns: name, status, plan, mode, config options, commands, tokens. */
+/** Everything of the thread except its turns: name, status, plan, mode, config options, commands, tokens. */
 export type ThreadHead = Readonly<Omit<Thread, "turns" | "cursor">>;
 
-/** What the agent asks and nobody has answered yet. */
+/** An open question of the agent. */
 export type Question =
   | {
       readonly method:
@@ -47,61 +47,58 @@ export type Question =
     }
   | { readonly method: "item/tool/requestUserInput"; readonly params: InputWanted };
 
-/** A decision, for the audit trail: who allowed or refused what, under which rule. */
+/** A decision for the audit trail: who allowed or refused an action, and under which rule. */
 export type Decision =
   | { readonly method: "serverRequest/resolved"; readonly params: Resolved; readonly question?: Question }
   | { readonly method: "policy/permitted"; readonly params: Permitted }
   | { readonly method: "policy/remembered"; readonly params: Remembered }
   | { readonly method: "policy/revoked"; readonly params: Revoked };
 
-/** Words that somebody said into the running turn and that the agent has not taken up yet. */
+/** A follow-up for the running turn that the agent has not received yet. */
 export interface Steering {
   readonly seq: number;
   readonly turnId: string | undefined;
   readonly text: string;
 }
 
-/** A notice with its place: it stands after what was there when it came. */
+/** A notice with its position: after the last item at the time of its arrival. */
 export interface PlacedNotice {
   readonly notice: Notice;
-  /** The item that it follows; none if it came before all of them. */
+  /** The item before it; `undefined` if it arrived before all items. */
   readonly afterItemId?: string;
 }
 
-/** A thread, folded. */
+/** The folded state of a thread. */
 export interface ThreadState {
   readonly threadId: string;
-  /** The last event that is in it. */
+  /** The last folded event. */
   readonly seq: number;
   readonly head: ThreadHead;
-  /** Oldest first; those before are reached by `older`. */
+  /** Oldest first; `older` leads to earlier ones. */
   readonly turns: readonly FoldedTurn[];
-  /** Leads to older turns; none if the first is there. */
+  /** The cursor for older turns; `undefined` if the first turn is loaded. */
   readonly older?: string;
-  /** Open questions, the earliest first. */
+  /** Open questions, earliest first. */
   readonly questions: readonly Question[];
-  /** How questions were answered since the page looks on, the latest last; bounded. */
+  /** Answers to questions since the page opened the thread, latest last; bounded. */
   readonly decisions: readonly Decision[];
   readonly notices: readonly PlacedNotice[];
   readonly steering: readonly Steering[];
-  /** Who else follows the thread now: those who are asked first. */
+  /** The other subscribers of the thread, who receive its questions too. */
   readonly others: readonly Subscriber[];
   /**
-   * The agent's answer to `initialize`: what prompts may have in them, for `promptCapabilitiesOf`. It is learnt after the
-   * thread is there, so that it may be missing for a moment: then only text may be sent.
+   * The agent's response to `initialize`, from which `promptCapabilitiesOf` reads the supported prompt contents. It is
+   * loaded after the thread; until then only text can be sent.
    */
   readonly initialize?: Json;
-  /** It is gone for good; nothing follows. */
+  /** Whether the thread was deleted; no event follows. */
   readonly deleted?: boolean;
 }
 
-/** Words for the fold: an event of the thread, as `Client.follow` hands it on. */
+/** An event of the thread, as `Client.follow` delivers it. */
 export type { ThreadEvent };
 
-/**
- * What stands in a line of the conversation. The same row is the same object for as long as nothing in it changes, so
- * that a delta draws one row again and no other.
- */
+/** A row of the conversation. An unchanged row stays the same object, so a delta renders only one row again. */
 export type Row =
   | {
       readonly kind: "item";
@@ -109,19 +106,19 @@ export type Row =
       readonly turnId: string | undefined;
       readonly item: Item;
       /**
-       * What happened inside of it and has no row of its own: changes of files and commands of a tool call, whether they
-       * name it as `parentItemId` or are the terminals that its content names.
+       * Nested items without their own row: a tool call's file changes and commands, linked by `parentItemId` or by the
+       * terminals in its content.
        */
       readonly children: readonly Item[];
-      /** Whether the agent still writes it, or works on it. */
+      /** Whether the agent still works on it. */
       readonly live: boolean;
     }
-  /** How a turn ended: stop reason, error, tokens. Only of turns that are over. */
+  /** The outcome of a turn: stop reason, error, tokens. Only for completed turns. */
   | { readonly kind: "turnEnd"; readonly key: string; readonly turn: FoldedTurn }
-  /** A turn that waits for those before it. */
+  /** A turn that waits for earlier ones. */
   | { readonly kind: "queued"; readonly key: string; readonly turn: FoldedTurn }
-  /** The running turn, after all of its items: the agent is at work. */
+  /** The running turn, after all of its items: the agent is working. */
   | { readonly kind: "working"; readonly key: string; readonly turn: FoldedTurn }
-  /** Words for the running turn that the agent has not taken up yet. */
+  /** A follow-up for the running turn that the agent has not received yet. */
   | { readonly kind: "steering"; readonly key: string; readonly steering: Steering }
   | { readonly kind: "notice"; readonly key: string; readonly notice: Notice };

@@ -1,13 +1,11 @@
-/**
- * The list of threads as it is shown: what the daemon lists, with what this browser knows beside it. Pure.
- */
+/** The visible list of threads: the daemon's list combined with this browser's own data. Pure. */
 
 import type { ListChanged, ThreadSummary, TurnStatus } from "@acpd/client";
 
-/** How a thread stands, in the words of the list. */
+/** The activity of a thread, as shown in the list. */
 export type ThreadActivity = "waiting" | "running" | "failed" | "idle";
 
-/** How far this browser's person has seen a thread: its time of change, and its last event if that is known. */
+/** The user's read position in a thread: its time of change, and its last event if known. */
 export interface Seen {
   readonly at: number;
   readonly seq?: number;
@@ -20,15 +18,15 @@ export interface Listed extends ThreadSummary {
 
 export interface Known {
   readonly seen: Readonly<Record<string, Seen>>;
-  /** What changed before this browser came here first is no news. */
+  /** Changes before the browser's first visit do not count as unread. */
   readonly since: number;
-  /** The thread that is looked at. */
+  /** The open thread. */
   readonly open?: string;
   /** Threads that are about to be deleted. */
   readonly going: ReadonlySet<string>;
 }
 
-/** A list with what has changed since, in the order in which it came; at most so many threads, the latest. */
+/** Applies changes to a list, in order of arrival; returns at most the latest `most` threads. */
 export function applyChanges(
   list: readonly ThreadSummary[],
   changes: readonly ListChanged[],
@@ -48,7 +46,7 @@ export function applyChanges(
   return [...threads.values()].sort((one, other) => other.updatedAt - one.updatedAt).slice(0, most);
 }
 
-/** What the list shows, the latest first. */
+/** Returns the visible list, latest first. */
 export function listThreads(data: readonly ThreadSummary[], known: Known): Listed[] {
   return data
     .filter(({ id, status }) => status !== "deleting" && !known.going.has(id))
@@ -70,7 +68,7 @@ export interface Section {
 
 const DAY = 24 * 3600_000;
 
-/** The list in sections: who waits for a person comes first, then by day. */
+/** Splits the list into sections: waiting threads first, then by day. */
 export function sections(threads: readonly Listed[], now: number): Section[] {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
   const titleOf = (thread: Listed) =>
@@ -91,7 +89,7 @@ export function sections(threads: readonly Listed[], now: number): Section[] {
     .filter((section) => section.threads.length > 0);
 }
 
-/** What a thread is called where it has no name. */
+/** Returns a thread's name, or a placeholder. */
 export function nameOf(thread: { name?: string | null }): string {
   return thread.name?.trim().split("\n")[0] || "Untitled thread";
 }
@@ -102,17 +100,20 @@ const ENDS: Partial<Record<TurnStatus, string>> = {
   limited: "Stopped by a limit",
 };
 
-/** How the last turn ended, where the person should know. The reason is no part of the list: it stands under the turn. */
+/**
+ * Returns the outcome of the last turn, if the user should know it. The list does not contain the reason; the turn
+ * shows it.
+ */
 export function endOf({ live, lastTurnStatus }: Pick<Listed, "live" | "lastTurnStatus">): string | undefined {
   return live === "waiting" || live === "running" || lastTurnStatus == null ? undefined : ENDS[lastTurnStatus];
 }
 
-/** The last part of a path: what people call a workspace. */
+/** Returns the last part of a path, by which users know a workspace. */
 export function folderOf(cwd: string): string {
   return cwd.replace(/\/+$/, "").split("/").at(-1) || "/";
 }
 
-/** How long ago, as short as it can be said. */
+/** Formats an age as short as possible. */
 export function age(at: number, now: number): string {
   const seconds = Math.max(0, Math.round((now - at) / 1000));
   if (seconds < 60) {
@@ -131,7 +132,7 @@ export function age(at: number, now: number): string {
   return `${Math.floor(number)}${unit}`;
 }
 
-/** The title of the tab. */
+/** Returns the title of the tab. */
 export function tabTitle(waiting: number, name?: string): string {
   return `${waiting > 0 ? `(${waiting}) ` : ""}${name ? `${name} · ` : ""}acpd`;
 }

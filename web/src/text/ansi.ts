@@ -1,18 +1,18 @@
-// What a terminal wrote, as lines of styled text.
+// Terminal output as lines of styled text.
 //
-// In: the output of a program, in pieces that may end anywhere. Out: lines of segments, each with a style. Colours and type
-// are honoured, and so are carriage return, backspace and the moves with which programs redraw their progress. Everything
-// else - titles, links, clipboards, reports, graphics - is left out: output is looked at here, it does nothing.
-// Bounded: the oldest lines go, and over-long ones are cut.
+// In: the output of a program, in chunks that may end anywhere. Out: lines of segments, each with a style. Supports
+// colours and text styles, carriage return, backspace, and the cursor movements of progress displays. Drops everything
+// else - titles, links, clipboards, reports, graphics: the output is only displayed, and must have no effect. Bounded:
+// the oldest lines are dropped, and over-long lines are cut.
 
-/** Lines kept. */
+/** Maximum number of lines. */
 export const LINES_KEPT = 50_000;
-/** Characters kept of one line. */
+/** Maximum length of a line, in characters. */
 export const LINE_LENGTH = 8_000;
 
-/** How a segment looks. Styles are shared: the same look is the same object. */
+/** The look of a segment. Equal styles are the same object. */
 export interface Style {
-  /** 0–15 are the palette's colours, for which the theme has its own; others are given as CSS has them. */
+  /** 0–15 are the palette's colours, which the theme defines; others are CSS colours. */
   fg?: number | string;
   bg?: number | string;
   bold?: boolean;
@@ -28,46 +28,49 @@ export interface Segment {
   style: Style;
 }
 
-/** A line; a new object whenever it changes. */
+/** A line; a new object after every change. */
 export interface Line {
   readonly segments: readonly Segment[];
-  /** Whether it was longer than what is kept. */
+  /** Whether the line exceeded the maximum length. */
   readonly cut: boolean;
 }
 
 const PLAIN: Style = {};
 const EMPTY: Line = { segments: [], cut: false };
-// Every control of C0 and C1.
+// All controls of C0 and C1.
 const CONTROL = /[\u0000-\u001F\u007F-\u009F]/g;
 const CSI = /\u001B\[([0-?]*)([ -/]*)([@-~])/y;
 const CSI_BEGUN = /\u001B\[[0-?]*[ -/]*$/y;
 const CHARSET = /\u001B[ -/]+[0-~]/y;
-/** What ends a string of OSC, DCS, APC, PM or SOS. A newline does too, so that no output hides behind a string without end. */
+/**
+ * The end of a string of OSC, DCS, APC, PM or SOS. A newline ends it too, so that an unterminated string hides no
+ * output.
+ */
 const STRING_ENDS = /\u0007|\u001B\\|\u009C|\u0018|\u001A|(?=\n)/g;
 
-/** A program's output, read as it comes. */
+/** A program's output, parsed as it arrives. */
 export class AnsiText {
   private kept: Line[] = [EMPTY];
   private row = 0;
   private column = 0;
   private style: Style = PLAIN;
   private styles = new Map<string, Style>();
-  /** The beginning of a sequence whose end has not come yet. */
+  /** The start of an incomplete sequence. */
   private pending = "";
   private inString = false;
   private gone = 0;
 
-  /** All lines that are kept. */
+  /** All kept lines. */
   get lines(): readonly Line[] {
     return this.kept;
   }
 
-  /** How many lines before them were left out. */
+  /** Number of dropped lines before them. */
   get dropped(): number {
     return this.gone;
   }
 
-  /** Reads more output. */
+  /** Parses more output. */
   feed(more: string): void {
     const text = this.pending + more;
     this.pending = "";
@@ -81,12 +84,12 @@ export class AnsiText {
     }
   }
 
-  /** What it says, without any styles. */
+  /** Returns the text without styles. */
   plain(): string {
     return this.kept.map((line) => line.segments.map((segment) => segment.text).join("")).join("\n");
   }
 
-  /** Handles the control at `at`; says where to go on. */
+  /** Handles the control character at `at`; returns the position after it. */
   private control(text: string, at: number): number {
     switch (text[at]) {
       case "\n":
@@ -131,7 +134,7 @@ export class AnsiText {
     STRING_ENDS.lastIndex = from;
     const end = STRING_ENDS.exec(text);
     if (end === null) {
-      // The escape of a terminator may be the last character.
+      // The last character may be the escape of a terminator.
       if (text.endsWith("\u001B") && from < text.length) this.pending = "\u001B";
       return text.length;
     }
@@ -144,7 +147,7 @@ export class AnsiText {
     const found = CSI.exec(text);
     if (found === null) {
       CSI_BEGUN.lastIndex = at;
-      // One that goes on for longer than any real one is no sequence.
+      // Longer input is not a sequence.
       if (text.length - at < 64 && CSI_BEGUN.test(text)) {
         this.pending = text.slice(at);
         return text.length;
@@ -191,7 +194,7 @@ export class AnsiText {
         this.eraseInLine(Number.isNaN(given) ? 0 : given);
         break;
       case "J":
-        // Nothing is taken away of what stood on a screen that was cleared: it is what the program said.
+        // Clearing the screen keeps the earlier lines: they are output of the program.
         if (Number.isNaN(given) || given === 0) {
           this.eraseInLine(0);
           this.kept.length = this.row + 1;
@@ -215,7 +218,7 @@ export class AnsiText {
     this.row += 1;
     if (this.row < this.kept.length) return;
     this.kept.push(EMPTY);
-    // The head goes in large pieces, so that this costs nothing a line.
+    // Remove the oldest lines in large batches, so that the cost per line is negligible.
     if (this.kept.length > LINES_KEPT * 1.1) {
       const over = this.kept.length - LINES_KEPT;
       this.kept.splice(0, over);
@@ -253,7 +256,7 @@ export class AnsiText {
     const key = JSON.stringify(style);
     const known = this.styles.get(key);
     if (known !== undefined) return known;
-    // Programs that shade every character anew would fill this without end.
+    // A program that uses a new colour for every character would fill the cache without limit.
     if (this.styles.size > 4_096) this.styles.clear();
     this.styles.set(key, style);
     return style;
@@ -266,7 +269,7 @@ function lengthOf(segments: readonly Segment[]): number {
   return length;
 }
 
-/** The segments' characters from one column to another. */
+/** Returns the segments between two columns. */
 function part(segments: readonly Segment[], from: number, to: number): Segment[] {
   const found: Segment[] = [];
   let at = 0;
@@ -284,7 +287,7 @@ function add(segments: Segment[], text: string, style: Style): void {
   else segments.push({ text, style });
 }
 
-/** The style after `CSI … m`. */
+/** Applies the parameters of `CSI … m` to a style. */
 function restyled(before: Style, params: string): Style {
   const style: Style = { ...before };
   const codes = params.split(/[;:]/).map((code) => (code === "" ? 0 : Number.parseInt(code, 10)));
@@ -322,7 +325,7 @@ function apply(style: Style, code: number): void {
   else if (code >= 100 && code <= 107) style.bg = code - 92;
 }
 
-/** A colour of 256, or one of its own. */
+/** Parses a colour of the 256-colour palette, or an RGB colour. */
 function extended(codes: readonly number[], at: number): { colour?: number | string; used: number } {
   if (codes[at] === 5) {
     const colour = fromTable(codes[at + 1] ?? 0);

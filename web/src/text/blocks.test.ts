@@ -56,7 +56,7 @@ test("while a text grows, all blocks but the last two stay what they are", () =>
   let before: string[] = [];
   for (let end = 1; end <= LONG.length; end += 1) {
     const now = sources(LONG.slice(0, end));
-    // The last one grows; a blank line after it is still added to the one before.
+    // The last block grows; a blank line after it is still added to the previous one.
     const settled = before.slice(0, -1).map((source) => source.trimEnd());
     expect(now.slice(0, settled.length).map((source) => source.trimEnd())).toEqual(settled);
     before = now;

@@ -1,38 +1,38 @@
-// A Markdown text, cut where the parts before a cut can no longer change.
+// A Markdown text, split where later text can no longer change the earlier parts.
 //
-// In: the whole text so far. Out: blocks whose concatenation is that text. While a message streams, all blocks but the last
-// stay the same strings, so that what was rendered of them stays as it is.
-// In doubt there is no cut: a block that is too long costs time, a wrong cut shows something else than the agent wrote.
+// In: the whole text so far. Out: blocks whose concatenation is that text. While a message streams, all blocks but the
+// last stay the same strings, so that their rendered nodes can be kept. In doubt there is no split: an over-long block
+// costs time, but a wrong split would show different content.
 
-/** A piece of Markdown that can be rendered by itself. */
+/** A part of a Markdown text that can be rendered separately. */
 export interface Block {
-  /** `code` is a fenced block at the margin; it is shown without going through the Markdown parser. */
+  /** `code` is a fenced block at the margin; it bypasses the Markdown parser. */
   kind: "markdown" | "code";
-  /** The Markdown, fences and all. */
+  /** The Markdown source, with fences. */
   source: string;
-  /** Of `code`: what stands between the fences. */
+  /** For `code`: the text between the fences. */
   code: string;
-  /** Of `code`: the word after the opening fence. */
+  /** For `code`: the word after the opening fence. */
   language: string;
-  /** Of `code`: whether the closing fence has come. */
+  /** For `code`: whether the closing fence has arrived. */
   closed: boolean;
 }
 
 const FENCE_OPENS = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\n]*)$/;
 const FENCE_IN_LIST = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(`{3,}|~{3,})/;
 const LIST_BEGINS = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
-/** The beginning of such a line, as long as the rest of it is not there. */
+/** The possible start of such a line, while the line is incomplete. */
 const LIST_MAY_BEGIN = /^(?:[-*+]|\d{1,9}[.)]?)$/;
 const DEFINITION = /^ {0,3}\[([^\]\n]+)\]:[ \t]*\S.*$/;
 
-/** Cuts a text into blocks. */
+/** Splits a text into blocks. */
 export function blocksOf(text: string): Block[] {
   return cutFrom(text, 0);
 }
 
 /**
- * Cuts a text of which the beginning was cut before. The blocks that are the same are the same objects; where the text
- * has only grown, nothing but its last block is looked at again.
+ * Splits a text whose start was split before. Unchanged blocks stay the same objects. If the text has only grown, only
+ * the last block is parsed again.
  */
 export function blocksAfter(before: readonly Block[], text: string): Block[] {
   const same: Block[] = [];
@@ -42,7 +42,7 @@ export function blocksAfter(before: readonly Block[], text: string): Block[] {
     same.push(block);
     length += block.source.length;
   }
-  // A block that only looks the same may have been cut off by what stood after it.
+  // A block that looks unchanged may have been delimited by the text after it.
   if (same.length > 0 && same.length < before.length - 1) return cutFrom(text, 0);
   return [...same, ...cutFrom(text, length)];
 }
@@ -60,8 +60,8 @@ function cutFrom(text: string, start: number): Block[] {
 }
 
 /**
- * Definitions of links (`[name]: address`), which hold for the whole text wherever they stand: a block that uses one has to
- * be rendered together with it.
+ * Returns link definitions (`[name]: address`). They apply to the whole text, so a block that uses one must be rendered
+ * together with it.
  */
 export function definitionsOf(blocks: readonly Block[]): Map<string, string> {
   const definitions = new Map<string, string>();
@@ -90,7 +90,7 @@ function definitionsIn(block: Block): readonly (readonly [string, string])[] {
   return here;
 }
 
-/** The block's Markdown with the definitions that it uses and that stand elsewhere. */
+/** Returns the block's Markdown with the definitions that it uses from other blocks. */
 export function withDefinitions(block: Block, definitions: ReadonlyMap<string, string>): string {
   if (definitions.size === 0 || !block.source.includes("[")) return block.source;
   const lower = block.source.toLowerCase();
@@ -101,16 +101,16 @@ export function withDefinitions(block: Block, definitions: ReadonlyMap<string, s
   return added === "" ? block.source : `${block.source}\n${added}\n`;
 }
 
-/** Takes lines one after the other. */
+/** Processes lines one after the other. */
 class Cutter {
   private done: Block[] = [];
-  /** Lines of the block that goes on. */
+  /** The lines of the current block. */
   private open = "";
-  /** Whether there is more in it than blank lines. */
+  /** Whether it contains more than blank lines. */
   private begun = false;
   private list = false;
   private blank = false;
-  /** The fence inside the block that goes on, which only its like closes. */
+  /** The fence inside the current block, which only a matching fence closes. */
   private inner: string | undefined;
   private code: { fence: string; language: string; body: string; source: string } | undefined;
 
@@ -125,7 +125,7 @@ class Cutter {
     }
     if (this.blank && this.cutsBefore(bare, whole)) this.cut();
     this.blank = false;
-    // A fence whose line is still being written has no language yet, but is shown as what it will be.
+    // An incomplete fence line has no language yet, but already starts a code block.
     const fence = FENCE_OPENS.exec(bare);
     if (fence !== null && this.opensCode(fence)) {
       this.cut();
@@ -144,21 +144,21 @@ class Cutter {
     return this.done;
   }
 
-  /** After a blank line: whether the text before it is over for good. */
+  /** Returns whether this line, after a blank line, finally ends the previous text. */
   private cutsBefore(line: string, whole: boolean): boolean {
     if (!this.begun || /^\s/.test(line)) return false;
     if (!this.list) return true;
     return !(LIST_BEGINS.test(line) || (!whole && LIST_MAY_BEGIN.test(line)));
   }
 
-  /** Blank lines belong to what stands before them. */
+  /** Adds a blank line to the text before it. */
   private keepBlank(line: string): void {
     const before = this.done.at(-1);
     if (this.open === "" && before !== undefined) before.source += line;
     else this.open += line;
   }
 
-  /** A fence at the margin also ends a list; an indented one may belong to it. */
+  /** Starts a code block. A fence at the margin also ends a list; an indented one may belong to it. */
   private opensCode(fence: RegExpExecArray): boolean {
     const [line, marks = "", info = ""] = fence;
     if (marks.startsWith("`") && info.includes("`")) return false;

@@ -1,7 +1,7 @@
-// Changes of files, as lines to show.
+// File changes, as lines to show.
 //
-// In: a unified diff, or a file's text before and after. Out: files, hunks, lines with their numbers, and which part of a
-// changed line changed. What cannot be read as a diff stays text: nothing of it is lost.
+// In: a unified diff, or a file's text before and after. Out: files, hunks, numbered lines, and the changed part of a
+// changed line. Input that is not a diff stays text: nothing is lost.
 
 import { structuredPatch } from "diff";
 
@@ -10,45 +10,45 @@ export type LineKind = "same" | "add" | "del" | "note";
 export interface DiffLine {
   kind: LineKind;
   text: string;
-  /** Numbers in the file before and after; none where the line is not in it. */
+  /** Line numbers in the file before and after; absent if that file does not contain the line. */
   before?: number;
   after?: number;
-  /** What changed inside the line: from, to. */
+  /** The changed range inside the line: from, to. */
   changed?: readonly [number, number];
 }
 
 export interface Hunk {
-  /** What stands behind the `@@`: the function it is in. */
+  /** The text after `@@`: the enclosing function. */
   heading: string;
   lines: DiffLine[];
 }
 
 export interface FileDiff {
-  /** None where the diff does not say. */
+  /** Absent if the diff does not contain it. */
   path?: string;
-  /** Before it was moved. */
+  /** The path before a move. */
   oldPath?: string;
   state: "changed" | "new" | "deleted" | "moved";
   hunks: Hunk[];
   added: number;
   removed: number;
-  /** What a diff says that is no line: modes, binary files. */
+  /** Information in a diff besides lines: modes, binary files. */
   notes: string[];
 }
 
-/** Lines around a change. */
+/** Number of context lines around a change. */
 const CONTEXT = 3;
-/** Edits after which two texts count as wholly different: comparing them further would hold up the page. */
+/** Number of edits after which two texts count as entirely different: a longer comparison would block the page. */
 const MOST_EDITS = 4_000;
 
-/** Reads a unified diff of any number of files. */
+/** Parses a unified diff of any number of files. */
 export function parseUnified(diff: string): FileDiff[] {
   const reader = new Reader();
   for (const line of diff.replace(/\n$/, "").split("\n")) reader.line(line);
   return reader.end();
 }
 
-/** Compares two texts. No text before means that the file is new. */
+/** Compares two texts. Without a text before, the file is new. */
 export function diffOfTexts(path: string, before: string | null | undefined, after: string): FileDiff {
   const file: FileDiff = { path, state: before == null ? "new" : "changed", hunks: [], added: 0, removed: 0, notes: [] };
   const patch = structuredPatch(path, path, before ?? "", after, "", "", {
@@ -65,13 +65,13 @@ export function diffOfTexts(path: string, before: string | null | undefined, aft
   return file;
 }
 
-/** A pair of lines that stand side by side. */
+/** A pair of lines in the side-by-side view. */
 export interface SidePair {
   left?: DiffLine;
   right?: DiffLine;
 }
 
-/** A hunk, side by side: what went on the left, what came on the right, and what stayed on both. */
+/** Arranges a hunk side by side: removed lines on the left, added lines on the right, unchanged lines on both. */
 export function sideBySide(hunk: Hunk): SidePair[] {
   const pairs: SidePair[] = [];
   let gone: DiffLine[] = [];
@@ -106,7 +106,7 @@ class Reader {
   private hunk: string[] | undefined;
   private heading = "";
   private start: [number, number] = [1, 1];
-  /** Lines that the hunk's head promises and that have not come yet. */
+  /** Number of lines that the hunk's header announces and that have not been read. */
   private left: [number, number] = [0, 0];
 
   line(line: string): void {
@@ -193,7 +193,7 @@ class Reader {
   }
 }
 
-/** `a/src/x.rs`, or `/dev/null`, which is no path. */
+/** Parses a path: `a/src/x.rs`, or `/dev/null`, which is not a path. */
 function pathOf(written: string): string | undefined {
   const path = written.replace(/\t.*$/, "").replace(/^"(.*)"$/, "$1");
   return path === "/dev/null" ? undefined : path.replace(/^[ab]\//, "");
@@ -234,7 +234,7 @@ function finish(file: FileDiff): void {
   }
 }
 
-/** Marks what lies between the common beginning and the common end, if enough is common for that to help. */
+/** Marks the range between the common start and the common end, if enough is common to be useful. */
 function markChange(left: DiffLine, right: DiffLine): void {
   const [a, b] = [left.text, right.text];
   const shorter = Math.min(a.length, b.length);

@@ -1,4 +1,4 @@
-// The grammars themselves. Only ever imported lazily.
+// The grammars of the syntax highlighter. Always imported lazily.
 
 import DOMPurify from "dompurify";
 import hljs from "highlight.js/lib/core";
@@ -15,7 +15,7 @@ for (const [name, grammar] of Object.entries({ bash, go, json, python, rust, typ
   hljs.registerLanguage(name, grammar);
 }
 
-/** Colours code by one of the grammars above. */
+/** Highlights code with one of the grammars above. */
 export function colour(code: string, grammar: string): DocumentFragment {
   const html = hljs.highlight(code, { language: grammar, ignoreIllegals: true }).value;
   const nodes = DOMPurify.sanitize(html, { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: true });

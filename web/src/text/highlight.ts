@@ -1,12 +1,12 @@
-// Colours for code, loaded when the first code is shown.
+// Syntax highlighting, loaded with the first code.
 //
-// In: code and the name of its language. Out: nodes with classes, or nothing where the language is unknown or the code too
-// long to be worth it. The grammars are a chunk of their own.
+// In: code and the name of its language. Out: nodes with classes, or nothing if the language is unknown or the code too
+// long. The grammars are a separate chunk.
 
-/** Characters beyond which code stays plain: colouring it would hold up the page. */
+/** Maximum length of highlighted code, in characters: more would block the page. */
 const LONGEST = 60_000;
 
-/** Names that people write, by the grammar that fits. */
+/** Common names of languages, with their grammars. */
 const GRAMMARS: Record<string, string> = {
   bash: "bash", sh: "bash", shell: "bash", zsh: "bash", console: "bash",
   go: "go", golang: "go",
@@ -19,17 +19,17 @@ const GRAMMARS: Record<string, string> = {
   yaml: "yaml", yml: "yaml", toml: "yaml",
 };
 
-/** The grammar of a language, if there is one. */
+/** Returns the grammar of a language, if there is one. */
 export function grammarOf(language: string): string | undefined {
   return Object.hasOwn(GRAMMARS, language.toLowerCase()) ? GRAMMARS[language.toLowerCase()] : undefined;
 }
 
-/** The language that a file's name suggests. */
+/** Returns the language by the file name's extension. */
 export function languageOfPath(path: string): string {
   return /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
 }
 
-/** Colours code; resolves to nothing where it stays plain. */
+/** Highlights code; resolves to `undefined` if it stays plain. */
 export async function highlight(code: string, language: string): Promise<DocumentFragment | undefined> {
   const grammar = grammarOf(language);
   if (grammar === undefined || code.length > LONGEST) return undefined;

@@ -1,4 +1,4 @@
-// Markdown that tries to run, load, style, submit or lead somewhere: for tests, and to be looked at in real browsers.
+// Markdown that tries to execute, load, style, submit or navigate: for tests, and for manual checks in real browsers.
 
 export const MARKDOWN_ATTACKS: readonly string[] = [
   "<script>alert(1)</script>",
@@ -37,7 +37,7 @@ export const MARKDOWN_ATTACKS: readonly string[] = [
   "# <img src=x onerror=alert(1)>",
   "| <img src=x onerror=alert(1)> |\n|---|\n| <script>alert(1)</script> |",
   "- <details open ontoggle=alert(1)>",
-  // mXSS: what is harmless as it is read and not as it is written and read again.
+  // mXSS: harmless when parsed once, harmful when serialized and parsed again.
   "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=alert(1)&gt;\">",
   "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
   "<svg></p><style><a id=\"</style><img src=1 onerror=alert(1)>\">",

@@ -10,7 +10,7 @@ function rendered(source: string): HTMLDivElement {
   return place;
 }
 
-/** Everything that could run, load, style, submit or lead somewhere it should not. */
+/** Returns everything that could execute, load, style, submit or navigate to a forbidden address. */
 function dangers(place: HTMLElement): string[] {
   const found: string[] = [];
   for (const element of place.querySelectorAll("*")) {

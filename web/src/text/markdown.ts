@@ -1,8 +1,8 @@
-// Markdown of an agent, as nodes that are safe to put into the page.
+// An agent's Markdown, as nodes that are safe to insert into the page.
 //
-// In: one block of Markdown. Out: a DocumentFragment. Whatever the text says, nothing in it runs, loads or styles: raw HTML
-// is shown as the text it is, pictures as links, links lead to the web or to mail. marked turns text into HTML and promises
-// nothing about it; DOMPurify decides what of that HTML is let in. Both always run.
+// In: one block of Markdown. Out: a DocumentFragment. Never: executes, loads or styles anything. Raw HTML is shown as
+// text, images as links, and links lead only to web and mail addresses. marked converts text to HTML without any safety
+// guarantee; DOMPurify filters that HTML. Both always run.
 
 import DOMPurify, { type Config } from "dompurify";
 import { Marked, type Tokens } from "marked";
@@ -24,7 +24,7 @@ const marked = new Marked({
   gfm: true,
   breaks: false,
   tokenizer: {
-    // No raw HTML: where marked would begin an element, there is text. A line break is the one element that tables need.
+    // No raw HTML: an element's source becomes text. A line break is the only element that tables require.
     html: () => undefined,
     tag(source: string): Tokens.Tag | undefined {
       const lineBreak = /^<br\s*\/?>/i.exec(source)?.[0];
@@ -33,7 +33,7 @@ const marked = new Marked({
     },
   },
   renderer: {
-    // Nothing is loaded from elsewhere because an agent says so.
+    // An agent's text must not load anything from elsewhere.
     image({ href, text }: Tokens.Image): string {
       const label = escape(text || href);
       return `<a href="${escape(href)}" title="${escape(href)}">${label}</a>`;
@@ -56,7 +56,7 @@ export function renderMarkdown(source: string): DocumentFragment {
   return fragment;
 }
 
-/** A link that is followed in a tab of its own, and tells the other side nothing of this page; or no link at all. */
+/** Makes a link open in a new tab and send the target nothing about this page; turns a forbidden link into text. */
 function secure(link: HTMLAnchorElement): void {
   const address = link.getAttribute("href");
   const href = address === null ? undefined : followable(address);
@@ -73,7 +73,7 @@ function secure(link: HTMLAnchorElement): void {
   link.rel = "noopener noreferrer";
 }
 
-/** The check box of a task list is no control. */
+/** Turns the check box of a task list into text: it is not a control. */
 function settle(input: HTMLInputElement): void {
   if (input.getAttribute("type") !== "checkbox") {
     input.remove();
@@ -88,7 +88,7 @@ function settle(input: HTMLInputElement): void {
   input.replaceWith(box);
 }
 
-/** The one class that Markdown may set names the language of code. */
+/** Removes all classes except the language of code. */
 function keepLanguage(element: Element): void {
   if (element.classList.contains("md-task") || element.classList.contains("md-box")) return;
   const language = [...element.classList].find((name) => /^language-[\w+#.-]+$/.test(name));
@@ -96,7 +96,7 @@ function keepLanguage(element: Element): void {
   else if (!element.className.startsWith("md-")) element.removeAttribute("class");
 }
 
-/** Wide tables scroll by themselves instead of widening the page. */
+/** Makes wide tables scroll, so that they do not widen the page. */
 function scroll(table: HTMLTableElement): void {
   const frame = document.createElement("div");
   frame.className = "md-table";

@@ -1,26 +1,26 @@
-// Addresses that come from agents, and which of them a person may be led to.
+// URLs from agents, and which of them may be opened.
 
-/** What a link may lead to. Everything else is shown as text. */
+/** The allowed schemes of links. Other URLs are shown as text. */
 const FOLLOWED = new Set(["http:", "https:", "mailto:"]);
 
-/** The address as the browser would follow it, or nothing if it must not be followed. */
+/** Returns the normalized URL, or `undefined` if it must not be opened. */
 export function followable(address: string): string | undefined {
   const url = parse(address);
   return url !== undefined && FOLLOWED.has(url.protocol) ? url.href : undefined;
 }
 
-/** Where an address that is to be opened really leads. */
+/** The real target of a URL. */
 export interface Destination {
-  /** Normalised: letters of other scripts stand as `xn--…`, so that no host looks like another one. */
+  /** Normalized: non-ASCII hosts are written as `xn--…`, so that no host looks like another one. */
   href: string;
   host: string;
-  /** What stands before an `@` and looks like a host, but is none. */
+  /** The text before an `@` that looks like a host. */
   disguise?: string;
-  /** Whether others on the way can read and change it. */
+  /** Whether the connection is unencrypted. */
   insecure: boolean;
 }
 
-/** Where a web address leads; nothing if it is not one. */
+/** Returns the target of a web URL; `undefined` for any other URL. */
 export function destination(address: string): Destination | undefined {
   const url = parse(address);
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) return undefined;
@@ -29,7 +29,7 @@ export function destination(address: string): Destination | undefined {
   return found;
 }
 
-/** Relative addresses are no addresses here: they would lead into the daemon. */
+/** Rejects relative URLs: they would lead to the daemon. */
 function parse(address: string): URL | undefined {
   try {
     return new URL(address);

@@ -1,6 +1,6 @@
-// Words as a shell would read them.
+// Shell quoting.
 
-/** A word, quoted where a shell would need it: what is one word is seen to be one. */
+/** Quotes a word as a shell requires, so that it is recognizable as one word. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`;
 }

@@ -1,7 +1,7 @@
 /**
- * What the pane of a thread hands to its parts: `views/thread/index.ts` exports `Conversation`, `Composer`, `Approvals`
- * and `PlanCard`, each of which takes these. The pane stacks them (conversation, which scrolls; plan; approvals;
- * composer) and owns nothing of what they show.
+ * The props of a thread pane's parts: `views/thread/index.ts` exports `Conversation`, `Composer`, `Approvals` and
+ * `PlanCard`, each of which takes these. The pane stacks them (conversation, which scrolls; plan; approvals; composer)
+ * and owns none of their content.
  */
 
 import type { Role } from "@acpd/client";
@@ -11,15 +11,15 @@ import type { Row, ThreadState } from "../state/thread.ts";
 
 export interface ThreadViewProps {
   readonly thread: ThreadState;
-  /** The lines of the conversation, in order; rows that did not change are the same objects as before. */
+  /** The rows of the conversation, in order; unchanged rows are the same objects as before. */
   readonly rows: readonly Row[];
   readonly actions: ThreadActions;
-  /** What this person may do. Observers see no composer; approvers and above see the buttons of questions. */
+  /** The user's role. Observers see no composer; approvers and above see the buttons of questions. */
   readonly role: Role;
   /** Whether there is a connection: without one, nothing can be sent. */
   readonly online: boolean;
-  /** The row to show, by its key: where a search led. For `Virtual`. */
+  /** The key of the row to show, for a search result. For `Virtual`. */
   readonly target?: string;
-  /** Counts up when the end is to be shown: the person has sent something. For `Virtual`. */
+  /** Increases when the user has sent a message: the list scrolls to its end. For `Virtual`. */
   readonly toEnd?: number;
 }

@@ -1,4 +1,4 @@
-//! A client that counts frames and does nothing else with them, so that it is never the bottleneck.
+//! A client that only counts frames, so that it is never the bottleneck.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-/// A WebSocket after its handshake, read by hand.
+/// A WebSocket after its handshake, parsed by hand.
 pub struct Counter {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Counter {
     end: usize,
 }
 
-/// How long nothing may come.
+/// Maximum time without input.
 const SILENCE: Duration = Duration::from_mins(1);
 
 impl Counter {
@@ -33,7 +33,7 @@ impl Counter {
         }
         let (socket, _) = tokio_tungstenite::tungstenite::client(request, stream)
             .map_err(|error| anyhow::anyhow!("handshake: {error}"))?;
-        // Nothing is sent before we speak, so the library holds no bytes back.
+        // The server sends nothing before the client does, so the library has buffered no bytes.
         let stream = socket.into_inner();
         Ok(Self {
             stream,
@@ -43,12 +43,12 @@ impl Counter {
         })
     }
 
-    /// The connection, and what was read of it and not taken yet.
+    /// Returns the connection, and the bytes that were read and not consumed.
     pub fn into_parts(self) -> (TcpStream, Vec<u8>) {
         (self.stream, self.buffer[self.start..self.end].to_vec())
     }
 
-    /// Sends one message, masked with zeros as a client must.
+    /// Sends one message, masked with zeros: clients must mask.
     pub fn send(&mut self, message: &Value) -> anyhow::Result<()> {
         let text = message.to_string();
         let mut frame = vec![0x81];
@@ -65,7 +65,7 @@ impl Counter {
         Ok(self.stream.write_all(&frame)?)
     }
 
-    /// The next frame's payload.
+    /// Returns the next frame's payload.
     pub fn next(&mut self) -> anyhow::Result<&[u8]> {
         loop {
             if let Some((header, length)) = head(&self.buffer[self.start..self.end]) {
@@ -93,7 +93,7 @@ impl Counter {
         }
     }
 
-    /// Makes a request and waits for its result.
+    /// Sends a request and waits for its result.
     pub fn request(&mut self, id: u64, method: &str, params: &Value) -> anyhow::Result<Value> {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
         loop {
@@ -108,7 +108,7 @@ impl Counter {
         }
     }
 
-    /// Counts frames until one begins with one of `ends`.
+    /// Counts frames until one starts with one of `ends`.
     pub fn count_until(&mut self, ends: &[&[u8]]) -> anyhow::Result<u64> {
         let mut count = 0;
         loop {
@@ -120,7 +120,7 @@ impl Counter {
         }
     }
 
-    /// Nanoseconds from `sentNs` to now, for each frame that has it, until one begins with one of `ends`.
+    /// Returns the nanoseconds from `sentNs` to now, for each frame that has it, until one starts with one of `ends`.
     pub fn latencies_until(&mut self, ends: &[&[u8]]) -> anyhow::Result<Vec<u64>> {
         let mut found = Vec::new();
         loop {
@@ -136,7 +136,7 @@ impl Counter {
     }
 }
 
-/// Where the first frame's payload begins, and how long it is, once that is there.
+/// Returns the offset and length of the first frame's payload, once the header is complete.
 pub(super) fn head(bytes: &[u8]) -> Option<(usize, usize)> {
     match *bytes.get(1)? & 0x7f {
         126 => Some((
@@ -151,7 +151,7 @@ pub(super) fn head(bytes: &[u8]) -> Option<(usize, usize)> {
     }
 }
 
-/// What a frame says about when it was sent: in `_meta`, or in the text.
+/// Returns the send time in a frame: in `_meta`, or in the text.
 pub(super) fn sent_at(frame: &[u8]) -> Option<u64> {
     const KEYS: [&[u8]; 2] = [b"\"sentNs\":", b"sentNs:"];
     let mut keys = KEYS.iter();

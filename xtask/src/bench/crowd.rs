@@ -1,8 +1,8 @@
-//! Many clients on one thread while its agent streams: does everyone get everything in order, and how long after the
-//! agent wrote a line has the last of them got it.
+//! Many clients on one thread while its agent streams. Checks that all receive everything in order, and measures the
+//! time from the agent's write until the last client has received it.
 //!
-//! All clients are read by one task each on one thread, so that what is measured is the daemon and not a crowd of
-//! threads that want the processor.
+//! One task per client, all on one OS thread, reads the frames. So the result measures the daemon, and not client
+//! threads that compete for the CPU.
 
 use std::net::TcpStream;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ use super::daemon::{Daemon, Relay};
 use super::measure::{ENDS, percentile};
 use super::report::Report;
 
-/// Clients on one thread, and deltas that its agent streams.
+/// Number of clients on one thread, and of deltas that its agent streams.
 struct Size {
     clients: usize,
     deltas: usize,
@@ -35,13 +35,13 @@ const QUICK: Size = Size {
     deltas: 200,
 };
 
-/// Milliseconds between two deltas: 200 a second.
+/// Milliseconds between two deltas: 200 per second.
 const PACE_MILLIS: u64 = 5;
 
-/// How long nothing may come.
+/// Maximum time without input.
 const SILENCE: Duration = Duration::from_mins(1);
 
-/// Measures the daemon beside the bare relay.
+/// Measures the daemon and the bare relay.
 pub fn streaming(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::Result<()> {
     let size = if quick { QUICK } else { FULL };
     let text = format!("lone n={} ms={PACE_MILLIS} kind=delta", size.deltas);
@@ -59,7 +59,7 @@ pub fn streaming(binaries: &Binaries, quick: bool, report: &mut Report) -> anyho
     Ok(())
 }
 
-/// What one client got: when each delta was sent, and how long it took, both in nanoseconds.
+/// One client's deltas: when each was sent, and its latency, both in nanoseconds.
 type Arrivals = Vec<(u64, u64)>;
 
 fn relay(binaries: &Binaries, size: &Size, text: &str) -> anyhow::Result<Vec<Arrivals>> {
@@ -72,7 +72,7 @@ fn relay(binaries: &Binaries, size: &Size, text: &str) -> anyhow::Result<Vec<Arr
         let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] });
         json!({ "jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": params })
     };
-    // A turn that reaches everyone shows that all have joined.
+    // A turn that reaches all clients proves that all have subscribed.
     first.send(&prompt("say joined"))?;
     for client in std::iter::once(&mut first).chain(&mut others) {
         client.count_until(&ENDS[1..])?;
@@ -102,7 +102,7 @@ fn daemon(binaries: &Binaries, size: &Size, text: &str) -> anyhow::Result<Vec<Ar
     read(first, others, Source::Daemon, size)
 }
 
-/// Who sends the frames.
+/// The source of the frames.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     Relay,
@@ -110,7 +110,7 @@ enum Source {
 }
 
 impl Source {
-    /// How a frame begins that carries deltas.
+    /// Returns the prefix of a frame that carries deltas.
     fn delta(self) -> &'static [u8] {
         match self {
             Self::Relay => b"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\"",
@@ -126,7 +126,7 @@ impl Source {
     }
 }
 
-/// Reads all clients to the turn's end, and checks that each got everything in order.
+/// Reads all clients to the turn's end, and checks that each received everything in order.
 fn read(first: Counter, others: Vec<Counter>, source: Source, size: &Size) -> anyhow::Result<Vec<Arrivals>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -190,7 +190,7 @@ async fn one(stream: TcpStream, had: Vec<u8>, source: Source) -> anyhow::Result<
     }
 }
 
-/// The numbers of a thread's events run without a gap. An answer has none.
+/// Checks that the sequence numbers of a thread's events have no gap. A response has none.
 fn in_order(frame: &[u8], last: &mut Option<u64>) -> anyhow::Result<()> {
     const KEY: &[u8] = b"\"seq\":";
     if !frame.starts_with(b"{\"jsonrpc\":\"2.0\",\"method\"") {
@@ -206,7 +206,7 @@ fn in_order(frame: &[u8], last: &mut Option<u64>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// When the deltas that a frame holds were sent.
+/// Returns the send times of the deltas in a frame.
 fn sent(frame: &[u8]) -> impl Iterator<Item = u64> {
     const KEY: &[u8] = b"sentNs:";
     memchr::memmem::find_iter(frame, KEY).filter_map(|at| {
@@ -221,7 +221,7 @@ fn nanos() -> anyhow::Result<u64> {
     )?)
 }
 
-/// Milliseconds until the last client had a delta, for that part of the deltas.
+/// Returns the milliseconds until the last client received a delta, at this quantile of the deltas.
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of one run")]
 fn last_arrival(clients: &[Arrivals], part: f64) -> anyhow::Result<f64> {
     let deltas = clients.first().context("no clients")?.len();

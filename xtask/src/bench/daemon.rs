@@ -1,4 +1,4 @@
-//! The two things that are measured, as child processes.
+//! The two measured programs, as child processes.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -13,18 +13,18 @@ use super::Binaries;
 use super::WORKSPACE;
 use super::client::Counter;
 
-/// A running daemon; ended when dropped.
+/// A running daemon; dropping it kills the process.
 pub struct Daemon {
     child: Child,
-    /// Where it listens.
+    /// The daemon's address.
     pub address: SocketAddr,
     token: String,
-    /// From its start until it said that it listens.
+    /// Time from the start of the process until the daemon reported its address.
     pub ready_after: Duration,
 }
 
 impl Daemon {
-    /// Starts one on `data_dir`.
+    /// Starts a daemon on `data_dir`.
     pub fn start(binaries: &Binaries, data_dir: &Path) -> anyhow::Result<Self> {
         let config = data_dir.with_extension("toml");
         let agent = binaries.agent.display();
@@ -61,7 +61,7 @@ impl Daemon {
         })
     }
 
-    /// A client after its handshake.
+    /// Connects an initialized client.
     pub fn client(&self) -> anyhow::Result<Counter> {
         let mut client = Counter::connect(self.address, Some(self.token.trim()))?;
         client.request(
@@ -73,12 +73,12 @@ impl Daemon {
         Ok(client)
     }
 
-    /// The most memory that was ever resident, in bytes.
+    /// Returns the peak resident memory, in bytes.
     pub fn peak(&self) -> anyhow::Result<u64> {
         memory(self.child.id(), "VmHWM:")
     }
 
-    /// Resident memory, in bytes.
+    /// Returns the resident memory, in bytes.
     pub fn rss(&self) -> anyhow::Result<u64> {
         memory(self.child.id(), "VmRSS:")
     }
@@ -90,15 +90,15 @@ impl Drop for Daemon {
     }
 }
 
-/// A running relay; ended when dropped.
+/// A running relay; dropping it kills the process.
 pub struct Relay {
     child: Child,
-    /// Where it listens.
+    /// The relay's address.
     pub address: SocketAddr,
 }
 
 impl Relay {
-    /// Starts one with its agent.
+    /// Starts a relay with its agent.
     pub fn start(binaries: &Binaries) -> anyhow::Result<Self> {
         let mut child = Command::new(&binaries.relay)
             .arg("relay")
@@ -113,7 +113,7 @@ impl Relay {
         })
     }
 
-    /// Connects, and opens a session; answers its id.
+    /// Connects, and opens a session; returns its id.
     pub fn client(&self) -> anyhow::Result<(Counter, String)> {
         let mut client = Counter::connect(self.address, None)?;
         client.request(
@@ -135,7 +135,7 @@ impl Drop for Relay {
     }
 }
 
-/// Ends a child of ours. One that is gone already is fine.
+/// Kills a child process. It may have exited already.
 pub(super) fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();

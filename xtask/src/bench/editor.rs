@@ -1,5 +1,5 @@
-//! What acpd adds for an editor: updates one at a time through the daemon's socket for editors, beside the same agent run
-//! directly over its own pipes. Both ends and the clock are the same.
+//! The latency that acpd adds for an editor: single updates through the daemon's editor socket, compared with the same
+//! agent over its own pipes. Both ends and the clock are the same.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,17 +16,17 @@ use super::daemon::{Daemon, end};
 use super::measure::percentile;
 use super::report::{Report, Target};
 
-/// How long nothing may come.
+/// Maximum time without input.
 const SILENCE: Duration = Duration::from_mins(1);
 
-/// An editor over lines of JSON.
+/// An editor that exchanges lines of JSON.
 struct Editor {
     read: BufReader<Box<dyn Read>>,
     write: Box<dyn Write>,
     line: Vec<u8>,
 }
 
-/// The agent itself; ended when dropped.
+/// The agent process without a daemon; dropping it kills the process.
 struct Bare(Child);
 
 impl Drop for Bare {
@@ -35,7 +35,7 @@ impl Drop for Bare {
     }
 }
 
-/// Measures it: updates of a tool, which are passed on one by one, and chunks of text, which may be merged.
+/// Measures tool updates, which are sent one by one, and text chunks, which may be merged.
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of one run")]
 pub fn latency(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::Result<()> {
     let updates = if quick { 100 } else { 500 };
@@ -63,7 +63,7 @@ pub fn latency(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow:
     Ok(())
 }
 
-/// Over the agent's own pipes.
+/// Measures the agent over its own pipes.
 fn direct(binaries: &Binaries, text: &str) -> anyhow::Result<Vec<u64>> {
     let mut child = Command::new(&binaries.agent)
         .stdin(Stdio::piped())
@@ -76,7 +76,7 @@ fn direct(binaries: &Binaries, text: &str) -> anyhow::Result<Vec<u64>> {
     editor.turn(text)
 }
 
-/// Over the daemon's socket for editors.
+/// Measures the agent through the daemon's editor socket.
 fn through(binaries: &Binaries, text: &str) -> anyhow::Result<Vec<u64>> {
     let dir = tempfile::tempdir()?;
     let data = dir.path().join("data");
@@ -95,7 +95,7 @@ impl Editor {
         }
     }
 
-    /// Runs one turn; the nanoseconds that each of its updates took.
+    /// Runs one turn; returns the nanoseconds of each update.
     fn turn(mut self, text: &str) -> anyhow::Result<Vec<u64>> {
         let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
         self.request(0, "initialize", &hello)?;
@@ -142,7 +142,7 @@ impl Editor {
         Ok(())
     }
 
-    /// The result of request `id`, if the line is that.
+    /// Returns the result of request `id`, if the line is its response.
     fn answer(&self, id: u64) -> anyhow::Result<Option<Value>> {
         let message: Value = serde_json::from_slice(&self.line)?;
         if message["id"] != id || message.get("method").is_some() {

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measurements of the benchmark.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::client::Counter;
 use super::daemon::{Daemon, Relay};
 use super::report::{Report, Target};
 
-/// How much of everything.
+/// The size of each measurement.
 pub struct Sizes {
     updates: u64,
     deltas: u64,
@@ -30,7 +30,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// For figures to be quoted.
+    /// Returns the sizes for published figures.
     pub fn full() -> Self {
         Self {
             updates: 300_000,
@@ -45,7 +45,7 @@ impl Sizes {
         }
     }
 
-    /// To see that it runs.
+    /// Returns small sizes, for a check that the benchmark runs.
     pub fn quick() -> Self {
         Self {
             updates: 50_000,
@@ -64,14 +64,14 @@ impl Sizes {
 const MIB: f64 = 1024.0 * 1024.0;
 const KIB: f64 = 1024.0;
 
-/// The last frame of a turn, from the daemon and from the relay.
+/// Prefixes of the last frame of a turn, from the daemon and from the relay.
 pub(super) const ENDS: &[&[u8]] = &[
     b"{\"jsonrpc\":\"2.0\",\"method\":\"turn/completed\"",
     b"{\"id\":2,",
     b"{\"jsonrpc\":\"2.0\",\"id\":2,",
 ];
 
-/// Measures everything.
+/// Runs all measurements.
 pub fn all(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Result<()> {
     throughput(
         binaries,
@@ -98,7 +98,7 @@ pub fn all(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::R
     startup(binaries, sizes, report)
 }
 
-/// One turn through the daemon; answers how long it took from the prompt to the turn's end.
+/// Runs one turn through the daemon; returns the time from the prompt to the turn's end.
 pub(super) fn daemon_turn(client: &mut Counter, text: &str) -> anyhow::Result<Duration> {
     let started = client.request(
         1,
@@ -114,7 +114,7 @@ pub(super) fn daemon_turn(client: &mut Counter, text: &str) -> anyhow::Result<Du
     Ok(took)
 }
 
-/// The same through the bare relay.
+/// Runs one turn through the bare relay.
 pub(super) fn relay_turn(client: &mut Counter, session: &str, text: &str) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     prompt(client, session, text)?;
@@ -205,7 +205,7 @@ fn broadcast(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow:
     let mut clients: Vec<_> = (1..sizes.clients)
         .map(|_| Counter::connect(relay.address, None))
         .collect::<Result<_, _>>()?;
-    // A turn that reaches everyone shows that all have joined.
+    // A turn that reaches all clients proves that all have joined.
     prompt(&mut first, &session, "say joined")?;
     read_all(&mut first, &mut clients, Instant::now(), &ENDS[1..])?;
     let begun = Instant::now();
@@ -253,7 +253,7 @@ fn broadcast(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow:
     Ok(())
 }
 
-/// Each client on a thread of its own reads until the turn's end; answers when the last one has it.
+/// Reads each client on its own thread until the turn's end; returns the time until the last one has it.
 fn read_all(
     first: &mut Counter,
     clients: &mut [Counter],
@@ -320,7 +320,7 @@ fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
         client.request(3, "thread/unsubscribe", &json!({ "threadId": thread }))?;
         Ok(thread)
     };
-    // The first ones fill what all share: the allocator's and the database's caches.
+    // The first threads fill shared caches: those of the allocator and the database.
     let mut thread = start(&mut client)?;
     for _ in 0..sizes.idle / 2 {
         thread = start(&mut client)?;
@@ -356,7 +356,7 @@ fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
     Ok(())
 }
 
-/// Agents whose reader is quiet give their buffers back after a second.
+/// Waits until idle agents' readers have freed their buffers, which takes a second.
 fn settle() {
     std::thread::sleep(Duration::from_millis(2500));
 }
@@ -364,7 +364,7 @@ fn settle() {
 fn startup(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let data = dir.path().join("data");
-    // The daemon takes no directory that others can use.
+    // The daemon rejects a directory that other users can access.
     std::fs::DirBuilder::new().mode(0o700).create(&data)?;
     fill(&data, sizes.threads).context("the log cannot be filled")?;
     let mut times: Vec<f64> = (0..sizes.rounds.max(3))

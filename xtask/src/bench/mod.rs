@@ -1,4 +1,4 @@
-//! The benchmark: the daemon beside the bare relay, in one run. This machine's speed varies, so ratios count.
+//! The benchmark: the daemon compared with the bare relay, in one run. A host's speed varies, so only ratios count.
 
 mod client;
 mod crowd;
@@ -16,21 +16,22 @@ use anyhow::Context;
 use self::measure::Sizes;
 use self::report::Report;
 
-/// The directory of threads: one that holds nothing of the daemon, else no sandbox can be made for its agents.
+/// The working directory of threads. It must not contain the daemon's files, or the agents' sandbox cannot be created.
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 
-/// Where the release binaries are.
+/// Paths of the release binaries.
 #[derive(Debug, Clone)]
 pub struct Binaries {
-    /// The daemon.
+    /// The daemon's binary.
     pub acpd: PathBuf,
-    /// The load generator.
+    /// The binary of the fake agent, which generates the load.
     pub agent: PathBuf,
     /// This program, which is also the relay.
     pub relay: PathBuf,
 }
 
-/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--crowd`, `--terminal` or `--editor`, only prints that part.
+/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--crowd`, `--terminal` or `--editor`, only
+/// runs and prints that part.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
     let sizes = if args.contains(&"--quick") {
         Sizes::quick()

@@ -1,10 +1,10 @@
-//! Figures, and whether they are what they must be.
+//! Figures, and whether they meet their targets.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-/// One figure.
+/// One measured figure.
 #[derive(Debug, Clone)]
 pub struct Figure {
     name: String,
@@ -13,12 +13,12 @@ pub struct Figure {
     target: Option<Target>,
 }
 
-/// What a figure must be.
+/// The target of a figure.
 #[derive(Debug, Clone, Copy)]
 pub enum Target {
-    /// No more than this.
+    /// At most this value.
     AtMost(f64),
-    /// No less than this.
+    /// At least this value.
     AtLeast(f64),
 }
 
@@ -29,7 +29,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds a figure; prints it, since a run takes a while.
+    /// Adds a figure, and prints it at once, since a run takes long.
     pub fn add(&mut self, name: &str, value: f64, unit: &'static str, target: Option<Target>) {
         let figure = Figure {
             name: name.to_owned(),
@@ -41,7 +41,7 @@ impl Report {
         self.figures.push(figure);
     }
 
-    /// The figures as JSON.
+    /// Returns the figures as JSON.
     pub fn to_json(&self) -> String {
         let figures: Vec<Value> = self
             .figures

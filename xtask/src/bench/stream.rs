@@ -1,5 +1,5 @@
-//! What one update costs on its way: to be written for clients, to be applied, to be stored; and the way to the first
-//! one. The bounds are those that a person would notice.
+//! The cost of one update: serializing it for clients, applying it, storing it; and the time to the first update. The
+//! targets are those that a user would notice.
 
 use std::time::{Duration, Instant};
 
@@ -20,14 +20,14 @@ use super::daemon::{Daemon, Relay};
 use super::measure::{daemon_turn, percentile, relay_turn};
 use super::report::{Report, Target};
 
-/// Updates measured one by one.
+/// Number of updates, measured one by one.
 const UPDATES: u64 = 2_000;
-/// Turns measured of each.
+/// Number of turns per measurement.
 const TURNS: usize = 20;
-/// A turn of one update.
+/// The prompt of a turn with one update.
 const FIRST: &str = "lone n=1 ms=1 bytes=300";
 
-/// Measures all of it.
+/// Runs all measurements of this module.
 pub fn costs(binaries: &Binaries, report: &mut Report) -> anyhow::Result<()> {
     let events: Vec<Event> = (1..=UPDATES).map(update).collect();
     let thread = ThreadId(uuid::Uuid::from_u128(8 << 76));
@@ -54,7 +54,7 @@ pub fn costs(binaries: &Binaries, report: &mut Report) -> anyhow::Result<()> {
     first_update(binaries, report)
 }
 
-/// The first opens a tool call, the others change it.
+/// Returns an update: the first opens a tool call, the others change it.
 fn update(seq: Seq) -> Event {
     let item = ItemId(1);
     let kind = if seq == 1 {
@@ -89,7 +89,7 @@ fn update(seq: Seq) -> Event {
     }
 }
 
-/// What it takes to end as many tool calls as may be open, each with a change of a file, when their agent goes.
+/// Measures closing the maximum number of open tool calls, each with a file change, when their agent exits.
 fn all_end() -> Vec<u64> {
     let moment = |millis| Now {
         mono: Duration::from_millis(millis),
@@ -115,7 +115,7 @@ fn all_end() -> Vec<u64> {
     vec![nanos(begun.elapsed())]
 }
 
-/// Nanoseconds that each took.
+/// Returns the nanoseconds of each call of `work`.
 fn each(events: &[Event], mut work: impl FnMut(&Event)) -> Vec<u64> {
     let timed = |event| {
         let begun = Instant::now();
@@ -143,7 +143,7 @@ fn stored(thread: ThreadId, events: &[Event]) -> anyhow::Result<Vec<u64>> {
     })
 }
 
-/// From the prompt to the end of a turn that has one update, which is no less than to that update.
+/// Measures a turn with one update, from prompt to end: an upper bound for the time to that update.
 fn first_update(binaries: &Binaries, report: &mut Report) -> anyhow::Result<()> {
     let relay = Relay::start(binaries)?;
     let (mut client, session) = relay.client()?;

@@ -1,7 +1,7 @@
-//! A terminal that writes without end beside a thread that wants its updates in time.
+//! A flooding terminal next to a thread that needs low latency.
 //!
-//! A flood costs the machine something wherever it runs. So the relay's updates are measured too, beside the same
-//! command on a terminal that is only emptied.
+//! A flood slows down the host in any case. So the relay's updates are measured too, next to the same command on a
+//! terminal whose output is read and discarded.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -22,20 +22,20 @@ use super::report::{Report, Target};
 const FULL: u64 = 1 << 30;
 const QUICK: u64 = 64 << 20;
 
-/// What a terminal is kept of, in bytes: the default of `terminal/create`.
+/// Bytes of output that a terminal keeps: the default of `terminal/create`.
 const RING: usize = 1 << 20;
 
-/// What is written again and again: as long as lines are in a build's output.
+/// The repeated line; as long as a typical line of build output.
 const LINE: &str = "the quick brown fox jumps over the lazy dog and comes back for the other one, again";
 
-/// What a flood did.
+/// The result of a flood.
 struct Flood {
     took: Duration,
-    /// How long another thread's updates took meanwhile, in nanoseconds.
+    /// Latencies of another thread's updates during the flood, in nanoseconds.
     delays: Vec<u64>,
 }
 
-/// Measures what one terminal's output costs in memory, and what it does to another thread's updates.
+/// Measures the memory cost of one terminal's output, and its effect on another thread's updates.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 pub fn flood(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::Result<()> {
     let bytes = if quick { QUICK } else { FULL };
@@ -98,7 +98,7 @@ fn beside_daemon(binaries: &Binaries, command: &str) -> anyhow::Result<(Flood, u
 
 const LONE: &str = "lone n=20 ms=5 bytes=300";
 
-/// Runs turn after turn until the loud one is over.
+/// Runs turn after turn until the flooding turn is over.
 fn measure(
     calm: &mut Counter,
     method: &str,
@@ -118,7 +118,7 @@ fn measure(
     Ok(Flood { took, delays })
 }
 
-/// Runs the command on a terminal to whose output nobody listens.
+/// Runs the command on a terminal without a reader.
 async fn empty(command: &str) -> anyhow::Result<Duration> {
     let program = Program {
         command: "sh".into(),

@@ -11,16 +11,16 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use crate::answer::not_opened;
 use crate::reach::{Reached, Wire};
 
-/// How long a daemon may say nothing, not even ask whether somebody is there, until it counts as gone.
+/// Silence after which the daemon counts as lost. A live daemon sends at least a WebSocket ping.
 const SILENCE: Duration = Duration::from_mins(3);
 
-/// One connection.
+/// One WebSocket connection to the daemon.
 pub struct Link {
     socket: WebSocketStream<Box<dyn Wire>>,
 }
 
 impl Link {
-    /// Opens one to a daemon that was reached.
+    /// Opens a connection to a reached daemon.
     pub async fn open(reached: Reached) -> anyhow::Result<Self> {
         let Reached {
             wire,
@@ -40,7 +40,7 @@ impl Link {
         Ok(Self { socket })
     }
 
-    /// The next message; `None` if the connection is lost. A call that is given up loses nothing.
+    /// Returns the next message; `None` if the connection is lost. Cancel-safe: no message is lost.
     pub async fn next(&mut self) -> Option<String> {
         loop {
             match tokio::time::timeout(SILENCE, self.socket.next()).await {
@@ -51,14 +51,14 @@ impl Link {
         }
     }
 
-    /// Sends one message; `false` if the connection is lost.
+    /// Sends one message; returns `false` if the connection is lost.
     pub async fn send(&mut self, text: String) -> bool {
         self.socket.send(Message::text(text)).await.is_ok()
     }
 
-    /// Says that nothing more comes.
+    /// Sends a close frame.
     pub async fn close(&mut self) {
-        // A daemon that has gone knows.
+        // If the daemon is gone, there is no one to notify.
         let _ = self.socket.close(None).await;
     }
 }

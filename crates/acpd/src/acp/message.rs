@@ -1,4 +1,4 @@
-//! As much of a message as the pipe must know, and what it and the daemon tell each other beside them.
+//! The parts of a message that the pipe reads, and the extension messages between the pipe and the daemon.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,13 +7,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// One JSON-RPC message; what stands in it is not read.
+/// One JSON-RPC message; its params and result stay unparsed.
 #[derive(Debug, Deserialize)]
 pub struct Message<'a> {
-    /// Its id, as it was written.
+    /// The id, exactly as written.
     #[serde(borrow, default)]
     pub id: Option<&'a RawValue>,
-    /// What it is about; a response has none.
+    /// The method; a response has none.
     #[serde(borrow, default)]
     pub method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -22,65 +22,65 @@ pub struct Message<'a> {
     result: Option<&'a RawValue>,
 }
 
-/// The members of params and results that the pipe looks at.
+/// The members of params and results that the pipe reads.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Names {
-    /// A session.
+    /// The session id.
     pub session_id: Option<String>,
-    /// Another request.
+    /// The id of another request, in `$/cancel_request`.
     pub request_id: Option<Box<RawValue>>,
 }
 
 impl<'a> Message<'a> {
-    /// Reads one; `None` if it is none.
+    /// Parses a message; returns `None` if the text is not one.
     pub fn read(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// Its id, as a key.
+    /// Returns the id as a map key.
     pub fn key(&self) -> Option<&'a str> {
         self.id.map(RawValue::get)
     }
 
-    /// What its params name.
+    /// Returns the ids in the params.
     pub fn named(&self) -> Names {
         names(self.params)
     }
 
-    /// What its result names; `None` if it is an error.
+    /// Returns the ids in the result; `None` for an error.
     pub fn answered(&self) -> Option<Names> {
         self.result.map(|result| names(Some(result)))
     }
 
-    /// Its params, read.
+    /// Parses the params.
     pub fn params<T: Deserialize<'a>>(&self) -> Option<T> {
         serde_json::from_str(self.params?.get()).ok()
     }
 }
 
-/// `_acpd/mark`: up to where the editor has seen a session.
+/// `_acpd/mark`: the position up to which the editor has seen a session.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mark {
     pub session_id: String,
     pub seq: u64,
-    /// When the session was opened: the questions that were open in it.
+    /// Present when the session was just opened: the ids of its open agent requests.
     #[serde(default)]
     pub open: Option<BTreeSet<String>>,
-    /// Whether all is told that there was when it was opened.
+    /// Whether the daemon has sent the whole backlog that existed when the session was opened.
     #[serde(default)]
     pub live: bool,
 }
 
-/// `_acpd/prompt`: what the daemon calls a prompt.
+/// `_acpd/prompt`: the daemon's name for a prompt.
 #[derive(Debug, Deserialize)]
 pub struct Named {
     pub id: Box<RawValue>,
     pub name: String,
 }
 
-/// What the daemon is told first, under `acpd`.
+/// The first message to the daemon, under `acpd`.
 #[derive(Debug, Serialize)]
 pub struct ConnectionHeader<'a> {
     pub agent: Option<&'a str>,
@@ -92,7 +92,7 @@ pub struct ConnectionHeader<'a> {
     pub prompts: Vec<PendingPrompt<'a>>,
 }
 
-/// A prompt without an answer.
+/// A prompt without a response.
 #[derive(Debug, Serialize)]
 pub struct PendingPrompt<'a> {
     pub id: &'a RawValue,

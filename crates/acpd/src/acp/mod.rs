@@ -1,7 +1,7 @@
-//! `acpd acp`: an agent as an editor starts it. A pipe: standard input and output on one side, the daemon on the other.
+//! `acpd acp`: the agent process that an editor starts. It connects standard input and output to the daemon.
 //!
-//! It is there as long as the editor is: when the daemon is gone it waits for it to come back, and starts one if none
-//! does and the editor wants something. Nothing but ACP is written to standard output.
+//! It runs as long as the editor does. When the daemon is gone, it waits for the daemon to return. If none does and the
+//! editor waits for a response, it starts one. It writes nothing but ACP to standard output.
 
 mod link;
 mod message;
@@ -25,20 +25,20 @@ use link::Link;
 use pipe::{Output, Pipe, Purpose};
 use stdio::Stdout;
 
-/// How long a daemon that was there may take to be there again, before another one is started in its place.
+/// Time for a lost daemon to return before the pipe starts another one.
 const RESTART_PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long a daemon elsewhere may be out of reach.
+/// Time for a remote daemon to be unreachable before the pipe gives up.
 const AWAY_PATIENCE: Duration = Duration::from_mins(10);
 
-/// The shortest and the longest wait between two attempts to reach the daemon.
+/// The shortest and the longest wait between two connection attempts.
 const ATTEMPTS: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
-/// Why the pipe ends, other than that the editor has gone.
+/// The reason why the pipe ends.
 enum End {
-    /// The editor has gone.
+    /// The editor closed standard input or output.
     Editor,
-    /// It cannot go on.
+    /// An error that the pipe cannot recover from.
     Failed(anyhow::Error),
 }
 
@@ -48,7 +48,7 @@ impl From<anyhow::Error> for End {
     }
 }
 
-/// Serves the editor that has started this program.
+/// Serves the editor that started this process.
 pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<ExitCode> {
     let AcpArgs { agent, thread } = args;
     if let Some(thread) = &thread {
@@ -57,7 +57,7 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<ExitCode>
             .ok()
             .with_context(|| format!("{thread:?} is no thread's id: \"acpd threads\" prints them"))?;
     }
-    // It is a directory there, not here.
+    // On a remote daemon's host, the local directory means nothing.
     let cwd = settings
         .remote
         .is_none()
@@ -73,7 +73,7 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<ExitCode>
     let ended = session.run().await;
     if let End::Failed(error) = &ended {
         session.pipe.give_up(&format!("{error:#}"));
-        // An editor that has gone hears nothing.
+        // If the editor is gone too, there is no one to notify.
         let _ = session.outputs(&mut None).await;
     }
     match ended {
@@ -89,7 +89,7 @@ struct Session<'a> {
     settings: &'a Settings,
     pipe: Pipe,
     lines: mpsc::Receiver<String>,
-    /// A line that came while there was no connection.
+    /// A line that the editor sent while there was no connection.
     held: Option<String>,
     stdout: Stdout,
 }
@@ -153,7 +153,7 @@ impl Session<'_> {
                         *link = None;
                     }
                 }
-                // The pipe hears of the loss next.
+                // The caller notifies the pipe of the loss next.
                 (Output::ToDaemon(_), None) => {}
                 (Output::Say(text), _) => print::err(&format!("acpd: {}\n", plain(&text))),
                 (Output::Fail(text), _) => return Err(anyhow::anyhow!(text).into()),
@@ -162,7 +162,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Waits until the daemon is there again.
+    /// Waits until the daemon is reachable again.
     async fn again(&mut self) -> Result<Link, End> {
         print::err("acpd: connection to the daemon lost; reconnecting\n");
         let since = Instant::now();
@@ -186,7 +186,7 @@ impl Session<'_> {
                     return Ok(link);
                 }
                 Err(error) if since.elapsed() > self.patience() => return Err(error.into()),
-                // One that is on its way up or down may refuse.
+                // A daemon that is starting or stopping may refuse the connection.
                 Ok(None) | Err(_) => {}
             }
             tokio::select! {

@@ -1,10 +1,9 @@
-//! What the pipe between an editor and the daemon must remember, so that the editor need not notice when the daemon
-//! is started anew.
+//! The state that lets an editor keep its sessions while the daemon restarts.
 //!
-//! In: lines of the editor, messages of the daemon, and that the connection to it is lost, or there again. Out: the
-//! same lines and messages, as they came; and after a loss, what it takes to go on: the handshake, each session from
-//! behind what the editor has seen of it, and the prompts that have no answer yet. What became of any other request
-//! that was under way nobody knows, and its answer says so. A machine: no clock, no files, no connection.
+//! In: lines of the editor, messages of the daemon, and that the connection is lost or back. Out: the same lines and
+//! messages, unchanged. After a loss, also the handshake, a resume of each session from the last event that the editor
+//! has seen, and the prompts without a response. The outcome of any other request in flight is unknown, and its error
+//! response states that. A state machine: no clock, no files, no connection.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,45 +14,45 @@ use serde_json::{Value, json};
 
 use super::message::{ConnectionHeader, Mark, Message, Named, PendingPrompt};
 
-/// What is to be done.
+/// An effect that the caller carries out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output {
     /// A line for the editor.
     ToEditor(String),
     /// A message for the daemon.
     ToDaemon(String),
-    /// Something that a person should know.
+    /// A diagnostic for the user.
     Say(String),
-    /// It cannot go on.
+    /// An error that ends the pipe.
     Fail(String),
 }
 
-/// What a connection is for.
+/// What the editor's user asked this connection to open.
 #[derive(Debug, Clone)]
 pub struct Purpose {
     /// The agent's name.
     pub agent: Option<String>,
-    /// The editor's directory.
+    /// The editor's working directory.
     pub cwd: Option<PathBuf>,
     /// The thread that the first new session opens.
     pub thread: Option<String>,
 }
 
-/// The machine.
+/// The state machine between one editor and the daemon.
 #[derive(Debug)]
 pub struct Pipe {
     purpose: Purpose,
-    /// Whether the purpose's thread was opened.
+    /// Whether the thread of `purpose` was opened.
     opened: bool,
     phase: Phase,
-    /// The editor's `initialize`, as it came.
+    /// The editor's `initialize`, as received.
     hello: Option<String>,
-    /// The editor's requests without an answer, by their ids.
+    /// The editor's requests without a response, by id.
     pending: BTreeMap<String, Pending>,
-    /// The daemon's requests that the editor has not answered, and their sessions.
+    /// The daemon's requests that the editor has not answered, with their sessions.
     asked: BTreeMap<String, Option<String>>,
     sessions: BTreeMap<String, Session>,
-    /// Requests of the pipe itself: sessions that are resumed.
+    /// The pipe's own resume requests, by id, with the session that each resumes.
     resuming: BTreeMap<String, String>,
     own_requests: u64,
     out: VecDeque<Output>,
@@ -63,11 +62,11 @@ pub struct Pipe {
 enum Phase {
     /// There is no connection.
     Lost,
-    /// There is one again, and it says hello.
+    /// There is a new connection, and the pipe repeats the handshake.
     Greeting,
-    /// The sessions are resumed.
+    /// The pipe resumes the sessions.
     Resuming,
-    /// All is as ever.
+    /// Messages pass in both directions.
     Attached,
 }
 
@@ -76,29 +75,29 @@ struct Pending {
     method: String,
     session: Option<String>,
     line: String,
-    /// What the daemon calls a prompt.
+    /// The daemon's name for a prompt.
     name: Option<String>,
-    /// Whether the editor was shown something because of it.
+    /// Whether the editor received a message of this request's session meanwhile.
     shown: bool,
 }
 
 #[derive(Debug, Default)]
 struct Session {
-    /// Whether the editor knows that it is open.
+    /// Whether the editor knows that the session is open.
     known: bool,
-    /// Up to where the editor has seen it.
+    /// The last event that the editor has seen.
     seq: u64,
-    /// What the editor was shown behind that.
+    /// Hashes of the messages that the editor received after `seq`.
     since: VecDeque<u64>,
-    /// After a loss, what it was shown already of what is to come.
+    /// After a loss: hashes of the messages that the daemon will repeat, and the editor has already seen.
     skip: VecDeque<u64>,
-    /// Whether all is told that there was when it was resumed.
+    /// Whether the daemon has sent the whole backlog since the resume.
     live: bool,
-    /// Whether its prompts are to end.
+    /// Whether the editor has cancelled the session's prompts.
     cancelled: bool,
 }
 
-/// Requests that may be made twice.
+/// Requests that are safe to repeat.
 const REPEATABLE: [&str; 5] = [
     "initialize",
     "session/list",
@@ -111,7 +110,7 @@ const REPEATABLE: [&str; 5] = [
 const HELLO: &str = "\"acpd-pipe-hello\"";
 
 impl Pipe {
-    /// Before its first connection.
+    /// Creates a pipe without a connection.
     pub fn new(purpose: Purpose) -> Self {
         Self {
             purpose,
@@ -127,22 +126,22 @@ impl Pipe {
         }
     }
 
-    /// What is to be done next.
+    /// Returns the next effect.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.out.pop_front()
     }
 
-    /// Whether lines of the editor can be taken now.
+    /// Returns whether the pipe accepts lines of the editor now.
     pub fn takes_lines(&self) -> bool {
         self.phase == Phase::Attached
     }
 
-    /// Whether the editor waits for something.
+    /// Returns whether the editor waits for a response.
     pub fn is_awaited(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// There is a connection.
+    /// Handles a new connection: sends the header and repeats the handshake.
     pub fn attached(&mut self) {
         let prompts = self.pending.iter().filter_map(|(id, pending)| {
             Some(PendingPrompt {
@@ -163,7 +162,7 @@ impl Pipe {
                 .collect(),
             prompts: prompts.collect(),
         };
-        // Strings and numbers can always be written.
+        // A header of strings and numbers always serializes.
         let header = serde_json::to_string(&header).unwrap_or_default();
         self.send_to_daemon(format!("{{\"acpd\":{header}}}"));
         self.phase = Phase::Attached;
@@ -183,7 +182,7 @@ impl Pipe {
         }
     }
 
-    /// The connection is lost.
+    /// Handles the loss of the connection.
     pub fn lost(&mut self) {
         self.phase = Phase::Lost;
         self.resuming.clear();
@@ -215,14 +214,14 @@ impl Pipe {
         }
     }
 
-    /// There will be no connection any more.
+    /// Fails all pending requests: there will be no further connection.
     pub fn give_up(&mut self, reason: &str) {
         for (id, _) in std::mem::take(&mut self.pending) {
             self.refuse(&id, reason);
         }
     }
 
-    /// Takes a line of the editor.
+    /// Handles a line of the editor.
     pub fn handle_editor_message(&mut self, line: String) {
         if let Some(message) = Message::read(&line) {
             let session = message.named().session_id;
@@ -252,7 +251,7 @@ impl Pipe {
         self.send_to_daemon(line);
     }
 
-    /// Takes a message of the daemon.
+    /// Handles a message of the daemon.
     pub fn handle_daemon_message(&mut self, text: String) {
         let Some(message) = Message::read(&text) else {
             return self.send_to_editor(text);
@@ -277,7 +276,7 @@ impl Pipe {
                 drop(request.map(|request| self.asked.remove(request.get())));
             }
             (Some(id), Some(_)) => {
-                // It is on the editor's screen already.
+                // The editor already shows this request.
                 if self
                     .asked
                     .insert(id.to_owned(), message.named().session_id)
@@ -303,7 +302,7 @@ impl Pipe {
         self.send_to_editor(text);
     }
 
-    /// Whether the editor has seen a session's message before; else it is about to.
+    /// Returns whether the editor has already seen this message of the session. Records it as seen.
     fn was_shown(&mut self, name: &str, text: &str) -> bool {
         for pending in self.pending.values_mut() {
             pending.shown |= pending.session.as_deref() == Some(name);
@@ -360,7 +359,7 @@ impl Pipe {
         }
     }
 
-    /// Takes the answer to a request of the pipe itself; whether it is one.
+    /// Handles the response to one of the pipe's own requests; returns whether it is one.
     fn is_own(&mut self, id: &str, message: &Message<'_>, text: &str) -> bool {
         let failure = || {
             let answer: Value = serde_json::from_str(text).unwrap_or_default();
@@ -409,7 +408,7 @@ impl Pipe {
         self.go_on();
     }
 
-    /// Goes on where the connection was lost, once all is as it was.
+    /// Repeats pending requests and cancellations, once all sessions are resumed.
     fn go_on(&mut self) {
         let is_there = self.resuming.is_empty() && self.sessions.values().all(|session| session.live);
         match self.phase {
@@ -451,7 +450,7 @@ impl Pipe {
             }
             return;
         };
-        // Questions that somebody else has answered meanwhile.
+        // Another client has answered these requests meanwhile.
         let is_over = |id: &String, session: &mut Option<String>| {
             let id: Option<String> = serde_json::from_str(id).ok();
             session.as_ref() == Some(&session_id) && !id.is_some_and(|id| open.contains(&id))

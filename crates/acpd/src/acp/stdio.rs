@@ -1,15 +1,15 @@
-//! Standard input and output, each with a thread of its own: what waits there must not hold anything else up.
+//! Standard input and output, each on its own thread: a blocked read or write must not block anything else.
 
 use std::io::{BufRead, Read, Write};
 use std::thread::JoinHandle;
 
 use tokio::sync::mpsc;
 
-/// Lines that may wait, each way.
+/// Capacity of the queue in each direction, in lines.
 const LINES: usize = 16;
 
-/// The lines of standard input, until it ends. A line of more than `most` bytes becomes one that is no JSON, and is
-/// answered as such.
+/// Returns the lines of standard input, until its end. A line of more than `most` bytes becomes one that is not JSON,
+/// and the daemon responds with a parse error.
 pub fn lines(most: usize) -> mpsc::Receiver<String> {
     let (told, lines) = mpsc::channel(LINES);
     std::thread::spawn(move || {
@@ -23,7 +23,7 @@ pub fn lines(most: usize) -> mpsc::Receiver<String> {
     lines
 }
 
-/// The next line, without its end.
+/// Reads the next line, without its line end.
 fn line(from: &mut impl BufRead, most: usize) -> Option<String> {
     let limit = u64::try_from(most).unwrap_or(u64::MAX);
     let mut bytes = Vec::new();
@@ -43,14 +43,14 @@ fn line(from: &mut impl BufRead, most: usize) -> Option<String> {
     Some(String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned())
 }
 
-/// Standard output.
+/// Writer to standard output.
 pub struct Stdout {
     texts: mpsc::Sender<String>,
     thread: JoinHandle<()>,
 }
 
 impl Stdout {
-    /// Starts its thread.
+    /// Starts the writer thread.
     pub fn start() -> Self {
         let (texts, mut queue) = mpsc::channel::<String>(LINES);
         let thread = std::thread::spawn(move || {
@@ -66,15 +66,15 @@ impl Stdout {
         Self { texts, thread }
     }
 
-    /// Writes one line; `false` if nobody reads any more.
+    /// Writes one line; returns `false` if the reader is gone.
     pub async fn write(&self, text: String) -> bool {
         self.texts.send(text).await.is_ok()
     }
 
-    /// Waits until all is written.
+    /// Waits until all lines are written.
     pub fn finish(self) {
         drop(self.texts);
-        // It ends with what it was given, or with its reader.
+        // The thread ends when the queue is empty or the reader is gone.
         let _ = self.thread.join();
     }
 }

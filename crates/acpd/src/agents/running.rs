@@ -11,7 +11,7 @@ use crate::print;
 use crate::settings::Settings;
 use crate::threads::when;
 
-/// Lists the processes of agents that run.
+/// Lists the running agent processes.
 pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::Result<ExitCode> {
     let mut client = Client::connect(settings, false).await?;
     let found = client.request("agent/running", json!({})).await?;

@@ -1,24 +1,24 @@
-//! One of the answers to a permission request.
+//! One of the options of a permission request.
 //!
-//! In: the question's params. Out: the line in which it is offered, and the response that picks it. Never: takes the
-//! agent's name of an option for what the option does.
+//! In: the request's params. Out: the line that shows the option, and the response that chooses it. Never: treats the
+//! agent's name of an option as its effect.
 
 use acpd_model::event::{Always, PermissionOption};
 use serde_json::{Value, json};
 
 use crate::plain::plain_line;
 
-/// An option, as it is offered.
+/// An option, as shown to the user.
 pub struct Choice {
     option: PermissionOption,
-    /// What becomes of an "always".
+    /// The effect of an "always" option.
     always: Option<Always>,
-    /// Whether acpd keeps no rule if it is picked, but the agent may.
+    /// Whether acpd stores no rule for this option, but the agent may remember it.
     agent_remembers: bool,
 }
 
 impl Choice {
-    /// The options of a question, in the agent's order.
+    /// Reads the options of a request, in the agent's order.
     pub fn read(params: &Value) -> Vec<Self> {
         let options = params["options"].as_array().into_iter().flatten();
         let passed_on = params["agentRemembers"].as_array();
@@ -34,7 +34,7 @@ impl Choice {
             .collect()
     }
 
-    /// What stands behind its number.
+    /// Returns the text after the option's number.
     pub fn line(&self) -> String {
         let note = if self.agent_remembers {
             " (the agent may remember this answer itself)"
@@ -44,8 +44,8 @@ impl Choice {
         format!("{}{note}", plain_line(&self.option.label(self.always.as_ref())))
     }
 
-    /// The response that picks it. It says what the person took the option for, so that the daemon refuses it if the option
-    /// is another one.
+    /// Returns the response that chooses the option. It contains the kind that the user saw, so that the daemon rejects
+    /// it if the option has a different kind.
     pub fn response(&self) -> Value {
         let decision = match self.option.kind.as_str() {
             "allow_once" => Some("accept"),

@@ -1,23 +1,23 @@
 //! One property of a form.
 //!
-//! In: its JSON schema, then a line that a person typed. Out: how it is asked for, and the value that the line means.
-//! Never: takes a value that the schema rules out, as far as it is checked here. `pattern` and `format` are shown and
-//! left for the agent to check.
+//! In: its JSON schema, then a line that the user typed. Out: the text that asks for it, and the value of the line.
+//! Never: accepts a value that violates the checked part of the schema. `pattern` and `format` are shown, and left for
+//! the agent to check.
 
 use serde_json::{Number, Value, json};
 
 use crate::plain::plain;
 
-/// A property that can be asked for in one line.
+/// A property whose value fits on one line.
 pub struct Field {
-    /// Its name in the schema.
+    /// The property's name in the schema.
     pub name: String,
-    /// Whether the form is void without it.
+    /// Whether the form is invalid without it.
     pub required: bool,
-    /// What an empty line means.
+    /// The value of an empty line.
     pub default: Option<Value>,
     title: String,
-    /// Lines that explain it.
+    /// Lines of explanation, shown above the prompt.
     about: Vec<String>,
     kind: Kind,
 }
@@ -36,7 +36,7 @@ struct Choice {
     label: String,
 }
 
-/// Smallest and largest, both allowed.
+/// Smallest and largest allowed value, both inclusive.
 struct Bounds {
     least: Option<Number>,
     most: Option<Number>,
@@ -51,7 +51,7 @@ impl Bounds {
         }
     }
 
-    /// In words; `None` if all is allowed.
+    /// Describes the bounds; returns `None` if there are none.
     fn words(&self) -> Option<String> {
         match (&self.least, &self.most) {
             (Some(least), Some(most)) => Some(format!("{least} to {most}")),
@@ -79,7 +79,7 @@ fn whole(number: &Number) -> Option<i128> {
 }
 
 impl Field {
-    /// Reads a property's schema; `None` if one line cannot hold its value.
+    /// Reads a property's schema; returns `None` if its value does not fit on one line.
     pub fn read(name: &str, schema: &Value, required: bool) -> Option<Self> {
         let kind = match schema["type"].as_str()? {
             "string" => match choices(schema) {
@@ -123,7 +123,7 @@ impl Field {
         Some(field)
     }
 
-    /// What stands above the line in which it is asked for.
+    /// Returns the lines above the prompt.
     pub fn explanation(&self) -> String {
         let mut text = String::new();
         for line in &self.about {
@@ -137,7 +137,7 @@ impl Field {
         text
     }
 
-    /// The line in which it is asked for.
+    /// Returns the prompt line.
     pub fn prompt(&self) -> String {
         let mut hints = Vec::new();
         hints.extend(match &self.kind {
@@ -173,7 +173,7 @@ impl Field {
         format!("{} ({}): ", self.title, hints.join("; "))
     }
 
-    /// The value that a line means, or why it means none.
+    /// Parses a line into a value, or returns why it is invalid.
     pub fn check(&self, line: &str) -> Result<Value, String> {
         let word = line.trim();
         match &self.kind {
@@ -234,7 +234,7 @@ impl Field {
         }
     }
 
-    /// A value of the agent's as a person would type it; `None` if it is no value for this field.
+    /// Formats a value of the agent as the user would type it; returns `None` if the field does not allow it.
     fn described(&self, value: &Value) -> Option<String> {
         let place = |choices: &[Choice], value: &Value| {
             let at = choices.iter().position(|choice| choice.value == *value)?;
@@ -264,7 +264,7 @@ fn chosen<'c>(choices: &'c [Choice], word: &str) -> Option<&'c Choice> {
     choices.get(word.parse::<usize>().ok()?.checked_sub(1)?)
 }
 
-/// What can be chosen, if anything.
+/// Returns the choices that the schema lists, if any.
 fn choices(schema: &Value) -> Option<Vec<Choice>> {
     let list = ["oneOf", "anyOf", "enum"]
         .iter()

@@ -1,8 +1,8 @@
-//! What an agent wants to know, asked line by line.
+//! A form of the agent, filled in line by line.
 //!
-//! In: a question for information as the daemon sent it, then the lines that a person typed. Out: what to write next,
-//! in the end the response to the question. Owns: the answers so far. Never: reads or writes a terminal by itself, or
-//! makes up an answer that neither the person nor the agent's default has given.
+//! In: a question for information as the daemon sent it, then the lines that the user typed. Out: the text to write
+//! next, and finally the response. Owns: the answers so far. Never: reads or writes a terminal, or invents an answer
+//! that came from neither the user nor the agent's default.
 
 use std::fmt;
 
@@ -14,27 +14,27 @@ use serde_json::{Map, Value, json};
 use super::field::Field;
 use crate::plain::{plain, plain_line};
 
-/// A form, or an address to go to, and how far the person has come with it.
+/// A form, or a URL to open, and the user's progress in it.
 pub struct Form {
     title: String,
     url: Option<String>,
     fields: Vec<Field>,
-    /// Which field is asked for; behind the last one there is only consent.
+    /// Index of the current field; after the last one, only consent remains.
     at: usize,
     answers: Map<String, Value>,
 }
 
-/// What a line has led to.
+/// The effect of a typed line.
 pub enum Taken {
-    /// The next field is to be asked for.
+    /// Ask for the next field.
     Next,
-    /// The line is no answer, and why; the same field is to be asked for.
+    /// The line is invalid, and why; ask for the same field again.
     Again(String),
     /// The response to the question.
     Done(Value),
 }
 
-/// The response of somebody who does not answer.
+/// Returns the response for a question without an answer.
 pub fn dismissed() -> Value {
     json!({ "dismissed": true })
 }
@@ -62,7 +62,7 @@ struct Schema {
     required: Option<Vec<String>>,
 }
 
-/// Properties in the order in which the agent wrote them, which a map would not keep.
+/// Properties in the order in which the agent wrote them; a map would lose it.
 #[derive(Default)]
 struct Properties(Vec<(String, Value)>);
 
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for Properties {
 }
 
 impl Form {
-    /// Reads the daemon's request, its text as it came. Fails if it wants something that cannot be asked for here.
+    /// Parses the text of the daemon's request. Fails if it requires a value that cannot be typed on one line.
     pub fn read(message: &str) -> anyhow::Result<Self> {
         let Message {
             params: Params { title, schema, url },
@@ -118,7 +118,7 @@ impl Form {
         })
     }
 
-    /// What comes before the first field.
+    /// Returns the text above the first field.
     pub fn heading(&self) -> String {
         let mut text = format!("The agent wants to know: {}", plain(&self.title));
         if let Some(url) = &self.url {
@@ -128,7 +128,7 @@ impl Form {
         text
     }
 
-    /// What is asked now, up to where the person types.
+    /// Returns the whole current question, ending where the user types.
     pub fn question(&self) -> String {
         match self.fields.get(self.at) {
             Some(field) => format!("{}{}", field.explanation(), field.prompt()),
@@ -136,7 +136,7 @@ impl Form {
         }
     }
 
-    /// The last line of the question alone.
+    /// Returns only the last line of the current question.
     pub fn prompt(&self) -> String {
         match self.fields.get(self.at) {
             Some(field) => field.prompt(),
@@ -144,7 +144,7 @@ impl Form {
         }
     }
 
-    /// Takes a line; `None` is an end of input, which dismisses the question.
+    /// Handles a typed line; `None` is an end of input, which dismisses the question.
     pub fn take(&mut self, line: Option<&str>) -> Taken {
         let Some(line) = line else {
             return Taken::Done(dismissed());
@@ -172,7 +172,7 @@ impl Form {
             None => {}
         }
         self.at += 1;
-        // An address is gone to by consent, whatever else was asked.
+        // A URL always requires consent, even after other answers.
         if self.at == self.fields.len() && self.url.is_none() {
             return Taken::Done(self.accepted());
         }
@@ -197,7 +197,7 @@ mod tests {
         Form::read(&format!(r#"{{"params":{{"title":"t","schema":{schema}}}}}"#)).expect("it can be asked")
     }
 
-    /// The response after these lines, none of which is asked for again.
+    /// Returns the response to these lines, all of which must be valid.
     fn response(form: &mut Form, lines: &[&str]) -> Option<Value> {
         for line in lines {
             match form.take(Some(line)) {

@@ -1,7 +1,7 @@
-//! What a permission request says at the terminal.
+//! The text of a permission request at the terminal.
 //!
-//! In: the question's params. Out: text. Never: shows an agent's words for a call as what the call would do, or lets text of
-//! the agent begin a line.
+//! In: the request's params. Out: text. Never: shows an agent's description of a call as its effect, or lets agent text
+//! start a line.
 
 use acpd_model::subject::CallSubject;
 use acpd_policy::in_lines;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::plain::plain_line;
 
-/// A question, without its options.
+/// Returns the text of a request, without its options.
 pub fn wording(params: &Value) -> String {
     let mut text = String::from("The agent asks for permission:\n");
     let parts: Vec<CallSubject> = serde_json::from_value(params["subjects"].clone()).unwrap_or_default();
@@ -23,7 +23,7 @@ pub fn wording(params: &Value) -> String {
             plain_line(why)
         ));
     }
-    // A question that the agent did not ask has acpd's own title, which says no more than the parts.
+    // Requests that acpd itself created have acpd's own title, which repeats the subjects.
     if let Some(title) = params["title"].as_str().filter(|_| params["itemId"].is_string()) {
         text.push_str(&format!("The agent's own words: “{}”\n", plain_line(title)));
     }

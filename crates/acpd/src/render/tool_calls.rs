@@ -1,10 +1,11 @@
-//! When a tool call gets its line, and whether it gets another one.
+//! The printed lines of tool calls.
 //!
-//! Agents begin a call with a stopgap such as "Terminal" and send the real title soon after. So a new title waits for
-//! a moment: until the time is up, or something else is to be printed, or the call ends. A title that comes later
-//! still gets a line of its own; one that does not change gets none.
+//! Agents start a call with a placeholder such as "Terminal", and send the real title soon after. So a new title waits
+//! briefly: until the time is up, other output is printed, or the call ends. A later title gets its own line; an
+//! unchanged title gets none.
 //!
-//! In: what is known of calls, and the time. Out: lines. Owns: what was printed of each call that runs. Never: prints.
+//! In: the known fields of calls, and the time. Out: lines. Owns: the last printed name of each running call. Never:
+//! prints.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,19 +15,19 @@ use serde_json::Value;
 
 use crate::plain::plain;
 
-/// How long a title waits for a better one.
+/// Time that a title waits for a better one.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// Longest title that is printed, in characters.
+/// Maximum length of a printed title, in characters.
 const TITLE_CHARS: usize = 2000;
 
-/// The tool calls that run.
+/// The running tool calls.
 #[derive(Debug, Default)]
 pub struct ToolCalls {
     running: HashMap<String, Call>,
-    /// Calls whose line is not printed, by item id; oldest first.
+    /// Item ids of the calls with an unprinted line, oldest first.
     waiting: Vec<String>,
-    /// When they are printed at the latest.
+    /// The latest time to print them.
     due: Option<Instant>,
 }
 
@@ -34,9 +35,9 @@ pub struct ToolCalls {
 struct Call {
     title: String,
     kind: String,
-    /// Its name, as it was printed last.
+    /// The name that was last printed.
     printed: Option<String>,
-    /// Whether its line waits to be printed.
+    /// Whether the call has an unprinted line.
     waits: bool,
 }
 
@@ -59,13 +60,13 @@ impl Call {
 }
 
 impl ToolCalls {
-    /// Takes a call that begins, with what is `known` of it: ACP's `title` and `kind`.
+    /// Adds a call. `known` has ACP's `title` and `kind`.
     pub fn start(&mut self, item: &str, known: &Value, now: Instant) {
         self.running.entry(item.to_owned()).or_default();
         self.update(item, known, now);
     }
 
-    /// Takes what is new of a call. What comes after its end is not shown.
+    /// Updates a call. Ignores updates after the call's end.
     pub fn update(&mut self, item: &str, known: &Value, now: Instant) {
         let Some(call) = self.running.get_mut(item) else {
             return;
@@ -78,18 +79,18 @@ impl ToolCalls {
         }
     }
 
-    /// Takes the end of a call; returns its name.
+    /// Removes a completed call; returns its name.
     pub fn complete(&mut self, item: &str) -> String {
         let call = self.running.remove(item);
         call.map(|call| call.name()).unwrap_or_default()
     }
 
-    /// When to print at the latest.
+    /// Returns the latest time to print the waiting lines.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// The lines that are to be printed now.
+    /// Returns the waiting lines.
     pub fn take(&mut self) -> Vec<String> {
         self.due = None;
         let waiting = std::mem::take(&mut self.waiting);
@@ -116,7 +117,7 @@ mod tests {
         calls.start("2", &json!({ "title": "Read", "kind": "read" }), begin);
         let later = begin + SETTLE / 2;
         calls.update("1", &json!({ "title": "printf hello" }), later);
-        // A better title does not put it off any further.
+        // A better title does not extend the wait.
         assert_eq!(calls.due(), Some(begin + SETTLE));
         assert_eq!(calls.take(), ["● printf hello (execute)", "● Read (read)"]);
         assert_eq!((calls.due(), calls.take().len()), (None, 0));
@@ -139,7 +140,7 @@ mod tests {
             calls.update("1", &json!({ "title": title }), now);
         }
         assert_eq!(calls.take(), ["● two (execute)"]);
-        // There and back again is no change.
+        // A name that changes and changes back counts as unchanged.
         for title in ["x", "two"] {
             calls.update("1", &json!({ "title": title }), now);
         }

@@ -1,5 +1,5 @@
-//! `acpx`, a client for people and scripts, by its own command line. It starts its agent itself, and keeps a process of
-//! its own for each session; a tee between the two tells the frames.
+//! `acpx`, a client for users and scripts, through its command line. It starts its agent itself, and keeps a process
+//! for each session; a tee between the two records the frames.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use crate::programs::{beside, file, installed, node};
 use crate::support::{Daemon, MARK, Outcome, Place, Running, outcome};
 use crate::trace::Trace;
 
-/// What it ends with if a permission was refused.
+/// The exit code after a refused permission.
 const REFUSED: i32 = 5;
 
 struct Acpx<'a> {
@@ -39,7 +39,7 @@ impl<'a> Acpx<'a> {
             .arg(script)
             .args(["--agent", &self.agent])
             .args(args)
-            // Nothing that it leaves in the background outlives the test.
+            // Lets the test kill the background processes of `acpx`.
             .env(MARK, self.daemon.place.mark());
         command
     }
@@ -48,7 +48,7 @@ impl<'a> Acpx<'a> {
         outcome(&mut self.command(args))
     }
 
-    /// Runs it to a good end; answers what it said.
+    /// Runs it successfully; returns its output.
     fn says(&self, args: &[&str]) -> String {
         let outcome = self.run(args);
         assert_eq!(outcome.code, Some(0), "{args:?}: {outcome:?}");
@@ -87,7 +87,7 @@ fn whole_turns() {
     assert!(refused.stdout.contains("rejected (reject_once)"), "{refused:?}");
     let trace = Trace::read(&std::fs::read_to_string(frames(&daemon)).unwrap());
     trace.check_frames();
-    // It writes at once what it is given.
+    // It writes files immediately.
     assert_eq!(trace.lent(), LENT);
     assert_eq!(std::fs::read_to_string(notes.to_string()).unwrap(), TEXT);
 }

@@ -1,4 +1,4 @@
-//! Behaviour that clients rely on besides a session's whole life: each test says which calls an SDK makes.
+//! Further behaviour that clients rely on; each test lists the calls that an SDK makes.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use crate::part::Way;
 use crate::programs::Program::{self, Python, Rust, TypeScript};
 use crate::support::{Daemon, Door, Place, body};
 
-/// The code of a method that the agent does not know.
+/// Error code of an unknown method.
 const METHOD_NOT_FOUND: i64 = -32601;
-/// The code of params that do not fit.
+/// Error code of invalid params.
 const INVALID_PARAMS: i64 = -32602;
-/// The code of a session that needs a sign-in first.
+/// Error code of a session that requires a sign-in.
 const AUTH_REQUIRED: i64 = -32000;
 
 /// Checks an error; each has details in words.
@@ -20,8 +20,8 @@ fn check_error(error: &Value, code: i64) {
     assert!(error["data"]["details"].is_string(), "{error}");
 }
 
-/// A request that only an agent can know reaches it, and its own refusal comes back: without a session, with one and
-/// with two.
+/// The daemon forwards an unknown request to the agent, and returns the agent's own refusal: without a session, with
+/// one and with two.
 fn unknown_extension_requests(program: Program, way: Way) {
     let daemon = Daemon::start();
     let mut calls = Calls::start(program, &daemon, way, "fake");
@@ -29,7 +29,7 @@ fn unknown_extension_requests(program: Program, way: Way) {
     let check = |calls: &mut Calls, params: &Value| {
         let error = calls.refused(1, "_interop.example/ask", params);
         assert_eq!(error["code"], METHOD_NOT_FOUND, "{error}");
-        // These are the agent's words.
+        // The message comes from the agent.
         let said = error["message"].as_str().unwrap_or_default();
         assert!(said.contains("no method _interop.example/ask"), "{error}");
     };
@@ -69,7 +69,7 @@ fn rust_http_extension_requests() {
     unknown_extension_requests(Rust, Way::Http);
 }
 
-/// Signing in and out needs no session, and holds for the sessions that come after it.
+/// Signing in and out requires no session, and applies to later sessions.
 fn sign_in_before_any_session(program: Program, way: Way) {
     let place = Place::new("");
     place.configure(&place.agent("locked", &["--sign-in"], &[]));
@@ -102,7 +102,7 @@ fn python_http_sign_in() {
     sign_in_before_any_session(Python, Way::Http);
 }
 
-/// Requests that follow `initialize` without waiting for its answer are answered, behind that.
+/// The daemon responds to requests that follow `initialize` without waiting for its response, in order.
 fn pipelined_requests(program: Program, way: Way) {
     let daemon = Daemon::start();
     let mut calls = Calls::start(program, &daemon, way, "fake");
@@ -151,7 +151,7 @@ fn rust_websocket_pipelined_requests() {
     pipelined_requests(Rust, Way::WebSocket);
 }
 
-/// An error says what is wrong in words, and which values are offered.
+/// An error describes the problem, and lists the valid values.
 fn refusals_say_why(program: Program, way: Way) {
     let daemon = Daemon::start();
     let mut calls = Calls::start(program, &daemon, way, "fake");
@@ -188,7 +188,7 @@ fn python_http_refusals() {
     refusals_say_why(Python, Way::Http);
 }
 
-/// A prompt that another client queued carries the name of that client.
+/// A prompt that another client queued contains that client's name.
 fn who_prompts(program: Program, way: Way) {
     let daemon = Daemon::start();
     let mut calls = Calls::start(program, &daemon, way, "fake");
@@ -223,7 +223,7 @@ fn python_websocket_who_prompts() {
     who_prompts(Python, Way::WebSocket);
 }
 
-/// A client that can set no header comes in by an address with a ticket.
+/// A client that cannot set headers authenticates by an address with a ticket.
 fn ticket_in_the_address(program: Program) {
     let daemon = Daemon::start();
     let tickets = Door {
@@ -254,7 +254,7 @@ fn python_http_ticket() {
     ticket_in_the_address(Python);
 }
 
-/// A client gets the agent's chunks one by one if it wants them so; else they may be merged, and say the same.
+/// A client can request the agent's chunks one by one. Otherwise the daemon may merge them, with the same text.
 fn single_chunks(program: Program, way: Way) {
     const CHUNKS: usize = 200;
     let daemon = Daemon::start();
@@ -291,7 +291,7 @@ fn python_http_single_chunks() {
     single_chunks(Python, Way::Http);
 }
 
-/// A session can be forked whatever the agent can do.
+/// A session can be forked regardless of the agent's capabilities.
 fn fork_is_offered(program: Program, way: Way) {
     let daemon = Daemon::start();
     let mut calls = Calls::start(program, &daemon, way, "fake");

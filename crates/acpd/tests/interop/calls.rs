@@ -1,4 +1,4 @@
-//! A program that makes the calls that a test writes to it, by its SDK.
+//! A program that makes a test's calls through its SDK.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::part::Way;
 use crate::programs::Program;
 use crate::support::{Daemon, PATIENCE, check_acp, lines_of};
 
-/// A client of the daemon, with any number of connections. Every frame that it gets is checked against the schema.
+/// A client of the daemon, with any number of connections. Every received frame is checked against the schema.
 pub struct Calls {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -19,7 +19,7 @@ pub struct Calls {
     stderr: Receiver<String>,
     last_id: u64,
     answers: HashMap<u64, Result<Value, Value>>,
-    /// Methods of requests that are not answered yet, by connection and the SDK's own id.
+    /// Methods of pending requests, by connection and the SDK's own id.
     asked: HashMap<(String, String), String>,
     /// All frames so far: `{"on", "sent"}` and `{"on", "got"}`.
     pub frames: Vec<Value>,
@@ -34,7 +34,7 @@ impl Calls {
         Self::spawn(program, daemon, agent, |acpd| way.told(daemon, agent, acpd))
     }
 
-    /// Starts a client that has no token, only an address.
+    /// Starts a client that has an address and no token.
     pub fn with_address(program: Program, daemon: &Daemon, url: &str) -> Self {
         Self::spawn(
             program,
@@ -88,7 +88,7 @@ impl Calls {
         self.write(&json!({ "on": on, "call": method, "params": params }));
     }
 
-    /// Waits for the answer to a request, as the SDK gives it.
+    /// Waits for the response to a request, as the SDK returns it.
     pub fn answer(&mut self, id: u64) -> Result<Value, Value> {
         loop {
             if let Some(answer) = self.answers.remove(&id) {
@@ -114,7 +114,7 @@ impl Calls {
         }
     }
 
-    /// The handshake, as a client of that name.
+    /// Runs the handshake with this client name.
     pub fn greet(&mut self, on: On, name: &str) -> Value {
         self.call(on, "initialize", &hello(name))
     }
@@ -130,7 +130,7 @@ impl Calls {
         session.expect("a session has an id").to_owned()
     }
 
-    /// Sends a prompt; returns the number of its request.
+    /// Sends a prompt; returns its request's number.
     pub fn prompt(&mut self, on: On, session: &str, text: &str) -> u64 {
         let prompt = json!([{ "type": "text", "text": text }]);
         self.request(
@@ -140,14 +140,14 @@ impl Calls {
         )
     }
 
-    /// The updates of one kind that a connection has got.
+    /// Returns the updates of one kind that a connection has received.
     pub fn updates(&self, on: On, kind: &str) -> Vec<&Value> {
         let got = self.frames.iter().filter(|line| line["on"] == on);
         let updates = got.map(|line| &line["got"]["params"]["update"]);
         updates.filter(|update| update["sessionUpdate"] == kind).collect()
     }
 
-    /// Waits until a connection has got an update of that kind with that text.
+    /// Waits until a connection has received an update of this kind with this text.
     pub fn wait_for(&mut self, on: On, kind: &str, text: &str) {
         while !self
             .updates(on, kind)
@@ -158,7 +158,7 @@ impl Calls {
         }
     }
 
-    /// Ends the program; fails if it ended badly or wrote to standard error.
+    /// Stops the program; fails if its exit code is not 0 or it wrote to standard error.
     pub fn end(mut self) {
         self.stdin = None;
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
@@ -210,13 +210,13 @@ impl Calls {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The params of `initialize` for a client of that name.
+/// Returns the params of `initialize` for a client with this name.
 pub fn hello(name: &str) -> Value {
     json!({
         "protocolVersion": 1,

@@ -1,8 +1,9 @@
-//! Clients that others have written, at the daemon's native ACP: the official SDKs, and `acpx`.
+//! Third-party clients at the daemon's native ACP: the official SDKs, and `acpx`.
 //!
-//! Each program of `tests/interop` plays the same [`part`]; what is expected of it stands here, once for all of them.
-//! [`behaviour`] holds what else a client may rely on; there the test says which calls an SDK makes ([`calls`]).
-//! It tells every frame that it sends and gets; each that it gets is checked against the official schema.
+//! Each program of `tests/interop` plays the same [`part`]; its expected results are here, once for all programs.
+//! [`behaviour`] covers what else a client may rely on; there the test lists the calls that an SDK makes ([`calls`]).
+//! Each program reports all frames that it sends and receives; every received one is checked against the official
+//! schema.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -76,13 +77,13 @@ fn an_editor_that_lends_nothing_is_asked_for_nothing() {
     assert_eq!(std::fs::read_to_string(part.file()).unwrap(), part::TEXT);
 }
 
-/// A whole life of a session, with an editor that lends its files and terminals.
+/// Plays the whole life of a session, with an editor that serves files and terminals.
 fn play(program: Program, way: Way) {
     let daemon = Daemon::start();
     let part = Part::new(&daemon, way, true);
     let trace = program.play(&daemon, &part);
     part.check(&trace);
     assert_eq!(trace.lent(), part::LENT);
-    // It is in a buffer of the editor, which the editor has not saved.
+    // The text is in a buffer of the editor, which the editor has not saved.
     assert!(!part.file().exists());
 }

@@ -1,4 +1,4 @@
-//! The part that each program plays: what it is told, and what must come of it.
+//! The part that each program plays: its instructions, and the expected results.
 
 use std::path::PathBuf;
 
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use crate::support::Daemon;
 use crate::trace::Trace;
 
-/// How an editor reaches the daemon.
+/// The transport between an editor and the daemon.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// `acpd acp`.
     Stdio,
-    /// `/acp`, upgraded.
+    /// `/acp`, upgraded to a WebSocket.
     WebSocket,
-    /// `/acp`, posted messages and event streams.
+    /// `/acp`, with posted messages and event streams.
     Http,
 }
 
 impl Way {
-    /// What a program needs to know to take it; `command` starts `acpd acp`.
+    /// Returns the instructions for a program to use this transport; `command` starts `acpd acp`.
     pub fn told(self, daemon: &Daemon, agent: &str, command: &[String]) -> Value {
         let (way, scheme) = match self {
             Self::Stdio => ("stdio", ""),
@@ -35,10 +35,10 @@ impl Way {
     }
 }
 
-/// What the agent is asked to write.
+/// The text that the agent writes.
 pub const TEXT: &str = "one two";
 
-/// What is asked of an editor that lends its files and terminals.
+/// The delegated requests that an editor with files and terminals receives.
 pub const LENT: [&str; 6] = [
     "fs/read_text_file",
     "fs/write_text_file",
@@ -51,22 +51,22 @@ pub const LENT: [&str; 6] = [
 /// The output of `echo hello` in an editor's terminal.
 const OUTPUT: &str = "hello\n";
 
-/// A text that comes in one piece, longer than what many programs read at once.
+/// Length of a text in one chunk; longer than the read buffer of many programs.
 const LONG_BYTES: usize = 100_000;
 
-/// A prompt, what the person at the client does meanwhile, and how it must end.
+/// A prompt, the user's actions meanwhile, and the expected end.
 struct Turn {
     name: &'static str,
     prompt: String,
-    /// The kind of the option that the person chooses.
+    /// The kind of the option that the user chooses.
     answer: Option<&'static str>,
-    /// The agent's words at which the person cancels.
+    /// The agent's message at which the user cancels.
     cancel_at: Option<&'static str>,
     said: String,
     stop_reason: &'static str,
 }
 
-/// A part.
+/// The instructions for a client, with the expected results.
 pub struct Part {
     way: Way,
     lend: bool,
@@ -86,7 +86,7 @@ fn turn(name: &'static str, prompt: impl Into<String>, said: impl Into<String>) 
 }
 
 impl Part {
-    /// For a client of `daemon`; with `lend` it declares that it serves files and terminals.
+    /// Creates a part for a client of `daemon`; with `lend` it declares that it serves files and terminals.
     pub fn new(daemon: &Daemon, way: Way, lend: bool) -> Self {
         let work = daemon.place.work();
         let file = work.join("notes.txt").display().to_string();
@@ -113,7 +113,7 @@ impl Part {
                 stop_reason: "cancelled",
                 ..turn("cancelled", "say begun; slow ms=600000", "begun")
             },
-            // Of the second connection.
+            // Runs on the second connection.
             turn("after", "say again", "again"),
         ];
         Self {
@@ -124,12 +124,12 @@ impl Part {
         }
     }
 
-    /// What the agent is asked to write and to read.
+    /// Returns the file that the agent writes and reads.
     pub fn file(&self) -> PathBuf {
         self.work.join("notes.txt")
     }
 
-    /// What the program is told, but for `command`, which is another's.
+    /// Returns the program's instructions; `command` starts `acpd acp`.
     pub fn told(&self, daemon: &Daemon, command: &[String]) -> Value {
         let mut told = self.way.told(daemon, "fake", command);
         let mut turns: Vec<_> = self.turns.iter().map(Turn::told).collect();
@@ -141,7 +141,7 @@ impl Part {
         told
     }
 
-    /// What must hold of any client that has played it.
+    /// Checks the trace of a client that has played the part.
     pub fn check(&self, trace: &Trace) {
         trace.check_frames();
         for hello in trace.steps("hello") {
@@ -152,7 +152,7 @@ impl Part {
         let mut all = String::new();
         for (turn, end) in self.turns.iter().zip(&ends) {
             let said = end["said"].as_str().expect("a turn says something");
-            // A terminal of the daemon says "\r\n", one of an editor may say "\n".
+            // A terminal of the daemon ends lines with "\r\n", one of an editor possibly with "\n".
             assert_eq!(
                 (end["name"].as_str(), said.trim_end(), end["stopReason"].as_str()),
                 (Some(turn.name), turn.said.as_str(), Some(turn.stop_reason))
@@ -167,7 +167,7 @@ impl Part {
         let listed = &trace.steps("listed")[0];
         let sessions = listed["sessions"].as_array().expect("they are a list");
         assert!(sessions.contains(&listed["session"]), "{listed}");
-        // What the SDK gave the program, and what went over the wire: all of the first connection, in its order.
+        // Compares what the SDK returned to the program with the wire: everything of the first connection, in order.
         assert_eq!(trace.steps("loaded")[0]["said"], all);
         let (seen, replayed) = (trace.story(1, OUTPUT), trace.story(2, OUTPUT));
         for (index, (seen, replayed)) in seen.iter().zip(&replayed).enumerate() {

@@ -1,4 +1,4 @@
-//! The programs: where each is, what runs it, and which make target installs that.
+//! The client programs: their paths, their runtimes, and the make targets that install them.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use crate::part::Part;
 use crate::support::{Daemon, outcome};
 use crate::trace::Trace;
 
-/// The oldest Node that acpx runs on.
+/// The oldest Node version that acpx supports.
 const OLDEST_NODE: (u32, u32) = (22, 13);
 
-/// How much of each line of a program is shown if the test fails.
+/// Maximum length of a program's line in the output of a failed test, in bytes.
 const SHOWN_BYTES: usize = 1000;
 
-/// A program that plays a part by an SDK.
+/// A program that plays a part through an SDK.
 #[derive(Clone, Copy)]
 pub enum Program {
     /// `@agentclientprotocol/sdk`.
@@ -25,19 +25,19 @@ pub enum Program {
     Rust,
 }
 
-/// A file of the project.
+/// Returns the path of a file of the project.
 pub fn file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// A file that a make target fetches or builds.
+/// Returns the path of a file that a make target downloads or builds.
 pub fn installed(path: &str, target: &str) -> PathBuf {
     let file = file(path);
     assert!(file.is_file(), "{path} is missing: run `make {target}`");
     file
 }
 
-/// Node, of the project's own or of the machine.
+/// Returns the path of Node: the project's own, or the host's.
 pub fn node() -> PathBuf {
     let own = file(".tools/agents/node/bin/node");
     let node = if own.is_file() { own } else { "node".into() };
@@ -57,7 +57,7 @@ pub fn node() -> PathBuf {
     node
 }
 
-/// A command in the environment in which `acpd` finds the daemon, and which knows how to start `acpd acp`.
+/// Returns a command with the environment that `acpd` requires to find the daemon, and the words that start `acpd acp`.
 pub fn beside(daemon: &Daemon, agent: &str, program: impl AsRef<OsStr>) -> (Command, Vec<String>) {
     let acpd = daemon.place.command(&["acp", "--agent", agent]);
     let mut command = Command::new(program);
@@ -74,7 +74,7 @@ pub fn beside(daemon: &Daemon, agent: &str, program: impl AsRef<OsStr>) -> (Comm
 }
 
 impl Program {
-    /// What runs it: its script of that name, or its program with that name as an argument.
+    /// Returns the command line: its script of that name, or its binary with that name as an argument.
     fn line(self, script: &str) -> Vec<PathBuf> {
         match self {
             Self::TypeScript => {
@@ -92,7 +92,7 @@ impl Program {
         }
     }
 
-    /// The command that makes the calls it reads, and the words that start `acpd acp`.
+    /// Returns the command that makes the calls from its input, and the words that start `acpd acp`.
     pub fn calls(self, daemon: &Daemon, agent: &str) -> (Command, Vec<String>) {
         let line = self.line("calls");
         let (mut command, acpd) = beside(daemon, agent, &line[0]);
@@ -100,19 +100,19 @@ impl Program {
         (command, acpd)
     }
 
-    /// Plays the part to its end; answers what it told.
+    /// Plays the part to its end; returns the recorded trace.
     pub fn play(self, daemon: &Daemon, part: &Part) -> Trace {
         let line = self.line("sdk");
         let (mut command, acpd) = beside(daemon, "fake", &line[0]);
         let told = part.told(daemon, &acpd).to_string();
         command.args(&line[1..]).env("INTEROP", &told);
         let outcome = outcome(&mut command);
-        // Shown if the test fails.
+        // Visible if the test fails.
         eprintln!("INTEROP='{told}'");
         for line in outcome.stdout.lines() {
             eprintln!("{}", &line[..line.floor_char_boundary(SHOWN_BYTES)]);
         }
-        // An SDK says there what it does not like about a message.
+        // SDKs write complaints about messages to standard error.
         assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""));
         Trace::read(&outcome.stdout)
     }

@@ -1,4 +1,4 @@
-//! What went over the wire, as a client tells it, and what the client made of it.
+//! The recorded frames of a client, and its view of them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 
 use crate::support::check_acp;
 
-/// Lines that a program told: `{"on", "sent"}` and `{"on", "got"}` are frames of a connection, the rest are steps.
+/// The lines of a program: `{"on", "sent"}` and `{"on", "got"}` are frames of a connection, the others are steps.
 pub struct Trace(Vec<Value>);
 
-/// Of the client's methods, those that lend what is the editor's.
+/// Prefixes of the client methods that serve the editor's own files and terminals.
 const LENDING: [&str; 2] = ["fs/", "terminal/"];
 
 impl Trace {
-    /// Of its text, a line each.
+    /// Parses the text of a trace, one JSON object per line.
     pub fn read(text: &str) -> Self {
         let line = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         Self(text.lines().map(line).collect())
     }
 
-    /// Lines of a step, in order.
+    /// Returns the lines of a step, in order.
     pub fn steps(&self, name: &str) -> Vec<&Value> {
         self.0.iter().filter(|line| line["step"] == name).collect()
     }
@@ -30,19 +30,19 @@ impl Trace {
             .filter_map(move |line| Some((&line["on"], line.get(direction)?)))
     }
 
-    /// How many messages of a method the client sent.
+    /// Returns how many messages of a method the client sent.
     pub fn did(&self, method: &str) -> usize {
         let sent = self.frames("sent");
         sent.filter(|(_, frame)| frame["method"] == method).count()
     }
 
-    /// How many messages of a method the client got.
+    /// Returns how many messages of a method the client received.
     pub fn asked(&self, method: &str) -> usize {
         let got = self.frames("got");
         got.filter(|(_, frame)| frame["method"] == method).count()
     }
 
-    /// Which methods the editor served with what is its own.
+    /// Returns the methods that the editor served with its own files and terminals.
     pub fn lent(&self) -> Vec<&str> {
         let methods = self
             .frames("got")
@@ -53,8 +53,8 @@ impl Trace {
         lent.into_iter().collect()
     }
 
-    /// Checks every frame of the daemon: it fits the schema, each answer answers something that was asked and was not
-    /// answered yet, and in the end nothing is open on either side.
+    /// Checks every frame of the daemon: it fits the schema, each response belongs to a pending request, and in the end
+    /// no request is pending on either side.
     pub fn check_frames(&self) {
         let (mut theirs, mut ours) = (HashMap::new(), HashMap::new());
         for line in &self.0 {
@@ -88,8 +88,9 @@ impl Trace {
         assert!(theirs.is_empty() && ours.is_empty(), "open: {theirs:?} {ours:?}");
     }
 
-    /// What a connection shows of a session: prompts, from any client, and updates. Adjacent pieces of a text are one.
-    /// Other connections do not have a terminal of this one: it reads as they get it, as the `output` of its command.
+    /// Returns a connection's view of a session: prompts, from any client, and updates. Merges adjacent chunks of a
+    /// text. Other connections do not have this connection's terminals. So a terminal appears as they receive it, as
+    /// the `output` of its command.
     pub fn story(&self, on: u64, output: &str) -> Vec<Value> {
         let mut story: Vec<Value> = Vec::new();
         for line in self.0.iter().filter(|line| line["on"] == on) {
@@ -107,7 +108,7 @@ impl Trace {
                 _ => continue,
             };
             if next["sessionUpdate"] == "user_message_chunk" {
-                // Of what the client sent itself it is not told when and as what it was stored.
+                // A client receives no storage time and id for its own prompts.
                 next = json!({ "sessionUpdate": "user_message_chunk", "content": next["content"] });
             }
             let mut terminals = 0;
@@ -139,12 +140,12 @@ impl Trace {
     }
 }
 
-/// Text that a tool call shows.
+/// Builds text content of a tool call.
 fn text_content(text: &str) -> Value {
     json!({ "type": "content", "content": { "type": "text", "text": text } })
 }
 
-/// Whether two updates are pieces of one text of the agent.
+/// Returns whether two updates are chunks of one text of the agent.
 fn may_merge(one: &Value, other: &Value) -> bool {
     one["sessionUpdate"] != "user_message_chunk"
         && one["sessionUpdate"] == other["sessionUpdate"]

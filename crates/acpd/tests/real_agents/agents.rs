@@ -1,4 +1,4 @@
-//! The agents: where each is installed, how it is started against the fake model, and what is known not to work.
+//! The tested agents: their installation, their configuration for the fake model, and their known failures.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,37 +8,37 @@ use serde_json::{Value, json};
 use crate::cases::Case;
 use crate::root;
 
-/// An agent.
+/// A third-party agent.
 pub struct Agent {
-    /// Its folder below `.tools/agents`, and its name in the configuration.
+    /// Its directory below `.tools/agents`, and its name in the configuration.
     pub name: &'static str,
-    /// What people call it.
+    /// The name that users know.
     pub title: &'static str,
-    /// Its package.
+    /// The name of its package.
     pub package: &'static str,
-    /// Where the package comes from.
+    /// The registry of the package.
     pub source: Source,
-    /// What is run, below the packages or programs that the source installs.
+    /// The executable, relative to the packages or programs that the source installs.
     pub entry: &'static str,
-    /// Its arguments.
+    /// The command-line arguments.
     pub args: &'static [&'static str],
-    /// Its environment.
+    /// The environment variables.
     pub env: fn(&Setting) -> Vec<(&'static str, String)>,
-    /// Files in its home, by their path there.
+    /// Files in its home directory, by relative path.
     pub files: fn(&Setting) -> Vec<(&'static str, String)>,
-    /// Lets time pass for what it has stored, while it does not run.
+    /// Makes its stored data look older, while it does not run.
     pub age: fn(&Setting),
-    /// What it asks a person about.
+    /// The actions for which it requests permission.
     pub guards: Guards,
-    /// Files in which it keeps "always" answers of its own: below `home` and `work`.
+    /// Files in which it stores "always" answers itself: below `home` and `work`.
     pub answers: &'static [&'static str],
-    /// What else is worth telling of a case that works.
+    /// Remarks about cases that work.
     pub notes: &'static [(Case, &'static str)],
-    /// What does not work.
+    /// The known failures.
     pub known: &'static [Known],
 }
 
-/// Where a package comes from, and what runs it.
+/// The registry of a package, and its runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// A script for Node from npm.
@@ -49,34 +49,34 @@ pub enum Source {
     PyPi,
 }
 
-/// What an agent asks a person about before it does it.
+/// The actions for which an agent requests permission.
 #[derive(Debug, Clone, Copy)]
 pub enum Guards {
     /// Commands.
     Commands,
-    /// Diff view, and only commands that look dangerous.
+    /// File changes, and only commands that look dangerous.
     Files,
 }
 
 /// A case that is known to fail.
 pub struct Known {
-    /// Which.
+    /// The failing case.
     pub case: Case,
-    /// What stands in the failure, so that no other passes for it.
+    /// A part of the failure's text, so that no other failure is accepted.
     pub sign: &'static str,
-    /// What people are told.
+    /// The text in the documentation.
     pub note: &'static str,
 }
 
-/// Where an agent finds itself.
+/// The environment of an agent under test.
 pub struct Setting {
-    /// Its home, which is empty at first.
+    /// Its home directory, which is initially empty.
     pub home: PathBuf,
-    /// Where it works.
+    /// Its working directory.
     pub work: PathBuf,
     /// URL of the model.
     pub model: String,
-    /// A file that gets a line each time the agent starts.
+    /// A file to which each start of the agent adds a line.
     pub starts: PathBuf,
 }
 
@@ -87,12 +87,12 @@ impl Setting {
 }
 
 impl Agent {
-    /// Where it is installed.
+    /// Returns the directory of its installation.
     pub fn folder(&self) -> PathBuf {
         installed().join(self.name)
     }
 
-    /// Why it could not be installed, if it could not.
+    /// Returns why it could not be installed, if so.
     pub fn absent(&self) -> Option<String> {
         let needed = match self.source {
             Source::NodeScript => &[self.name, "node"][..],
@@ -101,7 +101,7 @@ impl Agent {
         needed.iter().find_map(|name| skipped(name))
     }
 
-    /// The version that is installed.
+    /// Returns the installed version.
     pub fn version(&self) -> String {
         let read = |path: PathBuf| {
             std::fs::read_to_string(&path).unwrap_or_else(|error| {
@@ -121,7 +121,7 @@ impl Agent {
             .to_owned()
     }
 
-    /// Where its source installs packages or programs.
+    /// Returns the directory in which its source installs packages or programs.
     fn packages(&self) -> PathBuf {
         self.folder().join(match self.source {
             Source::NodeScript | Source::NpmProgram => "node_modules",
@@ -129,7 +129,7 @@ impl Agent {
         })
     }
 
-    /// Its section of the configuration; `mark` is put into its environment.
+    /// Returns its section of the configuration; `mark` is added to its environment.
     pub fn configuration(&self, setting: &Setting, mark: (&str, &str)) -> String {
         let node = installed().join("node/bin");
         let interpreter = (self.source == Source::NodeScript).then(|| node.join("node"));
@@ -148,7 +148,7 @@ impl Agent {
             ("XDG_DATA_HOME", setting.in_home(".local/share")),
             ("XDG_STATE_HOME", setting.in_home(".local/state")),
             ("XDG_CACHE_HOME", setting.in_home(".cache")),
-            // Whatever is not on this machine cannot be reached: nobody listens on the discard port.
+            // Blocks all other hosts: no server listens on the discard port.
             ("HTTP_PROXY", "http://127.0.0.1:9".to_owned()),
             ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
             ("NO_PROXY", "127.0.0.1,localhost".to_owned()),
@@ -160,8 +160,8 @@ impl Agent {
             .iter()
             .map(|(name, value)| format!("{name} = {value:?}"))
             .collect();
-        // In the sandbox that agents have by default, with what their installation beside this repository and the count of their
-        // starts need.
+        // Uses the default sandbox of agents, extended by the installation next to this repository and the file that
+        // counts starts.
         std::fs::write(&setting.starts, "").expect("a file can be written");
         let shown = |path: PathBuf| path.canonicalize().unwrap_or(path).display().to_string();
         let read = [self.folder(), installed().join("node")].map(shown);
@@ -174,17 +174,17 @@ impl Agent {
         )
     }
 
-    /// A script for the model that makes a file once a person has allowed it.
+    /// Returns a script for the model that creates a file, and requires permission.
     pub fn guarded(&self, file: &Path) -> String {
         let file = file.display();
         match self.guards {
-            // Claude offers no lasting answer for commands such as `touch`.
+            // Claude offers no "always" option for commands such as `touch`.
             Guards::Commands => format!("run truncate -s 1 {file}"),
             Guards::Files => format!("write {file} once allowed"),
         }
     }
 
-    /// Makes its home.
+    /// Creates the agent's home directory.
     pub fn settle(&self, setting: &Setting) {
         let write = |path: &Path, text: &str| {
             let folder = path.parent().expect("a file is in a folder");
@@ -198,18 +198,18 @@ impl Agent {
     }
 }
 
-/// Where all agents are installed.
+/// Returns the directory with all agents' installations.
 pub fn installed() -> PathBuf {
     root().join(".tools/agents")
 }
 
-/// Why something could not be installed, if it could not.
+/// Returns why a package could not be installed, if so.
 pub fn skipped(name: &str) -> Option<String> {
     let reason = std::fs::read_to_string(installed().join(name).join("skipped")).ok()?;
     Some(reason.trim().to_owned())
 }
 
-/// What a folder holds; nothing if there is none.
+/// Lists a directory; returns nothing if it does not exist.
 fn entries_of(path: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
@@ -219,7 +219,7 @@ fn nothing(_: &Setting) -> Vec<(&'static str, String)> {
     Vec::new()
 }
 
-/// All of them, in the order of the table.
+/// All agents, in the order of the table.
 pub const AGENTS: &[&Agent] = &[&CLAUDE, &CODEX, &GEMINI, &HERMES, &KIMI, &VIBE, &OPENCODE, &QWEN];
 
 /// Claude Code through the adapter of the ACP project.
@@ -239,7 +239,7 @@ pub const CLAUDE: Agent = Agent {
             ("DISABLE_AUTOUPDATER", "1".into()),
             ("DISABLE_TELEMETRY", "1".into()),
             ("DISABLE_ERROR_REPORTING", "1".into()),
-            // Else the shell is not among the tools until the model has searched for it.
+            // Otherwise the tools do not include the shell until the model has searched for it.
             ("ENABLE_TOOL_SEARCH", "false".into()),
         ]
     },
@@ -320,7 +320,7 @@ pub const GEMINI: Agent = Agent {
         vec![(".gemini/settings.json", settings.to_string())]
     },
     age: |setting| {
-        // It names a session's file by the minute, and a load within that minute writes over it.
+        // Gemini names a session file by the minute, and a load within the same minute overwrites it.
         for project in entries_of(&setting.home.join(".gemini/tmp")) {
             for file in entries_of(&project.join("chats")) {
                 let name = file.file_name().and_then(OsStr::to_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One agent, its daemon and its model, and a thread that goes from case to case.
+//! One agent with its daemon and its model, and a thread that the cases share.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,12 +11,12 @@ use crate::agents::{Agent, Setting};
 use crate::cases::Case;
 use crate::support::{Client, Daemon, Incoming, Place, Turn};
 
-/// How a person answers what an agent asks.
+/// The user's answer to an agent's question.
 #[derive(Debug, Clone, Copy)]
 pub enum Answer {
     Accept,
     Decline,
-    /// The first of the agent's options that allows for good; once if there is none.
+    /// The agent's first "always" option that allows; a single approval if there is none.
     Always,
 }
 
@@ -29,7 +29,7 @@ pub struct Bench {
     talk: Option<Talk>,
 }
 
-/// A thread, and who talks in it.
+/// A thread, and the client that uses it.
 pub struct Talk {
     pub client: Client,
     pub thread: String,
@@ -57,7 +57,7 @@ impl Bench {
         }
     }
 
-    /// Tries a case; answers what is worth telling, or why it failed.
+    /// Runs a case; returns its remarks, or why it failed.
     pub fn attempt(&mut self, case: Case) -> Result<String, String> {
         let tried = catch_unwind(AssertUnwindSafe(|| case.play(self)));
         let seen = tried.unwrap_or_else(|panic| Err(message(&*panic)));
@@ -67,13 +67,13 @@ impl Bench {
         seen
     }
 
-    /// After a failure nobody knows where the thread stands: the next case gets a new one.
+    /// After a failure the state of the thread is unknown: the next case gets a new one.
     fn start_afresh(&mut self) {
         self.talk = None;
         self.restart();
     }
 
-    /// Stops the daemon, which ends the agent, and starts it again.
+    /// Restarts the daemon, which stops the agent.
     pub fn restart(&mut self) {
         self.daemon.stop();
         self.daemon.place.wait_for_no_agents();
@@ -81,7 +81,7 @@ impl Bench {
         self.daemon.restart();
     }
 
-    /// The thread, which is started if there is none.
+    /// Returns the thread; starts one if there is none.
     pub fn talk(&mut self) -> &mut Talk {
         let (daemon, agent) = (&self.daemon, self.agent.name);
         self.talk.get_or_insert_with(|| {
@@ -91,7 +91,7 @@ impl Bench {
         })
     }
 
-    /// Goes on in the same thread with a new connection, after the last that was seen of it.
+    /// Continues in the same thread with a new connection, after the last received event.
     pub fn reconnect(&mut self) -> &mut Talk {
         let Talk { client, thread } = self.talk.take().expect("a case has begun the thread");
         let last = client.seen.last().expect("a turn was run").seq();
@@ -100,12 +100,12 @@ impl Bench {
         self.talk.insert(Talk { client, thread })
     }
 
-    /// A path where the agent works.
+    /// Returns the path of a file in the working directory.
     pub fn file(&self, name: &str) -> PathBuf {
         self.daemon.place.work().join(name)
     }
 
-    /// What the model was asked last, for whoever has to find out why.
+    /// Prints the model's last requests, for debugging.
     pub fn explain(&self) {
         let seen = self.model.seen();
         for seen in &seen[seen.len().saturating_sub(16)..] {
@@ -128,7 +128,7 @@ fn short(text: &str) -> String {
 }
 
 impl Talk {
-    /// Runs a turn to its end; answers every question the same way, and how many there were.
+    /// Runs a turn to its end and answers every question the same way; returns the number of questions too.
     pub fn turn(&mut self, text: &str, answer: Answer) -> (Turn, usize) {
         let turn = self.client.start(&self.thread, text);
         let (mut messages, mut asked) = (Vec::new(), 0);
@@ -165,14 +165,14 @@ impl Talk {
     }
 }
 
-/// The id of the first of these options that is of such a kind.
+/// Returns the id of the first option of this kind.
 pub fn option<'o>(options: &'o Value, kind: &str) -> Option<&'o str> {
     let options = options.as_array().into_iter().flatten();
     let mut fitting = options.filter(|option| option["kind"] == kind);
     fitting.next()?["optionId"].as_str()
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or(panic.downcast_ref::<&str>().copied())

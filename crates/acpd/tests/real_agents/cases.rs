@@ -1,4 +1,4 @@
-//! What each agent is put through. A case answers what is worth telling of it, or why it failed.
+//! The test cases for each agent. A case returns its remarks, or why it failed.
 
 use acpd_fake_model::reply::Reply;
 use serde_json::json;
@@ -7,29 +7,29 @@ use crate::bench::{Answer, Bench, option};
 use crate::editor;
 use crate::support::{Turn, wait_until};
 
-/// A case.
+/// A test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Case {
-    /// An answer of text.
+    /// The agent answers with text.
     Plain,
-    /// A command of the agent's shell, allowed.
+    /// The agent runs a shell command after permission.
     Shell,
-    /// A file is written, allowed.
+    /// The agent writes a file after permission.
     Write,
-    /// What the agent wants to do is refused.
+    /// The agent's action is refused.
     Refused,
-    /// A turn is interrupted while the model speaks.
+    /// A turn is interrupted while the model sends text.
     Cancel,
-    /// The daemon is restarted, and the thread goes on.
+    /// The daemon is restarted, and the thread continues.
     GoOn,
-    /// Something is allowed for good, and done twice.
+    /// An action is always allowed, and done twice.
     Always,
-    /// An editor starts the agent, runs a command, refuses and allows something and loads the session again.
+    /// An editor starts the agent, runs a command, refuses and allows an action, and loads the session again.
     Editor,
 }
 
 impl Case {
-    /// In the order in which they are tried.
+    /// All cases, in the order in which they run.
     pub const ALL: &[Self] = &[
         Self::Plain,
         Self::Shell,
@@ -41,7 +41,7 @@ impl Case {
         Self::Editor,
     ];
 
-    /// As findings and table call it.
+    /// Returns the name in findings and table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Plain => "Plain answer",
@@ -69,7 +69,7 @@ impl Case {
     }
 }
 
-/// Fails with `why` and how the turn ended.
+/// Fails with `why` and the outcome of the turn.
 fn check(holds: bool, why: &str, turn: &Turn) -> Result<(), String> {
     if holds {
         return Ok(());

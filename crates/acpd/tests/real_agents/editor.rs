@@ -1,4 +1,4 @@
-//! An editor that starts an agent through `acpd acp`, with a terminal of its own.
+//! An editor that starts an agent through `acpd acp`, and runs its terminals.
 
 use std::collections::{BTreeMap, HashMap};
 use std::process::{Child, Command, Stdio};
@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, option};
 use crate::support::{Client, Editor, Turn};
 
-/// An editor, and the `acpd acp` that it has started.
+/// An editor, and the `acpd acp` process that it started.
 struct Desk {
     editor: Editor,
     acpd: Child,
 }
 
-/// What an editor has: terminals, and a person at them.
+/// The editor's side: terminals, and a user.
 struct World {
-    /// The kind of the option that the person chooses.
+    /// The kind of the option that the user chooses.
     answer: &'static str,
     outputs: HashMap<String, (String, Value)>,
 }
 
 impl Desk {
-    /// Starts it and shakes hands.
+    /// Starts `acpd acp` and initializes the connection.
     fn start(bench: &Bench) -> Self {
         let mut command = bench.daemon.place.command(&["acp", "--agent", bench.agent.name]);
         let mut acpd = command
@@ -42,7 +42,7 @@ impl Desk {
         Self { editor, acpd }
     }
 
-    /// Runs a turn to its end; returns all that came.
+    /// Runs a turn to its end; returns all received messages.
     fn turn(&mut self, session: &str, text: &str, world: &mut World) -> Vec<Value> {
         let prompt = self.editor.prompt(session, text);
         let (came, answer) = self.editor.serve(prompt, |request| world.serve(request));
@@ -53,7 +53,7 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.acpd.kill();
         let _ = self.acpd.wait();
     }
@@ -96,7 +96,7 @@ impl World {
     }
 }
 
-/// Plays the case; a fault of one part does not hide those of the next.
+/// Runs the case; a failure of one part does not hide those of the next.
 pub fn play(bench: &mut Bench) -> Result<String, String> {
     bench.restart();
     std::fs::write(&bench.setting.starts, "").expect("it can be written");
@@ -177,7 +177,7 @@ pub fn play(bench: &mut Bench) -> Result<String, String> {
     Ok(where_run.to_owned())
 }
 
-/// The first turn of a thread, as everybody else may read it.
+/// Returns the first turn of a thread, as other clients can read it.
 fn record(bench: &Bench, thread: &str) -> Turn {
     let mut client = Client::observer(&bench.daemon);
     client.resume(thread, 0);
@@ -186,7 +186,7 @@ fn record(bench: &Bench, thread: &str) -> Turn {
     Turn { messages, end }
 }
 
-/// The last status of each tool call about which an editor was asked.
+/// Returns the last status of each tool call for which the editor received a permission request.
 fn statuses(came: &[Value]) -> BTreeMap<&str, &str> {
     let mut statuses = BTreeMap::new();
     for params in came.iter().map(|message| &message["params"]) {

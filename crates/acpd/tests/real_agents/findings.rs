@@ -1,4 +1,4 @@
-//! What was seen of an agent: a JSON file for each, from which the table is made.
+//! The results of an agent's cases: a JSON file per agent, from which the table is generated.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,20 +12,20 @@ use crate::cases::Case;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     pub works: bool,
-    /// What is worth telling.
+    /// Remarks for the table.
     pub note: String,
 }
 
-/// All that was seen of an agent.
+/// All results of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Findings {
     pub title: String,
     pub package: String,
-    /// The version that was driven; empty if it was not.
+    /// The tested version; empty if it was not tested.
     pub version: String,
-    /// Why it was not driven.
+    /// Why it was not tested.
     pub skipped: Option<String>,
-    /// By the case's name.
+    /// The cells by the case's name.
     pub cells: BTreeMap<String, Cell>,
     name: &'static str,
 }
@@ -35,17 +35,17 @@ fn path(agent: &str) -> PathBuf {
 }
 
 impl Findings {
-    /// Of an agent that was driven.
+    /// Creates empty results of a tested agent.
     pub fn new(agent: &Agent) -> Self {
         Self::of(agent, agent.version(), None)
     }
 
-    /// Of an agent that could not be driven.
+    /// Creates the results of an agent that could not be tested.
     pub fn skipped(agent: &Agent, reason: String) -> Self {
         Self::of(agent, String::new(), Some(reason))
     }
 
-    /// With no cases yet.
+    /// Creates results without cases.
     pub fn of(agent: &Agent, version: String, skipped: Option<String>) -> Self {
         Self {
             title: agent.title.to_owned(),
@@ -57,7 +57,7 @@ impl Findings {
         }
     }
 
-    /// Writes it where the table's maker looks.
+    /// Writes the results to the file for the table.
     pub fn keep(&self) {
         let cells: BTreeMap<_, _> = self
             .cells
@@ -76,7 +76,7 @@ impl Findings {
         std::fs::write(path, format!("{findings:#}\n")).expect("findings can be written");
     }
 
-    /// Reads what was kept; `None` if this agent was not driven.
+    /// Reads the stored results; returns `None` if this agent was not tested.
     pub fn kept(agent: &Agent) -> Option<Self> {
         let text = std::fs::read(path(agent.name)).ok()?;
         let kept: Value = serde_json::from_slice(&text).expect("findings are JSON");

@@ -1,7 +1,7 @@
-//! Whole turns with agents that others have written, through the real daemon.
+//! Whole turns with third-party agents, through the real daemon.
 //!
-//! `simple` holds those that need no model. The rest drives each agent of [`agents::AGENTS`] against the fake model
-//! through the same cases; `make test-agents` installs the agents, runs this, and writes what was seen into
+//! `simple` tests agents that require no model. The other modules run each agent of [`agents::AGENTS`] with the fake
+//! model through the same cases; `make test-agents` installs the agents, runs the tests, and writes the results to
 //! `docs/agents.md`.
 
 #[path = "../support/mod.rs"]
@@ -22,7 +22,7 @@ use bench::Bench;
 use cases::Case;
 use findings::{Cell, Findings};
 
-/// The project's directory.
+/// Returns the project's directory.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -75,7 +75,7 @@ fn qwen() {
     drive(&agents::QWEN);
 }
 
-/// Runs all cases with one agent, keeps what was seen, and fails for what was not foreseen.
+/// Runs all cases with one agent, stores the results, and fails if they differ from the known ones.
 fn drive(agent: &'static Agent) {
     if let Some(reason) = agent.absent() {
         eprintln!("skipped: {} could not be installed: {reason}", agent.package);
@@ -113,7 +113,7 @@ fn drive(agent: &'static Agent) {
     }
 }
 
-/// What was seen of a case, and what else is to be told of it.
+/// Joins the remarks of a case and the agent's notes about it.
 fn noted(agent: &Agent, case: Case, seen: String) -> String {
     let more = agent.notes.iter().filter(|(noted, _)| *noted == case);
     let notes = std::iter::once(seen).chain(more.map(|(_, note)| (*note).to_owned()));

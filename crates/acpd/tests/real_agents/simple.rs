@@ -1,4 +1,4 @@
-//! Agents that need no model.
+//! Agents that require no model.
 
 use serde_json::Value;
 
@@ -6,14 +6,14 @@ use crate::agents::{installed, skipped};
 use crate::root;
 use crate::support::{Daemon, Outcome, Place, acpd};
 
-/// A daemon with one agent.
+/// Starts a daemon with one agent.
 fn daemon(agent: &str) -> Daemon {
     let place = Place::new("");
     place.configure(agent);
     Daemon::at(place)
 }
 
-/// The example agent of the official TypeScript SDK.
+/// Starts a daemon with the example agent of the official TypeScript SDK.
 fn sdk_example() -> Daemon {
     let script = root().join("tests/node/node_modules/acp-sdk-1/dist/examples/agent.js");
     assert!(

@@ -1,6 +1,6 @@
-//! The table in `docs/agents.md`, made from what was seen.
+//! The table in `docs/agents.md`, generated from the results.
 //!
-//! An agent that was not driven keeps the row that it has.
+//! An agent that was not tested keeps its current row.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::root;
 const BEGIN: &str = "<!-- table: make test-agents writes what stands from here -->";
 const END: &str = "<!-- table: to here -->";
 
-/// With `ACPD_AGENTS_TABLE=check` it fails if the table says something else than what was seen; else it writes it.
+/// With `ACPD_AGENTS_TABLE=check` it fails if the table differs from the results; otherwise it writes the table.
 #[test]
 #[ignore = "make test-agents"]
 fn the_table_says_what_was_seen() {
@@ -76,7 +76,7 @@ fn document() -> PathBuf {
     root().join("docs/agents.md")
 }
 
-/// The document with its table made anew.
+/// Returns the document with a new table.
 fn renew(text: &str, findings: &[Findings]) -> String {
     let (before, rest) = text.split_once(BEGIN).expect("the table has a beginning");
     let (_, after) = rest.split_once(END).expect("the table has an end");
@@ -95,7 +95,7 @@ fn renew(text: &str, findings: &[Findings]) -> String {
     format!("{before}{BEGIN}\n\n{table}\n{END}{after}")
 }
 
-/// An agent's row in the table that is there.
+/// Returns an agent's row in the current table.
 fn row_of<'t>(text: &'t str, title: &str) -> Option<&'t str> {
     text.lines().find(|line| {
         let rest = line.strip_prefix("| ").and_then(|line| line.strip_prefix(title));
@@ -103,7 +103,7 @@ fn row_of<'t>(text: &'t str, title: &str) -> Option<&'t str> {
     })
 }
 
-/// An agent's row, made anew; `None` if it was not driven.
+/// Returns an agent's new row; `None` if it was not tested.
 fn row(agent: &Agent, findings: &[Findings]) -> Option<String> {
     let found = findings.iter().find(|findings| findings.title == agent.title)?;
     if found.skipped.is_some() {

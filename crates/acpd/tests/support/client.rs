@@ -1,7 +1,7 @@
-//! A client of the app protocol, which checks whatever the daemon sends.
+//! A client of the app protocol that checks all messages of the daemon.
 //!
-//! Each notification about a thread has `threadId`, `seq` and `ts`; within a subscription, `seq` goes up by
-//! one each time. A violation fails the test that sees it.
+//! Each notification about a thread has `threadId`, `seq` and `ts`; within a subscription, `seq` increases by one each
+//! time. A violation fails the test that sees it.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::ErrorKind;
@@ -20,50 +20,50 @@ use super::follow::Follow;
 use super::message::{Incoming, Turn};
 use super::{Daemon, PATIENCE};
 
-/// One connection.
+/// One client connection.
 pub struct Client {
     socket: WebSocket<TcpStream>,
     next_id: u64,
     answers: HashMap<u64, Result<Value, Value>>,
-    /// What was asked and is not answered yet.
+    /// Methods of pending requests, by id.
     asked: HashMap<u64, String>,
     inbox: VecDeque<Arc<Incoming>>,
     follows: HashMap<String, Follow>,
-    /// Everything that came, in order.
+    /// All received messages, in order.
     pub seen: Vec<Arc<Incoming>>,
-    /// Errors that belong to no request.
+    /// Errors without a request id.
     pub errors: Vec<Value>,
-    /// How the daemon closed the connection, once it has.
+    /// Code and reason with which the daemon closed the connection, once it has.
     pub closed: Option<(u16, String)>,
-    /// Whether `seq` may leave something out, since the client did not want to see everything.
+    /// Whether `seq` may have gaps, since the client opted out of some notifications.
     pub gaps: bool,
 }
 
 impl Client {
-    /// A client that answers questions.
+    /// Connects a client that receives questions.
     pub fn new(daemon: &Daemon) -> Self {
         Self::named(daemon, "test", &json!({ "approvals": true }))
     }
 
-    /// A client that only looks.
+    /// Connects a client that only watches.
     pub fn observer(daemon: &Daemon) -> Self {
         Self::named(daemon, "observer", &json!({}))
     }
 
-    /// With a name and capabilities of its own.
+    /// Connects with a name and capabilities.
     pub fn named(daemon: &Daemon, name: &str, capabilities: &Value) -> Self {
         let mut client = Self::bare(daemon);
         client.greet(name, capabilities);
         client
     }
 
-    /// Before its handshake.
+    /// Connects without a handshake.
     pub fn bare(daemon: &Daemon) -> Self {
         let token = format!("Bearer {}", daemon.place.token());
         Self::entering(daemon, "/ws", &[("authorization", &token)])
     }
 
-    /// One that shows a token that was given out.
+    /// Connects with an issued token.
     pub fn with_token(daemon: &Daemon, token: &str) -> Self {
         let token = format!("Bearer {token}");
         let mut client = Self::entering(daemon, "/ws", &[("authorization", &token)]);
@@ -71,7 +71,7 @@ impl Client {
         client
     }
 
-    /// Before its handshake, with whatever it shows.
+    /// Connects with these headers, without a handshake.
     pub fn entering(daemon: &Daemon, path: &str, headers: &[(&'static str, &str)]) -> Self {
         let stream = TcpStream::connect(daemon.address()).expect("the daemon listens");
         stream.set_nodelay(true).expect("a socket takes options");
@@ -104,7 +104,7 @@ impl Client {
         }
     }
 
-    /// The handshake; answers what the daemon says of itself.
+    /// Runs the handshake; returns the daemon's response.
     pub fn greet(&mut self, name: &str, capabilities: &Value) -> Value {
         let hello = json!({
             "clientInfo": { "name": name, "version": "1" },
@@ -115,7 +115,7 @@ impl Client {
         welcome
     }
 
-    /// Sends one message as it is.
+    /// Sends one message unchanged.
     pub fn send(&mut self, message: Message) -> Result<(), Error> {
         self.socket.send(message)
     }
@@ -127,7 +127,7 @@ impl Client {
             .expect("the daemon reads");
     }
 
-    /// Sends a request; answers its id.
+    /// Sends a request; returns its id.
     pub fn request(&mut self, method: &str, params: &Value) -> u64 {
         if method == "thread/resume"
             && let Some(thread) = params["threadId"].as_str()
@@ -144,7 +144,7 @@ impl Client {
         id
     }
 
-    /// Waits for the answer to a request.
+    /// Waits for the response to a request.
     pub fn answer(&mut self, id: u64) -> Result<Value, Value> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -159,7 +159,7 @@ impl Client {
         }
     }
 
-    /// Makes a request and waits for its answer.
+    /// Sends a request and waits for its response.
     pub fn try_call(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         let id = self.request(method, params);
         let answer = self.answer(id);
@@ -187,7 +187,7 @@ impl Client {
             .unwrap_or_else(|error| panic!("{method} {params} failed: {error}"))
     }
 
-    /// Makes a request that must fail; answers the error.
+    /// Makes a request that must fail; returns the error.
     pub fn refused(&mut self, method: &str, params: &Value) -> Value {
         match self.try_call(method, params) {
             Ok(result) => panic!("{method} {params} was answered with {result}"),
@@ -195,7 +195,7 @@ impl Client {
         }
     }
 
-    /// Answers a question.
+    /// Responds to a question.
     pub fn respond(&mut self, question: &Incoming, result: &Value) {
         let id = question.id.as_ref().expect("a question has an id");
         let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
@@ -203,12 +203,12 @@ impl Client {
             .expect("the daemon reads");
     }
 
-    /// Starts a thread with the agent `fake`; answers its id.
+    /// Starts a thread with the agent `fake`; returns its id.
     pub fn thread(&mut self, daemon: &Daemon) -> String {
         self.thread_of(daemon, "fake")
     }
 
-    /// Starts a thread; answers its id.
+    /// Starts a thread; returns its id.
     pub fn thread_of(&mut self, daemon: &Daemon, agent: &str) -> String {
         let started = self.call(
             "thread/start",
@@ -225,7 +225,7 @@ impl Client {
         self.call("thread/resume", &json!({ "threadId": thread, "after": after }))
     }
 
-    /// Starts a turn; answers its id.
+    /// Starts a turn; returns its id.
     pub fn start(&mut self, thread: &str, text: &str) -> String {
         let started = self.call("turn/start", &json!({ "threadId": thread, "text": text }));
         started["turn"]["id"]
@@ -240,7 +240,7 @@ impl Client {
         self.finish(thread, &turn)
     }
 
-    /// Takes everything up to the end of a turn.
+    /// Returns all messages up to the end of a turn.
     pub fn finish(&mut self, thread: &str, turn: &str) -> Turn {
         let messages = self.until(|message| {
             message.method == "turn/completed"
@@ -251,13 +251,13 @@ impl Client {
         Turn { messages, end }
     }
 
-    /// The next message; fails if the connection ends.
+    /// Returns the next message; fails if the connection ends.
     pub fn next(&mut self) -> Arc<Incoming> {
         self.next_or_end()
             .unwrap_or_else(|| panic!("the connection ended: {:?}", self.closed))
     }
 
-    /// The next message; `None` if the connection has ended.
+    /// Returns the next message; `None` if the connection has ended.
     pub fn next_or_end(&mut self) -> Option<Arc<Incoming>> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -270,12 +270,12 @@ impl Client {
         }
     }
 
-    /// What has come and was not taken yet.
+    /// Removes and returns all queued messages.
     pub fn take(&mut self) -> Vec<Arc<Incoming>> {
         self.inbox.drain(..).collect()
     }
 
-    /// Takes messages up to and with the first that fits.
+    /// Removes and returns messages, up to and including the first match.
     pub fn until(&mut self, fits: impl Fn(&Incoming) -> bool) -> Vec<Arc<Incoming>> {
         let mut messages = Vec::new();
         loop {
@@ -288,19 +288,19 @@ impl Client {
         }
     }
 
-    /// Takes messages up to the first of a method, and answers that one.
+    /// Discards messages up to the first of a method, and returns that one.
     pub fn wait_for(&mut self, method: &str) -> Arc<Incoming> {
         self.until(|message| message.method == method)
             .pop()
             .expect("it came")
     }
 
-    /// Takes messages up to the first question.
+    /// Discards messages up to the first question, and returns it.
     pub fn question(&mut self) -> Arc<Incoming> {
         self.until(Incoming::is_question).pop().expect("it came")
     }
 
-    /// Reads on until the connection ends; answers what came, and how it was closed.
+    /// Reads until the connection ends; returns the messages, and the close code and reason.
     pub fn drain(&mut self) -> (Vec<Arc<Incoming>>, Option<(u16, String)>) {
         let mut messages = Vec::new();
         while let Some(message) = self.next_or_end() {
@@ -309,12 +309,12 @@ impl Client {
         (messages, self.closed.clone())
     }
 
-    /// Leaves without a word, as a client does whose machine is switched off.
+    /// Disconnects without a close frame, like a client whose host is switched off.
     pub fn vanish(self) -> Vec<Arc<Incoming>> {
         self.seen
     }
 
-    /// Reads one message; `false` if the connection has ended.
+    /// Reads one message; returns `false` if the connection has ended.
     fn read(&mut self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = left.max(Duration::from_millis(1));
@@ -342,7 +342,7 @@ impl Client {
         }
     }
 
-    /// Puts a message where it belongs.
+    /// Stores a message in the queue for its kind.
     fn sort(&mut self, mut message: Value) {
         assert_eq!(message["jsonrpc"], "2.0", "{message}");
         let id = message.get("id").cloned();
@@ -374,10 +374,10 @@ impl Client {
         }
     }
 
-    /// What holds for everything that the daemon sends by itself.
+    /// Checks the invariants of every message that the daemon sends by itself.
     fn check(&mut self, message: &Arc<Incoming>) {
         app_schema::check_sent(&message.method, &message.params, message.id.is_some());
-        // About an answer of this client's, the list, or who else is there, and no events of the thread.
+        // These are no events of the thread: they concern this client's response, the thread list, or the subscribers.
         let asides = ["serverRequest/rejected", "thread/subscribers/changed"];
         if asides.contains(&message.method.as_str()) || message.method.starts_with("thread/list/") {
             return;

@@ -1,4 +1,4 @@
-//! `acpd` as a person runs it.
+//! The `acpd` command, as a user runs it.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use super::{PATIENCE, Place};
 
-/// How a command ended, and what it said.
+/// The exit code and output of a command.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Its exit code; `None` if a signal ended it.
+    /// The exit code; `None` if a signal killed the process.
     pub code: Option<i32>,
-    /// Standard output.
+    /// The whole standard output.
     pub stdout: String,
-    /// Standard error.
+    /// The whole standard error.
     pub stderr: String,
 }
 
-/// A command that runs.
+/// A running command.
 pub struct Running {
     child: Child,
-    /// Its standard input, until it is dropped.
+    /// Its standard input, open until it is dropped.
     pub stdin: Option<ChildStdin>,
     stdout: Reader,
     stderr: Reader,
@@ -53,7 +53,7 @@ impl Reader {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// All of it, once the stream has ended.
+    /// Returns the whole output, once the stream has ended.
     fn finish(&mut self) -> String {
         if let Some(thread) = self.thread.take() {
             thread.join().expect("a reader does not fail");
@@ -63,7 +63,7 @@ impl Reader {
 }
 
 impl Running {
-    /// Starts a command with all three streams in our hands.
+    /// Starts a command with all three streams piped.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
@@ -79,7 +79,7 @@ impl Running {
         }
     }
 
-    /// Its process.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -112,7 +112,7 @@ impl Running {
         }
     }
 
-    /// Waits for its end.
+    /// Waits until it exits.
     pub fn finish(mut self) -> Outcome {
         self.stdin = None;
         let deadline = Instant::now() + PATIENCE;
@@ -136,7 +136,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself; a test that failed leaves nothing behind.
+        // It may have exited already; a failed test must not leave a process behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -154,7 +154,7 @@ pub fn outcome_with_input(command: &mut Command, input: &str) -> Outcome {
     running.finish()
 }
 
-/// Runs a command whose standard output nobody reads: a reader that has seen enough, such as `head`.
+/// Runs a command whose standard output is closed early, as by `head`.
 pub fn unread(command: &mut Command) -> Outcome {
     command.stdin(Stdio::null());
     let mut child = command
@@ -176,7 +176,7 @@ pub fn acpd(place: &Place, args: &[&str]) -> Outcome {
     outcome(&mut place.command(args))
 }
 
-/// The same command without a terminal to ask on.
+/// Returns the same command without a controlling terminal.
 pub fn without_terminal(command: &Command) -> Command {
     let mut detached = Command::new("setsid");
     detached.arg(command.get_program()).args(command.get_args());
@@ -184,8 +184,7 @@ pub fn without_terminal(command: &Command) -> Command {
     detached
 }
 
-/// The same command with a terminal of its own, whose screen is standard output and whose keys are standard
-/// input.
+/// Returns the same command in its own terminal: standard output is the screen, standard input the keyboard.
 pub fn on_terminal(command: &Command) -> Command {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let line: Vec<_> = words

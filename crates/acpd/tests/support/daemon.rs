@@ -1,4 +1,4 @@
-//! The real daemon, in a directory of its own.
+//! The real daemon, in its own directory.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::processes::{self, MARK};
 use super::{PATIENCE, wait_until};
 
-/// A daemon that a command has started in the background, by its pid; ended with the test.
+/// A daemon that a command has started in the background, by its pid; killed at the end of the test.
 pub struct Background(pub u32);
 
 impl Drop for Background {
@@ -28,32 +28,32 @@ impl Drop for Background {
     }
 }
 
-/// Directories and a configuration for a daemon that need not run.
+/// Directories and a configuration for a daemon, which may or may not run.
 pub struct Place {
     root: TempDir,
     env: Vec<(String, OsString)>,
 }
 
-/// A daemon that runs, until it is dropped.
+/// A running daemon; dropping it kills the process.
 pub struct Daemon {
-    /// Where it lives.
+    /// Its directories and configuration.
     pub place: Place,
     child: Option<Child>,
     address: SocketAddr,
 }
 
 impl Place {
-    /// With the agent `fake`, and `more` lines of configuration.
+    /// Creates a place with the agent `fake`, and `more` lines of configuration.
     pub fn new(more: &str) -> Self {
         Self::below(&std::env::temp_dir(), more)
     }
 
-    /// The same, where sandboxes grant nothing by themselves: they grant all temporary files.
+    /// Creates the same outside of the directory for temporary files, to which sandboxes grant access by default.
     pub fn away(more: &str) -> Self {
         Self::below(Path::new(env!("CARGO_TARGET_TMPDIR")), more)
     }
 
-    /// With the agent `fake` outside of any sandbox, and `more` lines of configuration.
+    /// Creates a place with the agent `fake` outside of any sandbox, and `more` lines of configuration.
     pub fn without_sandbox(more: &str) -> Self {
         let place = Self::new("");
         let agent = place.agent("fake", &["--pace", "0"], &[]);
@@ -75,7 +75,7 @@ impl Place {
         place
     }
 
-    /// With one more variable in the environment of `acpd`.
+    /// Adds a variable to the environment of `acpd`.
     pub fn with_env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.to_owned(), value.as_ref().to_owned()));
         self
@@ -86,7 +86,7 @@ impl Place {
         std::fs::write(self.config(), text).expect("the configuration can be written");
     }
 
-    /// The lines of configuration for a fake agent of that name; its sessions outlive it.
+    /// Returns the configuration lines of a fake agent with this name; its sessions outlive its process.
     pub fn agent(&self, name: &str, args: &[&str], env: &[(&str, &str)]) -> String {
         let mut env: String = env.iter().fold(String::new(), |mut text, (name, value)| {
             let _ = write!(text, "{name} = {value:?}, ");
@@ -96,66 +96,66 @@ impl Place {
         let sessions = self.root.path().join("sessions").display().to_string();
         let _ = write!(env, "FAKE_AGENT_STATE = {sessions:?}");
         let command = fake_agent().display().to_string();
-        // It is in a sandbox as any agent is; where its sessions are is no agent's that acpd knows.
+        // The agent is sandboxed as any other; acpd does not know the directory of its sessions, so it is granted here.
         format!(
             "[agents.{name}]\ncommand = {command:?}\nargs = {args:?}\nenv = {{ {env} }}\nsandbox = {{ write = [{sessions:?}] }}\n"
         )
     }
 
-    /// The daemon's data directory.
+    /// Returns the daemon's data directory.
     pub fn data(&self) -> PathBuf {
         self.root.path().join("data")
     }
 
-    /// Makes the data directory, as a daemon makes it.
+    /// Creates the data directory with the daemon's permissions.
     pub fn make_data(&self) {
         let mut private = std::fs::DirBuilder::new();
         private.mode(0o700).create(self.data()).expect("it can be made");
     }
 
-    /// A directory for agents to work in.
+    /// Returns the working directory for agents.
     pub fn work(&self) -> PathBuf {
         self.root.path().join("work")
     }
 
-    /// The user's home.
+    /// Returns the user's home directory.
     pub fn home(&self) -> &Path {
         self.root.path()
     }
 
-    /// Where a daemon looks that is not told of a configuration file.
+    /// Returns the default path of the configuration file.
     pub fn home_config(&self) -> PathBuf {
         self.root.path().join(".config/acpd/config.toml")
     }
 
-    /// The configuration file.
+    /// Returns the configuration file.
     pub fn config(&self) -> PathBuf {
         self.root.path().join("acpd.toml")
     }
 
-    /// The daemon's own log.
+    /// Returns the file with the daemon's log output.
     pub fn stderr(&self) -> PathBuf {
         self.root.path().join("stderr")
     }
 
-    /// What every process of this place's agents has in its environment.
+    /// Returns the value that all processes of this place's agents have in their environment.
     pub fn mark(&self) -> String {
         self.root.path().display().to_string()
     }
 
-    /// Living processes that this place's agents are, or have started.
+    /// Returns the living processes of this place's agents.
     pub fn agents(&self) -> Vec<u32> {
         processes::with_mark(&self.mark())
     }
 
-    /// Waits until no process of this place's agents lives.
+    /// Waits until no process of this place's agents is alive.
     pub fn wait_for_no_agents(&self) {
         wait_until("all processes of the agents are gone", || {
             self.agents().is_empty()
         });
     }
 
-    /// `acpd` with this place's directories; nothing of the caller's own settings goes in.
+    /// Returns an `acpd` command with this place's directories, and without the caller's own settings.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_acpd"));
         command
@@ -177,24 +177,24 @@ impl Place {
         command
     }
 
-    /// The access token.
+    /// Returns the access token.
     pub fn token(&self) -> String {
         std::fs::read_to_string(self.data().join("token")).expect("the daemon has made a token")
     }
 
-    /// The pid of the daemon that says it runs here.
+    /// Returns the pid in the notice file of this place's daemon.
     pub fn noticed_pid(&self) -> Option<u32> {
         let text = std::fs::read(self.data().join("daemon.json")).ok()?;
         let notice: serde_json::Value = serde_json::from_slice(&text).ok()?;
         notice["pid"].as_u64()?.try_into().ok()
     }
 
-    /// The daemon that runs here in the background, which is to end with the test.
+    /// Returns the background daemon of this place, to be killed at the end of the test.
     pub fn background(&self) -> Option<Background> {
         self.noticed_pid().map(Background)
     }
 
-    /// What the daemon said of itself.
+    /// Returns the daemon's log output.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.stderr()).unwrap_or_default()
     }
@@ -208,7 +208,7 @@ impl Drop for Place {
     }
 }
 
-/// The scripted agent, which is built beside the daemon.
+/// Returns the path of the scripted agent, which is built next to the daemon.
 pub fn fake_agent() -> PathBuf {
     let path = Path::new(env!("CARGO_BIN_EXE_acpd")).with_file_name("acpd-fake-agent");
     assert!(
@@ -220,17 +220,17 @@ pub fn fake_agent() -> PathBuf {
 }
 
 impl Daemon {
-    /// With the agent `fake` and the usual limits.
+    /// Starts a daemon with the agent `fake` and the default limits.
     pub fn start() -> Self {
         Self::with("")
     }
 
-    /// With the agent `fake`, and `more` lines of configuration.
+    /// Starts a daemon with the agent `fake`, and `more` lines of configuration.
     pub fn with(more: &str) -> Self {
         Self::at(Place::new(more))
     }
 
-    /// In a place that is there already.
+    /// Starts a daemon in an existing place.
     pub fn at(place: Place) -> Self {
         let (child, address) = launch(&place);
         Self {
@@ -240,7 +240,7 @@ impl Daemon {
         }
     }
 
-    /// With the demo agent and no configuration, in a place whose configuration file is `HOME`'s.
+    /// Starts a daemon with the demo agent and no configuration, in a place whose configuration file is `HOME`'s.
     pub fn demo() -> Self {
         let place = Place::new("");
         let mut command = place.command(&["serve", "--demo"]);
@@ -253,7 +253,7 @@ impl Daemon {
         }
     }
 
-    /// In a place that is there already, started by a program that becomes the daemon: its name and its arguments.
+    /// Starts a daemon in an existing place, through a program that becomes the daemon: its name and its arguments.
     pub fn behind(place: Place, wrapper: &[&str]) -> Self {
         let inner = place.command(&["serve"]);
         let mut command = Command::new(wrapper[0]);
@@ -276,34 +276,34 @@ impl Daemon {
         }
     }
 
-    /// Where it listens.
+    /// Returns the daemon's address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What it said of itself.
+    /// Returns the daemon's log output.
     pub fn log(&self) -> String {
         self.place.log()
     }
 
-    /// Its process.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.as_ref().expect("the daemon runs").id()
     }
 
-    /// `kill -9`, and waits until it is gone.
+    /// Kills the process as by `kill -9`, and waits until it has exited.
     pub fn kill(&mut self) {
         let mut child = self.child.take().expect("the daemon runs");
         child.kill().expect("it can be killed");
         child.wait().expect("it can be waited for");
     }
 
-    /// Tells it to stop, and no more.
+    /// Sends SIGTERM without waiting.
     pub fn terminate(&self) {
         processes::signal(self.pid(), Signal::TERM);
     }
 
-    /// Waits until it has stopped by itself.
+    /// Waits until it exits by itself.
     pub fn wait(&mut self) -> ExitStatus {
         let mut child = self.child.take().expect("the daemon runs");
         let deadline = Instant::now() + PATIENCE;
@@ -312,7 +312,7 @@ impl Daemon {
                 return status;
             }
             if Instant::now() > deadline {
-                // Lets nothing outlive the test.
+                // No process may outlive the test.
                 let _ = child.kill();
                 panic!("the daemon does not stop; it says:\n{}", self.place.log());
             }
@@ -320,7 +320,7 @@ impl Daemon {
         }
     }
 
-    /// SIGTERM, and waits until it has stopped.
+    /// Sends SIGTERM, and waits until it has exited.
     pub fn stop(&mut self) -> ExitStatus {
         self.terminate();
         self.wait()
@@ -337,7 +337,7 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // It may have ended by itself.
+            // It may have exited already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -372,7 +372,7 @@ fn launch_as(place: &Place, mut command: Command) -> (Child, SocketAddr) {
     let (told, heard) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            // The rest is read as well, so that the daemon never waits for us.
+            // Read the rest too, so that the daemon never blocks on a full pipe.
             let _ = told.send(line);
         }
     });

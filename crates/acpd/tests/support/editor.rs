@@ -1,5 +1,5 @@
-//! An editor: a client of native ACP over anything that carries its messages. Whatever the daemon sends is checked
-//! against the official schema.
+//! An editor: a client of native ACP over any transport. Every message of the daemon is checked against the official
+//! schema.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 use super::acp_schema;
 use super::{Daemon, PATIENCE, Place};
 
-/// One connection.
+/// One editor connection.
 pub struct Editor {
     incoming: mpsc::Receiver<String>,
-    /// What comes by another way, after the first message.
+    /// The channel for all messages after the first, if it differs.
     then: Option<mpsc::Receiver<String>>,
     write: Box<dyn FnMut(&str)>,
     next_id: u64,
-    /// What was asked and is not answered yet.
+    /// Methods of pending requests, by id.
     asked: HashMap<String, String>,
     answers: HashMap<String, Result<Value, Value>>,
-    /// Requests and notifications that came and were not taken yet.
+    /// The received requests and notifications that no test code has read.
     inbox: std::collections::VecDeque<Value>,
 }
 
-/// Lines of `from`, as they come.
+/// Returns the lines of `from`, as they arrive.
 pub fn lines_of(from: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (told, lines) = mpsc::channel();
     std::thread::spawn(move || {
@@ -39,7 +39,7 @@ pub fn lines_of(from: impl Read + Send + 'static) -> mpsc::Receiver<String> {
 }
 
 impl Editor {
-    /// With messages that come from `incoming`, and a way to send one.
+    /// Creates an editor that receives messages from `incoming`, and sends them by a function.
     pub fn new(incoming: mpsc::Receiver<String>, write: impl FnMut(&str) + 'static) -> Self {
         Self {
             incoming,
@@ -52,28 +52,28 @@ impl Editor {
         }
     }
 
-    /// Whose messages after the first come by another way.
+    /// Sets another channel for all messages after the first.
     pub fn also(mut self, then: mpsc::Receiver<String>) -> Self {
         self.then = Some(then);
         self
     }
 
-    /// Over lines of JSON.
+    /// Creates an editor over lines of JSON.
     pub fn lines(read: impl Read + Send + 'static, mut write: impl Write + 'static) -> Self {
         Self::new(lines_of(read), move |text| {
-            // Where the other end is gone, nothing comes any more either.
+            // If the other end is gone, no further message arrives either.
             let _ = writeln!(write, "{text}").and_then(|()| write.flush());
         })
     }
 
-    /// At the socket for editors.
+    /// Connects to the editor socket.
     pub fn socket(place: &Place) -> Self {
         let stream = UnixStream::connect(place.data().join("acp.sock")).expect("the daemon listens");
         let reader = stream.try_clone().expect("a socket can be cloned");
         Self::lines(reader, stream)
     }
 
-    /// Sends one message as it is.
+    /// Sends one message unchanged.
     pub fn send(&mut self, text: &str) {
         (self.write)(text);
     }
@@ -84,7 +84,7 @@ impl Editor {
         self.send(&message.to_string());
     }
 
-    /// Sends a request; answers its id.
+    /// Sends a request; returns its id.
     pub fn request(&mut self, method: &str, params: &Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -94,7 +94,7 @@ impl Editor {
         id
     }
 
-    /// Waits for the answer to a request.
+    /// Waits for the response to a request.
     pub fn answer(&mut self, id: u64) -> Result<Value, Value> {
         loop {
             if let Some(answer) = self.answers.remove(&id.to_string()) {
@@ -104,7 +104,7 @@ impl Editor {
         }
     }
 
-    /// Makes a request; answers what came.
+    /// Sends a request; returns its response.
     pub fn try_call(&mut self, method: &str, params: &Value) -> Result<Value, Value> {
         let id = self.request(method, params);
         self.answer(id)
@@ -124,7 +124,7 @@ impl Editor {
         }
     }
 
-    /// The handshake.
+    /// Runs the handshake.
     pub fn greet(&mut self) -> Value {
         let info = json!({ "name": "test-editor", "version": "1" });
         self.call(
@@ -133,7 +133,7 @@ impl Editor {
         )
     }
 
-    /// Opens a new session; answers its id.
+    /// Opens a new session; returns its id.
     pub fn open(&mut self, daemon: &Daemon) -> String {
         let params = json!({ "cwd": daemon.place.work(), "mcpServers": [] });
         let made = self.call("session/new", &params);
@@ -143,7 +143,7 @@ impl Editor {
             .to_owned()
     }
 
-    /// The request of a prompt; answers its id.
+    /// Sends a prompt request; returns its id.
     pub fn prompt(&mut self, session: &str, text: &str) -> u64 {
         let block = json!({ "type": "text", "text": text });
         self.request(
@@ -152,7 +152,7 @@ impl Editor {
         )
     }
 
-    /// Runs a turn to its end; answers what the agent said, and how it ended.
+    /// Runs a turn to its end; returns the agent's text, and the response.
     pub fn turn(&mut self, session: &str, text: &str) -> (String, Value) {
         self.inbox.clear();
         let id = self.prompt(session, text);
@@ -160,12 +160,12 @@ impl Editor {
         (self.said(), end)
     }
 
-    /// The agent's text among what came and was not taken yet, which it takes.
+    /// Removes all queued messages; returns the agent's text in them.
     pub fn said(&mut self) -> String {
         self.chunks("agent_message_chunk")
     }
 
-    /// The text of such chunks among what came and was not taken yet, which it takes.
+    /// Removes all queued messages; returns the text of their chunks of this kind.
     pub fn chunks(&mut self, kind: &str) -> String {
         let texts = self.inbox.drain(..).filter_map(|message| {
             let update = &message["params"]["update"];
@@ -175,12 +175,12 @@ impl Editor {
         texts.collect()
     }
 
-    /// Everything that came and was not taken yet.
+    /// Removes and returns all queued messages.
     pub fn take(&mut self) -> Vec<Value> {
         self.inbox.drain(..).collect()
     }
 
-    /// Takes messages up to and with the first that fits.
+    /// Removes and returns messages, up to and including the first match.
     pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut taken = Vec::new();
         loop {
@@ -195,14 +195,14 @@ impl Editor {
         }
     }
 
-    /// Takes messages up to the first of a method; answers that one.
+    /// Discards messages up to the first of a method; returns that one.
     pub fn wait_for(&mut self, method: &str) -> Value {
         self.until(|message| message["method"] == method)
             .pop()
             .expect("it came")
     }
 
-    /// Takes messages until the agent has said all of `text`.
+    /// Discards messages until the agent has sent all of `text`.
     pub fn wait_for_text(&mut self, text: &str) {
         self.until(|message| {
             let update = &message["params"]["update"];
@@ -211,8 +211,8 @@ impl Editor {
         });
     }
 
-    /// Answers the daemon's requests as `serve` says, until the answer to request `id` comes; returns all that came
-    /// and was not taken yet, and that answer.
+    /// Responds to the daemon's requests by `serve`, until the response to request `id` arrives. Returns all queued
+    /// messages, and that response.
     pub fn serve(
         &mut self,
         id: u64,
@@ -234,23 +234,23 @@ impl Editor {
         }
     }
 
-    /// Answers a request of the daemon.
+    /// Responds to a request of the daemon.
     pub fn respond(&mut self, question: &Value, result: &Value) {
         let message = json!({ "jsonrpc": "2.0", "id": question["id"], "result": result });
         self.send(&message.to_string());
     }
 
-    /// Answers a question for a permission with its first option of this kind.
+    /// Responds to a permission request with its first option of this kind.
     pub fn pick(&mut self, question: &Value, kind: &str) {
         self.respond(question, &picked(question, kind));
     }
 
-    /// Reads on until the connection ends.
+    /// Reads until the connection ends.
     pub fn drain(&mut self) {
         while self.read() {}
     }
 
-    /// Reads one message; `false` if the connection has ended.
+    /// Reads one message; returns `false` if the connection has ended.
     fn read(&mut self) -> bool {
         let text = match self.incoming.recv_timeout(PATIENCE) {
             Ok(text) => {
@@ -285,7 +285,7 @@ impl Editor {
     }
 }
 
-/// The answer to a question for a permission that picks its first option of this kind.
+/// Builds the response to a permission request that chooses its first option of this kind.
 pub fn picked(question: &Value, kind: &str) -> Value {
     let options = question["params"]["options"].as_array();
     let option = options.and_then(|options| options.iter().find(|option| option["kind"] == kind));

@@ -1,4 +1,4 @@
-//! Editors over HTTP: messages are posted, and what comes back is read from event streams.
+//! Editors over HTTP: they post messages, and read the daemon's messages from event streams.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -8,28 +8,28 @@ use std::sync::mpsc;
 
 use super::{Daemon, Editor, PATIENCE, header, send};
 
-/// Where an editor's messages go, and with what.
+/// An editor's endpoint and credentials.
 #[derive(Clone)]
 pub struct Door {
-    /// The daemon.
+    /// The daemon's address.
     pub address: SocketAddr,
-    /// What it is called.
+    /// The `Host` header.
     pub host: String,
-    /// What is shown; nothing if it is empty.
+    /// The `Authorization` header; empty for none.
     pub bearer: String,
     /// The path, which may name an agent.
     pub path: String,
 }
 
-/// A stream of events, as it comes.
+/// An event stream.
 pub struct Events {
-    /// Numbers and messages.
+    /// Event ids with their messages.
     pub incoming: mpsc::Receiver<(u64, String)>,
     socket: TcpStream,
 }
 
 impl Door {
-    /// With the owner's token.
+    /// Uses the owner's token.
     pub fn of(daemon: &Daemon) -> Self {
         Self {
             address: daemon.address(),
@@ -39,7 +39,7 @@ impl Door {
         }
     }
 
-    /// With an address that `acpd token ticket` has printed, and nothing to show.
+    /// Uses an address that `acpd token ticket` printed, without a token.
     pub fn at(daemon: &Daemon, address: &str) -> Self {
         let path = address.strip_prefix(&format!("http://{}", daemon.address()));
         Self {
@@ -58,12 +58,12 @@ impl Door {
         headers
     }
 
-    /// Makes a request; answers the status and everything that came.
+    /// Makes a request; returns the status and the whole response.
     pub fn ask(&self, method: &str, more: &[(&str, &str)], body: &str) -> (u16, String) {
         send(self.address, method, &self.path, &self.headers(more), body)
     }
 
-    /// Posts a message to a connection; answers the status.
+    /// Posts a message to a connection; returns the status.
     pub fn post(&self, connection: &str, session: Option<&str>, text: &str) -> u16 {
         let mut more = vec![
             ("Content-Type", "application/json"),
@@ -73,7 +73,7 @@ impl Door {
         self.ask("POST", &more, text).0
     }
 
-    /// Makes a connection; answers its id and what came.
+    /// Opens a connection; returns its id and the response.
     pub fn initialize(&self) -> (String, String) {
         let hello = r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":1}}"#;
         let (status, answer) = self.ask("POST", &[("Content-Type", "application/json")], hello);
@@ -81,7 +81,7 @@ impl Door {
         (header(&answer, "Acp-Connection-Id").to_owned(), answer)
     }
 
-    /// Opens a stream; the status where there is none.
+    /// Opens a stream; returns the status if the daemon refuses.
     pub fn listen(&self, connection: &str, session: Option<&str>, after: Option<u64>) -> Result<Events, u16> {
         let mut socket = TcpStream::connect(self.address).expect("the daemon listens");
         socket
@@ -110,7 +110,7 @@ impl Door {
         let (told, incoming) = mpsc::channel();
         std::thread::spawn(move || {
             let mut number = 0;
-            // Lengths of chunks are among the lines; they look like nothing that an event has, and the last one is 0.
+            // The lines include the lengths of chunks. These match no field of an event, and the last one is 0.
             for line in lines.map_while(Result::ok) {
                 if line == "0" {
                     return;
@@ -129,20 +129,20 @@ impl Door {
 }
 
 impl Events {
-    /// The next event.
+    /// Returns the next event.
     pub fn next(&self) -> (u64, String) {
         self.incoming.recv_timeout(PATIENCE).expect("an event comes")
     }
 
-    /// Breaks the connection off.
+    /// Breaks the connection.
     pub fn vanish(self) {
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 }
 
 impl Editor {
-    /// By HTTP, as the official clients do it: a stream of the connection from the start, and one of each session as
-    /// soon as it is named.
+    /// Connects over HTTP like the official clients: a stream for the connection from the start, and one for each
+    /// session once it is known.
     pub fn http(door: &Door) -> Self {
         let (told, incoming) = mpsc::channel();
         let (door, id, streams) = (

@@ -1,27 +1,27 @@
-//! Where a client stands in a thread: it sees every event once, in order.
+//! A client's position in a thread: checks that it sees every event once, in order.
 
 use std::sync::Arc;
 
 use super::message::Incoming;
 
-/// Where this client stands in a thread.
+/// This client's position in a thread.
 #[derive(Debug)]
 pub struct Follow {
-    /// The last event seen; `None` until `thread/resume` has said where it begins.
+    /// The last seen event; `None` until the response to `thread/resume` contains the start.
     last: Option<u64>,
-    /// Where the subscription began: questions from before are asked again.
+    /// The start of the subscription: earlier questions are sent again.
     base: u64,
-    /// What came before it was known where the subscription begins.
+    /// Messages that arrived before the start of the subscription was known.
     early: Vec<Arc<Incoming>>,
 }
 
 impl Follow {
-    /// A thread that this client has just started.
+    /// Starts at the beginning of a thread that this client has just created.
     pub fn anew() -> Self {
         Self::resumed(Some(0))
     }
 
-    /// A thread that this client has asked for, after an event or from wherever it stands.
+    /// Starts a subscription that this client has requested, after an event or at the thread's current position.
     pub fn resumed(after: Option<u64>) -> Self {
         Self {
             last: after,
@@ -30,7 +30,7 @@ impl Follow {
         }
     }
 
-    /// The daemon has said where the thread stands: a subscription without a beginning begins there.
+    /// Handles the thread's latest event number: a subscription without a start begins there.
     pub fn begin(&mut self, latest: u64, gaps: bool) {
         if self.last.is_none() {
             self.last = Some(latest);

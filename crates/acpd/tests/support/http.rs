@@ -1,4 +1,4 @@
-//! HTTP by hand, for what no WebSocket library would send.
+//! HTTP by hand, for requests that no WebSocket library would send.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use super::PATIENCE;
 
-/// Makes a GET request with exactly these headers; answers the status and everything that came.
+/// Makes a GET request with exactly these headers; returns the status and the whole response.
 pub fn ask(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> (u16, String) {
     send(address, "GET", path, headers, "")
 }
@@ -26,7 +26,7 @@ pub fn send(
     exchange(&mut stream, method, path, headers, body)
 }
 
-/// The same over a connection that is there.
+/// Makes a request over an existing connection.
 pub fn exchange(
     stream: &mut (impl Read + Write),
     method: &str,
@@ -46,7 +46,7 @@ pub fn exchange(
     stream.write_all(head.as_bytes()).expect("the daemon reads");
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
-    // An upgraded connection stays open: its head is all that is wanted.
+    // An upgraded connection stays open: only its head is needed.
     while !complete(&answer) {
         match stream.read(&mut buffer).expect("the daemon answers") {
             0 => break,
@@ -58,7 +58,7 @@ pub fn exchange(
     (status.unwrap_or_else(|| panic!("no status: {text:?}")), text)
 }
 
-/// The value of a header of an answer, or nothing.
+/// Returns the value of a response header; empty if it is missing.
 pub fn header<'a>(answer: &'a str, name: &str) -> &'a str {
     let (head, _) = answer.split_once("\r\n\r\n").expect("an answer has a head");
     let mut lines = head.lines().filter_map(|line| line.split_once(": "));
@@ -67,13 +67,13 @@ pub fn header<'a>(answer: &'a str, name: &str) -> &'a str {
         .map_or("", |(_, value)| value)
 }
 
-/// The body of an answer.
+/// Returns the JSON body of a response.
 pub fn body(answer: &str) -> serde_json::Value {
     let (_, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
     serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {body:?}"))
 }
 
-/// Whether a head, and as much body as it promises, is there.
+/// Returns whether the head and the whole body have arrived.
 fn complete(answer: &[u8]) -> bool {
     let text = String::from_utf8_lossy(answer).to_lowercase();
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
@@ -85,7 +85,7 @@ fn complete(answer: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-/// Asks for a WebSocket at `path`, with `more` headers; answers the status and everything that came.
+/// Requests a WebSocket at `path`, with `more` headers; returns the status and the whole response.
 pub fn upgrade(address: SocketAddr, path: &str, more: &[(&str, &str)]) -> (u16, String) {
     let mut headers = vec![
         ("Connection", "Upgrade"),

@@ -1,4 +1,4 @@
-//! What the daemon sends by itself, and what it must be like.
+//! The daemon's notifications and requests, and their invariants.
 
 use std::sync::Arc;
 
@@ -7,28 +7,28 @@ use serde_json::Value;
 /// A notification or a request of the daemon.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incoming {
-    /// Its method.
+    /// The method of the message.
     pub method: String,
-    /// Its params.
+    /// The unparsed params.
     pub params: Value,
-    /// For a request: under which id it is to be answered.
+    /// The id of a request; `None` for a notification.
     pub id: Option<Value>,
 }
 
 impl Incoming {
-    /// The event's number.
+    /// Returns the event's number.
     pub fn seq(&self) -> u64 {
         self.params["seq"]
             .as_u64()
             .unwrap_or_else(|| panic!("no seq: {self:?}"))
     }
 
-    /// A text among the params; empty if there is none.
+    /// Returns a text member of the params; empty if there is none.
     pub fn text(&self, key: &str) -> &str {
         self.params[key].as_str().unwrap_or_default()
     }
 
-    /// Checks what holds for everything about a thread.
+    /// Checks the invariants of all messages about a thread.
     pub fn check(&self) {
         let params = &self.params;
         assert!(params["threadId"].is_string(), "no threadId: {self:?}");
@@ -54,57 +54,57 @@ impl Incoming {
         }
     }
 
-    /// Whether a person is asked for something.
+    /// Returns whether it asks the user for a decision or for information.
     pub fn is_question(&self) -> bool {
         self.method.ends_with("/requestApproval") || self.wants_information()
     }
 
-    /// Whether the policy asks, about something that the agent wants without a tool call. That is about no item.
+    /// Returns whether the policy asks about an action without a tool call. Such a request has no item.
     fn is_the_policys(&self) -> bool {
         self.method.ends_with("/requestApproval") && self.params["toolCall"]["toolCallId"].is_null()
     }
 
-    /// Whether a person is asked for more than a yes or a no. That is about no item.
+    /// Returns whether it asks the user for more than a yes or a no. Such a request has no item.
     fn wants_information(&self) -> bool {
         self.method == "item/tool/requestUserInput"
     }
 }
 
-/// What came from a turn's start to its end.
+/// The messages from a turn's start to its end.
 #[derive(Debug)]
 pub struct Turn {
-    /// All of it, in order.
+    /// All messages, in order.
     pub messages: Vec<Arc<Incoming>>,
-    /// The turn, as `turn/completed` tells it.
+    /// The turn in `turn/completed`.
     pub end: Value,
 }
 
 impl Turn {
-    /// How it ended.
+    /// Returns its final status.
     pub fn status(&self) -> &str {
         self.end["status"].as_str().expect("a turn has a status")
     }
 
-    /// Why it ended so.
+    /// Returns its error; empty if there is none.
     pub fn error(&self) -> &str {
         self.end["error"].as_str().unwrap_or_default()
     }
 
-    /// What the agent said: its text, whether that came as text or as a block of text.
+    /// Returns the agent's text, sent as plain text or as a text block.
     pub fn said(&self) -> String {
         let text = |message: &&Incoming| match &message.params["content"]["text"] {
             Value::String(block) => block.clone(),
             _ => message.text("text").to_owned(),
         };
         let deltas = self.of("item/agentMessage/delta");
-        // Those of earlier turns may still be on their way when this one starts.
+        // Chunks of earlier turns may arrive after this turn has started.
         let own = deltas
             .iter()
             .filter(|delta| delta.params["turnId"] == self.end["id"]);
         own.map(text).collect()
     }
 
-    /// What came under one method.
+    /// Returns the messages of one method.
     pub fn of(&self, method: &str) -> Vec<&Incoming> {
         self.messages
             .iter()
@@ -113,14 +113,14 @@ impl Turn {
             .collect()
     }
 
-    /// The only one that came under a method.
+    /// Returns the only message of a method.
     pub fn one(&self, method: &str) -> &Incoming {
         let found = self.of(method);
         assert_eq!(found.len(), 1, "{method}: {found:#?}");
         found[0]
     }
 
-    /// All methods, in order.
+    /// Returns all methods, in order.
     pub fn methods(&self) -> Vec<&str> {
         self.messages
             .iter()

@@ -1,7 +1,7 @@
-//! What the end-to-end tests stand on: the real daemon, a client of the app protocol, processes.
+//! Support for the end-to-end tests: the real daemon, a client of the app protocol, processes.
 //!
-//! Every wait is a blocking read, or a look at a condition, with [`PATIENCE`] as its end; nothing sleeps in
-//! the hope that something has happened by then.
+//! Every wait is a blocking read, or polls a condition, and times out after [`PATIENCE`]. No test sleeps and then
+//! assumes that something has happened.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(unused_imports, reason = "each test binary uses a part of it")]
@@ -40,10 +40,10 @@ pub use processes::{
     MARK, children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark,
 };
 
-/// How long anything is waited for. Long, since machines are slow at times; it is reached only by failures.
+/// Timeout of every wait. Long, since hosts can be slow; only failures reach it.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits until `holds`; fails with `what` after [`PATIENCE`].
+/// Waits until `holds` returns true; fails with `what` after [`PATIENCE`].
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {

@@ -1,13 +1,13 @@
-//! Looking at processes through `/proc`, and ending those that a test has started.
+//! Inspects processes through `/proc`, and kills those that a test has started.
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::wait_until;
 
-/// The variable that marks every process that a test's agents start.
+/// The variable that marks every process of a test's agents.
 pub const MARK: &str = "ACPD_TEST_MARK";
 
-/// Living processes that have `mark` in their environment.
+/// Returns the living processes that have `mark` in their environment.
 pub fn with_mark(mark: &str) -> Vec<u32> {
     let wanted = format!("{MARK}={mark}");
     all()
@@ -20,7 +20,7 @@ pub fn with_mark(mark: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Living processes with `argument` among their arguments.
+/// Returns the living processes with `argument` among their arguments.
 pub fn with_argument(argument: &str) -> Vec<u32> {
     all()
         .filter(|pid| {
@@ -31,7 +31,7 @@ pub fn with_argument(argument: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Direct children of a process.
+/// Returns the direct children of a process.
 pub fn children_of(parent: u32) -> Vec<u32> {
     all().filter(|pid| parent_of(*pid) == Some(parent)).collect()
 }
@@ -43,11 +43,11 @@ fn all() -> impl Iterator<Item = u32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Whether it has ended, and its parent; they stand behind the name in parentheses.
+/// Returns whether it has exited, and its parent; these fields follow the name in parentheses.
 fn stat(pid: u32) -> Option<(bool, u32)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<_> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
-    // The first thread may have ended while others still hold what the process had open.
+    // The first thread may have exited while others still hold the process's open files.
     let ended = matches!(*fields.first()?, "Z" | "X") && *fields.get(17)? == "1";
     Some((ended, fields.get(1)?.parse().ok()?))
 }
@@ -56,17 +56,17 @@ fn parent_of(pid: u32) -> Option<u32> {
     stat(pid).map(|(_, parent)| parent)
 }
 
-/// Whether a process lives; one that has ended and was not waited for does not.
+/// Returns whether a process is alive; a zombie is not.
 pub fn exists(pid: u32) -> bool {
     stat(pid).is_some_and(|(ended, _)| !ended)
 }
 
-/// Memory that a process has now, in KiB.
+/// Returns the current memory of a process, in KiB.
 pub fn resident_kib(pid: u32) -> u64 {
     status_kib(pid, "VmRSS:")
 }
 
-/// The most memory that a process has had, in KiB.
+/// Returns the peak memory of a process, in KiB.
 pub fn peak_kib(pid: u32) -> u64 {
     status_kib(pid, "VmHWM:")
 }
@@ -81,14 +81,14 @@ fn status_kib(pid: u32, name: &str) -> u64 {
     number.parse().expect("memory is a number of kB")
 }
 
-/// Sends a signal to one process. One that is gone is fine.
+/// Sends a signal to one process, which may have exited.
 pub fn signal(pid: u32, signal: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a pid");
-    // ESRCH: it is gone.
+    // ESRCH: it has exited.
     let _ = kill_process(pid, signal);
 }
 
-/// Ends a process that is not our child, and waits until it is gone.
+/// Kills a process that is not a child, and waits until it has exited.
 pub fn end(pid: u32, how: Signal) {
     signal(pid, how);
     wait_until("a process that was told to end is gone", || !exists(pid));

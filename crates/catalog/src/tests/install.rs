@@ -1,4 +1,4 @@
-//! What `acpd agents install` does.
+//! Tests of `acpd agents install`.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,7 +7,7 @@ use acpd_loopback::{serve, sha256};
 use super::super::{CatalogError, LaunchMethod};
 use super::{Item, Machine, binary, bz2, gz, tar, zip};
 
-/// An npm that notes how it was called, and makes what the real one would.
+/// An npm that records its arguments and creates the files that the real one would.
 pub const NPM: &str = r#"
 printf '%s\n' "$@" > "$3/npm-args"
 /bin/mkdir -p "$3/node_modules/@google/gemini-cli" "$3/node_modules/.bin"
@@ -94,7 +94,7 @@ fn a_bare_program_is_put_where_the_registry_says() {
 fn a_wrong_checksum_installs_nothing_and_keeps_what_was_there() {
     let machine = Machine::new();
     let good = gz(&tar(&items()));
-    // Would fail to unpack as well: the checksum is looked at first.
+    // This archive would also fail to unpack, but the checksum is verified first.
     let evil = gz(&tar(&[Item::File("../evil", "x", 0o755)]));
     let sum = sha256(&good);
     let address = serve(|_| [("/good.tgz", good.into()), ("/evil.tgz", evil.into())]);
@@ -246,7 +246,7 @@ fn a_python_package_gets_an_environment_of_its_own() {
     let install = || machine.catalog().install("py", false, &machine.path());
     assert!(matches!(install(), Err(CatalogError::NeedsPython { .. })));
 
-    // Makes a venv whose python notes what it is asked to install.
+    // Creates a venv whose python records the packages that it should install.
     machine.program(
         "python3",
         r#"/bin/mkdir -p "$3/bin"
@@ -261,7 +261,7 @@ printf '#!/bin/sh\necho "$@" > pip-args\n: > venv/bin/py-agent\n' > "$3/bin/pyth
         "-m pip install --disable-pip-version-check -- py-agent==1.0.0\n"
     );
 
-    // uv is preferred where it is there.
+    // uv is preferred if it is available.
     machine.program(
         "uv",
         r#"echo "$1 $2" >> uv-args; /bin/mkdir -p venv/bin; : > venv/bin/py-agent"#,

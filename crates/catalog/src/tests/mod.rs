@@ -1,4 +1,4 @@
-//! A machine of one's own: a data directory, a `PATH` with made-up programs, and a web server on loopback.
+//! A test host: a data directory, a `PATH` with fake programs, and a web server on loopback.
 
 mod install;
 mod registry;
@@ -25,7 +25,7 @@ impl Machine {
         Self { root }
     }
 
-    /// The only directory on `PATH`.
+    /// Returns the only directory on `PATH`.
     fn bin(&self) -> PathBuf {
         self.root.path().join("bin")
     }
@@ -49,14 +49,14 @@ impl Machine {
         path
     }
 
-    /// Makes `agents` the entries of the registry in use.
+    /// Sets `agents` as the entries of the registry in use.
     fn registry(&self, agents: &str) {
         std::fs::create_dir_all(self.data()).expect("it can be written");
         let text = format!(r#"{{ "version": "1.0.0", "agents": [{agents}] }}"#);
         std::fs::write(self.data().join("registry.json"), text).expect("it can be written");
     }
 
-    /// What is below `agents/ID`, without the lock.
+    /// Returns the names below `agents/ID`, without the lock.
     fn left(&self, id: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.data().join("agents").join(id));
         let mut names: Vec<_> = entries
@@ -81,7 +81,7 @@ fn executable(path: &Path, script: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("its mode can be set");
 }
 
-/// An entry whose binary for this machine is at `archive`.
+/// Returns an entry whose binary for this platform is at `archive`.
 fn binary(id: &str, archive: &str, cmd: &str, sha256: Option<&str>) -> String {
     let platform = platform();
     let sum = sha256
@@ -93,7 +93,7 @@ fn binary(id: &str, archive: &str, cmd: &str, sha256: Option<&str>) -> String {
     )
 }
 
-/// What an archive of a test holds.
+/// An entry of a test archive.
 enum Item<'a> {
     File(&'a str, &'a str, u32),
     Dir(&'a str),
@@ -113,7 +113,7 @@ fn tar(items: &[Item<'_>]) -> Vec<u8> {
             Item::Hard(name, target) => (name, target, tar::EntryType::Link, "", 0o644),
             Item::Fifo(name) => (name, "", tar::EntryType::Fifo, "", 0o644),
         };
-        // Written as they are: the builder itself would refuse what an attacker writes.
+        // Write the name directly: the builder itself would refuse an attacker's name.
         let old = header.as_old_mut();
         old.name[..name.len()].copy_from_slice(name.as_bytes());
         old.linkname[..target.len()].copy_from_slice(target.as_bytes());

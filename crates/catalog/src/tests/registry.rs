@@ -1,4 +1,4 @@
-//! The document: what is taken from it, and what is not.
+//! Tests of the registry document: which entries are accepted and which are refused.
 
 use acpd_loopback::{Answer, serve};
 
@@ -33,7 +33,7 @@ fn the_shipped_document_is_whole() {
     for entry in &registry.agents {
         let packages = [&entry.distribution.npx, &entry.distribution.uvx];
         for package in packages.into_iter().flatten() {
-            // Pinned: what runs does not change while nobody looks.
+            // Versions are pinned, so that a program does not change without the user's knowledge.
             assert!(package.package.ends_with(&entry.version), "{}", entry.id);
         }
         for binary in entry.distribution.binary.values() {

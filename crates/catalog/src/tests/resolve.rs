@@ -1,9 +1,9 @@
-//! The order in which an agent's program is looked for.
+//! Tests of the search order for an agent's program.
 
 use super::super::{CatalogError, LaunchMethod};
 use super::{Machine, binary};
 
-/// An entry of the name `gemini` whose package brings a program that acpd knows.
+/// An entry named `gemini` whose package provides a program that acpd knows.
 const GEMINI: &str = r#"{ "id": "gemini", "name": "Gemini", "version": "2.0.0",
     "distribution": { "npx": { "package": "@google/gemini-cli@2.0.0", "args": ["--acp"], "env": { "A": "b" } } } }"#;
 const PYTHON: &str = r#"{ "id": "py", "name": "Py", "version": "1.0.0",
@@ -103,7 +103,7 @@ fn each_kind_says_what_it_needs() {
         catalog.look().launch("nobody", ""),
         Err(CatalogError::Unknown(_))
     ));
-    // No name leads to another directory.
+    // A name must not lead to another directory.
     assert!(matches!(
         catalog.look().launch("../bin", ""),
         Err(CatalogError::Unknown(_))
@@ -157,7 +157,7 @@ fn a_configured_command_that_is_missing_has_a_stand_in() {
     );
 }
 
-/// A document may name several packages of other agents: only what runs opens its files.
+/// A document may name packages of several other agents. Only the one that runs opens its files.
 #[test]
 fn only_the_package_that_runs_opens_its_files() {
     let machine = Machine::new();

@@ -1,4 +1,4 @@
-//! Archives that want out.
+//! Tests with archives that try to write outside of their directory.
 
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use cap_std::fs::Dir;
 use super::super::unpack::{BOUNDS, Bounds, Kind, unpack};
 use super::{Item, gz, tar, zip};
 
-/// Unpacks into `dir/into`; the error's text, if it was refused.
+/// Unpacks into `dir/into`. Returns the error message if the archive was refused.
 fn into(dir: &Path, kind: Kind, bytes: &[u8]) -> Result<(), String> {
     within(dir, kind, bytes, BOUNDS)
 }
@@ -33,7 +33,7 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Both kinds of archive refuse these, and leave nothing outside.
+/// Checks that both kinds of archive refuse these items and leave nothing outside.
 fn refuses(items: &[Item<'_>], reason: &str) {
     refuses_one(Kind::TarGz, &gz(&tar(items)), reason);
     refuses_one(Kind::Zip, &zip(items), reason);
@@ -83,7 +83,7 @@ fn nothing_is_written_through_a_link() {
         &[real(), link(), Item::File("dir/evil", "x", 0o644)],
         "File exists",
     );
-    // A writer of zip archives refuses two entries of one name by itself.
+    // The zip writer itself refuses two entries with the same name, so this test uses tar only.
     let twice = tar(&[real(), link(), Item::File("dir", "x", 0o644)]);
     refuses_one(Kind::TarGz, &gz(&twice), "File exists");
     refuses(&[real(), link(), Item::Dir("dir/")], "File exists");
@@ -92,7 +92,7 @@ fn nothing_is_written_through_a_link() {
 
 #[test]
 fn links_do_not_climb_by_way_of_others() {
-    // On paper "deep/down/jump/../.." is "deep"; through the link it would be above the top.
+    // Lexically, "deep/down/jump/../.." is "deep". Through the link it would be above the top.
     let items = [
         Item::Dir("top/"),
         Item::Link("deep/down/jump", "../../top"),
@@ -127,7 +127,7 @@ fn an_archive_that_grows_too_large_is_refused() {
         assert_eq!(unpack(100_000, 2), Ok(()), "{kind:?}");
         let error = unpack(100_000, 1).unwrap_err();
         assert!(error.contains("more than 1 entries"), "{kind:?}: {error}");
-        // A tar archive is cut where its whole stream passes the bound.
+        // A tar archive is cut off when its whole stream exceeds the limit.
         assert!(unpack(50_000, 2).is_err(), "{kind:?}");
     }
     let dir = tempfile::tempdir().unwrap();

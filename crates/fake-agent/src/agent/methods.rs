@@ -1,5 +1,5 @@
-//! What each method answers, `session/prompt` aside. Params that the schema requires are required: a client's
-//! omission is not forgiven.
+//! Responses to every method except `session/prompt`. Required params are checked strictly, so that a client's omission
+//! fails.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use crate::scenarios;
 use crate::session::{Session, lock};
 use crate::wire::{self, Answer, RpcError};
 
-/// How many sessions `session/list` gives at once.
+/// Sessions per page of `session/list`.
 const PAGE: usize = 50;
 
-/// A string that must be there.
+/// Returns a required string of the params.
 pub fn text<'a>(params: &'a Value, key: &str) -> Result<&'a str, RpcError> {
     params
         .get(key)
@@ -36,7 +36,7 @@ fn servers(params: &Value) -> Result<(), RpcError> {
 }
 
 impl Agent {
-    /// Answers a request.
+    /// Handles a request.
     pub(super) fn request(&mut self, method: &str, params: &Value) -> Answer {
         self.handshaken(method)?;
         match method {
@@ -68,7 +68,7 @@ impl Agent {
         }
     }
 
-    /// What follows a good answer.
+    /// Sends the updates that follow a successful response.
     pub(super) fn after(&mut self, method: &str, params: &Value) {
         if let ("session/set_mode", Ok(id), Ok(mode)) =
             (method, text(params, "sessionId"), text(params, "modeId"))
@@ -158,7 +158,7 @@ impl Agent {
         Ok(self.state(&session))
     }
 
-    /// Pages of [`PAGE`]; a cursor is the number of sessions that were given already.
+    /// Lists sessions in pages of [`PAGE`]; a cursor is the number of sessions on the earlier pages.
     fn list(&mut self, params: &Value) -> Answer {
         let cwd = params.get("cwd").and_then(Value::as_str);
         let start = match params.get("cursor") {
@@ -185,7 +185,7 @@ impl Agent {
         Ok(answer)
     }
 
-    /// A session that knows the same.
+    /// Creates a session with a copy of the history.
     fn fork(&mut self, params: &Value) -> Answer {
         let (id, cwd) = (text(params, "sessionId")?, cwd(params)?.to_owned());
         servers(params)?;
@@ -209,7 +209,7 @@ impl Agent {
         }
     }
 
-    /// Words for the turn that runs. Whether one does is for the client to see to.
+    /// Forwards a message to the running turn. The client must make sure that a turn runs.
     fn steer(&mut self, params: &Value) -> Answer {
         let id = text(params, "sessionId")?;
         let blocks = params.get("prompt").and_then(Value::as_array);
@@ -226,7 +226,7 @@ impl Agent {
         })
     }
 
-    /// Cancels the turn, as the schema wants it, and forgets that the session was open.
+    /// Cancels the turn, as the schema requires, and marks the session as closed.
     fn close(&mut self, params: &Value) -> Answer {
         let id = text(params, "sessionId")?;
         let session = self.store.active(id).ok_or_else(|| RpcError::no_session(id))?;
@@ -237,7 +237,7 @@ impl Agent {
         Ok(json!({}))
     }
 
-    /// Changes a session and answers with its options.
+    /// Changes a session and responds with its options.
     fn change(&mut self, params: &Value, what: impl FnOnce(&mut Session) -> Result<(), RpcError>) -> Answer {
         let id = text(params, "sessionId")?;
         let session = self.store.active(id).ok_or_else(|| RpcError::no_session(id))?;

@@ -1,8 +1,7 @@
-//! The agent: its main loop.
+//! The main loop of the agent.
 //!
-//! What comes in: the client's messages, from the thread that reads stdin, and the ends of turns, each from the
-//! thread that runs it. What goes out: answers. What it owns: the sessions and the list of running turns. What
-//! it never does: wait for a turn, or for the client.
+//! In: the client's messages, from the thread that reads stdin, and the ends of turns, each from its own thread. Out:
+//! responses. Owns: the sessions and the list of running turns. Never: waits for a turn, or for the client.
 
 mod methods;
 
@@ -23,26 +22,26 @@ use crate::store::Store;
 use crate::turn::{Outcome, Turn};
 use crate::wire::{self, RpcError};
 
-/// What the main loop waits for.
+/// The inputs of the main loop.
 #[derive(Debug)]
 enum Event {
     Message(Incoming),
-    /// stdin is at its end.
+    /// stdin was closed.
     Closed,
-    /// The turn of this session is over.
+    /// The turn of this session has ended.
     TurnOver(String, Outcome),
 }
 
-/// A turn that runs.
+/// A running turn.
 #[derive(Debug)]
 struct Running {
-    /// The prompt's request id.
+    /// The id of the prompt request.
     request: Value,
     session: Shared,
     signals: Sender<Signal>,
 }
 
-/// The agent's state.
+/// The state of the agent.
 #[derive(Debug)]
 struct Agent {
     flags: Flags,
@@ -51,13 +50,13 @@ struct Agent {
     calls: Arc<Calls>,
     events: Sender<Event>,
     running: HashMap<String, Running>,
-    /// Whether `initialize` has come.
+    /// Whether the client has sent `initialize`.
     ready: bool,
-    /// Whether the client knows boolean options.
+    /// Whether the client supports boolean options.
     booleans: bool,
 }
 
-/// Serves until stdin closes.
+/// Runs until stdin is closed.
 pub fn run(flags: Flags, out: &Arc<Out>) -> Result<(), String> {
     let (events, inbox) = channel();
     let reader = events.clone();
@@ -132,7 +131,7 @@ impl Agent {
         }
     }
 
-    /// Starts a turn, in a thread of its own.
+    /// Starts a turn on its own thread.
     fn prompt(&mut self, request: &Value, params: &Value) -> Result<(), RpcError> {
         self.handshaken("session/prompt")?;
         let id = methods::text(params, "sessionId")?;
@@ -162,13 +161,13 @@ impl Agent {
         let events = self.events.clone();
         std::thread::spawn(move || {
             let flow = scenarios::run(&mut turn);
-            // Nobody listens any more only when the process is about to end.
+            // The receiver is gone only when the process is about to exit.
             let _ = events.send(Event::TurnOver(id, turn.finish(flow)));
         });
         Ok(())
     }
 
-    /// Answers the prompt. The session is free by then: the client may send the next prompt at once.
+    /// Responds to the prompt. The session is free before: the client may send the next prompt at once.
     fn turn_over(&mut self, session: &str, outcome: Outcome) {
         let Some(running) = self.running.remove(session) else {
             return;
@@ -201,13 +200,13 @@ impl Agent {
 }
 
 impl Running {
-    /// Says whether the turn listens.
+    /// Sends a message to the turn; returns `false` if the turn has ended.
     fn steer(&self, words: String) -> bool {
         self.signals.send(Signal::Steer(words)).is_ok()
     }
 
     fn cancel(&self) {
-        // A turn that is over does not listen any more, and need not.
+        // A turn that has ended needs no cancellation.
         let _ = self.signals.send(Signal::Cancel);
     }
 }

@@ -1,70 +1,70 @@
-//! The matching of what a client does with what was recorded: a state machine without IO or time.
+//! The matching of a client's messages with the recorded ones: a state machine without IO or time.
 //!
-//! It stands at a place in the recording, which is always a client message that has not come yet, or the end.
+//! Its position in the recording is always a client message that has not arrived yet, or the end.
 //!
-//! - A **request** is the next recorded one of the same method and session. What lies between is skipped, but
-//!   for the answers that the client waits for. A session that the recording does not know counts as any.
-//! - A **notification** is the next recorded one of the same method and session, as long as no request lies
-//!   between that would begin something new. Any other is ignored.
-//! - A **response** is the recorded one of the same id: the agent's requests go out with their recorded ids.
-//! - A recorded request that lies before a notification or response that came is not waited for any more: this
-//!   client does not send it.
+//! - A **request** matches the next recorded one of the same method and session. The machine skips the entries between
+//!   them, except responses that the client awaits. A session that the recording does not contain matches any session.
+//! - A **notification** matches the next recorded one of the same method and session, unless a request that would start
+//!   something new lies between. The machine ignores any other notification.
+//! - A **response** matches the recorded one of the same id: the agent's requests have their recorded ids.
+//! - Once a notification or response has arrived, the machine no longer waits for recorded requests before it: this client
+//!   does not send them.
 
 use super::recording::{Entry, Key, Kind};
 
-/// What the client did. Ids are JSON text.
+/// A message of the client. Ids are JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Client {
-    /// It asked.
+    /// A request.
     Request {
-        /// Its id for it.
+        /// The request's id.
         id: String,
-        /// What.
+        /// The request's method and session.
         key: Key,
     },
-    /// It notified.
+    /// A notification.
     Notification {
-        /// Of what.
+        /// The notification's method and session.
         key: Key,
     },
-    /// It answered the agent.
+    /// A response to a request of the agent.
     Response {
-        /// The agent's id.
+        /// The id of the agent's request.
         id: String,
     },
 }
 
-/// What the agent does about it.
+/// An action of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Write a line.
     Send {
-        /// Without its newline.
+        /// The line, without its newline.
         line: String,
-        /// Seconds to wait before, at recorded speed.
+        /// Seconds to wait before it, at recorded speed.
         after: f64,
     },
-    /// Say that there is no such method.
+    /// Respond with a "method not found" error.
     Refuse {
-        /// The request.
+        /// The id of the client's request.
         id: String,
-        /// Why.
+        /// The error message.
         message: String,
     },
 }
 
-/// What became of an entry.
+/// The state of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
-    /// Still to come.
+    /// Not arrived or sent yet.
     Open,
-    /// It came; for a request, with this id, until that is answered.
+    /// Arrived. A request keeps its real id until the agent responds.
     Seen(Option<String>),
-    /// It is not waited for any more.
+    /// Skipped: the machine no longer waits for it.
     Void,
 }
 
-/// See the module.
+/// The state machine; see the module documentation.
 #[derive(Debug)]
 pub struct Machine {
     entries: Vec<Entry>,
@@ -73,7 +73,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// At the beginning of a recording.
+    /// Starts at the beginning of a recording.
     pub fn new(entries: Vec<Entry>) -> Self {
         let states = vec![State::Open; entries.len()];
         Self {
@@ -83,12 +83,12 @@ impl Machine {
         }
     }
 
-    /// What the agent says unasked.
+    /// Returns the agent's lines before the first client message.
     pub fn start(&mut self) -> Vec<Action> {
         self.advance(Vec::new())
     }
 
-    /// Takes one message of the client.
+    /// Handles one message of the client.
     pub fn handle(&mut self, client: Client) -> Vec<Action> {
         match client {
             Client::Request { id, key } => self.request(id, &key),
@@ -110,12 +110,12 @@ impl Machine {
         }
     }
 
-    /// Whether the client waits for an answer that is still to come in the recording.
+    /// Returns whether the client awaits a response that follows later in the recording.
     pub fn owes(&self) -> bool {
         self.last_owed().is_some()
     }
 
-    /// Goes on without the message that is waited for.
+    /// Skips the awaited message.
     pub fn give_up(&mut self) -> Vec<Action> {
         if let Some(state) = self.states.get_mut(self.at) {
             *state = State::Void;
@@ -156,7 +156,7 @@ impl Machine {
         self.advance(actions)
     }
 
-    /// Marks a notification or response as seen, and the requests before it as not to come.
+    /// Marks a notification or response as arrived, and skips the open requests before it.
     fn arrived(&mut self, found: Option<usize>) -> Vec<Action> {
         let Some(found) = found else { return Vec::new() };
         for at in self.at..found {
@@ -168,7 +168,7 @@ impl Machine {
         self.advance(Vec::new())
     }
 
-    /// Says everything up to the next message that has not come.
+    /// Adds the agent's lines up to the next client message that has not arrived.
     fn advance(&mut self, mut actions: Vec<Action>) -> Vec<Action> {
         while let Some(entry) = self.entries.get(self.at) {
             let after = entry.after;
@@ -187,7 +187,7 @@ impl Machine {
         actions
     }
 
-    /// The agent's line at a place; none if it answers what this client did not ask.
+    /// Returns the agent's line at a position; `None` for a response to a request that this client did not send.
     fn line(&mut self, at: usize) -> Option<String> {
         match &self.entries[at].kind {
             Kind::Said(line) => Some(line.clone()),
@@ -199,12 +199,12 @@ impl Machine {
         }
     }
 
-    /// The next open entry of that kind, before `end`.
+    /// Returns the position of the next open entry of a kind, before `end`.
     fn find(&self, end: usize, is: impl Fn(&Kind) -> bool) -> Option<usize> {
         (self.at..end).find(|at| self.states[*at] == State::Open && is(&self.entries[*at].kind))
     }
 
-    /// Up to where a notification may be looked for: the next request, or the end of what is being answered.
+    /// Returns the position up to which a notification may match: the next request, or the last awaited response.
     fn horizon(&self) -> usize {
         let next = self.find(self.entries.len(), |kind| matches!(kind, Kind::Request(_)));
         next.unwrap_or(self.entries.len())
@@ -220,7 +220,7 @@ impl Machine {
             })
     }
 
-    /// Whether the recording has this key's session anywhere. A key without one names none that is strange.
+    /// Returns whether the recording contains the key's session; `false` for a key without one.
     fn knows(&self, key: &Key) -> bool {
         key.session.is_some()
             && self.entries.iter().any(|entry| match &entry.kind {
@@ -230,7 +230,7 @@ impl Machine {
     }
 }
 
-/// Whether a real message may be a recorded one.
+/// Returns whether a real message matches a recorded one.
 fn fits(recorded: &Key, real: &Key) -> bool {
     recorded.method == real.method && (recorded.session.is_none() || recorded.session == real.session)
 }
@@ -239,8 +239,8 @@ fn fits(recorded: &Key, real: &Key) -> bool {
 mod tests {
     use super::*;
 
-    /// A recording in short: `>m id [session]` the client asks, `!m [session]` it notifies, `=id` it answers,
-    /// `<id` the agent answers, anything else is what it says.
+    /// Builds a recording from short forms: `>m id [session]` is a client request, `!m [session]` a notification, `=id`
+    /// a client response, `<id` an agent response. Anything else is a line of the agent.
     fn machine(script: &[&str]) -> Machine {
         let mut asked = std::collections::HashMap::new();
         let mut entries = Vec::new();
@@ -275,7 +275,7 @@ mod tests {
             .collect()
     }
 
-    /// What the agent does about one message, in the same short form; here ids are the real ones.
+    /// Returns the agent's lines after one message, which has the same short form with real ids.
     fn on(machine: &mut Machine, message: &str) -> Vec<String> {
         let words: Vec<&str> = message[1..].split(' ').collect();
         let key = |session: usize| Key {
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(on(&mut m, "=0"), [""; 0]);
         assert_eq!(on(&mut m, "!cancel other"), [""; 0]);
         assert_eq!(on(&mut m, "!cancel s"), ["a", "answer 1"]);
-        // One too many must not count for the turn that follows.
+        // A surplus cancel must not count for the next turn.
         assert_eq!(on(&mut m, "!cancel s"), [""; 0]);
         assert_eq!(on(&mut m, ">prompt 2 s"), [""; 0]);
         assert_eq!(on(&mut m, "!cancel s"), ["answer 2"]);

@@ -1,8 +1,7 @@
-//! The player: the agent's side of a recorded conversation.
+//! The player: replays the agent's side of a recorded conversation.
 //!
-//! What comes in: a recording, and what a real client writes. What goes out: what the recorded agent wrote, byte
-//! by byte, with the client's own ids in the answers. What it owns: its place in the recording. What it never
-//! does: look at params, the session id aside.
+//! In: a recording, and the messages of a real client. Out: the recorded agent's lines, byte for byte, with the
+//! client's ids in the responses. Owns: its position in the recording. Never: reads params, except the session id.
 
 mod machine;
 mod recording;
@@ -20,7 +19,7 @@ use crate::wire::{self, RpcError};
 use machine::{Action, Client, Machine};
 use recording::Key;
 
-/// Plays until stdin closes.
+/// Replays until stdin is closed.
 pub fn run(play: &Play, out: &Arc<Out>) -> Result<(), String> {
     let text =
         std::fs::read_to_string(&play.file).map_err(|error| format!("{}: {error}", play.file.display()))?;
@@ -56,7 +55,7 @@ fn perform(actions: Vec<Action>, speed: f64, out: &Out) {
         match action {
             Action::Send { mut line, after } => {
                 if speed > 0.0 {
-                    // A recording with a gap of centuries is played without it.
+                    // A delay too long for a `Duration` is skipped.
                     std::thread::sleep(Duration::try_from_secs_f64(after / speed).unwrap_or_default());
                 }
                 line.push('\n');

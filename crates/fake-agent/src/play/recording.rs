@@ -1,18 +1,18 @@
 //! A recording as a list of entries.
 //!
 //! Its lines are `{"t": seconds, "proc": n, "dir": "c2a" | "a2c", "msg": {...}}`, with `raw` (a string) instead of
-//! `msg` for what was no JSON. The agent's messages are kept as text, so that numbers, order and spacing are
-//! played as they were recorded.
+//! `msg` for a line that was not JSON. The agent's messages stay text, so that numbers, order and spacing are replayed
+//! as recorded.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What makes one request or notification of the client like another.
+/// The fields by which two requests or notifications of the client match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// The method.
+    /// The method of the message.
     pub method: String,
     /// `params.sessionId`.
     pub session: Option<String>,
@@ -21,28 +21,28 @@ pub struct Key {
 /// One recorded message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Seconds since the entry before.
+    /// Seconds since the previous entry.
     pub after: f64,
-    /// What it was.
+    /// The sender and kind of the message.
     pub kind: Kind,
 }
 
-/// Who said what.
+/// The sender and kind of a recorded message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// The client asked.
+    /// A request of the client.
     Request(Key),
-    /// The client notified.
+    /// A notification of the client.
     Notification(Key),
-    /// The client answered the agent's request of this id, as JSON text.
+    /// The client's response to the agent's request with this id, as JSON text.
     Response(String),
-    /// The agent wrote this line.
+    /// A line of the agent.
     Said(String),
-    /// The agent answered the request at this place in the list: the line before the id, and after it.
+    /// The agent's response to the request at this index: the line before the id, and after it.
     Answered(usize, String, String),
 }
 
-/// Reads the entries of one process. An error names the line.
+/// Reads the entries of one process. An error contains the line number.
 pub fn read(text: &str, proc: u64) -> Result<Vec<Entry>, String> {
     let mut entries = Vec::new();
     let mut asked = HashMap::new();
@@ -77,7 +77,7 @@ pub fn read(text: &str, proc: u64) -> Result<Vec<Entry>, String> {
             }
             (None, None) => return Err(fault("neither msg nor raw")),
         };
-        // What the client wrote that is no message cannot be waited for.
+        // Client input that is not a message cannot be matched.
         if let Some(kind) = kind {
             entries.push(Entry {
                 after: f64::max(t - before.unwrap_or(t), 0.0),
@@ -113,12 +113,12 @@ fn agent(message: &str, asked: &HashMap<String, usize>) -> Kind {
     answer(message, asked).unwrap_or_else(|| Kind::Said(message.to_owned()))
 }
 
-/// `None` if the message answers nothing that was asked.
+/// Returns `None` if the message responds to no recorded request.
 fn answer(message: &str, asked: &HashMap<String, usize>) -> Option<Kind> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(message).ok()?;
     let id = fields.get("id").filter(|_| !fields.contains_key("method"))?.get();
     let request = *asked.get(&serde_json::from_str::<Value>(id).ok()?.to_string())?;
-    // The id is a piece of the message: where it lies there says what is before and after it.
+    // The id borrows from the message: its address gives the text before and after it.
     let start = id.as_ptr() as usize - message.as_ptr() as usize;
     Some(Kind::Answered(
         request,

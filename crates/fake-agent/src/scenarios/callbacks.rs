@@ -1,4 +1,4 @@
-//! Steps that call the client. They do so whatever the client declared, as real agents do.
+//! Steps that call the client. They ignore the client's declared capabilities, as real agents do.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use crate::script::Args;
 use crate::turn::{Choice, End, Flow, Turn};
 use crate::wire;
 
-/// How much output a terminal is asked to keep.
+/// Output limit of a terminal, in bytes.
 const OUTPUT_LIMIT: u64 = 1 << 20;
-/// How much of it is said again.
+/// Maximum length of the output that the agent repeats, in bytes.
 const SAID_BYTES: usize = 16 << 10;
 
-/// The options of a permission request; their ids are their kinds.
+/// Returns the options of a permission request; each id equals its kind.
 fn options() -> Value {
     json!([
         { "optionId": "allow_once", "name": "Allow once", "kind": "allow_once" },
@@ -83,7 +83,7 @@ pub fn permission(turn: &mut Turn, args: &Args) -> Flow {
         Choice::Failed(error) => ("failed", error.to_string()),
     };
     if bare {
-        // It never says what became of the call.
+        // The agent never sends a final status of the call.
     } else if status == "completed" {
         turn.tool_update(&id, json!({ "status": "in_progress" }));
         turn.tool_update(
@@ -158,7 +158,7 @@ fn run(turn: &mut Turn, args: &Args, reads: bool) -> Flow {
     Ok(())
 }
 
-/// "exit 0: hi", "signal KILL: ", "exit 0 (truncated): ...". Of long output the end.
+/// Formats an outcome: "exit 0: hi", "signal KILL: ", "exit 0 (truncated): ...". Keeps the end of long output.
 fn outcome(exit: &Value, output: &Value) -> String {
     let how = match (exit["exitCode"].as_u64(), exit["signal"].as_str()) {
         (_, Some(signal)) => format!("signal {signal}"),

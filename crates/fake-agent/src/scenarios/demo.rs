@@ -1,4 +1,4 @@
-//! The demo turn: what an agent looks like at work, with nothing behind it.
+//! The demo turn: shows typical agent activity, without effects.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ const PLAN: [&str; 3] = ["Read the notes", "Propose an edit", "Sum up"];
 const OLD: &str = "# Greetings\n\nHello.\n";
 const NEW: &str = "# Greetings\n\nHello, world.\n\n- politely\n";
 
-/// Runs it. Nothing outside of the conversation is read or written.
+/// Runs the demo turn. It reads and writes nothing outside the conversation.
 pub fn run(turn: &mut Turn) -> Flow {
     let pace = turn.pace;
     let texts: Vec<String> = turn.texts().map(String::from).collect();
@@ -77,7 +77,7 @@ fn read(turn: &mut Turn) -> Flow {
     Ok(())
 }
 
-/// Asks, and says whether it was allowed.
+/// Requests permission for an edit; returns whether it was granted.
 fn edit(turn: &mut Turn) -> Result<bool, crate::turn::End> {
     let (id, path) = (turn.tool_id(), turn.path("notes.md"));
     let call = json!({
@@ -108,7 +108,7 @@ fn edit(turn: &mut Turn) -> Result<bool, crate::turn::End> {
     Ok(allowed)
 }
 
-/// A tool takes longer than a word.
+/// Returns the duration of a tool call, which is longer than the pause between chunks.
 fn pace_of_work(turn: &Turn) -> u64 {
     turn.pace * 8
 }
@@ -121,7 +121,7 @@ fn speak(turn: &mut Turn, text: &str) -> Flow {
     Ok(())
 }
 
-/// Two words at a time, as a model's tokens come.
+/// Splits text into two words at a time, like a model's tokens.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

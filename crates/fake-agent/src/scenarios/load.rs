@@ -1,4 +1,4 @@
-//! Steps that are loads for the benchmark.
+//! Steps that generate load for the benchmark.
 
 use serde_json::{Value, json};
 
@@ -8,13 +8,13 @@ use crate::template::{COUNTER, Template};
 use crate::turn::{End, Flow, Turn};
 use crate::wire::{self, RpcError};
 
-/// Stands for the text that makes a line as long as it is to be.
+/// Placeholder for the text that pads a line to its length.
 const PAD: &str = "~pad~";
 
-/// Stands for a time in nanoseconds; as many digits as such a time has until the year 2286.
+/// Placeholder for a time in nanoseconds, with as many digits as such a time has until the year 2286.
 const TIME: &str = "1111111111111111111";
 
-/// One line of the tool call `id`; `meta` is a JSON object.
+/// Returns one update of the tool call `id`; `meta` is a JSON object.
 fn tool_line(turn: &Turn, id: &str, meta: &Value) -> String {
     let update = json!({
         "sessionUpdate": "tool_call_update", "toolCallId": id, "_meta": meta,
@@ -62,7 +62,7 @@ pub fn flood(turn: &mut Turn, args: &Args) -> Flow {
     }
 }
 
-/// Writes all lines; a cancel is heard between two batches.
+/// Writes all lines; checks for a cancellation between two batches.
 fn pour(turn: &mut Turn, template: &Template, n: u64) -> Flow {
     template.flood(n, |batch| {
         turn.raw(batch);
@@ -76,7 +76,8 @@ pub fn lone(turn: &mut Turn, args: &Args) -> Flow {
         args.number("ms", 10),
         args.number("bytes", 300),
     );
-    // The digits of the time are put into the line: it must not be built anew after the clock was read.
+    // The digits of the time are patched into a finished line: building the line must not take time after the clock is
+    // read.
     let (line, id) = match args.text("kind", "update") {
         "update" => {
             let id = open(turn, "lone");

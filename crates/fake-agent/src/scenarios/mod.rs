@@ -1,7 +1,7 @@
-//! What the agent can be told to do: one table, which dispatches the steps of a script and is the help as well.
+//! The scenarios of the agent: one table, which dispatches the steps of a script and provides the help text.
 //!
-//! What comes in: a turn and the arguments of a step. What goes out: messages of that turn. What a scenario
-//! owns: nothing that outlives it. What none ever does: answer the prompt itself; it says how the turn ends.
+//! In: a turn and the arguments of a step. Out: messages of that turn. Owns: nothing that outlives the turn. Never:
+//! responds to the prompt; a scenario returns how the turn ends.
 
 #![expect(
     clippy::unnecessary_wraps,
@@ -31,11 +31,11 @@ pub struct Scenario {
     pub name: &'static str,
     /// The other words and the keys, with their defaults.
     pub usage: &'static str,
-    /// What it does, in one line.
+    /// The effect, in one line.
     pub about: &'static str,
-    /// The words that it takes.
+    /// The words that it accepts.
     pub words: Words,
-    /// The keys that it takes.
+    /// The keys that it accepts.
     pub keys: &'static [&'static str],
     run: fn(&mut Turn, &Args) -> Flow,
 }
@@ -64,7 +64,7 @@ const fn entry(
     }
 }
 
-/// All scenarios.
+/// All scenarios, in the order of the help text.
 #[rustfmt::skip]
 pub const TABLE: &[Scenario] = &[
     // content
@@ -162,7 +162,7 @@ pub const TABLE: &[Scenario] = &[
         Words::None, &["n", "ms", "bytes", "kind"], load::lone),
 ];
 
-/// Runs the turn that the prompt asks for: the first text block that is a script, else the demo.
+/// Runs the turn of a prompt: the first text block that is a script, or else the demo.
 pub fn run(turn: &mut Turn) -> Flow {
     let script = turn
         .texts()
@@ -184,7 +184,7 @@ pub fn run(turn: &mut Turn) -> Flow {
     }
 }
 
-/// The `available_commands_update` of this agent.
+/// Returns the `available_commands_update` of this agent.
 pub fn commands() -> Value {
     state::commands()
 }

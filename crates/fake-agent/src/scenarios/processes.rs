@@ -1,4 +1,4 @@
-//! Steps about the process itself.
+//! Steps about the agent's process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -12,7 +12,8 @@ pub fn stderr(_: &mut Turn, args: &Args) -> Flow {
     Ok(())
 }
 
-/// An ignored signal stays ignored over `exec`. The pid is told only once that is in force.
+/// Starts a child that ignores SIGTERM; an ignored signal stays ignored over `exec`. Sends the pid only once it is
+/// ignored.
 pub fn spawn(turn: &mut Turn, args: &Args) -> Flow {
     let seconds = args.number("ms", 600_000_u64).div_ceil(1000);
     let script = format!("trap '' TERM; echo >&2; exec 2>/dev/null sleep {seconds}");
@@ -35,7 +36,7 @@ pub fn spawn(turn: &mut Turn, args: &Args) -> Flow {
     let mut child =
         child.map_err(|error| End::Fail(RpcError::new(INTERNAL_ERROR, format!("spawn: {error}"))))?;
     if let Some(stderr) = child.stderr.take() {
-        // Whether it says so or dies first, there is nothing more to wait for.
+        // Continue when the child has written its line or has exited.
         let _ = BufReader::new(stderr).read_line(&mut String::new());
     }
     turn.say(&format!("spawned {}", child.id()));

@@ -1,4 +1,4 @@
-//! What no agent should write, and some do.
+//! Invalid output that no agent should write, and some do.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::script::Args;
 use crate::turn::{Flow, Turn};
 use crate::wire;
 
-/// Each line is followed by a good chunk, " ok k", so that a lost one shows.
+/// Sends a valid chunk, " ok k", after each invalid line, so that a lost one is visible.
 pub fn garbage(turn: &mut Turn, _: &Args) -> Flow {
     for (at, line) in lines(&turn.id).iter().enumerate() {
         turn.raw(line);

@@ -1,4 +1,4 @@
-//! Steps that change what a session shows besides its messages.
+//! Steps that change session state other than messages.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::script::Args;
 use crate::session::lock;
 use crate::turn::{End, Flow, Turn};
 
-/// A plan whose entries are done up to `done`, and whose next one is being worked on.
+/// Returns a plan whose first `done` entries are completed, and the next one is in progress.
 pub fn entries(contents: &[&str], done: usize) -> Value {
     let entries: Vec<Value> = contents
         .iter()
@@ -42,7 +42,7 @@ pub fn mode(turn: &mut Turn, args: &Args) -> Flow {
     Ok(())
 }
 
-/// What slash commands this agent says it has.
+/// Returns the slash commands of this agent.
 pub fn commands() -> Value {
     json!({
         "sessionUpdate": "available_commands_update",

@@ -1,4 +1,4 @@
-//! Steps that say something.
+//! Steps that send messages and thoughts.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::script::Args;
 use crate::turn::{Flow, Turn};
 use crate::wire;
 
-/// A PNG of one pixel.
+/// A PNG with one pixel.
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 

@@ -1,4 +1,4 @@
-//! Steps that are tool calls of the agent's own, orderly ones and others.
+//! Steps that send tool calls, both valid and irregular ones.
 
 use serde_json::{Value, json};
 
@@ -9,17 +9,17 @@ use crate::wire;
 const OLD: &str = "fn main() {\n    println!(\"old\");\n}\n";
 const NEW: &str = "fn main() {\n    println!(\"new\");\n}\n";
 
-/// The diff of a file as tool call content.
+/// Returns a file's diff as tool call content.
 pub fn diff(path: &str, old: &str, new: &str) -> Value {
     json!([{ "type": "diff", "path": path, "oldText": old, "newText": new }])
 }
 
-/// A text as tool call content.
+/// Returns text as tool call content.
 pub fn output(text: &str) -> Value {
     json!([{ "type": "content", "content": wire::text(text) }])
 }
 
-/// What a call of this kind is called.
+/// Returns the title of a call of this kind.
 pub fn title(kind: &str, path: &str, command: &str) -> String {
     if kind == "execute" {
         command.to_owned()
@@ -28,7 +28,7 @@ pub fn title(kind: &str, path: &str, command: &str) -> String {
     }
 }
 
-/// What a call of this kind was given.
+/// Returns the raw input of a call of this kind.
 pub fn raw_input(kind: &str, path: &str, command: &str) -> Value {
     match kind {
         "execute" => json!({ "command": command }),
@@ -37,7 +37,7 @@ pub fn raw_input(kind: &str, path: &str, command: &str) -> Value {
     }
 }
 
-/// What a call of this kind shows once it is done; empty for a kind without a file.
+/// Returns the content of a completed call of this kind; empty for a kind without a file.
 pub fn result(kind: &str, path: &str) -> Value {
     match kind {
         "edit" => diff(path, OLD, NEW),
@@ -46,7 +46,7 @@ pub fn result(kind: &str, path: &str) -> Value {
     }
 }
 
-/// Where a call of this kind is at work.
+/// Returns the locations of a call of this kind.
 pub fn locations(kind: &str, path: &str) -> Value {
     if kind == "execute" {
         json!([])
@@ -107,7 +107,7 @@ pub fn seed(turn: &mut Turn, _: &Args) -> Flow {
     Ok(())
 }
 
-/// Opens a call that reads, with no more than it must have.
+/// Starts a read call with only the required fields.
 fn open(turn: &Turn, id: &str, title: &str) {
     turn.update(&json!({
         "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": "read", "status": "in_progress",

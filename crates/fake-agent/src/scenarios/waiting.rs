@@ -1,12 +1,12 @@
-//! Steps that take their time, and what they make of a cancel.
+//! Steps that wait, and their reactions to a cancellation.
 
 use serde_json::json;
 
 use crate::script::Args;
 use crate::turn::{Flow, Turn};
 
-/// A script with one of these steps ignores a cancel from its beginning, so that it is no matter how soon
-/// the cancel comes.
+/// Steps that make their script ignore cancellations from its start, so that an early cancellation has no effect
+/// either.
 pub const DEAF: [&str; 2] = ["stubborn", "hang"];
 
 pub fn wait(turn: &mut Turn, args: &Args) -> Flow {
@@ -19,7 +19,7 @@ pub fn steered(turn: &mut Turn, _: &Args) -> Flow {
     Ok(())
 }
 
-/// One tool call that takes a while; a cancel leaves it open, as real agents do.
+/// Runs one slow tool call; a cancellation leaves it open, as in real agents.
 fn work(turn: &mut Turn, ms: u64) -> Flow {
     let id = turn.tool_id();
     turn.update(&json!({

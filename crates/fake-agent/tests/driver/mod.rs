@@ -1,4 +1,4 @@
-//! A small client: it starts the binary, writes lines and reads lines. Every wait is a blocking read.
+//! A small client that starts the binary, writes lines and reads lines. Every wait is a blocking read.
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![expect(
@@ -11,10 +11,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use serde_json::{Value, json};
 
-/// What a request was answered.
+/// The result of a request.
 pub type Answer = Result<Value, Value>;
 
-/// The agent, and our end of its pipes.
+/// The agent process, and the client's end of its pipes.
 pub struct Agent {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -22,16 +22,16 @@ pub struct Agent {
     next: u64,
 }
 
-/// What came between a prompt and its answer.
+/// The messages between a prompt and its response.
 pub struct Turn {
-    /// Each message that the agent sent.
+    /// The agent's messages, in order.
     pub messages: Vec<Value>,
-    /// The answer.
+    /// The response to the prompt.
     pub answer: Answer,
 }
 
 impl Agent {
-    /// Starts it, and nothing else.
+    /// Starts the agent without a handshake.
     pub fn bare(args: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_acpd-fake-agent"))
             .args(args)
@@ -51,7 +51,7 @@ impl Agent {
         }
     }
 
-    /// Starts and initializes it.
+    /// Starts and initializes the agent.
     pub fn start(args: &[&str]) -> Self {
         let mut agent = Self::bare(args);
         let answer = agent.request(
@@ -68,14 +68,14 @@ impl Agent {
         agent
     }
 
-    /// Starts it, initializes it, and makes a session in `/w`.
+    /// Starts and initializes the agent, and creates a session in `/w`.
     pub fn with_session(args: &[&str]) -> (Self, String) {
         let mut agent = Self::start(args);
         let id = agent.session();
         (agent, id)
     }
 
-    /// Makes a session in `/w`.
+    /// Creates a session in `/w`.
     pub fn session(&mut self) -> String {
         let answer = self.request("session/new", json!({ "cwd": "/w", "mcpServers": [] }));
         answer.expect("a session is made")["sessionId"]
@@ -92,7 +92,7 @@ impl Agent {
             .expect("the agent reads");
     }
 
-    /// Writes a request and says its id.
+    /// Writes a request and returns its id.
     pub fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.next += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params }));
@@ -104,7 +104,7 @@ impl Agent {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// Answers one of the agent's requests.
+    /// Responds to one of the agent's requests.
     pub fn reply(&mut self, request: &Value, answer: Answer) {
         let mut message = json!({ "jsonrpc": "2.0", "id": request["id"] });
         match answer {
@@ -114,7 +114,7 @@ impl Agent {
         self.send(&message);
     }
 
-    /// The next line without its newline; empty at the end of the agent's output.
+    /// Reads the next line without its newline; empty at the end of the agent's output.
     pub fn line(&mut self) -> Vec<u8> {
         let mut line = Vec::new();
         self.stdout
@@ -126,14 +126,14 @@ impl Agent {
         line
     }
 
-    /// The next message.
+    /// Reads the next message.
     pub fn message(&mut self) -> Value {
         let line = self.line();
         serde_json::from_slice(&line)
             .unwrap_or_else(|error| panic!("{error}: {:?}", String::from_utf8_lossy(&line)))
     }
 
-    /// Reads up to the answer of a request, and answers the agent's own requests on the way.
+    /// Reads up to the response to a request; responds to the agent's own requests meanwhile.
     pub fn finish(&mut self, id: u64, mut client: impl FnMut(&str, &Value) -> Answer) -> Turn {
         let mut messages = Vec::new();
         loop {
@@ -155,13 +155,13 @@ impl Agent {
         }
     }
 
-    /// Asks, and drops what comes before the answer.
+    /// Sends a request, and discards all messages before its response.
     pub fn request(&mut self, method: &str, params: Value) -> Answer {
         let id = self.ask(method, params);
         self.finish(id, nothing).answer
     }
 
-    /// Prompts with one text block.
+    /// Sends a prompt with one text block.
     pub fn start_turn(&mut self, session: &str, text: &str) -> u64 {
         let prompt = json!([{ "type": "text", "text": text }]);
         self.ask(
@@ -170,12 +170,12 @@ impl Agent {
         )
     }
 
-    /// Prompts with one text block, and refuses the agent's requests.
+    /// Runs a prompt with one text block, and rejects the agent's requests.
     pub fn prompt(&mut self, session: &str, text: &str) -> Turn {
         self.prompt_with(session, text, nothing)
     }
 
-    /// Prompts with one text block.
+    /// Runs a prompt with one text block.
     pub fn prompt_with(
         &mut self,
         session: &str,
@@ -191,7 +191,7 @@ impl Agent {
         self.stdin = None;
     }
 
-    /// Waits for the end of the process; gives its status and what it wrote on stderr.
+    /// Waits until the process exits; returns its status and stderr.
     pub fn wait(mut self) -> (ExitStatus, String) {
         let mut text = String::new();
         let mut stderr = self.child.stderr.take().expect("stderr is piped");
@@ -202,14 +202,14 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Turn {
-    /// The updates of the turn.
+    /// Returns the updates of the turn.
     pub fn updates(&self) -> impl Iterator<Item = &Value> {
         self.messages
             .iter()
@@ -217,14 +217,14 @@ impl Turn {
             .map(|m| &m["params"]["update"])
     }
 
-    /// The updates of one kind.
+    /// Returns the updates of one kind.
     pub fn of(&self, kind: &str) -> Vec<&Value> {
         self.updates()
             .filter(|update| update["sessionUpdate"] == kind)
             .collect()
     }
 
-    /// All that was said.
+    /// Returns the text of all message chunks.
     pub fn said(&self) -> String {
         self.of("agent_message_chunk")
             .iter()
@@ -232,7 +232,7 @@ impl Turn {
             .collect()
     }
 
-    /// The stop reason.
+    /// Returns the stop reason.
     pub fn stop(&self) -> &str {
         let answer = self
             .answer
@@ -241,12 +241,12 @@ impl Turn {
         answer["stopReason"].as_str().expect("a stop reason is text")
     }
 
-    /// The error's number.
+    /// Returns the code of the error.
     pub fn error(&self) -> i64 {
         code(&self.answer)
     }
 
-    /// The statuses that tool calls went through, in order.
+    /// Returns the statuses of all tool calls, in order.
     pub fn statuses(&self) -> Vec<&str> {
         self.updates()
             .filter(|update| update.get("toolCallId").is_some())
@@ -254,7 +254,7 @@ impl Turn {
             .collect()
     }
 
-    /// The methods that the agent asked for.
+    /// Returns the methods of the agent's requests.
     pub fn asked(&self) -> Vec<&str> {
         self.messages
             .iter()
@@ -264,12 +264,12 @@ impl Turn {
     }
 }
 
-/// A client that can do nothing.
+/// Rejects every request, as a client without capabilities does.
 pub fn nothing(_: &str, _: &Value) -> Answer {
     Err(json!({ "code": -32601, "message": "cannot" }))
 }
 
-/// The number of an error.
+/// Returns the code of an error.
 pub fn code(answer: &Answer) -> i64 {
     match answer {
         Ok(result) => panic!("answered with {result}"),

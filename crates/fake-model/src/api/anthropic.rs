@@ -6,7 +6,7 @@ use super::TOKENS;
 use crate::ask::{Ask, Said, Tool, list, result, text};
 use crate::reply::{Reply, Step, Steps};
 
-/// What a request asks for.
+/// Parses a request.
 pub fn read(body: &Value) -> Ask {
     let mut said = Vec::new();
     for message in list(&body["messages"]) {
@@ -23,7 +23,7 @@ pub fn read(body: &Value) -> Ask {
         }
     }
     let tools = list(&body["tools"]).iter().filter_map(|tool| {
-        // Tools that the service itself would run have a type and no schema.
+        // Tools that run on the server have a type and no schema.
         let schema = tool.get("input_schema")?;
         Some(Tool {
             name: text(&tool["name"]),
@@ -69,12 +69,12 @@ fn message(ask: &Ask, number: u64, content: &Value, stop: Option<&str>) -> Value
     })
 }
 
-/// An answer in one piece.
+/// Builds a response in one piece.
 pub fn whole(ask: &Ask, reply: &Reply, number: u64) -> Value {
     message(ask, number, &json!([block(reply, number)]), Some(stop(reply)))
 }
 
-/// An answer in steps.
+/// Builds a streamed response.
 pub fn steps(ask: &Ask, reply: &Reply, number: u64) -> Vec<Step> {
     let mut steps = Steps::default();
     let mut send = |data: Value| steps.named(&text(&data["type"]), &data);

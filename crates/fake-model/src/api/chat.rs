@@ -6,7 +6,7 @@ use super::TOKENS;
 use crate::ask::{Ask, Said, Tool, list, result, text, texts};
 use crate::reply::{Reply, Step, Steps};
 
-/// What a request asks for.
+/// Parses a request.
 pub fn read(body: &Value) -> Ask {
     let mut said = Vec::new();
     for message in list(&body["messages"]) {
@@ -68,7 +68,7 @@ fn frame(ask: &Ask, number: u64, object: &str, choices: &Value) -> Value {
     })
 }
 
-/// An answer in one piece.
+/// Builds a response in one piece.
 pub fn whole(ask: &Ask, reply: &Reply, number: u64) -> Value {
     let mut message = json!({ "role": "assistant", "content": reply.whole_text() });
     if let Some(calls) = calls(reply, number) {
@@ -81,7 +81,7 @@ pub fn whole(ask: &Ask, reply: &Reply, number: u64) -> Value {
     whole
 }
 
-/// An answer in steps.
+/// Builds a streamed response.
 pub fn steps(ask: &Ask, reply: &Reply, number: u64) -> Vec<Step> {
     let mut steps = Steps::default();
     let chunk = |delta: &Value, finish: Option<&str>| {

@@ -6,7 +6,7 @@ use super::TOKENS;
 use crate::ask::{Ask, Said, Tool, list, result, text};
 use crate::reply::{Reply, Step, Steps};
 
-/// What a request asks for. The model's name and whether to stream stand in the path.
+/// Parses a request. The path contains the model's name and whether to stream.
 pub fn read(body: &Value) -> Ask {
     let mut said = Vec::new();
     for content in list(&body["contents"]) {
@@ -66,12 +66,12 @@ fn part(reply: &Reply) -> Value {
     }
 }
 
-/// An answer in one piece.
+/// Builds a response in one piece.
 pub fn whole(ask: &Ask, reply: &Reply) -> Value {
     frame(ask, &part(reply), Some("STOP"))
 }
 
-/// An answer in steps.
+/// Builds a streamed response.
 pub fn steps(ask: &Ask, reply: &Reply) -> Vec<Step> {
     let mut steps = Steps::default();
     match reply {

@@ -1,7 +1,7 @@
-//! One file for each API: what a request asks for, and how an answer is written, whole or streamed.
+//! One file per API: parses requests, and builds whole or streamed responses.
 //!
-//! In: the body of a request. Out: an [`Ask`]; a JSON value or [`Step`]s for a [`Reply`]. Never: decides what the
-//! answer is. Members that are missing or of the wrong type count as absent, so no body is an error.
+//! In: the body of a request. Out: an [`Ask`]; a JSON value or [`Step`]s for a [`Reply`]. Never: decides the content of
+//! a response. Members that are missing or of the wrong type count as absent, so no body is an error.
 
 pub mod anthropic;
 pub mod chat;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::ask::Ask;
 use crate::reply::{Reply, Step};
 
-/// An API.
+/// A supported API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// Anthropic Messages.
@@ -27,7 +27,7 @@ pub enum Api {
 }
 
 impl Api {
-    /// What a request asks for.
+    /// Parses a request.
     pub fn read(self, body: &Value) -> Ask {
         match self {
             Self::Anthropic => anthropic::read(body),
@@ -37,7 +37,7 @@ impl Api {
         }
     }
 
-    /// An answer in one piece. `number` makes its ids unlike any other answer's.
+    /// Builds a response in one piece. `number` makes its ids unique.
     pub fn whole(self, ask: &Ask, reply: &Reply, number: u64) -> Value {
         match self {
             Self::Anthropic => anthropic::whole(ask, reply, number),
@@ -47,7 +47,7 @@ impl Api {
         }
     }
 
-    /// An answer in steps.
+    /// Builds a streamed response.
     pub fn steps(self, ask: &Ask, reply: &Reply, number: u64) -> Vec<Step> {
         match self {
             Self::Anthropic => anthropic::steps(ask, reply, number),
@@ -57,7 +57,7 @@ impl Api {
         }
     }
 
-    /// How it tells an error.
+    /// Builds an error response.
     pub fn error(self, message: &str) -> Value {
         match self {
             Self::Anthropic => {
@@ -73,7 +73,7 @@ impl Api {
     }
 }
 
-/// Tokens that everything counts as; nobody pays for them.
+/// Token count of everything.
 const TOKENS: u64 = 10;
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// The stream as a client sees it: each event's name, and its data.
+    /// Parses the stream as a client does: each event's name and data.
     pub fn events(steps: &[Step]) -> Vec<(String, Value)> {
         let bytes: Vec<u8> = steps.iter().flat_map(|step| step.bytes.to_vec()).collect();
         let text = String::from_utf8(bytes).unwrap();
@@ -119,7 +119,7 @@ pub(crate) mod testing {
             .collect()
     }
 
-    /// Nonsense that a request may be.
+    /// Returns malformed request bodies.
     pub fn nonsense() -> Vec<Value> {
         vec![
             Value::Null,

@@ -6,7 +6,7 @@ use super::TOKENS;
 use crate::ask::{Ask, Said, Tool, list, result, text, texts};
 use crate::reply::{Input, Reply, Step, Steps};
 
-/// What a request asks for.
+/// Parses a request.
 pub fn read(body: &Value) -> Ask {
     let mut said = Vec::new();
     if let Some(text) = body["input"].as_str() {
@@ -79,12 +79,12 @@ fn response(ask: &Ask, number: u64, status: &str, output: &[Value]) -> Value {
     })
 }
 
-/// An answer in one piece.
+/// Builds a response in one piece.
 pub fn whole(ask: &Ask, reply: &Reply, number: u64) -> Value {
     response(ask, number, "completed", &[item(reply, number)])
 }
 
-/// The events of an answer, numbered.
+/// The numbered events of a response.
 struct Numbered {
     steps: Steps,
     next: u64,
@@ -99,7 +99,7 @@ impl Numbered {
     }
 }
 
-/// An answer in steps.
+/// Builds a streamed response.
 pub fn steps(ask: &Ask, reply: &Reply, number: u64) -> Vec<Step> {
     let mut out = Numbered {
         steps: Steps::default(),

@@ -1,4 +1,5 @@
-//! What an agent is told when a file cannot be had: each error of the system as one of the closed set, in one sentence.
+//! Errors of file access as an agent receives them. Each error of the system becomes one of the closed set, with one
+//! sentence.
 
 use std::io;
 
@@ -13,7 +14,7 @@ pub(super) fn invalid(path: &str, what: &str) -> Failure {
     Failure::invalid_params(format!("{path} {what}"))
 }
 
-/// What is at `path` is the daemon's own, or another agent's.
+/// The file at `path` belongs to the daemon or to another agent.
 pub(super) fn reserved(path: &str) -> Failure {
     Failure::new(
         ErrorCode::Forbidden,
@@ -24,7 +25,7 @@ pub(super) fn reserved(path: &str) -> Failure {
     )
 }
 
-/// The thing at `path` was swapped between two looks at it.
+/// The file at `path` was replaced between two checks.
 pub(super) fn changed(path: &str) -> Failure {
     Failure::new(
         ErrorCode::Conflict,
@@ -32,7 +33,7 @@ pub(super) fn changed(path: &str) -> Failure {
     )
 }
 
-/// The way to `path` was another one when it was decided on.
+/// The path `path` led elsewhere when access was approved.
 pub(super) fn moved(path: &str) -> Failure {
     Failure::new(
         ErrorCode::Conflict,

@@ -1,9 +1,9 @@
-//! Text files of a workspace, reached through directory handles, so that neither `..` nor a symbolic link
-//! leads out of it.
+//! Text files of a workspace, accessed through directory handles, so that neither `..` nor a symbolic link leads out of
+//! it.
 //!
-//! In: absolute paths as an agent names them. Out: text, or a failure with one sentence that says why not. Owns:
-//! handles of the workspace's directories. Never: opens a path of more than one name, follows a link by
-//! itself, waits for a FIFO or a device, or leaves half a file behind.
+//! In: absolute paths as an agent names them. Out: text, or a failure with one sentence for the reason. Owns: handles
+//! of the workspace's directories. Never: opens a path of more than one name, lets the system follow a link, waits for
+//! a FIFO or a device, or leaves a partial file behind.
 
 mod failure;
 mod read;
@@ -22,13 +22,13 @@ pub(crate) use reserved::FileId;
 pub use reserved::Reserved;
 use walk::{Parents, Root};
 
-/// A file that is meant.
+/// A file to read or write.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
-    /// Its absolute path, as the agent named it.
+    /// Absolute path, as the agent named it.
     pub path: &'a str,
-    /// What [`Workspace::real_path`] said when it was decided on: it is read or written there, through no link, or
-    /// not at all. `None` if nobody had to decide.
+    /// The result of [`Workspace::real_path`] when access was approved. The file is read or written exactly there,
+    /// without following a link, or the call fails. `None` if no approval was needed.
     pub at: Option<&'a str>,
 }
 
@@ -44,17 +44,17 @@ impl<'a> From<&'a String> for Target<'a> {
     }
 }
 
-/// What became of work for which only so much room was given.
+/// The result of work with a memory limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fit<T> {
-    /// It is done.
+    /// The work is done.
     Done(T),
-    /// Nothing was done: a text takes so many bytes, which is more.
+    /// The limit was too small, and nothing was done. A text needs this many bytes.
     Needs(u64),
 }
 
 impl<T> Fit<T> {
-    /// The same with another result.
+    /// Applies `change` to the result.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fit<U> {
         match self {
             Self::Done(done) => Fit::Done(change(done)),
@@ -63,7 +63,7 @@ impl<T> Fit<T> {
     }
 }
 
-/// The directories that an agent may touch, with all that is below them. Whatever is mounted there belongs to them.
+/// The directories that an agent may access, with everything below them, including mounted file systems.
 #[derive(Debug)]
 pub struct Workspace {
     roots: Vec<Root>,
@@ -71,8 +71,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the directories; a relative path names none. A directory that cannot be opened now stays closed, and paths below it
-    /// fail with the reason.
+    /// Opens the directories. Relative paths are ignored. A directory that cannot be opened now stays closed, and paths
+    /// below it fail with the reason.
     pub fn open(directories: impl Iterator<Item = PathBuf>) -> Self {
         let roots = directories.filter(|path| path.is_absolute()).map(Root::open);
         Self {
@@ -81,35 +81,36 @@ impl Workspace {
         }
     }
 
-    /// Returns the name without links of one of the directories, if it is open.
+    /// Returns the real path of one of the directories, without links, if it is open.
     pub fn real_directory(&self, given: &Path) -> Option<&Path> {
         let mut named = self.roots.iter().filter(|root| root.given == given);
         named.find_map(Root::real)
     }
 
-    /// Returns the names without links of the directories that are open.
+    /// Returns the real paths of the open directories, without links.
     pub fn real_directories(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().filter_map(Root::real)
     }
 
-    /// Returns the first of the directories that is not the directory that `sandbox` grants by this name.
+    /// Returns the first directory that is not the one that `sandbox` grants under the same path.
     pub fn outside_of(&self, sandbox: &Sandbox) -> Option<&Path> {
         let mut roots = self.roots.iter();
         let changed = roots.find(|root| sandbox.workspace_directory(&root.given) != root.identity())?;
         Some(&changed.given)
     }
 
-    /// The same directories without what is `reserved`, whether that is below them, above them or linked into them.
+    /// Returns the same directories without the `reserved` files, whether those are below them, above them or linked
+    /// into them.
     #[must_use]
     pub fn without(self, reserved: Arc<Reserved>) -> Self {
         Self { reserved, ..self }
     }
 
-    /// Reads `limit` lines from line `line` (counted from 1; 0 counts as 1), or the whole file. What is returned
-    /// must be UTF-8 and at most [`READ_FILE_BYTES`](acpd_model::limits::READ_FILE_BYTES) long; of a file that
-    /// is larger, lines can be asked for.
+    /// Reads `limit` lines from line `line` (counted from 1; 0 counts as 1), or the whole file. The returned text must
+    /// be UTF-8 and at most [`READ_FILE_BYTES`](acpd_model::limits::READ_FILE_BYTES) long. Of a larger file, only lines
+    /// can be read.
     ///
-    /// Of a text that takes more than `room` bytes nothing is brought into memory.
+    /// A text of more than `room` bytes is not loaded into memory.
     pub fn read_text_within<'a>(
         &self,
         target: impl Into<Target<'a>>,
@@ -126,10 +127,10 @@ impl Workspace {
         }
     }
 
-    /// Replaces the file as a whole, or makes it, and the directories above it. After a failure the old file is as
-    /// it was, and nothing but such directories is new.
+    /// Replaces the whole file, or creates it together with the directories above it. After a failure the old file is
+    /// unchanged, and at most such directories are new.
     ///
-    /// Answers what was there before. If that takes more than `room` bytes, nothing is written.
+    /// Returns the previous content. If that needs more than `room` bytes, nothing is written.
     pub fn write_text_within<'a>(
         &self,
         target: impl Into<Target<'a>>,
@@ -141,26 +142,26 @@ impl Workspace {
         write::replace(&place, path, content, room)
     }
 
-    /// The name without links of what `path` means, also of what is not there yet: what is above it, and its name.
-    /// Nothing is opened or made. Such a name holds for the moment it was found in; a read or a write that is to
-    /// go there and nowhere else is given it as [`Target::at`].
+    /// Returns the real path of `path`, without links. If it does not exist, this is the real path of the nearest
+    /// existing directory plus the remaining names. Nothing is opened or created. The result describes the current
+    /// moment; pass it as [`Target::at`] to a read or write that must happen exactly there.
     pub fn real_path(&self, path: &str) -> Result<String, Failure> {
         let real = self.locate(path)?;
         let text = real.into_os_string().into_string();
         text.map_err(|_| failure::invalid(path, "leads to a name that is not UTF-8"))
     }
 
-    /// Whether `path` leads to something reserved, in the workspace or anywhere else.
+    /// Returns whether `path` leads to a reserved file, in the workspace or anywhere else.
     pub fn reserves(&self, path: &str) -> bool {
         self.reserved.holds(path)
     }
 
-    /// Whether a path without `..` is one of the directories or below one, by its name.
+    /// Returns whether a path without `..` is one of the directories or below one, by name.
     pub fn contains(&self, path: &str) -> bool {
         self.is_below_a_root(Path::new(path))
     }
 
-    /// The directories whose names have links in them: as they were given, and without links.
+    /// Returns the directories whose paths contain links: each as given, and without links.
     pub fn other_names(&self) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         self.names()

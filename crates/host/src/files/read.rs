@@ -1,8 +1,8 @@
-//! Reading regular files, whole or some lines of them, never more than a bound.
+//! Reads regular files, or some of their lines, up to a size limit.
 //!
-//! A file with several hard links is read like any other. One of its names may lie outside the workspace, and no
-//! check can tell; but package stores, compiler caches and local clones are made of such files, and whoever can
-//! give a file a second name reaches it already. Writing through such a name is another matter: see `write`.
+//! A file with several hard links is read like any other. One of its names may be outside the workspace, which no check
+//! can detect. But package stores, compiler caches and local clones consist of such files. Moreover, a program that can
+//! give a file a second name can already read it. Writing through such a name is different: see `write`.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +17,7 @@ use super::Fit;
 use super::failure::{changed, invalid, of_errno, of_io, reserved};
 use super::walk::Place;
 
-/// The whole file, if it takes no more than `room` bytes.
+/// Reads the whole file, if it needs at most `room` bytes.
 pub(super) fn whole(place: &Place, path: &str, room: u64) -> Result<Fit<String>, Failure> {
     let (file, size) = open(place, path)?;
     if size > READ_FILE_BYTES {
@@ -26,12 +26,12 @@ pub(super) fn whole(place: &Place, path: &str, room: u64) -> Result<Fit<String>,
     if size > room {
         return Ok(Fit::Needs(size));
     }
-    // One byte more than it has, so that its end is seen without growing.
+    // One more byte than the size, so that the end of the file is found without growing the buffer.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     file.take(room + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| of_io(path, &error))?;
-    // It may have grown since it was measured, and files of the kernel's own measure 0.
+    // The file may have grown since its size was read. Virtual files of the kernel have size 0.
     let read = bytes.len() as u64;
     if read > READ_FILE_BYTES {
         return Err(too_large(path, read));
@@ -42,7 +42,7 @@ pub(super) fn whole(place: &Place, path: &str, room: u64) -> Result<Fit<String>,
     text(bytes, path).map(Fit::Done)
 }
 
-/// `limit` lines from line `line`, if they take no more than `room` bytes.
+/// Reads `limit` lines from line `line`, if they need at most `room` bytes.
 pub(super) fn lines(
     place: &Place,
     path: &str,
@@ -54,13 +54,13 @@ pub(super) fn lines(
     let lines = slice(file, path, line.max(1) - 1, limit, room)?;
     Ok(match lines {
         Some(text) => Fit::Done(text),
-        // They are no more than the file, unless that has grown.
+        // The lines cannot exceed the file, unless it has grown.
         None if size > room => Fit::Needs(size.min(READ_FILE_BYTES)),
         None => Fit::Needs(READ_FILE_BYTES),
     })
 }
 
-/// `None` if they take more than `room` bytes, which is an error only where there cannot be more of it.
+/// Returns `None` if the lines need more than `room` bytes. If `room` is already the maximum, this is an error instead.
 fn slice(
     mut from: impl Read,
     path: &str,
@@ -110,7 +110,7 @@ fn slice(
     text(kept, path).map(Some)
 }
 
-/// How far the next `count` lines reach into `bytes`; counts them off.
+/// Returns how far the next `count` lines extend into `bytes`, and subtracts them from `count`.
 fn after_lines(bytes: &[u8], count: &mut u64) -> usize {
     for newline in memchr::memchr_iter(b'\n', bytes) {
         *count -= 1;
@@ -132,17 +132,17 @@ fn too_large(path: &str, size: u64) -> Failure {
     )
 }
 
-/// A regular file and its size.
+/// Opens a regular file. Returns it with its size.
 fn open(place: &Place, path: &str) -> Result<(File, u64), Failure> {
-    // Looked at before it is opened, since to open a device can do things already.
+    // Checked before the file is opened, since opening a device can already have an effect.
     let found = place.dir.symlink_metadata(&place.name);
     regular(found.map_err(|error| of_io(path, &error))?.file_type(), path)?;
     open_found(place, path)
 }
 
-/// Opens what was found to be a regular file, and may be anything by now.
+/// Opens a file that was just found to be regular, but may have been replaced since.
 fn open_found(place: &Place, path: &str) -> Result<(File, u64), Failure> {
-    // A FIFO's writer is not waited for, and a terminal does not become ours.
+    // These flags avoid waiting for a FIFO's writer, and acquiring a controlling terminal.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match rustix::fs::openat(&place.dir, &place.name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
@@ -159,7 +159,7 @@ fn open_found(place: &Place, path: &str) -> Result<(File, u64), Failure> {
     Ok((file, opened.len()))
 }
 
-/// Refuses what is no regular file.
+/// Returns an error if the file is not regular.
 pub(super) fn regular(kind: FileType, path: &str) -> Result<(), Failure> {
     let what = if kind.is_file() {
         return Ok(());
@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives a byte at a time, so that every boundary is a chunk's.
+    /// Returns one byte at a time, so that every boundary is also a chunk boundary.
     struct Drops<'a>(&'a [u8]);
 
     impl Read for Drops<'_> {

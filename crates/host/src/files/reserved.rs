@@ -1,7 +1,9 @@
-//! What no workspace hands out, whatever directories it has: the daemon's own files, and what other agents keep.
+//! Files that no workspace gives access to, whatever its directories: the daemon's own files, and those of other
+//! agents.
 //!
-//! They are told apart by device and inode, looked up for each walk along a path: so neither another name nor a link leads to them, nor a
-//! hard link to a file directly in one of the directories; and a file that was replaced since is still known.
+//! They are identified by device and inode, which are looked up for each walk along a path. So they cannot be reached
+//! by another name, by a link, or, if a file is directly in one of the directories, by a hard link. A file that was
+//! replaced is still recognized.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
@@ -12,14 +14,14 @@ use rustix::fs::{Mode, OFlags};
 
 use super::walk::real_name;
 
-/// Directories, with all that is below them, and files out of the reach of agents.
+/// Directories with everything below them, and files, which agents must not access.
 #[derive(Debug, Clone, Default)]
 pub struct Reserved {
     directories: Vec<PathBuf>,
     files: Vec<PathBuf>,
 }
 
-/// What a file or directory is, under any name.
+/// The identity of a file or directory, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
     device: u64,
@@ -50,7 +52,7 @@ impl FileId {
     }
 }
 
-/// Whether `inner`, which need not exist yet, is `outer` or below it: by its name, or by where that leads.
+/// Returns whether `inner`, which need not exist yet, is `outer` or below it: by its name, or by its real path.
 fn contains(outer: &Path, inner: &Path) -> bool {
     let Some(outer) = FileId::of_path(outer) else {
         return false;
@@ -68,7 +70,7 @@ impl Reserved {
         Self { directories, files }
     }
 
-    /// Looks up what is reserved, for the steps of one walk.
+    /// Looks up the reserved files for the steps of one walk.
     pub(super) fn look(&self) -> Known {
         let file = |file: &PathBuf| KnownFile {
             own: FileId::of_path(file),
@@ -82,12 +84,12 @@ impl Reserved {
         }
     }
 
-    /// Whether `path` leads into one of the directories or to one of the files, by whatever name.
+    /// Returns whether `path` leads into one of the directories or to one of the files, under any name.
     pub(super) fn holds(&self, path: &str) -> bool {
         if self.directories.is_empty() && self.files.is_empty() {
             return false;
         }
-        // A file that is not there yet is known by its directory and its name.
+        // A file that does not exist yet is identified by its directory and its name.
         let Some(real) = real_name(path) else {
             return false;
         };
@@ -101,8 +103,9 @@ impl Reserved {
                 .is_ok_and(|found| found.is_file() && self.is_file(&found))
     }
 
-    /// Reserves `others` as well, files or directories, for a workspace of `roots`. One that a root lies in was opened on purpose,
-    /// and one that no root holds is out of reach in any case.
+    /// Also reserves `others`, files or directories, for a workspace of `roots`. An entry that contains a root is not
+    /// reserved, since the user opened it on purpose. Nor is an entry outside of all roots, which is out of reach
+    /// anyway.
     #[must_use]
     pub fn and(&self, others: Vec<PathBuf>, roots: &[PathBuf]) -> Self {
         let mut all = self.clone();
@@ -116,23 +119,23 @@ impl Reserved {
         all
     }
 
-    /// The directories.
+    /// Returns the reserved directories.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
         self.directories.iter().map(PathBuf::as_path)
     }
 
-    /// The directories and the files.
+    /// Returns the reserved directories and files.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.directories().chain(self.files.iter().map(PathBuf::as_path))
     }
 
-    /// Whether an open file is one of the files, or one directly in one of the directories, under another name.
+    /// Returns whether an open file is one of the files, or directly in one of the directories, under another name.
     pub(super) fn is_file(&self, found: &std::fs::Metadata) -> bool {
         let id = Some(FileId::of(found));
         if self.files.iter().any(|file| FileId::of_path(file) == id) {
             return true;
         }
-        // A file with one name is where it was found, and that is not in the directories.
+        // A file with a single name is where it was found, and that is not in the directories.
         found.nlink() > 1
             && self.directories.iter().any(|directory| {
                 let entries = directory.read_dir().into_iter().flatten().flatten();
@@ -142,7 +145,7 @@ impl Reserved {
     }
 }
 
-/// What was reserved at one moment, and what it was then.
+/// The identities of the reserved files at one moment.
 #[derive(Debug)]
 pub(super) struct Known {
     directories: Vec<FileId>,
@@ -151,20 +154,20 @@ pub(super) struct Known {
 
 #[derive(Debug)]
 struct KnownFile {
-    /// `None` if it is not there yet.
+    /// `None` if the file does not exist yet.
     own: Option<FileId>,
-    /// The directory that it is in, or would be.
+    /// The directory that contains, or would contain, the file.
     above: Option<FileId>,
     name: Option<OsString>,
 }
 
 impl Known {
-    /// Whether `dir` is one of the directories.
+    /// Returns whether `dir` is one of the directories.
     pub(super) fn is_directory(&self, dir: &Dir) -> bool {
         !self.directories.is_empty() && FileId::of_directory(dir).is_some_and(|id| self.has_directory(id))
     }
 
-    /// Whether `dir` is one of the directories, or below one.
+    /// Returns whether `dir` is one of the directories, or below one.
     pub(super) fn is_inside(&self, dir: &Dir) -> bool {
         if self.directories.is_empty() {
             return false;
@@ -183,13 +186,13 @@ impl Known {
             dir = Dir::from_std_file(above.into());
             match FileId::of_directory(&dir) {
                 Some(next) if next != id => id = next,
-                // Above the root is the root.
+                // The parent of the root is the root itself.
                 _ => return false,
             }
         }
     }
 
-    /// Whether `name` in `dir` is one of the files, or would be one if it were made.
+    /// Returns whether `name` in `dir` is one of the files, or would be one if it were created.
     pub(super) fn is_name(&self, dir: &Dir, name: &OsStr) -> bool {
         let Some(here) = FileId::of_directory(dir) else {
             return false;

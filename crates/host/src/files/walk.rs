@@ -1,9 +1,9 @@
-//! From a path to a place: a directory's handle and one name in it.
+//! Resolves a path to a place: a directory handle and one name in that directory.
 //!
-//! Every step opens one name below a handle and follows no link, so that no step can leave the directory it is
-//! taken in. A link, or a `..`, gives a new path, which begins again at a root of the workspace like one that
-//! was asked for. A path that was decided on is walked again by the name that it was found to have, and then no link
-//! is followed at all. (cap-std's own lookup is as safe, but refuses every absolute link, also one to the inside.)
+//! Every step opens one name below a handle and follows no link, so that no step can leave its directory. A link, or a
+//! `..`, yields a new path, which is resolved from a root of the workspace again. A path for which access was approved
+//! is walked again by its resolved name, and then no link is followed at all. cap-std's own lookup is as safe, but
+//! refuses every absolute link, including those that stay inside.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -25,16 +25,17 @@ use super::{Reserved, Workspace};
 /// A directory of the workspace.
 #[derive(Debug)]
 pub(super) struct Root {
-    /// Its name as it was given.
+    /// Path of the directory, as given.
     pub(super) given: PathBuf,
-    /// Or why it could not be opened. It stays closed then: an agent may have put a link there since.
+    /// The error if the directory could not be opened. It then stays closed, since an agent may have put a link there
+    /// since.
     opened: io::Result<OpenedRoot>,
 }
 
-/// The handle alone decides what is reached. It was opened by this name, through no link.
+/// An opened root. Only the handle determines what is reached. It was opened by this path, without following a link.
 #[derive(Debug)]
 struct OpenedRoot {
-    /// Its name without links; agents ask by this one as well, since it is what `getcwd` tells them.
+    /// Real path of the directory, without links. Agents use this path too, since `getcwd` returns it.
     real: PathBuf,
     dir: Dir,
 }
@@ -52,18 +53,18 @@ impl Root {
         self.opened.as_ref().ok()
     }
 
-    /// Its name without links, if it is open.
+    /// Returns the real path of the directory, if it is open.
     pub(super) fn real(&self) -> Option<&Path> {
         self.get().map(|opened| opened.real.as_path())
     }
 
-    /// Which directory it is, if it is open.
+    /// Returns the identity of the directory, if it is open.
     pub(super) fn identity(&self) -> Option<FileId> {
         FileId::of_directory(&self.get()?.dir)
     }
 }
 
-/// Opens a directory by its name without links, step by step: a link that was put there since is not followed.
+/// Opens a directory by its real path, step by step. A link that was put there since is not followed.
 #[cfg(target_os = "linux")]
 fn open_directory(real: &Path) -> io::Result<Dir> {
     let mut dir = Dir::open_ambient_dir("/", ambient_authority())?;
@@ -75,53 +76,53 @@ fn open_directory(real: &Path) -> io::Result<Dir> {
     Ok(dir)
 }
 
-/// Opens a directory. Other systems have no way to open a directory above it that may not be listed.
+/// Opens a directory. Other systems cannot open a parent directory without the right to list it.
 #[cfg(not(target_os = "linux"))]
 fn open_directory(real: &Path) -> io::Result<Dir> {
     Dir::open_ambient_dir(real, ambient_authority())
 }
 
-/// What to do about directories on the way that do not exist.
+/// How to handle missing directories on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parents {
-    /// The path does not exist, then.
+    /// A missing directory means that the path does not exist.
     Needed,
-    /// They are made.
+    /// Missing directories are created.
     Made,
-    /// Nothing is touched: it is only told where the path leads, or would lead.
+    /// Nothing is created or changed: only the resulting path is computed.
     NameOnly,
 }
 
-/// What to do about symbolic links on the way.
+/// How to handle symbolic links on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Links {
-    /// They are followed, as long as they stay inside.
+    /// Links are followed as long as they stay inside.
     Followed,
-    /// None is expected, since the path is one that was resolved before; one that is there now was put there since.
+    /// No link is expected, since the path was resolved before. A link that exists now was put there since.
     Refused,
 }
 
-/// Where a path leads.
+/// The result of a walk along a path.
 #[derive(Debug)]
 struct WalkResult {
-    /// Its name without any link.
+    /// The path without any link.
     real: PathBuf,
-    /// The place; none for a root of the workspace itself, and for what is only told.
+    /// The place; absent for a root of the workspace itself, and if only the path was computed.
     place: Option<Place>,
 }
 
-/// One name in an open directory of the workspace. When it was found it was no symbolic link, if it was there at all.
+/// One name in an open directory of the workspace. When it was found, it was either missing or not a symbolic link.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) dir: Dir,
     pub(super) name: OsString,
-    /// What may not be read there, whatever it has become since.
+    /// Files that must not be read there, even if the name now refers to one of them.
     pub(super) reserved: Arc<Reserved>,
 }
 
 impl Workspace {
-    /// Finds the place that `path` means, through all links that stay inside. `at` is what the path was resolved to
-    /// when it was decided on: then it is that place or none.
+    /// Resolves `path` to a place, following links that stay inside. `at` is the resolved path from when access was
+    /// approved; then the result is that place or an error.
     pub(super) fn find(&self, path: &str, at: Option<&str>, parents: Parents) -> Result<Place, Failure> {
         check(path)?;
         if path.ends_with('/') || path.ends_with("/.") {
@@ -134,8 +135,8 @@ impl Workspace {
         walked?.place.ok_or_else(|| of_errno(path, Errno::ISDIR))
     }
 
-    /// The name without links of what `path` means: what is there, or what would be made there. Nothing is touched.
-    /// Where the way leaves the workspace, the rest of it is looked up by name.
+    /// Returns the path without links of an existing file, or of one that would be created. Nothing is created or
+    /// changed. If the path leaves the workspace, the rest of it is resolved by name.
     pub(super) fn locate(&self, path: &str) -> Result<PathBuf, Failure> {
         check(path)?;
         Ok(self
@@ -149,7 +150,7 @@ impl Workspace {
         })
     }
 
-    /// Pairs of names of the workspace's directories: as given, and without links. Only where they differ.
+    /// Returns the workspace's directories whose paths contain links, as pairs: as given, and without links.
     pub(super) fn names(&self) -> impl Iterator<Item = (&Path, &Path)> {
         let opened = self
             .roots
@@ -158,7 +159,7 @@ impl Workspace {
         opened.filter(|(given, real)| given != real)
     }
 
-    /// Walks along `text`; `path` is what was asked for.
+    /// Walks along `text`; `path` is the path that the agent named.
     fn walk(
         &self,
         mut text: PathBuf,
@@ -187,7 +188,7 @@ impl Workspace {
                     return Err(invalid(path, "takes too many steps to follow"));
                 }
                 let Component::Normal(name) = part else {
-                    // `..` of a directory is the one it was reached in: `walked` is free of links.
+                    // The parent of a directory is the one that it was reached in: `walked` is free of links.
                     walked.pop();
                     text = walked.join(parts.as_path());
                     continue 'again;
@@ -206,7 +207,7 @@ impl Workspace {
                 }
                 let next = next.map_err(|errno| of_errno(path, errno))?;
                 if matches!(next, Step::Made(_)) {
-                    // What is reserved may be what was missing.
+                    // A reserved directory may have been created by this step.
                     known = self.reserved.look();
                 }
                 match next {
@@ -249,9 +250,10 @@ impl Workspace {
         }
     }
 
-    /// The root that holds `text`, and the way from there: of several the innermost. `path` is what was asked for.
+    /// Returns the root that contains `text`, and the remaining path. If several do, the innermost. `path` is the path
+    /// that the agent named.
     fn root_of<'a>(&'a self, text: &'a Path, path: &str) -> Result<(&'a OpenedRoot, &'a Path), Failure> {
-        // The shorter the rest, the longer the name that matched.
+        // The shorter the rest, the longer the matching root.
         let length = |below: &Path| below.components().count();
         let opened = self.roots.iter().filter_map(|root| {
             let opened = root.get()?;
@@ -261,7 +263,7 @@ impl Workspace {
             Some((opened, below))
         });
         if let Some((opened, below)) = opened.min_by_key(|(_, below)| length(below)) {
-            // A removed directory keeps its handle, in which nothing can be found or made any more.
+            // A removed directory keeps its handle, in which nothing can be found or created any more.
             if opened.dir.dir_metadata().is_ok_and(|dir| dir.nlink() == 0) {
                 let root = opened.real.display();
                 return Err(Failure::new(
@@ -271,8 +273,8 @@ impl Workspace {
             }
             return Ok((opened, below));
         }
-        // Only now, so that a name below an open root goes by that root's rules, whatever it has become since.
-        // The outermost, for the same reason.
+        // Checked last, so that a path below an open root follows that root's rules, even if a closed root has the same
+        // path now. The outermost root is reported, for the same reason.
         let closed = self.roots.iter().filter_map(|root| {
             let below = text.strip_prefix(&root.given).ok()?;
             Some((length(below), &root.given, root.opened.as_ref().err()?))
@@ -289,7 +291,7 @@ impl Workspace {
     }
 }
 
-/// What can be said about a path without looking at any file.
+/// Checks a path without accessing any file.
 fn check(path: &str) -> Result<(), Failure> {
     if path.len() > PATH_BYTES {
         let length = path.len();
@@ -306,18 +308,18 @@ fn check(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the name without links that the system gives.
+/// Returns the path without links, as the system resolves it.
 pub(super) fn real_name(path: &str) -> Option<PathBuf> {
     elsewhere(Path::new(path), path).ok().map(|walked| walked.real)
 }
 
-/// Outside the workspace nothing is held open and nothing is ours to touch: the name that the system gives is what is
-/// told. What is not there yet is named by the nearest directory that is.
+/// Resolves a path outside the workspace, where nothing is opened and nothing may be changed. Returns the path that the
+/// system reports. A missing file is named by its nearest existing directory.
 fn elsewhere(text: &Path, path: &str) -> Result<WalkResult, Failure> {
     for known in text.ancestors() {
         let real = match known.canonicalize() {
             Ok(real) => real,
-            // A link to something that is not there would be taken for a plain name.
+            // Without this check, a dangling link would count as a plain name.
             Err(error) if error.kind() == io::ErrorKind::NotFound && known.symlink_metadata().is_err() => {
                 continue;
             }
@@ -338,12 +340,12 @@ fn elsewhere(text: &Path, path: &str) -> Result<WalkResult, Failure> {
 }
 
 enum Step {
-    /// The last name of the path, and no link.
+    /// The last name of the path, which is not a link.
     Leaf,
     Into(Dir),
-    /// The same, where there was nothing before.
+    /// A directory that was just created.
     Made(Dir),
-    /// Where the link leads, as it says itself.
+    /// The target of a link, as stored in the link.
     Link(PathBuf),
 }
 
@@ -357,13 +359,13 @@ fn leaf(dir: &Dir, name: &OsStr) -> Result<Step, Errno> {
 fn descend(dir: &Dir, name: &OsStr, make: bool) -> Result<Step, Errno> {
     match directory(dir, name) {
         Err(Errno::NOENT) if make => {
-            // The umask is applied, as to any program's directory. Somebody else may be faster.
+            // The umask applies, as for any program. Another process may create the directory first.
             match rustix::fs::mkdirat(dir, name, Mode::from_raw_mode(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => directory(dir, name).map(Step::Made),
                 Err(errno) => Err(errno),
             }
         }
-        // Which of the two a link is, is for the system to choose.
+        // Systems differ in which of the two errors they return for a link.
         Err(Errno::NOTDIR | Errno::LOOP) => match link(dir, name) {
             Err(Errno::INVAL) => Err(Errno::NOTDIR),
             other => other,
@@ -377,7 +379,7 @@ fn link(dir: &Dir, name: &OsStr) -> Result<Step, Errno> {
     Ok(Step::Link(OsString::from_vec(target.into_bytes()).into()))
 }
 
-/// Opens a directory for looking names up in it, which needs no right to list it.
+/// Opens a directory for looking up names in it, which needs no permission to list it.
 fn directory(dir: &Dir, name: &OsStr) -> Result<Dir, Errno> {
     #[cfg(target_os = "linux")]
     const LOOKUP: OFlags = OFlags::PATH;
@@ -388,7 +390,8 @@ fn directory(dir: &Dir, name: &OsStr) -> Result<Dir, Errno> {
     Ok(Dir::from_std_file(opened.into()))
 }
 
-/// Of what is not there, `..` cannot be told; so nothing is made then.
+/// Returns whether `path` has only plain names. The `..` of a missing directory is undefined, so nothing is created
+/// then.
 fn only_names(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }

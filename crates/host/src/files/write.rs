@@ -1,4 +1,4 @@
-//! Replacing a file at once: a new one is filled beside it, brought to the disk, and takes its name.
+//! Replaces a file atomically: a new file is written beside it, synced to the disk, and renamed.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use super::failure::{invalid, of_errno, of_io};
 use super::read;
 use super::walk::Place;
 
-/// Puts `content` at the place; answers what was there, if that takes no more than `room` bytes.
+/// Writes `content` to the place. Returns the previous content, if that needs at most `room` bytes.
 pub(super) fn replace(
     place: &Place,
     path: &str,
@@ -39,10 +39,10 @@ pub(super) fn replace(
                 ),
             ));
         }
-        // To take a file's name one needs no right to write it, but a file made read-only is meant to stay.
+        // Replacing a file needs no permission to write it, but a read-only file must stay unchanged.
         rustix::fs::accessat(&place.dir, &place.name, Access::WRITE_OK, AtFlags::empty())
             .map_err(|errno| of_errno(path, errno))?;
-        // Whatever stands against showing the old text does not stand against the new one.
+        // A previous text that cannot be shown does not prevent the write.
         before = match read::whole(place, path, room) {
             Ok(Fit::Done(text)) => PreviousContent::Text(text),
             Ok(Fit::Needs(bytes)) => return Ok(Fit::Needs(bytes)),
@@ -54,15 +54,16 @@ pub(super) fn replace(
     Ok(Fit::Done(before))
 }
 
-/// Gives `name` to a new file that `fill` fills. If anything fails, nothing has happened.
+/// Gives `name` to a new file that `fill` writes. After a failure nothing has changed.
 fn swap(
     dir: &Dir,
     name: &OsStr,
     old: Option<&Metadata>,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
-    // It is made with mode 0666, from which the system takes the umask (and adds a default ACL), as for any
-    // program's file. Where the system can, it has no name until it is whole, so that a crash leaves nothing.
+    // The file is created with mode 0666, to which the system applies the umask (and a default ACL), as for any
+    // program's file. If the system supports it, the file has no name until it is complete, so that a crash leaves
+    // nothing behind.
     let mut new = TempFile::new(dir)?;
     if let Some(old) = old {
         take_after(old, new.as_file())?;
@@ -72,16 +73,16 @@ fn swap(
     new.replace(name)
 }
 
-/// Gives `new` the owner and the permissions of `old`, before there is anything in it to read.
+/// Gives `new` the owner and the permissions of `old`, before it has any content to read.
 fn take_after(old: &Metadata, new: &File) -> io::Result<()> {
-    let mut mode = old.mode() & 0o777; // set-user-ID and its like are lost, as they are by any write
+    let mut mode = old.mode() & 0o777; // set-user-ID and similar bits are dropped, as they are by any write
     let made = new.metadata()?;
     if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
-        // Only root may give a file away; the group is kept where that is allowed.
+        // Only root may change the owner. The group is kept if the system permits it.
         let kept =
             fchown(new, Some(old.uid()), Some(old.gid())).or_else(|_| fchown(new, None, Some(old.gid())));
         if kept.is_err() {
-            // The group bits were meant for another group: ours gets what everybody has.
+            // The group bits were meant for another group: ours gets the permissions of others.
             mode = (mode & !0o070) | ((mode & 0o007) << 3);
         }
     }

@@ -1,13 +1,13 @@
-//! From what is to be granted to what the kernel is told.
+//! Converts the paths to grant into rules that the kernel supports.
 //!
-//! In: paths to grant, paths to withhold. Out: paths whose whole contents may be granted. Never: returns one that contains, or is
-//! inside of, what is withheld.
+//! In: paths to grant, paths to withhold. Out: paths whose whole contents may be granted. Never: returns a path that
+//! contains, or is inside of, a withheld one.
 //!
-//! Landlock grants directories as a whole. Of a directory that contains what is withheld, all other entries are granted one by one:
-//! those that it has now. What appears in it later, and its list of names, stay out of reach.
+//! Landlock grants directories as a whole. If a directory contains a withheld path, all its other entries are granted
+//! one by one, as they exist now. Entries that appear later, and the listing of the directory, stay out of reach.
 //!
-//! A link in a directory that sandboxes may write may have been made by an agent. What it leads to is granted only if that is below the
-//! same directory.
+//! An agent may have created a link in a directory that sandboxes may write. The target of such a link is granted only
+//! if it is below the same directory.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,9 @@ use acpd_model::limits::SANDBOX_ENTRIES;
 use super::writable::{Writable, real_name};
 use super::{SandboxError, overlap};
 
-/// Paths that are out of reach, and those that agents may have changed.
+/// Withheld paths, and paths that agents may have changed.
 pub(super) struct Reach {
-    /// By their real names.
+    /// The withheld paths, without links.
     withheld: Vec<PathBuf>,
     writable: Writable,
 }
@@ -31,12 +31,12 @@ impl Reach {
         }
     }
 
-    /// With directories that agents may write.
+    /// Adds the directories that agents may write.
     pub fn writable(self, writable: Writable) -> Self {
         Self { writable, ..self }
     }
 
-    /// What to grant for `path`: itself, parts of it, or nothing.
+    /// Returns the paths to grant for `path`: itself, parts of it, or none.
     pub fn carve(&self, path: &Path) -> Vec<PathBuf> {
         let mut parts = Vec::new();
         if let Ok(real) = path.canonicalize()
@@ -66,14 +66,14 @@ impl Reach {
             return;
         }
         for entry in entries {
-            // Where a link leads is granted by its own name, or not.
+            // The target of a link is granted by its own path, or not at all.
             if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
                 self.add(entry.path(), parts);
             }
         }
     }
 
-    /// A directory of the workspace by its real name.
+    /// Returns the real path of a workspace directory.
     pub fn workspace(&self, path: &Path) -> Result<PathBuf, SandboxError> {
         let real = real_name(path);
         if self.writable.leads_out(path) {
@@ -125,7 +125,7 @@ mod tests {
         for inside in ["home/state/acpd", "home/state/acpd/agents", "home/link", "none"] {
             assert_eq!(carved(inside), [""; 0], "{inside}");
         }
-        // What is made later is withheld from the start.
+        // A path that is created later is withheld from the start.
         std::fs::create_dir(root.join("home/later")).unwrap();
         assert_eq!(carved("home/later"), [""; 0]);
         std::fs::write(root.join("home/later/config.toml"), "").unwrap();

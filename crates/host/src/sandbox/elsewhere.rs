@@ -1,30 +1,30 @@
-//! Systems other than Linux have no sandbox of ours.
+//! The sandbox of systems other than Linux: there is none.
 
 use std::io;
 
 use super::{FileId, Grants, SandboxError};
 
-/// There is none.
+/// A ruleset, which does not exist on this system.
 #[derive(Debug)]
 pub(super) enum Ruleset {}
 
-/// No version.
+/// Returns 0: there is no Landlock.
 pub(super) fn version() -> u32 {
     0
 }
 
 impl Ruleset {
-    /// Fails.
+    /// Returns [`SandboxError::Unavailable`].
     pub(super) fn new(_: &Grants) -> Result<Self, SandboxError> {
         Err(SandboxError::Unavailable)
     }
 
-    /// Is never called.
+    /// Never called, since there is no ruleset.
     pub(super) fn workspace(&self) -> &[Option<FileId>] {
         match *self {}
     }
 
-    /// Is never called.
+    /// Never called, since there is no ruleset.
     pub(super) fn enter(&self) -> io::Result<()> {
         match *self {}
     }

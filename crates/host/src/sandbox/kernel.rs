@@ -1,12 +1,12 @@
-//! What this machine's kernel can enforce.
+//! The restrictions that the host's kernel can enforce.
 
 use super::Network;
 
-/// A version of Landlock; 0 is none.
+/// A version of Landlock; 0 means none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel(u32);
 
-/// What a version does not enforce yet: the first version that does, and what is missing.
+/// The restrictions that a version lacks: the first version that has them, and a description.
 const GAPS: [(u32, &str); 3] = [
     (3, "files outside of the lists can be truncated"),
     (5, "devices outside of the lists can be configured (ioctl)"),
@@ -20,22 +20,22 @@ const GAPS: [(u32, &str); 3] = [
 const TCP: u32 = 4;
 
 impl Kernel {
-    /// This machine's.
+    /// Returns the version of this host.
     pub fn here() -> Self {
         Self(super::landlock::version())
     }
 
-    /// Whether it has sandboxes at all.
+    /// Returns whether the kernel supports sandboxes at all.
     pub fn has_sandboxes(self) -> bool {
         self.0 > 0
     }
 
-    /// The version of Landlock.
+    /// Returns the version of Landlock.
     pub fn version(self) -> u32 {
         self.0
     }
 
-    /// What it does not enforce of a sandbox, in words.
+    /// Describes the restrictions of a sandbox that the kernel does not enforce.
     pub fn gaps(self, network: &Network) -> Vec<&'static str> {
         let tcp = (self.0 < TCP && *network != Network::On).then_some("TCP is not restricted");
         let files = GAPS.iter().filter(|(since, _)| self.0 < *since);

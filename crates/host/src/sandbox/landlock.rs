@@ -1,4 +1,4 @@
-//! Rulesets of Linux.
+//! Landlock rulesets on Linux.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -12,18 +12,18 @@ use landlock::{
 use super::carve::Reach;
 use super::{FileId, Grants, Network, SandboxError};
 
-/// The newest version whose rights were looked at one by one. The kernel's own may be older, and then enforces less.
+/// The newest version whose rights were reviewed. An older kernel enforces less.
 const KNOWN: ABI = ABI::V7;
 
-/// Rules that the kernel has, for processes that enter them.
+/// Rules that are loaded into the kernel, for processes that enter them.
 #[derive(Debug)]
 pub(super) struct Ruleset {
     rules: OwnedFd,
-    /// Which directories of the workspace are granted, in their order.
+    /// The granted directory for each directory of the workspace, in order.
     workspace: Vec<Option<FileId>>,
 }
 
-/// The version of Landlock; 0 where there is none.
+/// Returns the version of Landlock, or 0 if there is none.
 #[expect(unsafe_code, reason = "the crate does not say which version it found")]
 pub(super) fn version() -> u32 {
     const VERSION: libc::c_int = 1;
@@ -40,7 +40,7 @@ pub(super) fn version() -> u32 {
 }
 
 impl Ruleset {
-    /// Makes the rules.
+    /// Creates the rules.
     pub(super) fn new(grants: &Grants) -> Result<Self, SandboxError> {
         if version() == 0 {
             return Err(SandboxError::Unavailable);
@@ -55,7 +55,7 @@ impl Ruleset {
         let mut read: Vec<_> = grants.read.iter().flat_map(|path| reach.carve(path)).collect();
         read.extend(grants.spared.iter().filter_map(|path| path.canonicalize().ok()));
         if grants.readonly {
-            // Also where the workspace is inside of a directory that may be written.
+            // Applies even if the workspace is inside of a directory that may be written.
             let inside = Reach::new(&workspace);
             write = write.iter().flat_map(|path| inside.carve(path)).collect();
         }
@@ -90,14 +90,14 @@ impl Ruleset {
         &self.workspace
     }
 
-    /// Confines this process, and all that it starts, for good. Only makes system calls.
+    /// Confines this process and all its descendants permanently. Only makes system calls.
     #[expect(
         unsafe_code,
         reason = "the crate's own call is not made for the time between fork and exec"
     )]
     pub(super) fn enter(&self) -> io::Result<()> {
         rustix::thread::set_no_new_privs(true)?;
-        // SAFETY: a system call that takes numbers.
+        // SAFETY: the system call only takes numbers.
         let entered = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.rules.as_raw_fd(), 0) };
         match entered {
             0 => Ok(()),
@@ -112,12 +112,12 @@ impl From<landlock::RulesetError> for SandboxError {
     }
 }
 
-/// All but making devices, by which root would reach everything.
+/// All access rights except creating devices, with which root could access everything.
 fn writes() -> BitFlags<AccessFs> {
     AccessFs::from_all(KNOWN) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
 }
 
-/// Rules that restrict whatever the kernel can restrict, and grant the network as it is wanted.
+/// Creates rules that use every restriction of the kernel and grant the network as configured.
 fn create(network: &Network) -> Result<RulesetCreated, landlock::RulesetError> {
     let tcp = AccessNet::BindTcp | AccessNet::ConnectTcp;
     let mut rules = landlock::Ruleset::default()
@@ -154,7 +154,7 @@ fn identity(open: &PathFd) -> Option<FileId> {
     file.metadata().ok().map(|found| FileId::of(&found))
 }
 
-/// What is gone meanwhile, or has become a link, is not granted.
+/// Opens a path to grant. A path that is gone, or has become a link, is not granted.
 fn open(path: &Path) -> Option<PathFd> {
     let open = PathFd::new(path).ok()?;
     let descriptor = open.as_fd().as_raw_fd();

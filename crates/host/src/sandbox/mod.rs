@@ -1,7 +1,7 @@
-//! Walls around agents and their terminals, which the kernel holds up (Landlock).
+//! Sandboxes for agents and their terminals, which the kernel enforces (Landlock).
 //!
-//! In: lists of files, and of ports. Out: a sandbox that is ready to be entered between fork and exec. Owns: the ruleset. Never:
-//! grants what is withheld, or starts a program outside of a sandbox that was wanted.
+//! In: lists of files, and of ports. Out: a sandbox that can be entered between fork and exec. Owns: the ruleset.
+//! Never: grants a withheld path, or starts a program outside of a requested sandbox.
 
 mod carve;
 mod kernel;
@@ -24,26 +24,27 @@ use landlock::Ruleset;
 
 use crate::files::{FileId, Reserved};
 
-/// What processes in a sandbox may use; nothing else. What does not exist is left out.
+/// The access that processes in a sandbox have; everything else is denied. Missing files are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// The directories to work in. Unlike the others they are granted as a whole, or not at all.
+    /// The directories to work in. Unlike the others, each is granted as a whole or not at all.
     pub workspace: Vec<PathBuf>,
-    /// Whether the workspace may only be read.
+    /// Whether the workspace is read-only.
     pub readonly: bool,
-    /// Files, and directories with all that is below them, that may be read and executed.
+    /// Files, and directories with everything below them, that may be read and executed.
     pub read: Vec<PathBuf>,
-    /// The same, that may also be written.
+    /// Files and directories that may also be written.
     pub write: Vec<PathBuf>,
-    /// Out of reach, whatever contains it.
+    /// Paths that are out of reach, even inside of a granted directory.
     pub withheld: Vec<PathBuf>,
-    /// Directories that may be read although they are inside of what is withheld: where an agent is installed.
+    /// Directories that may be read although they are inside of a withheld one: where an agent is installed.
     pub spared: Vec<PathBuf>,
-    /// TCP.
+    /// Access to TCP.
     pub network: Network,
 }
 
-/// Which of `paths` contain what is withheld, so that not all that is in them is granted: nothing new can be made there.
+/// Returns those of `paths` that contain a withheld path and are only granted in part. No new file can be created
+/// there.
 pub fn cut<'a>(paths: &'a [PathBuf], withheld: &Reserved) -> impl Iterator<Item = &'a PathBuf> {
     let withheld: Vec<_> = withheld.paths().map(writable::real_name).collect();
     paths.iter().filter(move |path| {
@@ -53,55 +54,56 @@ pub fn cut<'a>(paths: &'a [PathBuf], withheld: &Reserved) -> impl Iterator<Item 
 }
 
 impl Grants {
-    /// The directories that agents may write. The workspace counts also where it may only be read: other sessions may write it.
+    /// Returns the directories that agents may write. This includes a read-only workspace, since other sessions may
+    /// write it.
     pub fn writable(&self) -> Writable {
         Writable::new(self.write.iter().chain(&self.workspace))
     }
 }
 
-/// TCP connections, and ports to listen on. Nothing restricts UDP.
+/// TCP connections, and ports to listen on. UDP is never restricted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Network {
-    /// All.
+    /// All connections are allowed.
     #[default]
     On,
-    /// None.
+    /// No connections are allowed.
     Off,
-    /// To these ports, and on these ports.
+    /// Only connections to these ports, and listening on these ports, are allowed.
     Ports(Vec<u16>),
 }
 
-/// Why there is no sandbox.
+/// Why a sandbox could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The kernel cannot do it.
+    /// The kernel does not support sandboxes.
     #[error("this system has no Landlock")]
     Unavailable,
-    /// The workspace holds what must not be granted.
+    /// The workspace contains a withheld path.
     #[error("the workspace {} contains {}, which belongs to acpd itself", workspace.display(), withheld.display())]
     Contains {
-        /// The directory.
+        /// The workspace directory.
         workspace: PathBuf,
-        /// What is in it.
+        /// The withheld path.
         withheld: PathBuf,
     },
-    /// The workspace is inside of what must not be granted.
+    /// The workspace is inside of a withheld path.
     #[error("the workspace {} is inside of {}, which belongs to acpd itself", workspace.display(), withheld.display())]
     Inside {
-        /// The directory.
+        /// The workspace directory.
         workspace: PathBuf,
-        /// What it is in.
+        /// The withheld path.
         withheld: PathBuf,
     },
-    /// The workspace may have been made a link by an agent.
+    /// An agent may have replaced the workspace with a link.
     #[error("the workspace {} is a link to {}, in a directory that agents may write", workspace.display(), real.display())]
     Elsewhere {
-        /// The directory.
+        /// The workspace directory.
         workspace: PathBuf,
-        /// Where it leads.
+        /// The path that it leads to.
         real: PathBuf,
     },
-    /// The system refused.
+    /// The system refused to create the sandbox.
     #[error("the sandbox could not be made: {0}")]
     System(String),
 }
@@ -116,8 +118,8 @@ struct Inner {
     ruleset: Ruleset,
 }
 
-/// Two sandboxes are the same if they grant the same names, and their workspaces are the same directories: one that was deleted
-/// and made again is another directory, which rules for the old one do not grant.
+/// Two sandboxes are equal if they grant the same paths and their workspaces are the same directories. A workspace that
+/// was deleted and created again is another directory, which the old rules do not grant.
 impl PartialEq for Sandbox {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -128,44 +130,44 @@ impl PartialEq for Sandbox {
 impl Eq for Sandbox {}
 
 impl Sandbox {
-    /// Makes a sandbox. Looks at the disk: what the lists name is what it is now.
+    /// Creates a sandbox. Resolves the paths as they exist now.
     pub fn new(grants: Grants) -> Result<Self, SandboxError> {
         let ruleset = Ruleset::new(&grants)?;
         Ok(Self(Arc::new(Inner { grants, ruleset })))
     }
 
-    /// What it grants.
+    /// Returns the access that the sandbox grants.
     pub fn grants(&self) -> &Grants {
         &self.0.grants
     }
 
-    /// Returns which directory is granted for a directory of the workspace; `None` if it did not exist.
+    /// Returns the directory that is granted for a workspace path; `None` if it did not exist.
     pub(crate) fn workspace_directory(&self, given: &Path) -> Option<FileId> {
         let place = self.0.grants.workspace.iter().position(|named| named == given)?;
         *self.0.ruleset.workspace().get(place)?
     }
 
-    /// Starts `command` in the sandbox.
+    /// Makes `command` start in the sandbox.
     #[expect(
         unsafe_code,
         reason = "pre_exec has no safe form; the closure makes system calls and allocates nothing"
     )]
     pub fn confine(&self, command: &mut std::process::Command) {
         let sandbox = self.clone();
-        // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are system calls and nothing else; what
-        // they need was made before the fork.
+        // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are only system calls; their
+        // data was prepared before the fork.
         unsafe {
             command.pre_exec(move || sandbox.enter());
         }
     }
 
-    /// Enters the sandbox for good. Only makes system calls.
+    /// Enters the sandbox permanently. Only makes system calls.
     pub(crate) fn enter(&self) -> io::Result<()> {
         self.0.ruleset.enter()
     }
 }
 
-/// Whether one of two paths is the other, or contains it.
+/// Returns whether the paths are equal or one contains the other.
 fn overlap(one: &Path, other: &Path) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }

@@ -1,7 +1,7 @@
-//! Directories that agents may write, and what they decide with them.
+//! Directories that agents may write, and the paths that they control with them.
 //!
-//! In: paths. Out: whether an agent may have chosen where they lead, or what is there. Never: goes by a name alone: the way to a path
-//! may pass through such a directory by links of the user.
+//! In: paths. Out: whether an agent may have chosen their target or content. Never: relies on the name alone, since
+//! links of the user may lead a path through such a directory.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -9,22 +9,23 @@ use std::path::{Component, Path, PathBuf};
 
 use acpd_model::limits::PATH_LINKS;
 
-/// Directories, and files, that agents may write.
+/// Directories and files that agents may write.
 #[derive(Debug, Clone, Default)]
 pub struct Writable {
-    /// By their real names.
+    /// The paths, without links.
     places: Vec<PathBuf>,
 }
 
 impl Writable {
-    /// Looks the paths up. They need not exist yet.
+    /// Resolves the paths. They need not exist yet.
     pub fn new<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Self {
         Self {
             places: paths.map(|path| real_name(path)).collect(),
         }
     }
 
-    /// Whether an agent can choose what is read by the name `path`: it is in such a directory, or a link in one leads there.
+    /// Returns whether an agent can choose the content at `path`: it is in such a directory, or a link in one leads
+    /// there.
     pub fn decides(&self, path: &Path) -> bool {
         let Some(way) = Way::of(path) else {
             return true;
@@ -33,8 +34,8 @@ impl Writable {
         passed.any(|passed| self.places.iter().any(|place| passed.starts_with(place)))
     }
 
-    /// Whether a link in such a directory leads out of that directory on the way to `path`: an agent may have made it. Of a path that
-    /// does not exist, what is above it counts.
+    /// Returns whether a link in such a directory leads out of it on the way to `path`. An agent may have created such
+    /// a link. If `path` does not exist, its nearest existing ancestor counts.
     pub(super) fn leads_out(&self, path: &Path) -> bool {
         let Some(way) = path.ancestors().find_map(Way::of) else {
             return true;
@@ -47,15 +48,15 @@ impl Writable {
     }
 }
 
-/// How a path is found.
+/// How a path is resolved.
 struct Way {
-    /// Where the links on the way are, by the real names of their directories.
+    /// The links on the way, each with the real path of its directory.
     links: Vec<PathBuf>,
     real: PathBuf,
 }
 
 impl Way {
-    /// The way to an absolute path; `None` if there is nothing.
+    /// Resolves an absolute path. Returns `None` if the file does not exist.
     fn of(path: &Path) -> Option<Self> {
         let mut way = Self {
             links: Vec::new(),
@@ -97,7 +98,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
     parts.collect()
 }
 
-/// The real name of a path, of which the last parts need not exist yet.
+/// Returns the real path of `path`, whose last parts need not exist yet.
 pub(super) fn real_name(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -125,13 +126,13 @@ mod tests {
             std::fs::write(root.join(file), "").unwrap();
         }
         for (link, target) in [
-            // The user's, into the workspace and elsewhere.
+            // Links of the user, into the workspace and elsewhere.
             ("home/dots", "../work"),
             ("home/own", "../work/own"),
             ("home/key", "../keys/key"),
             ("home/bashrc", "dots/bashrc"),
             ("home/back", "../work/back"),
-            // An agent's.
+            // Links of an agent.
             ("work/bashrc", "../keys/key"),
             ("work/inner", "sub/../own"),
             ("work/back", "../home/plain"),

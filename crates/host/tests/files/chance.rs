@@ -1,4 +1,4 @@
-//! Paths by chance: whatever they are made of, they reach what the system says they reach, or nothing.
+//! Random paths reach the file that the system says they reach, or fail.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::{Roomy, Scene};
 
-/// Names that occur in paths. Those that lead out by themselves come last.
+/// Names that occur in paths. Those that lead out on their own come last.
 const NAMES: [&str; 18] = [
     "..", ".", "", "file", "dir", "f", "none", "in", "up", "here", "loop", "half", "...",
     "lost", // inside

@@ -1,4 +1,4 @@
-//! The table of paths that try to get out, or to hang us, and of odd ones that are good.
+//! A table of paths that try to escape or to block, and of unusual paths that are valid.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixListener;
@@ -10,16 +10,16 @@ use acpd_model::{ErrorCode, Failure};
 
 use crate::{Roomy, Scene, Seen};
 
-/// What has to come of reading, or of writing.
+/// The expected result of a read or a write.
 #[derive(Debug, Clone, Copy)]
 enum Then {
-    /// This text is read; or this file, named from the scene's base, and nothing else is written.
+    /// This text is read, or only this file, named from the scene's base, is written.
     Is(&'static str),
-    /// It is refused as outside.
+    /// The path is refused as outside.
     Outside,
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// The params are invalid, and this is part of the reason.
+    /// The params are invalid, and this text is part of the reason.
     Refused(&'static str),
 }
 
@@ -33,14 +33,14 @@ const LOOPS: Then = Refused("too many symbolic links");
 const NUL: Then = Refused("NUL");
 const LONG: Then = Refused("name that is too long");
 
-/// `{w}`: the workspace. `{b}`: the directory that it is in. `{n*x}`: n times x.
+/// `{w}` is the workspace, `{b}` the directory that contains it, and `{n*x}` is x, n times.
 const ROWS: &[(&str, Then, Then)] = &[
     // Plain paths.
     ("{w}/file", Is("inside"), Is("w/file")),
     ("{w}/dir/f", Is("in dir"), Is("w/dir/f")),
     ("{w}/none", Missing, Is("w/none")),
     ("{w}/a/b/c", Missing, Is("w/a/b/c")),
-    // Other places, and names that look alike.
+    // Other places, and similar names.
     ("/etc/passwd", Outside, Outside),
     ("{b}/outside/secret", Outside, Outside),
     ("{w}-evil/secret", Outside, Outside),
@@ -56,7 +56,7 @@ const ROWS: &[(&str, Then, Then)] = &[
     ("~/file", NOT_ABSOLUTE, NOT_ABSOLUTE),
     ("file://{w}/file", NOT_ABSOLUTE, NOT_ABSOLUTE),
     (" {w}/file", NOT_ABSOLUTE, NOT_ABSOLUTE),
-    // `..`, and names that are none.
+    // `..`, and other special names.
     ("{w}/../outside/secret", Outside, Outside),
     ("{w}/dir/../../outside/secret", Outside, Outside),
     ("{w}/{40*../}etc/passwd", Outside, Outside),
@@ -137,7 +137,7 @@ const ROWS: &[(&str, Then, Then)] = &[
     ("{w}/root/etc/passwd", Outside, Outside),
     ("{w}/root", Outside, Outside),
     ("{w}/dir_link/../../outside/secret", Outside, Outside),
-    // Links without end.
+    // Endless links.
     ("{w}/loop", LOOPS, LOOPS),
     ("{w}/loop/f", LOOPS, LOOPS),
     ("{w}/ping", LOOPS, LOOPS),
@@ -154,7 +154,7 @@ const ROWS: &[(&str, Then, Then)] = &[
     ("{w}/fd/0", Outside, Outside),
     ("{w}/stdin", Outside, Outside),
     ("{w}/zero", Outside, Outside),
-    // No text files.
+    // Files without text.
     (
         "{w}/fifo",
         Refused("is a FIFO, not a regular file"),
@@ -178,12 +178,12 @@ const ROWS: &[(&str, Then, Then)] = &[
         Refused("is too large: 10485761 bytes, and 10485760 are allowed"),
         Is("w/large"),
     ),
-    // A file that has a name outside, too.
+    // A file that also has a name outside.
     ("{w}/hard", Is("secret"), Refused("one of 2 hard links")),
     ("{w}/to_hard", Is("secret"), Refused("one of 2 hard links")),
 ];
 
-/// Fills the scene with all that the rows name.
+/// Creates all files that the rows name.
 fn scene() -> Scene {
     let scene = Scene::new();
     scene.write("w/..foo", "foo");
@@ -241,7 +241,7 @@ fn scene() -> Scene {
     scene
 }
 
-/// `{n*x}` is x, n times.
+/// Expands `{n*x}` to x, n times.
 fn repeated(row: &str) -> String {
     let Some((before, rest)) = row.split_once('{') else {
         return row.to_owned();
@@ -263,7 +263,7 @@ fn refused_as(failure: &Failure, expected: Then) -> bool {
     }
 }
 
-/// What `before` is after a file of this name was written.
+/// Returns whether writing a file of this name was the only change since `before`.
 fn written(scene: &Scene, before: &BTreeMap<String, Seen>, name: &str) -> bool {
     let mut expected = before.clone();
     let parents = Path::new(name).ancestors().skip(1);
@@ -330,7 +330,7 @@ fn devices_are_neither_read_nor_written() {
 
 #[test]
 fn files_of_the_kernel_end() {
-    // Whoever makes `/` the workspace gets all of it, but nothing that waits.
+    // With `/` as the workspace, everything is accessible except files that block.
     let files = Workspace::open(std::iter::once("/".into()));
     let status = files.read_text("/proc/self/status", None, None).unwrap();
     assert!(status.starts_with("Name:"));
@@ -339,7 +339,7 @@ fn files_of_the_kernel_end() {
     files.read_text("/proc/self/mem", None, None).unwrap_err();
     files.write_text("/proc/self/comm", "new").unwrap_err();
     files.write_text("/proc/self/none", "new").unwrap_err();
-    // The links that lead to a file without a name say something like `pipe:[1]`, which is not there.
+    // The links to unnamed files contain something like `pipe:[1]`, which does not exist.
     let (reader, _writer) = std::io::pipe().unwrap();
     let number = std::os::fd::AsRawFd::as_raw_fd(&reader);
     let failure = files

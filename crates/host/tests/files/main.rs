@@ -1,4 +1,4 @@
-//! Confined files, seen from outside: what an agent can reach, and that it reaches nothing else.
+//! Confined files from the caller's view: what an agent can access, and that it can access nothing else.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -21,7 +21,7 @@ use acpd_model::limits::READ_FILE_BYTES;
 use acpd_model::{Failure, PreviousContent};
 use rustix::fs::{CWD, FileType, Mode};
 
-/// Files for which there is all the room that they may take.
+/// Access without a memory limit.
 trait Roomy {
     fn read_text<'a>(
         &self,
@@ -63,7 +63,7 @@ fn done<T: std::fmt::Debug>(fit: Fit<T>) -> T {
     }
 }
 
-/// A directory with a workspace `w` in it, and beside it what no agent may touch: `outside` and `w-evil`.
+/// A directory with a workspace `w`, and beside it the forbidden directories `outside` and `w-evil`.
 struct Scene {
     _dir: tempfile::TempDir,
     base: PathBuf,
@@ -71,7 +71,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// `w/file`, `w/dir/f`, and the secrets.
+    /// Creates `w/file`, `w/dir/f`, and the secrets.
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
@@ -94,7 +94,7 @@ impl Scene {
         }
     }
 
-    /// The path of `name`, as an agent would name it.
+    /// Returns the path of `name`, as an agent would name it.
     fn path(&self, name: &str) -> String {
         self.base.join(name).into_os_string().into_string().unwrap()
     }
@@ -116,14 +116,14 @@ impl Scene {
         rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     }
 
-    /// Everything there is, by name.
+    /// Returns all files, by name.
     fn all(&self) -> BTreeMap<String, Seen> {
         let mut all = BTreeMap::new();
         self.look("", &mut all);
         all
     }
 
-    /// Everything beside the workspace.
+    /// Returns all files outside the workspace.
     fn outside(&self) -> BTreeMap<String, Seen> {
         let mut all = self.all();
         all.retain(|name, _| name != "w" && !name.starts_with("w/"));

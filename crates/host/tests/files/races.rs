@@ -1,4 +1,4 @@
-//! A second thread swaps things while paths are looked up. Whatever wins, nothing leads out and nothing hangs.
+//! A second thread swaps files while paths are resolved. In any order, nothing leads out and nothing blocks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +7,7 @@ use rustix::fs::{CWD, RenameFlags};
 
 use crate::{Roomy, Scene};
 
-/// Exchanges two names, in one step, again and again until `work` is done. Nothing outside may have changed then.
+/// Swaps two names atomically, again and again until `work` is done. Then checks that nothing outside has changed.
 fn while_swapping(scene: &Scene, one: &str, other: &str, work: impl FnOnce()) {
     let (one, other) = (&scene.base.join(one), &scene.base.join(other));
     let before = scene.outside();
@@ -15,13 +15,13 @@ fn while_swapping(scene: &Scene, one: &str, other: &str, work: impl FnOnce()) {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let swap = || rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).unwrap();
-            // An even number of times, so that at last all is where it was.
+            // An even number of swaps restores the original state.
             while !done.load(Ordering::Relaxed) {
                 swap();
                 swap();
             }
         });
-        // Also ends the thread when `work` panics.
+        // Also ends the thread if `work` panics.
         let _done = Done(&done);
         work();
     });
@@ -37,10 +37,10 @@ impl Drop for Done<'_> {
 }
 
 const READS: usize = 4000;
-/// Each is brought to the disk, which takes its time.
+/// Each write is synced to the disk, which takes time.
 const WRITES: usize = 200;
 
-/// Reads and writes what should be `inside`.
+/// Reads and writes a file that should be `inside`.
 fn hammer(scene: &Scene, name: &str) {
     let path = scene.path(name);
     for n in 0..READS {
@@ -101,7 +101,7 @@ fn a_file_that_becomes_a_fifo() {
 
 #[test]
 fn a_directory_that_moves_out_and_back() {
-    // What was moved is still what it was; but `..` of it must not be where it was moved to.
+    // A moved directory keeps its content, but its `..` must not be the directory that it was moved to.
     let scene = Scene::new();
     std::fs::create_dir_all(scene.base.join("w/dir/sub")).unwrap();
     std::fs::create_dir(scene.base.join("outside/other")).unwrap();

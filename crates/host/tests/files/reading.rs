@@ -1,4 +1,4 @@
-//! What is read of a file.
+//! Reading files.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -58,7 +58,7 @@ fn lines_are_read_of_a_file_beyond_the_bound() {
     let scene = Scene::new();
     let path = scene.path("w/big");
     let file = File::create(&path).unwrap();
-    // Line 1 is larger than may be read; the lines after it are across the end of a chunk, and not all of them text.
+    // Line 1 exceeds the limit. The lines after it cross the end of a chunk, and not all of them are text.
     let start = READ_FILE_BYTES + READ_CHUNK_BYTES as u64 - 3;
     file.write_all_at("\nzwei é\ndrei\n\u{ff}\n".as_bytes(), start)
         .unwrap();
@@ -104,7 +104,7 @@ fn a_text_for_which_there_is_no_room_is_not_read_and_none_is_replaced() {
     assert_eq!(needs(None, 13), Fit::Needs(14));
     assert_eq!(needs(Some(2), 10), Fit::Done("two\nthree\n".into()));
     assert_eq!(needs(Some(2), 9), Fit::Needs(14));
-    // A file of the kernel's own measures nothing, whatever is in it.
+    // A virtual file of the kernel has size 0, whatever its content.
     let kernel = Workspace::open(std::iter::once("/proc/self".into()));
     for line in [None, Some(1)] {
         let status = kernel
@@ -120,7 +120,7 @@ fn a_text_for_which_there_is_no_room_is_not_read_and_none_is_replaced() {
         Fit::Done(PreviousContent::Text("one\ntwo\nthree\n".into()))
     );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
-    // What cannot be shown takes no room.
+    // Content that cannot be shown needs no room.
     scene.write("w/file", [0xff; 20]);
     assert_eq!(write(20), Fit::Done(PreviousContent::Unknown));
 }

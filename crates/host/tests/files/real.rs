@@ -1,5 +1,4 @@
-//! Where paths lead, told without touching anything; and that what was decided on for one place happens there or not
-//! at all.
+//! Resolving paths without changing anything. An approved access happens at the resolved place or not at all.
 
 use acpd_host::{Target, Workspace};
 use acpd_model::ErrorCode;
@@ -86,7 +85,7 @@ fn what_was_decided_on_happens_there_or_not_at_all() {
     };
     scene.files.write_text(target, "decided").unwrap();
     assert_eq!(scene.text("w/open/f"), "decided");
-    // The link leads elsewhere now: what was decided on is still the first place.
+    // The link leads elsewhere now, but the approved place is still the first one.
     std::fs::remove_file(scene.base.join("w/way")).unwrap();
     scene.link("w/way", "dir");
     scene.files.write_text(target, "again").unwrap();
@@ -95,7 +94,7 @@ fn what_was_decided_on_happens_there_or_not_at_all() {
         ("again".into(), "in dir".into())
     );
     assert_eq!(scene.files.read_text(target, None, None).unwrap(), "again");
-    // A link in that place itself is not followed.
+    // A link at that place itself is not followed.
     std::fs::remove_dir_all(scene.base.join("w/open")).unwrap();
     scene.link("w/open", "dir");
     let before = scene.all();
@@ -120,7 +119,7 @@ fn what_was_decided_on_happens_there_or_not_at_all() {
     std::fs::remove_dir_all(scene.base.join("w/open")).unwrap();
     scene.link("w/open", "dir");
     assert_eq!(scene.all(), before, "nothing was touched");
-    // Nor is a place outside reached by having been resolved.
+    // A resolved path does not give access to a place outside.
     let outside = scene.path("outside/secret");
     let target = Target {
         path: &path,

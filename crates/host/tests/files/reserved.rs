@@ -1,4 +1,4 @@
-//! What is reserved is not had by any name.
+//! Reserved files cannot be accessed under any name.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use acpd_model::{ErrorCode, Failure};
 
 use super::{Roomy, Scene};
 
-/// A workspace around `data`, where a daemon keeps its files, and `config/acpd.toml`.
+/// Returns a workspace around `data`, where a daemon keeps its files, and `config/acpd.toml`.
 fn around(scene: &Scene, roots: &[&str]) -> Workspace {
     let reserved = Reserved::new(
         vec![scene.base.join("w/data")],
@@ -134,7 +134,7 @@ fn what_was_replaced_or_moved_is_still_reserved() {
     let scene = Scene::new();
     furnish(&scene);
     let files = around(&scene, &["w"]);
-    // As the daemon replaces a file, and an editor the configuration.
+    // Replaced like the daemon replaces a file, and an editor the configuration.
     scene.write("w/config/acpd.new", "newer");
     fs::rename(
         scene.base.join("w/config/acpd.new"),
@@ -148,7 +148,7 @@ fn what_was_replaced_or_moved_is_still_reserved() {
     }
 }
 
-/// A workspace of `roots`, where `w` is the user's home and another agent keeps `.codex` and `.codex.json`.
+/// Returns a workspace of `roots`, where `w` is the user's home and another agent keeps `.codex` and `.codex.json`.
 fn at_home(scene: &Scene, roots: &[&str]) -> Workspace {
     let roots: Vec<PathBuf> = roots.iter().map(|name| scene.base.join(name)).collect();
     let others = ["w/.codex", "w/.codex.json"].map(|name| scene.base.join(name));
@@ -160,7 +160,7 @@ fn at_home(scene: &Scene, roots: &[&str]) -> Workspace {
 fn what_other_agents_keep_is_reserved_unless_the_workspace_is_there() {
     let scene = Scene::new();
     let files = at_home(&scene, &["w"]);
-    // Also before there is anything.
+    // Refused even before the files exist.
     for name in ["w/.codex/auth.json", "w/.codex.json"] {
         let failure = files.write_text(&scene.path(name), "mine").unwrap_err();
         assert!(is_reserved(&failure), "{name}: {failure}");
@@ -186,7 +186,7 @@ fn what_other_agents_keep_is_reserved_unless_the_workspace_is_there() {
         files.read_text(&scene.path("w/file"), None, None).unwrap(),
         "inside"
     );
-    // A person who opens it as the workspace, or as one more directory, means it.
+    // A user who opens the directory as the workspace, or as an additional directory, does so on purpose.
     for roots in [&["w/.codex"][..], &["w", "w/.codex/sub"]] {
         let files = at_home(&scene, roots);
         let read = files.read_text(&scene.path("w/.codex/sub/deep"), None, None);

@@ -1,4 +1,4 @@
-//! Which directories are the workspace.
+//! Directories of the workspace.
 
 use std::fs;
 
@@ -50,7 +50,7 @@ fn of_nested_roots_the_innermost_decides() {
         assert_eq!(read("w/link/secret").unwrap(), "secret");
         assert_eq!(read("w/dir/../link/secret").unwrap(), "secret");
         assert_eq!(read("w/file").unwrap(), "inside");
-        // `..` of a link is that of its target.
+        // The `..` of a link is that of its target.
         assert_eq!(read("w/link/../file").unwrap_err().code, ErrorCode::InvalidParams);
     }
     let files = workspace(&scene, &["w", "w/dir"]);
@@ -153,12 +153,12 @@ fn without_a_root_everything_is_outside() {
 #[test]
 fn a_long_way_needs_no_handle_a_step() {
     let scene = Scene::new();
-    // More than a process may usually have open.
+    // More directories than a process may usually have open.
     let deep = "d/".repeat(1500);
     let path = scene.path(&format!("w/{deep}f"));
     scene.files.write_text(&path, "deep").unwrap();
     assert_eq!(scene.files.read_text(&path, None, None).unwrap(), "deep");
-    // To begin again after each `..` has an end.
+    // The number of restarts after `..` is limited.
     let path = scene.path(&format!("w/{}{}f", "d/".repeat(500), "../".repeat(500)));
     let failure = scene.files.read_text(&path, None, None).unwrap_err();
     assert_eq!(failure.message, format!("{path} takes too many steps to follow"));

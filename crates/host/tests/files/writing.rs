@@ -1,4 +1,4 @@
-//! What a write leaves on the disk.
+//! The effects of a write on the disk.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -28,7 +28,7 @@ fn the_old_text_is_answered_where_there_is_one() {
     assert_eq!(scene.files.write_text(&path, "").unwrap(), text("two"));
     assert_eq!(scene.files.write_text(&path, "é\0\r\n").unwrap(), text(""));
     assert_eq!(scene.text("w/new"), "é\0\r\n");
-    // What cannot be shown can be replaced all the same.
+    // Content that cannot be shown can still be replaced.
     scene.write("w/new", [0xff]);
     assert_eq!(
         scene.files.write_text(&path, "three").unwrap(),
@@ -51,7 +51,7 @@ fn permissions_are_kept_and_new_ones_are_anybodys() {
         scene.files.write_text(&scene.path("w/file"), "new").unwrap();
         assert_eq!(mode(&scene, "w/file"), bits);
     }
-    // Who could run as the file's owner by the old content cannot do so by the new one.
+    // A set-user-ID program must not stay one with new content.
     fs::set_permissions(scene.base.join("w/file"), Permissions::from_mode(0o6755)).unwrap();
     scene.files.write_text(&scene.path("w/file"), "new").unwrap();
     assert_eq!(mode(&scene, "w/file"), 0o755);
@@ -67,7 +67,7 @@ fn permissions_are_kept_and_new_ones_are_anybodys() {
 fn the_owner_is_kept() {
     let scene = Scene::new();
     let path = scene.base.join("w/file");
-    // Only root can give it away; for others it stays theirs, before and after.
+    // Only root can change the owner. For others the owner stays the same.
     let _ = std::os::unix::fs::chown(&path, Some(1234), Some(2345));
     let owner = |path| fs::metadata(path).map(|file| (file.uid(), file.gid())).unwrap();
     let before = owner(&path);
@@ -80,7 +80,7 @@ fn a_file_that_may_not_be_written_is_not_replaced() {
     let scene = Scene::new();
     let path = scene.path("w/file");
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-    // Root may; what counts is that we may what any program of this user may.
+    // Root may write it. The daemon may write what any program of this user may.
     let allowed = fs::OpenOptions::new().write(true).open(&path).is_ok();
     match scene.files.write_text(&path, "new") {
         Ok(_) => assert!(allowed),

@@ -1,5 +1,5 @@
-//! What these tests stand on: programs to run, and a look at the processes of the machine that shares no code
-//! with what is tested.
+//! Support for these tests: programs to run, and a view of the host's processes that shares no code with the tested
+//! crate.
 
 #![allow(clippy::unwrap_used, reason = "what helps a test fails by panicking")]
 #![allow(dead_code, reason = "each test binary uses a part of it")]
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use acpd_host::Program;
 
-/// How long anything is waited for; reached only by failures.
+/// Timeout of all waits. Only failures reach it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// `sh -c script`, in the given directory. `$0` is `token`.
+/// Returns `sh -c script`, in the given directory. `$0` is `token`.
 pub fn shell(script: &str, token: &str, cwd: &Path) -> Program {
     Program {
         command: "sh".into(),
@@ -24,12 +24,12 @@ pub fn shell(script: &str, token: &str, cwd: &Path) -> Program {
     }
 }
 
-/// A number that only this test's processes have on their command lines, fit to be slept for.
+/// Returns a number that only this test's processes have on their command lines, and that `sleep` accepts.
 pub fn token() -> String {
     (4_000_000_000 + u64::from(std::process::id())).to_string()
 }
 
-/// Living processes with `token` among their arguments.
+/// Returns the living processes with `token` among their arguments.
 pub fn with_token(token: &str) -> Vec<u32> {
     let has = |pid: &u32| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -39,7 +39,7 @@ pub fn with_token(token: &str) -> Vec<u32> {
     all().filter(has).collect()
 }
 
-/// Children of this process, also those that have ended and were not waited for.
+/// Returns the children of this process, including zombies.
 pub fn own_children() -> Vec<u32> {
     let own = std::process::id();
     all().filter(|pid| parent_of(*pid) == Some(own)).collect()
@@ -61,17 +61,17 @@ fn parent_of(pid: u32) -> Option<u32> {
         .ok()
 }
 
-/// Open descriptors of this process.
+/// Returns the number of open descriptors of this process.
 pub fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// Threads of this process.
+/// Returns the number of threads of this process.
 pub fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").unwrap().count()
 }
 
-/// Waits until `holds`.
+/// Waits until `holds` returns true.
 pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {

@@ -1,4 +1,4 @@
-//! What an append does, and what it refuses.
+//! What an append stores, and what it refuses.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

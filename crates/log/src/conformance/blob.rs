@@ -1,4 +1,4 @@
-//! How content is kept, and for how long.
+//! How blobs are stored, and how long they are kept.
 
 use acpd_model::{BlobId, Extract, ThreadId};
 
@@ -42,7 +42,7 @@ pub(super) async fn content_stays_as_long_as_someone_needs_it(log: &SharedLog) {
     log.append_with(named, &sample::run(2..=2, 10), None, &extract)
         .await
         .unwrap();
-    // What is not appended needs nothing.
+    // A refused append keeps no blob.
     let refused = Extract {
         blobs: vec![own],
         ..Extract::default()

@@ -1,4 +1,4 @@
-//! How a log ends.
+//! How a log closes.
 
 use acpd_model::BlobId;
 

@@ -1,4 +1,4 @@
-//! What is left of a thread that was deleted: nothing.
+//! Deletion: nothing of a deleted thread remains.
 
 use super::{read_all, sample};
 use crate::{Filter, LogError, Search, SharedLog};
@@ -43,7 +43,7 @@ pub(super) async fn its_writer_cannot_go_on(log: &SharedLog) {
     log.append(thread, &sample::run(1..=3, 10), Some(&summary))
         .await
         .unwrap();
-    // Not awaited: what was asked before is done before.
+    // Not awaited: calls take effect in the order in which they were made.
     let append = log.append(thread, &sample::run(4..=4, 10), None);
     let delete = log.delete(thread);
     let late = log.append(thread, &sample::run(5..=5, 10), Some(&summary));

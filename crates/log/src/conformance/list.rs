@@ -1,4 +1,4 @@
-//! In which order threads are listed, and which.
+//! Which threads a list returns, and in which order.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{Millis, Summary, ThreadId, ThreadStatus};
@@ -6,7 +6,8 @@ use acpd_model::{Millis, Summary, ThreadId, ThreadStatus};
 use super::sample;
 use crate::{Filter, ListCursor, SharedLog};
 
-/// Threads of one check are found by a working directory of their own, since checks may share a log.
+/// Returns a filter for the threads of one check. They have a working directory of their own, since checks may share a
+/// log.
 fn only(cwd: &str) -> Filter {
     Filter {
         cwd: Some(cwd.into()),

@@ -1,5 +1,5 @@
-//! One suite for every backend: what [`EventLog`](crate::EventLog) promises, as checks that panic where a
-//! promise is broken. It runs on tokio, on whatever runtime calls it.
+//! One test suite for every backend: the promises of [`EventLog`](crate::EventLog), as checks that panic if a promise
+//! is broken. The suite runs on the tokio runtime of its caller.
 
 #![expect(clippy::unwrap_used, reason = "a check fails by panicking")]
 
@@ -17,8 +17,8 @@ use acpd_model::{Event, Seq, ThreadId};
 
 use crate::SharedLog;
 
-/// Checks a backend. `open` gives a log; each call may give the same one again or a new one, as long as
-/// the suite has it for itself. It is closed by nobody but [`check_close`].
+/// Checks a backend. `open` returns a log; each call may return the same log or a new one, as long as only the suite
+/// uses it. Only [`check_close`] closes a log.
 pub async fn check(open: impl AsyncFn() -> SharedLog) {
     append::only_one_run_is_stored(&open().await).await;
     append::a_conflict_changes_nothing(&open().await).await;
@@ -54,18 +54,18 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     delete::its_writer_cannot_go_on(&open().await).await;
 }
 
-/// Checks how a backend closes. `open` gives a log of its own at each call.
+/// Checks how a backend closes. `open` returns a separate log at each call.
 pub async fn check_close(open: impl AsyncFn() -> SharedLog) {
     close::everything_is_stored_then_refused(&open().await).await;
 }
 
-/// Checks that a durable backend remembers. `open` opens the same store at each call, which the suite closes
-/// before the next.
+/// Checks that a durable backend keeps its data. `open` opens the same store at each call. The suite closes the store
+/// before the next call.
 pub async fn check_reopen(open: impl AsyncFn() -> SharedLog) {
     reopen::everything_is_there(&open).await;
 }
 
-/// All events of a thread after `after`, page by page. Checks each page on the way.
+/// Returns all events of a thread after `after`, page by page. Checks each page.
 pub async fn read_all(log: &SharedLog, thread: ThreadId, after: Seq) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     loop {

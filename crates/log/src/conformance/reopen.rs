@@ -1,4 +1,4 @@
-//! What a durable log remembers.
+//! What a durable log still has after it was reopened.
 
 use super::{read_all, sample};
 use crate::{Filter, SharedLog};

@@ -1,4 +1,4 @@
-//! Threads, events and summaries to test with. The same arguments give the same values, in every process.
+//! Threads, events and summaries for tests. The same arguments return the same values, in every process.
 
 use std::ops::RangeInclusive;
 
@@ -8,19 +8,19 @@ use acpd_model::{
 };
 use uuid::Uuid;
 
-/// The thread number `number`; later ones sort after earlier ones.
+/// Returns the thread number `number`. Higher numbers sort later.
 pub fn thread(number: u64) -> ThreadId {
     ThreadId(Uuid::from_u128(
         0x0192_f0c1_c5d7_7c0a_0000_0000_0000_0000 | u128::from(number),
     ))
 }
 
-/// A thread that no other call has given or will give.
+/// Returns a thread id that no other call returns.
 pub fn new_thread() -> ThreadId {
     ThreadId(Uuid::now_v7())
 }
 
-/// Event number `seq`: what an agent says, with `bytes` bytes of its original JSON.
+/// Returns event number `seq`: text of an agent, with `bytes` bytes of its original JSON.
 pub fn event(seq: Seq, bytes: usize) -> Event {
     const FRAME: &str = r#"{"seq":12345678,"text":""}"#;
     const WORDS: &str = "lorem ipsum ";
@@ -44,17 +44,17 @@ pub fn event(seq: Seq, bytes: usize) -> Event {
     }
 }
 
-/// Events `seqs`, each as [`event`] makes it.
+/// Returns the events `seqs`, each created by [`event`].
 pub fn run(seqs: RangeInclusive<Seq>, bytes: usize) -> Vec<Event> {
     seqs.map(|seq| event(seq, bytes)).collect()
 }
 
-/// A word that no other call has given or will give.
+/// Returns a word that no other call returns.
 pub fn unique_word() -> String {
     format!("w{}", Uuid::now_v7().simple())
 }
 
-/// What event number `seq` says to be found: so many messages of the agent.
+/// Returns the searchable data of event number `seq`: the texts as messages of the agent.
 pub fn extract(seq: Seq, texts: &[&str]) -> Extract {
     let texts = texts.iter().map(|text| SearchableText {
         seq,
@@ -70,7 +70,7 @@ pub fn extract(seq: Seq, texts: &[&str]) -> Extract {
     }
 }
 
-/// The summary of a thread that is called `name` and was last busy at `updated_at`.
+/// Returns the summary of a thread with the name `name`, last changed at `updated_at`.
 pub fn summary(name: &str, updated_at: Millis) -> Summary {
     Summary {
         agent: "demo".into(),

@@ -1,4 +1,4 @@
-//! What a search finds.
+//! What a search returns.
 
 use acpd_model::limits::SEARCH_TEXT_BYTES;
 use acpd_model::{Extract, ItemId, SearchableText, Seq, TextKind, ThreadId, TurnId, TurnsDropped};
@@ -20,7 +20,7 @@ async fn find(log: &SharedLog, thread: Option<ThreadId>, text: &str) -> Vec<Hit>
     log.search(Search { text, thread }, None, 99).await.unwrap()
 }
 
-/// What a hit shows, with what was looked for in brackets.
+/// Returns the snippet of a hit, with the matches in brackets.
 fn shown(hit: &Hit) -> String {
     let pieces = hit.snippet.iter();
     let shown = pieces.map(|piece| {
@@ -123,7 +123,7 @@ pub(super) async fn newest_hits_come_first(log: &SharedLog) {
         extract.texts[0].at = at;
         extract
     };
-    // In the order of time, not in that of appends; of the same moment, the later append is the newer.
+    // Ordered by time, not by the order of appends. At the same time, the later append is the newer one.
     let mut threads = Vec::new();
     for moment in [30, 10, 20, 20, -5] {
         threads.push(create(log, &at(moment, &format!("{word} at {moment}"))).await);
@@ -178,7 +178,7 @@ pub(super) async fn texts_are_stored_with_their_events(log: &SharedLog) {
         .await
         .unwrap();
     assert_eq!(find(log, None, &word).await.len(), 1);
-    // It has no backlog, so this adds nothing.
+    // The thread has no backlog, so this adds nothing.
     log.index(thread, 2, &extract).await.unwrap();
     assert_eq!(find(log, None, &word).await.len(), 1);
 }
@@ -214,7 +214,7 @@ pub(super) async fn what_was_dropped_is_not_found(log: &SharedLog) {
         let hits = find(log, Some(thread), &word).await;
         hits.iter().map(|hit| hit.seq).collect::<Vec<_>>()
     };
-    // In one append with a text of the turn that comes next.
+    // In the same append as a text of the next turn.
     let drops = |seq, last_kept: Option<u32>| Extract {
         texts: vec![text(seq + 1, Some(4))],
         dropped: vec![TurnsDropped {

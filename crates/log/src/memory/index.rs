@@ -1,4 +1,4 @@
-//! What is kept beside events, in memory: texts that can be found, and who needs which blob.
+//! Data stored beside events, in memory: searchable texts, and which threads need which blob.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use crate::search::{Query, Search, SearchCursor, bounded, moment, places, snippe
 
 #[derive(Default)]
 pub(super) struct Index {
-    /// By their places in time.
+    /// Texts by their position in time.
     texts: BTreeMap<i64, (ThreadId, SearchableText)>,
     blobs: HashMap<BlobId, BTreeSet<ThreadId>>,
 }
@@ -54,7 +54,7 @@ impl Index {
         self.blobs.entry(blob).or_default().insert(thread);
     }
 
-    /// Forgets a thread; the blobs that nobody needs any more.
+    /// Removes a thread. Returns the blobs that no thread needs any more.
     pub(super) fn forget(&mut self, thread: ThreadId) -> Vec<BlobId> {
         self.texts.retain(|_, (of, _)| *of != thread);
         let mut free = Vec::new();
@@ -68,7 +68,7 @@ impl Index {
         free
     }
 
-    /// Hits without the names of their threads.
+    /// Returns hits without the names of their threads.
     pub(super) fn search(&self, search: &Search, cursor: Option<SearchCursor>, limit: usize) -> Vec<Hit> {
         let Some(query) = Query::read(&search.text) else {
             return Vec::new();

@@ -1,9 +1,7 @@
-//! The reference backend: the same promises, in memory, for tests. It can be told to fail and to keep its
-//! answers back.
+//! The reference backend: the same promises, in memory, for tests. It can inject failures and hold back results.
 //!
-//! A mutex guards it, although nothing else in acpd shares one between tasks: it is never held across an
-//! await, no daemon runs on this backend, and without a thread of its own a test decides by itself what
-//! happens when.
+//! A mutex guards it, although no other tasks in acpd share one. It is never held across an await, and no daemon runs
+//! on this backend. Without an OS thread of its own, a test fully controls the order of effects.
 
 mod index;
 
@@ -21,22 +19,22 @@ use crate::{
 };
 use index::Index;
 
-/// What is to go wrong, once. `after` counts the calls that still go right before it.
+/// A failure to inject once. `after` counts the calls that still succeed before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// An append fails with [`LogError::Storage`] and stores nothing.
     FailAppend {
-        /// Appends before it.
+        /// Number of appends that succeed first.
         after: u32,
     },
     /// A [`read`](EventLog::read) fails with [`LogError::Storage`].
     FailRead {
-        /// Reads before it.
+        /// Number of reads that succeed first.
         after: u32,
     },
 }
 
-/// An event log that is gone with its last owner.
+/// An event log that is discarded with its last owner.
 #[derive(Default)]
 pub struct Memory {
     state: Mutex<State>,
@@ -49,14 +47,14 @@ struct State {
     index: Index,
     failing_appends: Countdowns,
     failing_reads: Countdowns,
-    /// `Some` while answers are held back: what is to be done on release, in order.
+    /// `Some` while results are held back: the changes to apply on release, in order.
     held: Option<Vec<Change>>,
     closed: bool,
 }
 
 struct Thread {
     summary: Summary,
-    /// By the last number in each.
+    /// Chunks by their last event number.
     chunks: BTreeMap<Seq, (Seq, Vec<u8>)>,
 }
 
@@ -68,16 +66,16 @@ struct Append {
     extract: Extract,
 }
 
-/// What is done at once, or on release.
+/// A change that is applied immediately, or on release.
 type Change = Box<dyn FnOnce(&mut State) + Send>;
 
 impl Memory {
-    /// An empty log.
+    /// Creates an empty log.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes one of the next calls fail. Faults add up.
+    /// Makes one of the next calls fail. Several faults can be pending.
     pub fn inject(&self, fault: Fault) {
         let mut state = self.state();
         match fault {
@@ -86,13 +84,13 @@ impl Memory {
         }
     }
 
-    /// From now on appends, and [`close`](EventLog::close), neither happen nor answer until
-    /// [`release`](Self::release): whoever acts before the answer shows.
+    /// Holds back all following appends and [`close`](EventLog::close) until [`release`](Self::release): they neither
+    /// take effect nor return. A test can thus detect code that acts before the result.
     pub fn hold(&self) {
         self.state().held.get_or_insert_default();
     }
 
-    /// Does what was held back, in order, and answers it.
+    /// Applies the changes that were held back, in order, and returns their results.
     pub fn release(&self) {
         let mut state = self.state();
         for change in state.held.take().unwrap_or_default() {
@@ -218,7 +216,7 @@ impl EventLog for Memory {
         })
     }
 
-    /// None: nothing was ever stored without its texts.
+    /// None: this backend never stores events without their texts.
     fn backlog(&self, _: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
         self.ask(|_| Ok(None))
     }
@@ -310,12 +308,12 @@ impl Thread {
     }
 }
 
-/// Calls that are still to go right, one count for each fault.
+/// Calls that still succeed, one count for each fault.
 #[derive(Default)]
 struct Countdowns(Vec<u32>);
 
 impl Countdowns {
-    /// Counts one call; whether it is to fail.
+    /// Counts one call. Returns whether it must fail.
     fn strike(&mut self) -> bool {
         let due = self.0.iter().position(|left| *left == 0);
         if let Some(due) = due {

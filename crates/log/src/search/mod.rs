@@ -1,14 +1,14 @@
-//! What a search finds: one rule for every backend.
+//! Full-text search: one rule for every backend.
 //!
-//! What comes in: texts, and what somebody looks for. What goes out: words as the index has them, queries, and the
-//! part of a text that a hit shows. What it never does: keep anything, or leave what a word is to a database, whose
-//! rule would be another one in each backend and know nothing of Chinese.
+//! In: texts and search queries. Out: words as they are indexed, parsed queries, and the snippet of a hit. Never:
+//! stores anything, or lets a database define a word. Each database would define it differently, and none would handle
+//! Chinese.
 //!
 //! | File | Subject |
 //! |---|---|
-//! | `words` | what a word is |
-//! | `query` | what somebody looks for |
-//! | `snippet` | what is shown of a text |
+//! | `words` | definition of a word |
+//! | `query` | parsing of queries |
+//! | `snippet` | the part of a text that is shown |
 
 mod query;
 mod snippet;
@@ -24,50 +24,50 @@ pub(crate) use query::Query;
 pub(crate) use snippet::snippet;
 pub(crate) use words::{joined, words};
 
-/// What is looked for.
+/// A search query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Search {
-    /// Words, all of which must be in one text; those in double quotes one after the other. The last one, if it is
-    /// not in quotes, stands for every word that begins so. Nothing in it is an error; where no word is in it,
-    /// nothing is found.
+    /// Words that must all occur in one text. Words in double quotes must be consecutive. The last word, if it is not
+    /// in quotes, also matches longer words that start with it. No query is an error; a query without words matches
+    /// nothing.
     pub text: String,
-    /// In this thread alone.
+    /// Restricts the search to this thread.
     pub thread: Option<ThreadId>,
 }
 
-/// A text that was found.
+/// A text that matches a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// Where it stands among all hits: pass it to get those after it.
+    /// Position among all hits. Pass it to get the hits after this one.
     pub cursor: SearchCursor,
-    /// The thread.
+    /// The thread that contains the text.
     pub thread: ThreadId,
-    /// The thread's name, as last appended.
+    /// Name of the thread, as last appended.
     pub name: Option<String>,
-    /// The event that has the text.
+    /// The event that contains the text.
     pub seq: Seq,
-    /// When that was.
+    /// When the event happened.
     pub at: Millis,
-    /// The turn in which it was.
+    /// The turn that the event belongs to.
     pub turn: Option<TurnId>,
-    /// The item that it is part of.
+    /// The item that the text belongs to.
     pub item: Option<ItemId>,
-    /// What it is.
+    /// The source of the text.
     pub kind: TextKind,
-    /// What is shown of it: a line, in pieces.
+    /// The snippet of the text: one line, in pieces.
     pub snippet: Vec<Piece>,
 }
 
-/// A piece of the text that a hit shows.
+/// A piece of a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The piece.
+    /// Text of the piece.
     pub text: String,
-    /// Whether it is what was looked for.
+    /// Whether the piece matches the query.
     pub hit: bool,
 }
 
-/// Where a page of hits ends. Stable while texts are added and threads are deleted.
+/// End of a page of hits. It stays valid while texts are added and threads are deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SearchCursor(pub(crate) i64);
 
@@ -85,22 +85,22 @@ impl FromStr for SearchCursor {
     }
 }
 
-/// Bits of a text's place that tell apart those of one millisecond.
+/// Bits of a position that distinguish texts of the same millisecond.
 const PLACE_BITS: u32 = 20;
 
-/// The places of texts of this moment. Places go by time, so that walking along them is walking through time, however
-/// late a text came into the index.
+/// Returns the positions for texts of this time. Positions follow time, so that texts are visited in the order of time,
+/// however late a text was indexed.
 pub(crate) fn places(at: Millis) -> std::ops::Range<i64> {
     let first = at.clamp(0, (1 << (62 - PLACE_BITS)) - 1) << PLACE_BITS;
     first..first + (1 << PLACE_BITS)
 }
 
-/// The moment of a place.
+/// Returns the time of a position.
 pub(crate) fn moment(place: i64) -> Millis {
     place >> PLACE_BITS
 }
 
-/// As much of a text as is searched.
+/// Returns the part of a text that is searched.
 pub(crate) fn bounded(text: &str) -> &str {
     &text[..text.floor_char_boundary(SEARCH_TEXT_BYTES)]
 }

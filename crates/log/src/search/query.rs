@@ -1,4 +1,4 @@
-//! What somebody looks for, read so that nothing that can be typed is an error.
+//! Parses search queries. No input is an error.
 
 use std::ops::Range;
 
@@ -6,22 +6,22 @@ use acpd_model::limits::{SEARCH_PREFIX_CHARS, SEARCH_QUERY_BYTES, SEARCH_QUERY_W
 
 use super::words::{Word, words};
 
-/// Words that must all be there.
+/// Terms that must all occur.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Query {
     terms: Vec<Term>,
 }
 
-/// Words one after the other.
+/// Consecutive words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Term {
     words: Vec<String>,
-    /// Whether the last one stands for every word that begins so.
+    /// Whether the last word also matches longer words that start with it.
     prefix: bool,
 }
 
 impl Query {
-    /// Reads what was typed. `None` if there is no word in it.
+    /// Parses a query. Returns `None` if it contains no word.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let text = &text[..text.floor_char_boundary(SEARCH_QUERY_BYTES)];
         let mut room = SEARCH_QUERY_WORDS;
@@ -46,7 +46,7 @@ impl Query {
                 last_is_quoted = quoted;
             }
         }
-        // A quote that is still open is still being typed.
+        // An open quote means that the user is still typing.
         let still_open = text.matches('"').count() % 2 == 1;
         let last = terms.last_mut()?;
         let whole = last_is_quoted && !still_open;
@@ -55,7 +55,7 @@ impl Query {
         Some(Self { terms })
     }
 
-    /// The query in FTS5's language. Words hold neither quotes nor anything else that has a meaning there.
+    /// Returns the query in FTS5's syntax. Words contain neither quotes nor other special characters.
     pub(crate) fn expression(&self) -> String {
         let terms = self.terms.iter().map(|term| {
             let star = if term.prefix { " *" } else { "" };
@@ -64,7 +64,7 @@ impl Query {
         terms.collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Where in a text what is looked for stands, in order and apart from each other; `None` if not all of it does.
+    /// Returns where the terms occur in a text, in order and without overlap. Returns `None` if a term does not occur.
     pub(crate) fn find(&self, words: &[Word]) -> Option<Vec<Range<usize>>> {
         let mut found = Vec::new();
         for term in &self.terms {

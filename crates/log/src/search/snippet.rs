@@ -1,4 +1,4 @@
-//! What is shown of a text that was found.
+//! Snippets of the texts that a search found.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use acpd_model::limits::{SNIPPET_CHARS, SNIPPET_LEAD_CHARS};
 
 use super::Piece;
 
-/// The part of `text` around the first of `places`, as one line, with what was found in pieces of its own. An
-/// ellipsis stands where something is left out.
+/// Returns the part of `text` around the first of `places`, as one line, with matches in separate pieces. An ellipsis
+/// marks omitted text.
 pub(crate) fn snippet(text: &str, places: &[Range<usize>]) -> Vec<Piece> {
     let window = window(text, places.first().map_or(0, |first| first.start));
     let mut pieces = Pieces::default();
@@ -31,7 +31,8 @@ pub(crate) fn snippet(text: &str, places: &[Range<usize>]) -> Vec<Piece> {
     pieces.0
 }
 
-/// So many characters with `first` near their beginning; from a word's beginning on, where one is near.
+/// Returns a range of at most [`SNIPPET_CHARS`] characters with `first` near its start. Starts at a word if one begins
+/// nearby.
 fn window(text: &str, first: usize) -> Range<usize> {
     let before = text[..first].char_indices().rev().take(SNIPPET_LEAD_CHARS);
     let mut start = before.last().map_or(first, |(at, _)| at);
@@ -48,7 +49,7 @@ fn window(text: &str, first: usize) -> Range<usize> {
 struct Pieces(Vec<Piece>);
 
 impl Pieces {
-    /// Adds text; white space of any length, and characters that steer terminals, become one space.
+    /// Adds text. White space of any length, and control characters, become one space.
     fn push(&mut self, text: &str, hit: bool) {
         let mut line = String::with_capacity(text.len());
         for c in text.chars() {
@@ -77,7 +78,7 @@ mod tests {
     use super::super::{Query, words};
     use super::*;
 
-    /// A snippet with what was found in brackets.
+    /// Returns a snippet with the matches in brackets.
     fn show(query: &str, text: &str) -> String {
         let places = Query::read(query).unwrap().find(&words(text)).unwrap_or_default();
         let pieces = snippet(text, &places).into_iter();

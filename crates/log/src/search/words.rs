@@ -1,7 +1,6 @@
-//! What a word is: letters and digits in a row, whatever their case and without their accents. So `src/auth.ts` is
-//! three words and `snake_case` two, and who looks for them as they are written looks for these one after the other.
-//! Where a script puts no spaces between words, each of its characters is a word of its own, and a word of several
-//! is found like a phrase.
+//! Defines words: consecutive letters and digits, without case and accents. So `src/auth.ts` is three words and
+//! `snake_case` is two, and a query in the same spelling looks for these words one after the other. In scripts without
+//! spaces between words, each character is a word of its own, and a longer word is matched like a phrase.
 
 use std::ops::Range;
 
@@ -9,16 +8,16 @@ use acpd_model::limits::SEARCH_WORD_CHARS;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// A word, and where it stands in its text.
+/// A word and its position in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
-    /// As it is compared: nothing but letters, digits and marks, at least one.
+    /// The normalized form for comparison: only letters, digits and marks, at least one.
     pub text: String,
-    /// In bytes of the text.
+    /// Position in the text, in bytes.
     pub at: Range<usize>,
 }
 
-/// The words of a text, in order.
+/// Returns the words of a text, in order.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     let mut reading = Reading::default();
     for (at, c) in text.char_indices() {
@@ -28,7 +27,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
     reading.words
 }
 
-/// The words of a text with a space between any two: what a database is given to index.
+/// Returns the words of a text, separated by spaces, for a database to index.
 pub(crate) fn joined(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     for word in words(text) {
@@ -44,7 +43,7 @@ pub(crate) fn joined(text: &str) -> String {
 struct Reading {
     words: Vec<Word>,
     open: Option<Word>,
-    /// Characters of the open word.
+    /// Number of characters of the current word.
     chars: usize,
 }
 
@@ -102,14 +101,14 @@ fn belongs_to_words(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
 
-/// Marks that people leave out when they type: accents, and the points of Hebrew and Arabic.
+/// Returns whether `c` is a mark that users omit when they type: accents, and the points of Hebrew and Arabic.
 fn is_accent(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5bd}' | '\u{5bf}'..='\u{5c7}' | '\u{64b}'..='\u{65f}'
         | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// Characters of scripts that put no spaces between words, or, as Korean, between a word and what belongs to it.
+/// Returns whether the script of `c` has no spaces between words, or, as in Korean, between a word and its particles.
 fn has_no_spaces(c: char) -> bool {
     matches!(c,
         // Thai, Lao, Myanmar, Khmer
@@ -163,7 +162,7 @@ mod tests {
     }
 
     proptest! {
-        /// A database that parts words at whatever is ASCII and neither letter nor digit finds the same words.
+        /// A database that splits words at every ASCII character other than letters and digits finds the same words.
         #[test]
         fn words_survive_being_joined(text: String) {
             let direct: Vec<String> = words(&text).into_iter().map(|word| word.text).collect();

@@ -1,4 +1,4 @@
-//! What `SQLite`'s failures mean to the log's callers.
+//! Converts `SQLite`'s errors to those of the log.
 
 use rusqlite::ErrorCode;
 

@@ -1,4 +1,4 @@
-//! The database's files: who may use them, and how they are opened.
+//! The database's files: their modes, and how they are locked and opened.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{Durability, schema};
 use crate::LogError;
 
-/// Page cache of the writer, in KiB: what a group of appends touches at the ends of its tables.
+/// Page cache of the writer, in KiB. It covers the pages at the ends of the tables that a group of appends changes.
 const WRITER_CACHE_KIB: i64 = 2000;
 
 /// Page cache of a reader, in KiB. Small, because the kernel caches the file too.
@@ -21,15 +21,16 @@ const READER_CACHE_KIB: i64 = 1000;
 /// Pages of 4 KiB in the write-ahead log after which the writer moves them into the database.
 const CHECKPOINT_PAGES: i64 = 4000;
 
-/// Bytes to which the write-ahead log is cut when it starts over after it had grown.
+/// Size that the write-ahead log is truncated to when it restarts after it had grown, in bytes.
 const WAL_KEPT_BYTES: i64 = 32 << 20;
 
-/// How long a connection waits for another: only ever for a checkpoint, or for recovery after a crash.
+/// How long a connection waits for another one. This only happens for a checkpoint, or for recovery after a crash.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Takes the database for this process, until the file that it returns is dropped.
+/// Locks the database for this process until the returned file is dropped.
 ///
-/// The lock is on a file of its own, because `SQLite`'s locks on the database come and go with transactions.
+/// The lock is on a separate file, because `SQLite`'s locks on the database are acquired and released with
+/// transactions.
 pub(super) fn lock(path: &Path) -> Result<File, LogError> {
     let mut name = OsString::from(path);
     name.push(".lock");
@@ -45,7 +46,7 @@ pub(super) fn lock(path: &Path) -> Result<File, LogError> {
     }
 }
 
-/// The connection that writes, to a database that is up to date.
+/// Opens the connection that writes, and updates the database to the current schema.
 pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, LogError> {
     private(path).map_err(|error| refused(path, &error))?;
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE_KIB)?;
@@ -67,13 +68,13 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
             connection.pragma_update(None, "checkpoint_fullfsync", true)?;
         }
     }
-    // What is deleted is overwritten, also where pages are merged or moved on the way.
+    // Overwrite deleted data, also where pages are merged or moved during the deletion.
     connection.pragma_update(None, "secure_delete", true)?;
     schema::migrate(&mut connection)?;
     Ok(connection)
 }
 
-/// A connection that reads. The writer's must have been made before.
+/// Opens a connection that reads. The writer's connection must be open already.
 pub(super) fn reader(path: &Path) -> Result<Connection, LogError> {
     connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, READER_CACHE_KIB)
 }
@@ -86,8 +87,8 @@ fn connect(path: &Path, access: OpenFlags, cache_kib: i64) -> Result<Connection,
     Ok(connection)
 }
 
-/// Opens a file that nobody else may read, making it if there is none. `SQLite` gives the database's mode to
-/// the files that it puts beside it.
+/// Opens a file that only the user can read, creating it if necessary. `SQLite` gives the database's mode to the files
+/// that it creates beside it.
 fn private(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)

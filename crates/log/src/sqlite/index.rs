@@ -1,12 +1,12 @@
-//! What is kept beside events: texts that can be found, and who needs which blob. All of it runs inside the
-//! transaction of its caller.
+//! Data stored beside events: searchable texts, and which threads need which blob. All functions run inside the
+//! transaction of their caller.
 
 use acpd_model::{BlobId, Extract, Seq, TextKind, TurnsDropped};
 use rusqlite::Connection;
 
 use crate::search::{bounded, joined, places};
 
-/// What is to be kept, ready to be written: whoever calls pays for finding the words.
+/// Data to store, ready to be written. The caller's task, not the writer, pays for splitting the words.
 #[derive(Debug)]
 pub(super) struct Entries {
     texts: Vec<Entry>,
@@ -47,7 +47,7 @@ impl Entries {
     }
 }
 
-/// Keeps them for the thread of this row.
+/// Stores the entries for the thread of this row.
 pub(super) fn add(connection: &Connection, row: i64, entries: &Entries) -> rusqlite::Result<()> {
     for entry in &entries.texts {
         let last: Option<i64> = connection
@@ -55,7 +55,7 @@ pub(super) fn add(connection: &Connection, row: i64, entries: &Entries) -> rusql
             .query_row((entry.places.start, entry.places.end), |row| row.get(0))?;
         let place = last.map_or(entry.places.start, |last| last + 1);
         if !entry.places.contains(&place) {
-            // A million texts of one millisecond are found already.
+            // The position is full: a million texts of one millisecond are already indexed.
             continue;
         }
         connection
@@ -84,7 +84,7 @@ pub(super) fn add(connection: &Connection, row: i64, entries: &Entries) -> rusql
     Ok(())
 }
 
-/// Forgets the texts of turns that were dropped, and of what came between them.
+/// Removes the texts of dropped turns and of the events between them.
 fn drop_turns(connection: &Connection, row: i64, dropped: TurnsDropped) -> rusqlite::Result<()> {
     const THESE: &str = "thread = ?1 AND seq < ?2 AND (turn > ?3 OR (turn IS NULL AND seq >= ?4))";
     let TurnsDropped { seq, last_kept } = dropped;
@@ -104,7 +104,7 @@ fn drop_turns(connection: &Connection, row: i64, dropped: TurnsDropped) -> rusql
     Ok(())
 }
 
-/// Notes that the thread of this row needs a blob.
+/// Records that the thread of this row needs a blob.
 pub(super) fn claim(connection: &Connection, row: i64, blob: BlobId) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT INTO blob_thread (hash, thread) VALUES (?, ?) ON CONFLICT DO NOTHING")?
@@ -112,7 +112,7 @@ pub(super) fn claim(connection: &Connection, row: i64, blob: BlobId) -> rusqlite
     Ok(())
 }
 
-/// Keeps what was found in a thread's events up to `through`, if they are still to be read.
+/// Stores the texts of a thread's events up to `through`, if the backlog still includes them.
 pub(super) fn catch_up(
     connection: &Connection,
     row: i64,
@@ -136,7 +136,7 @@ pub(super) fn catch_up(
     Ok(())
 }
 
-/// Forgets all that is kept for the thread of this row.
+/// Removes all data stored for the thread of this row.
 pub(super) fn forget(connection: &Connection, row: i64) -> rusqlite::Result<()> {
     for sql in [
         "DELETE FROM word WHERE rowid IN (SELECT place FROM entry WHERE thread = ?)",
@@ -149,7 +149,7 @@ pub(super) fn forget(connection: &Connection, row: i64) -> rusqlite::Result<()> 
     sweep(connection)
 }
 
-/// Drops blobs that nobody needs, once it is known of every thread what it needs.
+/// Deletes blobs that no thread needs, once the needs of every thread are known.
 fn sweep(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .prepare_cached(

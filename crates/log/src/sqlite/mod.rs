@@ -1,18 +1,18 @@
 //! The log in one `SQLite` database.
 //!
-//! What comes in: calls from any task. What goes out: their answers. What it owns: the database's files, one
-//! thread that writes and some that read, each with its own connection. What it never does: block a task of
-//! the caller's runtime, or let two processes use one database.
+//! In: calls from any task. Out: their results. Owns: the database's files, one OS thread that writes and some that
+//! read, each with its own connection. Never: blocks a task of the caller's runtime, or lets two processes use one
+//! database.
 //!
 //! | File | Subject |
 //! |---|---|
 //! | `files` | the lock, the files' modes, connections and their settings |
 //! | `schema` | tables and their versions |
 //! | `writer` | the writing thread: group commit, shutdown |
-//! | `store` | what one transaction does |
-//! | `index` | texts that can be found, and who needs which blob |
+//! | `store` | the effects of one transaction |
+//! | `index` | searchable texts, and which threads need which blob |
 //! | `reader` | the reading threads |
-//! | `query` | what a read looks up |
+//! | `query` | the queries of reads |
 
 mod error;
 mod files;
@@ -44,46 +44,46 @@ use reader::{Query, Reader};
 use store::{Append, Change};
 use writer::Job;
 
-/// Threads that read, but for the one that searches: a search may take its time, and nobody else waits for it.
+/// Reading threads, in addition to the one that searches. A slow search does not delay other reads.
 const READERS: usize = 2;
 
-/// Stack of each thread, in bytes. `SQLite` and JSON want little, and what is touched stays resident.
+/// Stack of each thread, in bytes. `SQLite` and JSON need little, and touched pages stay resident.
 const STACK_BYTES: usize = 256 << 10;
 
-/// What an append that was answered `Ok` survives.
+/// The failures that an append survives once it has returned `Ok`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// The end of this process, however sudden (`synchronous = NORMAL`).
     #[default]
     Process,
-    /// The end of the machine's power (`synchronous = FULL`): each commit waits for the disk.
+    /// A power failure (`synchronous = FULL`): each commit waits for the disk.
     Power,
 }
 
 /// The log in one `SQLite` database, for one process at a time.
 ///
-/// An append is queued when it is called, not when its answer is awaited, so appends that are made one after
-/// the other keep their order. Only where [`LOG_QUEUE`] jobs wait already, it is queued when its answer is
-/// first awaited and room comes up: then an answer that is dropped unawaited is an append that never was.
+/// An append is queued when it is called, not when its future is awaited. So successive appends keep their order. If
+/// [`LOG_QUEUE`] jobs are already waiting, an append is queued when its future is first awaited and room becomes free.
+/// A future that is dropped without being awaited then never appends.
 ///
-/// Dropping it waits until what is queued is stored and the files are closed.
+/// Dropping the log waits until all queued jobs are stored and the files are closed.
 #[derive(Debug)]
 pub struct Sqlite {
-    /// The last one searches.
+    /// The last reader is for searches.
     readers: Vec<mpsc::Sender<Query>>,
     next_reader: AtomicUsize,
     jobs: mpsc::Sender<Job>,
     counters: Arc<Counters>,
-    /// After the senders, because it waits for a thread that ends when they are gone.
+    /// Declared after the senders, because its drop waits for a thread that ends when the senders are dropped.
     _writer: WriterThread,
 }
 
 impl Sqlite {
-    /// Opens the database at `path`, making it if there is none; its directory must exist. Blocks for some
+    /// Opens the database at `path`, creating it if it does not exist. Its directory must exist. Blocks for some
     /// milliseconds.
     ///
-    /// [`LogError::Storage`] if the file system refuses, another process has it open, or a newer version
-    /// made it; [`LogError::Damaged`] if it is no database.
+    /// Returns [`LogError::Storage`] if the file system refuses, if another process has it open, or if a newer version
+    /// created it. Returns [`LogError::Damaged`] if it is not a database.
     pub fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
         let lock = files::lock(path)?;
         let connection = files::writer(path, durability)?;
@@ -106,7 +106,7 @@ impl Sqlite {
         })
     }
 
-    /// Hands the writer a job, now if there is room.
+    /// Queues a job for the writer, immediately if there is room.
     fn submit(&self, job: impl FnOnce(oneshot::Sender<Result<(), LogError>>) -> Job) -> Answer<'_, ()> {
         let (answer, answered) = oneshot::channel();
         let sent = self.jobs.try_send(job(answer));
@@ -120,7 +120,7 @@ impl Sqlite {
         })
     }
 
-    /// Has one of the readers look something up.
+    /// Runs a query on one of the readers.
     fn ask<T: Send + 'static>(
         &self,
         look_up: impl FnOnce(&Connection) -> Result<T, LogError> + Send + 'static,
@@ -227,7 +227,7 @@ impl EventLog for Sqlite {
     }
 }
 
-/// Starts a thread of the log.
+/// Starts an OS thread of the log.
 fn start(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, LogError> {
     std::thread::Builder::new()
         .name(name)
@@ -236,7 +236,7 @@ fn start(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandl
         .map_err(|error| LogError::Storage(format!("no thread could be started: {error}")))
 }
 
-/// A thread whose end its owner waits for.
+/// An OS thread that is joined when its owner is dropped.
 #[derive(Debug)]
 struct WriterThread(Option<JoinHandle<()>>);
 

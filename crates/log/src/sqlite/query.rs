@@ -1,5 +1,5 @@
-//! What is looked up. Whatever is answered was found by one statement, so at one moment of the database: between two a
-//! thread may be deleted, and its row given to another.
+//! Queries of reads. Each result comes from one statement, so from one state of the database. Between two statements, a
+//! thread may be deleted and its row reused for another one.
 
 use acpd_model::{BlobId, ItemId, Seq, Summary, TextKind, ThreadId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -9,7 +9,7 @@ use crate::chunk::ChunkBuilder;
 use crate::search::{self, Query};
 use crate::{Backlog, Filter, Hit, ListCursor, ListedThread, LogError, Page, Search, SearchCursor};
 
-/// See [`EventLog::read`](crate::EventLog::read).
+/// Implements [`EventLog::read`](crate::EventLog::read).
 pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Result<Page, LogError> {
     let mut chunks = connection.prepare_cached(
         "SELECT first_seq, last_seq, body FROM chunk
@@ -32,7 +32,7 @@ pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Res
     Ok(filling.finish())
 }
 
-/// See [`EventLog::last_seq`](crate::EventLog::last_seq).
+/// Implements [`EventLog::last_seq`](crate::EventLog::last_seq).
 pub(super) fn last_seq(connection: &Connection, thread: ThreadId) -> Result<Seq, LogError> {
     connection
         .prepare_cached(
@@ -43,7 +43,7 @@ pub(super) fn last_seq(connection: &Connection, thread: ThreadId) -> Result<Seq,
         .ok_or(LogError::NoSuchThread(thread))?
 }
 
-/// See [`EventLog::summary`](crate::EventLog::summary).
+/// Implements [`EventLog::summary`](crate::EventLog::summary).
 pub(super) fn summary(connection: &Connection, thread: ThreadId) -> Result<Summary, LogError> {
     connection
         .prepare_cached("SELECT summary FROM thread WHERE uuid = ?")?
@@ -52,10 +52,10 @@ pub(super) fn summary(connection: &Connection, thread: ThreadId) -> Result<Summa
         .ok_or(LogError::NoSuchThread(thread))?
 }
 
-/// Sorts after every id.
+/// A key that sorts after every id.
 const BEYOND: &[u8] = &[0xff; 17];
 
-/// The newest threads after a cursor. Walks along the index, so it needs no sorting.
+/// The newest threads after a cursor. It walks along the index, so it needs no sorting.
 const LIST: &str = "
     SELECT uuid, name, summary FROM thread
     WHERE (updated_at, uuid) < (?1, ?2)
@@ -65,7 +65,7 @@ const LIST: &str = "
         AND (?6 IS NULL OR active = ?6)
     ORDER BY updated_at DESC, uuid DESC";
 
-/// See [`EventLog::list`](crate::EventLog::list).
+/// Implements [`EventLog::list`](crate::EventLog::list).
 pub(super) fn list(
     connection: &Connection,
     filter: &Filter,
@@ -100,14 +100,15 @@ pub(super) fn list(
     Ok(listed)
 }
 
-/// Texts along time. FTS5 walks its lists from the end, so it needs no sorting; `CROSS JOIN` has it begin there.
+/// Texts in the order of time. FTS5 walks its lists from the end, so no sorting is needed. `CROSS JOIN` makes it the
+/// outer loop.
 const SEARCH: &str = "
     SELECT entry.place, thread.uuid, thread.name, seq, turn, item, kind, text
     FROM word CROSS JOIN entry ON entry.place = word.rowid CROSS JOIN thread ON thread.id = entry.thread
     WHERE word MATCH ?1 AND word.rowid < ?2 AND (?3 IS NULL OR thread.uuid = ?3)
     ORDER BY word.rowid DESC LIMIT ?4";
 
-/// See [`EventLog::search`](crate::EventLog::search).
+/// Implements [`EventLog::search`](crate::EventLog::search).
 pub(super) fn search(
     connection: &Connection,
     search: &Search,
@@ -154,7 +155,7 @@ pub(super) fn search(
     Ok(hits)
 }
 
-/// See [`EventLog::backlog`](crate::EventLog::backlog).
+/// Implements [`EventLog::backlog`](crate::EventLog::backlog).
 pub(super) fn backlog(
     connection: &Connection,
     before: Option<ThreadId>,
@@ -180,7 +181,7 @@ pub(super) fn backlog(
         .transpose()
 }
 
-/// See [`EventLog::blob`](crate::EventLog::blob).
+/// Implements [`EventLog::blob`](crate::EventLog::blob).
 pub(super) fn blob(connection: &Connection, id: BlobId) -> Result<Option<Vec<u8>>, LogError> {
     let found = connection
         .prepare_cached("SELECT body FROM blob WHERE hash = ?")?

@@ -1,5 +1,5 @@
-//! A thread that reads, with its own connection. Every query is short, because the write-ahead log cannot
-//! start over while one is open.
+//! A reading thread with its own connection. Every query is short, because the write-ahead log cannot restart while a
+//! query is open.
 
 use std::fmt;
 use std::thread::JoinHandle;
@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::start;
 use crate::LogError;
 
-/// What a reader is asked for.
+/// A job for a reader.
 pub(super) enum Query {
     Run(Box<dyn FnOnce(&Connection) + Send>),
     Stop,
@@ -26,7 +26,7 @@ impl fmt::Debug for Query {
     }
 }
 
-/// A reader, as the writer holds it to stop it.
+/// The writer's handle to a reader, used to stop it.
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) queries: mpsc::Sender<Query>,
@@ -40,7 +40,7 @@ impl Reader {
         Ok(Self { queries, thread })
     }
 
-    /// Has it answer what waits, then waits for its end. Blocks.
+    /// Stops the reader after its queued queries, and waits until it has ended. Blocks.
     pub(super) fn stop(self) {
         let _it_is_gone = self.queries.blocking_send(Query::Stop);
         if self.thread.join().is_err() {

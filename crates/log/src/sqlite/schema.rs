@@ -1,4 +1,4 @@
-//! The tables, and how an older database gets them.
+//! The tables, and the migration of older databases.
 
 use std::path::Path;
 
@@ -6,19 +6,18 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::LogError;
 
-/// Each takes the database one version further; `user_version` counts them. One that was released is never
-/// edited.
+/// Each step upgrades the database by one version, which `user_version` counts. A released step is never edited.
 ///
-/// `thread` has beside each summary what lists are narrowed and sorted by. `chunk` keeps the order of
-/// appends and not the one of threads (no `WITHOUT ROWID`), which halves the cost of an append. Its index
-/// also says where a thread stands, so that an append need not write `thread`.
+/// `thread` has the columns that lists are filtered and sorted by, beside each summary. `chunk` keeps the order of
+/// appends instead of threads (no `WITHOUT ROWID`), which halves the cost of an append. Its index also yields the last
+/// `seq` of a thread, so that an append need not write `thread`.
 ///
-/// `entry` has every text that can be found, at its place in time ([`places`](crate::search::places)), and `word` its
-/// words under the same number; `word.scope` narrows a search to one thread. The words are parted before they get
-/// there, so that FTS5 has nothing to decide: it takes all that is not ASCII for letters. It keeps them, since it
-/// must be told them again when they go. `backlog` names the threads that were there before `entry` was, and how
-/// much of them is still to be read. `blob_thread` has who needs a blob. A row of `rewrite` says that something was
-/// deleted since the database was last written anew.
+/// `entry` has every searchable text, at its position in time ([`places`](crate::search::places)). `word` has its words
+/// under the same number; `word.scope` restricts a search to one thread. The words are split before they are stored,
+/// since FTS5 treats every non-ASCII character as a letter. FTS5 keeps the words, because it needs them again for a
+/// deletion. `backlog` names the threads that are older than `entry`, and how much of each is not indexed yet.
+/// `blob_thread` has the threads that need a blob. A row of `rewrite` means that data was deleted since the database
+/// was last rewritten.
 const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE thread (
@@ -76,7 +75,7 @@ const MIGRATIONS: &[&str] = &[
 ",
 ];
 
-/// Refuses a database that a newer acpd made. Changes nothing.
+/// Rejects a database that a newer acpd created. Changes nothing.
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), LogError> {
     let version = version(connection)?;
     let known = MIGRATIONS.len();
@@ -89,7 +88,7 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), LogError
     )))
 }
 
-/// Brings the database up to date, each step whole or not at all.
+/// Migrates the database to the current version, each step atomically.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), LogError> {
     for (done, step) in MIGRATIONS.iter().enumerate().skip(version(connection)?) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -1,4 +1,4 @@
-//! What is written, and how one transaction takes a group of changes.
+//! Writes to the database: how one transaction stores a group of changes.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,13 +11,13 @@ use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 use super::index::{self, Entries};
 use crate::{LogError, chunk};
 
-/// Room for packing that is kept for the next chunk, in bytes.
+/// Bytes of the compression buffer that are kept for the next chunk.
 const PACKING_ROOM: usize = 1 << 20;
 
-/// Threads whose position is remembered.
+/// Number of threads whose position is cached.
 const REMEMBERED: usize = 4096;
 
-/// Something to be stored.
+/// A change to store.
 #[derive(Debug)]
 pub(super) enum Change {
     Append(Append),
@@ -34,7 +34,7 @@ pub(super) enum Change {
     Delete(ThreadId),
 }
 
-/// An append, ready to be written: whoever calls pays for the encoding, not the one thread that writes.
+/// An append, ready to be written. The caller's task, not the single writing thread, pays for the encoding.
 #[derive(Debug)]
 pub(super) struct Append {
     thread: ThreadId,
@@ -61,7 +61,7 @@ impl Append {
     }
 }
 
-/// A summary as the table has it.
+/// A summary with its table columns.
 #[derive(Debug)]
 struct Columns {
     summary: Summary,
@@ -79,29 +79,29 @@ impl Columns {
     }
 }
 
-/// Where a thread stands.
+/// The last position of a thread.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     row: i64,
     last: Seq,
 }
 
-/// Why a group was not stored. Nothing of it was.
+/// Why a group was not stored. Nothing of the group was stored.
 #[derive(Debug)]
 pub(super) enum StoreError {
-    /// A change failed, and may have spoiled it for the others.
+    /// A change failed, and may have made the others fail.
     Change(LogError),
-    /// The transaction did not begin, or did not get to the disk. It must not be tried again: after a failed
-    /// fsync the kernel may call the same pages clean although they are lost.
+    /// The transaction did not begin, or did not reach the disk. It must not be retried: after a failed fsync, the
+    /// kernel may mark the same pages as clean although they are lost.
     Transaction(LogError),
 }
 
-/// The write connection and what is known of the database without asking it.
+/// The writing connection and cached facts about the database.
 #[derive(Debug)]
 pub(super) struct Store {
     connection: Connection,
     positions: HashMap<ThreadId, Position>,
-    /// Where chunks are packed.
+    /// Buffer for compressed chunks.
     room: Vec<u8>,
 }
 
@@ -114,8 +114,8 @@ impl Store {
         }
     }
 
-    /// Stores the changes in one transaction. The answers tell which were refused, in their order; a refused
-    /// one changes nothing.
+    /// Stores the changes in one transaction. The results show which changes were refused, in their order. A refused
+    /// change has no effect.
     pub(super) fn store<'a>(
         &mut self,
         changes: impl Iterator<Item = &'a Change>,
@@ -134,10 +134,10 @@ impl Store {
         stored
     }
 
-    /// Has nothing left in the files of what was deleted: writes a database of at most so many bytes anew, and empties
-    /// the write-ahead log.
+    /// Removes all traces of deleted data from the files: rewrites a database of at most `most_bytes`, and empties the
+    /// write-ahead log.
     ///
-    /// Overwriting what is freed is not enough, since `SQLite` leaves copies behind where it moves rows from page to
+    /// Overwriting the freed space is not enough, since `SQLite` leaves copies behind where it moves rows from page to
     /// page.
     pub(super) fn scrub(&self, most_bytes: u64) -> Result<(), LogError> {
         let pragma = |name| {
@@ -150,7 +150,7 @@ impl Store {
             .connection
             .query_row("SELECT EXISTS (SELECT 1 FROM rewrite)", (), |row| row.get(0))?;
         if due && bytes <= most_bytes {
-            // In this order, so that it is done again if it is cut off.
+            // In this order, so that an interrupted rewrite is repeated.
             self.connection.execute_batch("VACUUM; DELETE FROM rewrite")?;
         }
         self.checkpoint()
@@ -321,7 +321,7 @@ impl Store {
             .prepare_cached("INSERT INTO blob (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING")?
             .execute((id.0, size))?;
         if is_new > 0 {
-            // As part of a statement it would be copied twice more.
+            // As a parameter of a statement, the content would be copied twice more.
             let at = self.connection.last_insert_rowid();
             let mut body = self.connection.blob_open(MAIN_DB, c"blob", c"body", at, false)?;
             body.write_at(content, 0)?;
@@ -354,7 +354,7 @@ mod tests {
     use crate::conformance::sample;
     use crate::sqlite::schema;
 
-    /// Rows that storing one append touches.
+    /// Returns the number of rows that one append changes.
     fn rows(store: &mut Store, seq: Seq, summary: Option<&Summary>, extract: &Extract) -> u64 {
         let before = store.connection.total_changes();
         let append = Append::new(sample::thread(1), &[sample::event(seq, 300)], summary, extract).unwrap();
@@ -363,7 +363,7 @@ mod tests {
         store.connection.total_changes() - before
     }
 
-    /// The updates that come by the thousand have nothing to search, and cost what they did without an index.
+    /// The frequent updates have no searchable text, and cost as much as without an index.
     #[test]
     fn an_append_without_text_is_one_row() {
         let mut connection = Connection::open_in_memory().unwrap();

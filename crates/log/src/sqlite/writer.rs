@@ -1,5 +1,5 @@
-//! The one thread that writes. Appends that wait together are stored together: one commit costs the same
-//! for one append and for many.
+//! The single writing thread. Appends that wait together are stored together, since one commit costs the same for one
+//! append and for many.
 
 use std::fs::File;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use super::store::{Change, Store, StoreError};
 use crate::LogError;
 use crate::stats::Counters;
 
-/// What the writer is asked for, and whom it tells.
+/// A job for the writer, with the channel for its result.
 #[derive(Debug)]
 pub(super) enum Job {
     Store(Change, oneshot::Sender<Result<(), LogError>>),
@@ -23,8 +23,8 @@ pub(super) enum Job {
 
 type Waiting = (Change, oneshot::Sender<Result<(), LogError>>);
 
-/// Stores what is queued until it is told to close, or nobody is left who could ask. The writer is the last to
-/// leave: when `close` is answered, all files are closed and unlocked.
+/// Stores queued jobs until it is closed or all senders are dropped. The writer ends last: when `close` returns, all
+/// files are closed and unlocked.
 pub(super) fn run(
     connection: Connection,
     mut queue: mpsc::Receiver<Job>,
@@ -61,8 +61,8 @@ pub(super) fn run(
     }
 }
 
-/// Stores a group and answers it. If a change fails, each is tried alone, so that only those fail
-/// that must. What was deleted is out of the files too before that is answered, unless they are large.
+/// Stores a group and sends the results. If a change fails, each change is retried alone, so that only the invalid ones
+/// fail. Deleted data is removed from the files before the result is sent, unless the files are large.
 fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
     if group.is_empty() {
         return;

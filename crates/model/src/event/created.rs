@@ -1,87 +1,88 @@
-//! How threads and sessions begin.
+//! Data of the events that create threads and sessions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{ThreadId, TurnId};
 use crate::json::RawJson;
 
-/// How a thread was made. In a box of its own, so that the events that come by the thousand are small.
+/// How a thread was created. Boxed in [`super::EventKind`], so that the frequent events stay small.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadCreated {
-    /// Name of the agent in the configuration.
+    /// Name of the agent in the daemon's configuration.
     pub agent: String,
-    /// Working directory.
+    /// Working directory of the thread.
     pub cwd: String,
-    /// Name that a person gave it.
+    /// Name that a user gave the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The client's own grouping.
+    /// Project id that the client chose to group threads by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
-    /// The client's own data.
+    /// Arbitrary data that the client stored with the thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawJson>,
-    /// Further directories that belong to the workspace.
+    /// Additional directories of the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additional_directories: Vec<String>,
-    /// Names without links of `cwd` and of `additional_directories`, in this order, when the thread was made. Empty in older logs.
+    /// `cwd` and `additional_directories` with symbolic links resolved, in this order, as of the thread's creation.
+    /// Empty in older logs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub real_directories: Vec<String>,
     /// ACP `McpServer` objects, passed on to the agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<RawJson>,
-    /// `_meta` for the agent, beside all that; passed on as it came.
+    /// `_meta` for the agent, passed on unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
-    /// Members of `session/new` that acpd does not know, an object; passed on to the agent as they came.
+    /// Members of `session/new` that acpd does not know, as one object, passed on to the agent unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub members: Option<RawJson>,
-    /// The session of the agent that it goes on with, which was made outside of acpd.
+    /// The agent's session that the thread continues, if that session was created outside of acpd.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
 }
 
-/// What a session is opened with that differs from what its thread was made with.
+/// Parameters for opening a session that differ from those the thread was created with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionParams {
-    /// Its directory, within those of the thread.
+    /// Working directory of the session, within the directories of the thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// ACP `McpServer` objects beside the thread's own; one of the same name takes the place of the thread's.
+    /// ACP `McpServer` objects in addition to the thread's own. A server with the same name replaces the thread's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<RawJson>,
-    /// Members that acpd does not know, an object.
+    /// Members that acpd does not know, as one object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub members: Option<RawJson>,
-    /// `_meta`, in the place of the thread's.
+    /// `_meta`, which replaces the thread's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
 
-/// How well an agent remembers what a thread keeps, after turns were dropped or a thread was split off.
+/// How well an agent remembers the kept turns of a thread after a rollback or a fork.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Fidelity {
-    /// As if nothing else had ever been said.
+    /// The agent remembers exactly the kept turns and nothing else.
     Exact,
-    /// It begins anew, and is told the conversation with its next prompt.
+    /// The agent starts a new session and receives the conversation so far with its next prompt.
     Recalled,
 }
 
-/// Where a thread comes from that was split off another one. In a box of its own, since it is rare.
+/// The origin of a thread that was forked from another thread. Boxed, since it is rare.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadForked {
-    /// The other thread.
+    /// The thread that this one was forked from.
     pub from: ThreadId,
-    /// The last turn that was taken over; none if there was no turn to take.
+    /// The last turn that was copied; absent if there was no turn to copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<TurnId>,
-    /// The agent's session that knows the same as the other thread's; none if there is none.
+    /// The agent's session that has the same history as the other thread's session, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// How well the agent remembers.
+    /// How well the agent remembers the copied turns.
     pub fidelity: Fidelity,
 }

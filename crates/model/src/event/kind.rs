@@ -1,4 +1,4 @@
-//! What can happen in a thread.
+//! The kinds of events that can happen in a thread.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,50 +28,50 @@ pub enum Binding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnStatus {
-    /// The agent ended it by itself.
+    /// The agent ended the turn normally.
     Completed,
-    /// It was cancelled.
+    /// A client cancelled the turn.
     Interrupted,
-    /// An error, a crash or a time-out.
+    /// The turn ended with an error, a crash or a timeout.
     Failed,
-    /// The agent refused to go on.
+    /// The agent refused to continue.
     Refused,
-    /// A limit of the model or the agent was reached.
+    /// The turn reached a limit of the model or of the agent.
     Limited,
 }
 
-/// How bad a notice is.
+/// Severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Level {
-    /// Good to know.
+    /// Information; nothing is wrong.
     Info,
-    /// Something is off, and work goes on.
+    /// A problem that does not stop the work.
     Warning,
-    /// Something broke.
+    /// A failure.
     Error,
 }
 
 /// One step of an agent's plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// Description of the step.
     pub content: String,
-    /// `high`, `medium` or `low`; other words are kept as they came.
+    /// `high`, `medium` or `low`; other values are kept as received.
     pub priority: String,
-    /// `pending`, `in_progress` or `completed`; other words are kept as they came.
+    /// `pending`, `in_progress` or `completed`; other values are kept as received.
     pub status: String,
 }
 
-/// The connection of an editor that answers what an agent asks of its client.
+/// The editor connection that answers the agent's client requests (files, terminals).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseHolder {
-    /// Whose credentials it showed.
+    /// The principal whose credentials the connection used.
     pub principal: String,
-    /// The name it gave itself.
+    /// The client's name, as it reported it.
     pub client: String,
-    /// Names the connection among all others.
+    /// Unique id of the connection.
     pub connection: String,
 }
 
@@ -79,36 +79,36 @@ pub struct LeaseHolder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LeaseMove {
-    /// Nobody held it when an editor that can answer opened the thread.
+    /// The lease was free when an editor that can answer the agent opened the thread.
     Opened,
-    /// An editor asked for it.
+    /// An editor requested the lease.
     Acquired,
-    /// Its holder gave it up.
+    /// The holder released the lease.
     Released,
-    /// Its holder closed the session, or its connection ended.
+    /// The holder closed the session, or its connection ended.
     Left,
-    /// The daemon was started anew: no connection outlives that.
+    /// The daemon restarted, which ends every connection.
     Restarted,
 }
 
-/// What became of a deleted thread's session in the agent.
+/// Whether a deleted thread's session was also deleted in the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SessionDeleted {
-    /// The agent has deleted it.
+    /// The agent deleted the session.
     Deleted,
-    /// The agent was asked to, and has not.
+    /// The daemon sent the request, but the agent did not delete the session.
     Failed,
-    /// There was none, or the agent cannot delete any.
+    /// There was no session, or the agent does not support deleting sessions.
     NotAsked,
 }
 
-/// Text of any length, so that long text does not stand in the way of whoever reads events.
+/// Text of any length. Long text is stored as a blob, so that events stay small to read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
-    /// The text; of long text its beginning.
+    /// The text, or the beginning of a long text.
     pub text: String,
-    /// Where all of it is, if `text` is not.
+    /// The blob with the whole text, if `text` has only its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<BlobId>,
 }
@@ -117,388 +117,389 @@ pub struct Content {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum EventKind {
-    /// The thread was made.
+    /// The thread was created.
     ThreadCreated(Box<ThreadCreated>),
-    /// What the thread is doing changed.
+    /// The status of the thread changed.
     StatusChanged {
-        /// What it does now.
+        /// The new status.
         status: ThreadStatus,
     },
-    /// The agent told something about the session (`session_info_update`); `raw` has it whole.
+    /// The agent sent session information (`session_info_update`). `raw` has the whole update.
     SessionInfoUpdated {
-        /// A new title, if there is one.
+        /// The new title, if the update has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
-        /// Whether a person has named the thread, so that it is not called by this title.
+        /// Whether a user has named the thread, so that the title is not displayed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         overruled: bool,
     },
-    /// Somebody named the thread, or gave the name back.
+    /// A user named the thread, or removed the name.
     ThreadRenamed {
-        /// The name; none if it was given back.
+        /// The new name; absent if it was removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// What the thread is called from now on: by this name, else by the agent's title, else by its first prompt.
+        /// The name displayed from now on: `name`, else the agent's title, else the beginning of the first prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<String>,
     },
-    /// The client's own data were replaced, as a whole.
+    /// The client replaced all of its own data.
     MetadataSet {
-        /// The data; none if they were taken away.
+        /// The new data; absent if the data were removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<RawJson>,
     },
-    /// The thread was put away.
+    /// The thread was archived.
     ThreadArchived {},
-    /// The thread was taken out again.
+    /// The thread was unarchived.
     ThreadUnarchived {},
-    /// The thread is to vanish, and its log with it. Nothing follows.
+    /// The thread is about to be deleted together with its log. No event follows.
     ThreadDeleted {
-        /// What became of its session in the agent.
+        /// Whether the agent also deleted its session.
         session: SessionDeleted,
     },
-    /// The turns after one were dropped: they are no longer part of the conversation. The agent's session, which
-    /// remembers them, was let go.
+    /// The turns after one turn were dropped and are no longer part of the conversation. The daemon released the
+    /// agent's session, since that session remembers them.
     TurnsRolledBack {
-        /// The last turn that is kept; none if none is.
+        /// The last turn that is kept; absent if no turn is kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_kept: Option<TurnId>,
-        /// How well the agent remembers what is kept.
+        /// How well the agent remembers the kept turns.
         fidelity: Fidelity,
     },
-    /// The thread was split off another one: all events before this one are that thread's, as they were, with the
-    /// numbers that they have here.
+    /// The thread was forked from another thread. All events before this one are copies of that thread's events, with
+    /// the numbers that they have here.
     ThreadForked(Box<ThreadForked>),
 
-    /// The thread got an agent session.
+    /// The thread was bound to an agent session.
     AgentBound {
-        /// The agent's id for it.
+        /// The agent's id for the session.
         session_id: String,
-        /// By which of ACP's methods.
+        /// How the session was opened.
         how: Binding,
-        /// The result of `initialize`.
+        /// The agent's result of `initialize`.
         agent: RawJson,
-        /// The result of the method that opened the session.
+        /// The result of the ACP method that opened the session.
         session: RawJson,
     },
-    /// A client wants the agent's session to be opened with these from now on, as a whole.
+    /// A client replaced the parameters that the agent's session is opened with from now on.
     SessionParamsSet(Box<SessionParams>),
-    /// What the agent asks of its client is answered by somebody else from now on.
+    /// The lease moved: from now on another connection, or the daemon, answers the agent's client requests.
     LeaseMoved {
-        /// By whom; nobody: by the daemon itself.
+        /// The new holder; absent if the daemon itself answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         holder: Option<Box<LeaseHolder>>,
-        /// Why.
+        /// Why the lease moved.
         why: LeaseMove,
     },
-    /// The agent's process is gone.
+    /// The agent's process ended.
     AgentLost {
-        /// What a person reads: how it ended.
+        /// Explanation for the user of how the process ended.
         reason: String,
-        /// The last lines of its stderr.
+        /// The last lines of the agent's stderr.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         stderr: String,
-        /// Whether we had told it to go.
+        /// Whether the daemon had stopped the agent.
         expected: bool,
     },
-    /// Something that a person should know.
+    /// A notice for the user.
     NoticeGiven {
-        /// How bad it is.
+        /// Severity of the notice.
         level: Level,
-        /// A stable word for programs.
+        /// Stable code for programs.
         code: String,
-        /// A sentence for people.
+        /// One sentence for the user.
         message: String,
     },
-    /// The agent wrote a line that is no JSON-RPC message.
+    /// The agent wrote a line that is not a JSON-RPC message.
     LineMalformed {
-        /// Why it is none.
+        /// Why the line is not a message.
         reason: String,
-        /// The line, cut to [`crate::limits::MALFORMED_BYTES`], with U+FFFD for what is not UTF-8.
+        /// The line, cut to [`crate::limits::MALFORMED_BYTES`], with U+FFFD in place of bytes that are not UTF-8.
         text: String,
         /// Length of the whole line, in bytes.
         bytes: u64,
     },
-    /// The agent sent a notification that nobody here acts on: an extension, or an unknown update kind.
-    /// `raw` holds its params.
+    /// The agent sent a notification that the daemon does not handle: an extension, or an unknown update kind. `raw`
+    /// holds its params.
     AgentNotified {
-        /// Its method.
+        /// The notification's method.
         method: String,
     },
-    /// The agent called a method that it may not call, or that does not exist; it was refused.
+    /// The agent called a method that does not exist, or that it may not call. The daemon denied the call.
     CallRefused {
-        /// Its method.
+        /// The method that the agent called.
         method: String,
-        /// The error that it was given.
+        /// The error that the daemon returned to the agent.
         reason: String,
     },
 
-    /// A prompt waits until the turns before it are over.
+    /// A prompt was queued until the turns before it are over.
     TurnQueued {
         /// ACP content blocks.
         input: Vec<RawJson>,
-        /// `_meta` for the agent, beside them; passed on as it came.
+        /// `_meta` for the agent, passed on unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         meta: Option<RawJson>,
-        /// The client's own id: the same one again is the same turn.
+        /// The client's own id for the turn. A repeated id refers to the same turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_turn_id: Option<String>,
     },
-    /// A turn began.
+    /// A turn started.
     TurnStarted {
-        /// The client's own id.
+        /// The client's own id for the turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_turn_id: Option<String>,
-        /// It was held in the agent's session outside of the thread, and is taken over as the agent tells it. It is over
-        /// already, and is no turn that runs: another one may be about to be prompted.
+        /// Whether the turn was held in the agent's session outside of this thread and is now imported from the agent's
+        /// history. Such a turn is already over and is not running. Another turn may be about to start.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         imported: bool,
     },
-    /// A turn is over, whichever way.
+    /// A turn ended, with any result.
     TurnSettled {
-        /// How it ended.
+        /// How the turn ended.
         status: TurnStatus,
-        /// ACP's stop reason, as the agent gave it.
+        /// ACP's stop reason, as the agent sent it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stop_reason: Option<String>,
-        /// Why, if it failed.
+        /// The error, if the turn failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// When it began; a turn that never began has none.
+        /// When the turn started; absent for a turn that never started.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started_at: Option<Millis>,
-        /// What the agent said about tokens when it ended the turn.
+        /// The token usage that the agent reported at the end of the turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<RawJson>,
     },
-    /// The turn's whole unified diff so far.
+    /// The unified diff of the whole turn so far changed.
     DiffUpdated {
-        /// Unified diff of all files.
+        /// Unified diff of all files that the turn changed.
         diff: String,
     },
 
-    /// An item began.
+    /// An item started.
     ItemStarted {
-        /// The item.
+        /// Id of the new item.
         item: ItemId,
-        /// The tool call that it belongs to.
+        /// The tool call that the item belongs to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<ItemId>,
-        /// What it is.
+        /// The initial data of the item.
         start: ItemStart,
     },
-    /// Text was added to a message. Deltas were merged before they came here.
+    /// Text was added to a message. The daemon has already merged small deltas.
     ItemDelta {
-        /// The item.
+        /// The item that the text belongs to.
         item: ItemId,
-        /// Who speaks.
+        /// The type of the message.
         role: MessageType,
-        /// What was added.
+        /// The added text.
         text: String,
-        /// ACP's `messageId`, where chunks that had one were merged, so that no `raw` has it.
+        /// ACP's `messageId`, if chunks with one were merged, so that no `raw` contains it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message_id: Option<String>,
     },
-    /// A content block that is not plain text was added to a message.
+    /// A content block other than plain text was added to a message.
     ItemContent {
-        /// The item.
+        /// The item that the block belongs to.
         item: ItemId,
-        /// Who speaks.
+        /// The type of the message.
         role: MessageType,
         /// The ACP content block.
         block: RawJson,
     },
-    /// A tool call changed; `raw` is the sparse update.
+    /// A tool call changed. `raw` has the agent's partial update.
     ItemUpdated {
-        /// The item.
+        /// The tool call's item.
         item: ItemId,
-        /// Its status now: an update that would set it back does not.
+        /// The current status. An update never moves the status backwards.
         status: ToolStatus,
     },
-    /// An item is whole.
+    /// An item is complete.
     ItemCompleted {
-        /// The item.
+        /// The completed item.
         item: ItemId,
-        /// How it ended.
+        /// How the item ended.
         outcome: ItemOutcome,
-        /// Its whole content.
+        /// The final content of the item.
         end: ItemEnd,
     },
-    /// What a person said in a prompt.
+    /// A user's message was added to a turn.
     UserMessageAdded {
-        /// The item.
+        /// The message's item.
         item: ItemId,
         /// ACP content blocks.
         content: Vec<RawJson>,
     },
-    /// A command in one of our terminals wrote something.
+    /// A command in one of the daemon's terminals wrote output.
     TerminalOutput {
-        /// The item.
+        /// The terminal's item.
         item: ItemId,
-        /// Our id for the terminal.
+        /// The daemon's id for the terminal.
         terminal_id: String,
-        /// What it wrote, with U+FFFD for what is not UTF-8.
+        /// The output, with U+FFFD in place of bytes that are not UTF-8.
         text: String,
     },
 
-    /// The plan was replaced, as a whole; an empty one counts.
+    /// The agent replaced the whole plan. An empty plan counts too.
     PlanReplaced {
-        /// Its steps.
+        /// Steps of the plan, in order.
         entries: Vec<PlanEntry>,
     },
-    /// The agent works in another mode.
+    /// The agent switched to another mode.
     ModeChanged {
-        /// The agent's id for it.
+        /// The agent's id for the mode.
         mode_id: String,
     },
-    /// The agent works with another model; of agents that have no config option for it.
+    /// The agent switched to another model. Only for agents that have no config option for the model.
     ModelChanged {
-        /// The agent's id for it.
+        /// The agent's id for the model.
         model_id: String,
     },
-    /// The agent's options changed; `raw` has them whole.
+    /// The agent's config options changed. `raw` has all of them.
     ConfigOptionsReplaced {},
-    /// The agent's slash commands changed; `raw` has them whole.
+    /// The agent's slash commands changed. `raw` has all of them.
     CommandsReplaced {},
-    /// Tokens in use, of how many.
+    /// The agent reported the size of its context, and how much of it is in use.
     UsageUpdated {
-        /// Tokens in the context.
+        /// Tokens in use.
         used: u64,
-        /// Tokens that fit.
+        /// Tokens that fit into the context.
         size: u64,
         /// ACP's `cost` object.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<RawJson>,
     },
 
-    /// A person is asked for a permission; `raw` holds the agent's params, which are its own words.
+    /// A permission request was opened. `raw` holds the agent's params unchanged.
     PermissionRequested {
-        /// Ours.
+        /// The daemon's id for the request.
         request: RequestId,
-        /// The tool call's item; none where the agent did not ask, but the policy has a person asked.
+        /// The tool call's item; absent if the agent did not ask and the policy requires an approval.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<ItemId>,
-        /// What it is about.
+        /// The topic of the question.
         about: QuestionTopic,
-        /// What a person reads.
+        /// Title for the user.
         title: String,
-        /// The answers offered.
+        /// The offered answers.
         options: Box<[PermissionOption]>,
-        /// Whether the policy has the answer, so that nobody is asked; it follows.
+        /// Whether the policy already has the answer, so that no user is asked. The answer follows as its own event.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         decided: bool,
-        /// Ids of the always-options that are passed on to the agent as they are, so that it may remember the answer by
-        /// itself. The others the daemon remembers, if one is picked.
+        /// Ids of the always-options that are passed on to the agent unchanged, so that it may remember the answer
+        /// itself. If the user selects another always-option, the daemon remembers it.
         #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
         agent_remembers: Box<[String]>,
-        /// What the call would do, as it is decided on; empty in logs that were written before there was this member.
+        /// The effects of the call, as the policy judges them. Empty in logs from before this member existed.
         #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
         subjects: Box<[CallSubject]>,
-        /// What becomes of an "always"; none where the policy has the answer, and in logs that were written before there was
-        /// this member.
+        /// The effect of an "always" answer. Absent if the policy has the answer, and in logs from before this member
+        /// existed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         always: Option<Box<Always>>,
-        /// The whole tool call, where the agent said a part of it before and does not repeat it in the question.
+        /// The whole tool call, if the agent sent a part of it earlier and does not repeat it in the question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         whole: Option<Box<RawJson>>,
-        /// The call shows diffs that the question does not repeat and that are too long for `whole`. Editors keep the content that
-        /// they have.
+        /// Whether the call shows diffs that the question does not repeat and that are too long for `whole`. Editors
+        /// then keep the content that they already have.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         keeps_content: bool,
     },
-    /// A person is asked for information (`elicitation/create`); `raw` holds the agent's params, with the schema or
-    /// the address.
+    /// The agent requested information from the user (`elicitation/create`). `raw` holds the agent's params, with the
+    /// schema or the address.
     InputRequested {
-        /// Ours.
+        /// The daemon's id for the request.
         request: RequestId,
-        /// What a person reads.
+        /// Message for the user.
         message: String,
     },
-    /// The question was answered; the event's `by` is who did it.
+    /// A question was answered. The event's `by` names the origin of the answer.
     RequestSettled {
-        /// Ours.
+        /// The daemon's id for the request.
         request: RequestId,
         /// The answer.
         outcome: Outcome,
     },
-    /// The agent called a method without having asked before, and the policy let it.
+    /// The agent called a method without a permission request, and the policy allowed it.
     CallPermitted {
-        /// Its method.
+        /// The method that the agent called.
         method: String,
-        /// What it is about.
+        /// The file, command or other subject of the call.
         subject: String,
     },
-    /// The thread's own policy was set or taken away.
+    /// The thread's own policy was set or removed.
     PolicySet {
-        /// The policy; none if it was taken away.
+        /// The new policy; absent if it was removed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<RawJson>,
     },
-    /// An answer holds from now on.
+    /// The daemon remembered an answer, which applies from now on.
     AnswerRemembered {
-        /// The rule that was made of it, with its id and its scope.
+        /// The rule that was made from the answer, with its id and scope.
         answer: RawJson,
     },
-    /// An answer holds no longer.
+    /// A remembered answer was revoked.
     AnswerRevoked {
-        /// Its id.
+        /// Id of the revoked answer.
         id: u64,
     },
-    /// The question has no one left who would hear its answer.
+    /// A question was closed, since nothing waits for its answer any more.
     RequestVoided {
-        /// Ours.
+        /// The daemon's id for the request.
         request: RequestId,
-        /// Why.
+        /// Why the question was closed.
         reason: String,
     },
 
-    /// Someone asked for the running turn to end; the agent was told.
+    /// A client interrupted the running turn. The daemon sent the cancellation to the agent.
     InterruptRequested {},
-    /// Someone had something to say in the middle of the turn; the agent was told. Once it has taken the words, they
-    /// are a message of the turn; if it does not take them, they are a turn of their own.
+    /// A client sent a message during the running turn, and the daemon passed it on to the agent. If the agent accepts
+    /// it, it becomes a message of that turn; otherwise it becomes a turn of its own.
     SteerRequested {
         /// ACP content blocks.
         input: Vec<RawJson>,
     },
 
-    /// The agent read a file through us; the event's `by` is the client that read it, or else the agent.
+    /// The agent read a file through the daemon. The event's `by` is the client that read the file, or else the agent.
     FileRead {
         /// Absolute path.
         path: String,
         /// Bytes returned.
         bytes: u64,
     },
-    /// The agent wrote a file through us; the event's `by` is the client that wrote it, or else the agent.
+    /// The agent wrote a file through the daemon. The event's `by` is the client that wrote the file, or else the
+    /// agent.
     FileWritten {
         /// Absolute path.
         path: String,
         /// Bytes written.
         bytes: u64,
-        /// What it replaced.
+        /// What the write replaced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaced: Option<Replaced>,
-        /// What was written.
+        /// The written content.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Content>,
     },
-    /// The agent ended the command of one of our terminals.
+    /// The agent terminated the command in one of the daemon's terminals.
     TerminalKilled {
-        /// Our id for the terminal.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
-    /// The agent let one of our terminals go.
+    /// The agent released one of the daemon's terminals.
     TerminalReleased {
-        /// Our id for the terminal.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
 
-    /// A kind of a newer daemon; what it says is not known here. Never written.
+    /// A kind that this version does not know, from a newer daemon. Never written.
     #[serde(skip)]
     Unknown,
 }
 
 impl EventKind {
-    /// The item that it is about.
+    /// Returns the item that the event is about, if it is about one.
     pub fn item(&self) -> Option<ItemId> {
         match self {
             Self::ItemStarted { item, .. }

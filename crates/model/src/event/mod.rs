@@ -1,14 +1,14 @@
-//! Events: what happened in a thread, in the past tense. The log holds nothing else, and whatever any
-//! surface shows is computed from them.
+//! Events: what happened in a thread, in the past tense. The log holds nothing else, and every surface computes what it
+//! shows from events.
 //!
 //! # Format
 //!
-//! An event is stored as one JSON object. Readers ignore members that they do not know; a kind that they do
-//! not know becomes [`EventKind::Unknown`], so that a log written by a newer daemon still opens.
+//! An event is stored as one JSON object. Readers ignore unknown members. An unknown kind becomes
+//! [`EventKind::Unknown`], so that a log written by a newer daemon still opens.
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, which older readers pass over |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, which older readers ignore |
 
 mod created;
 mod kind;
@@ -29,10 +29,10 @@ pub use permission::{Always, OptionKind, Outcome, PermissionOption, QuestionTopi
 use crate::ids::TurnId;
 use crate::json::RawJson;
 
-/// Version of the stored format, see the module's changelog.
+/// Version of the stored format; see the module's table of changes.
 pub const FORMAT: u8 = 1;
 
-/// An event's number in its thread: 1, 2, 3 … without gaps. 0 is "before the first".
+/// An event's number in its thread: 1, 2, 3 … without gaps. 0 means "before the first event".
 pub type Seq = u64;
 
 /// Milliseconds since the Unix epoch.
@@ -41,35 +41,35 @@ pub type Millis = i64;
 /// One fact about a thread.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Event {
-    /// Its number in the thread.
+    /// Number of the event in its thread.
     pub seq: Seq,
-    /// When, by the daemon's clock.
+    /// When the event happened, by the daemon's clock.
     pub at: Millis,
-    /// The turn in which it happened.
+    /// The turn in which the event happened.
     #[serde(default)]
     pub turn: Option<TurnId>,
-    /// Who caused it. Of files and terminals: the client that did it for the agent, or else the agent.
+    /// Who caused the event. For files and terminals, the client that acted for the agent, or else the agent.
     #[serde(default)]
     pub by: Origin,
     /// What happened.
     pub kind: EventKind,
-    /// For what an agent sent: the `update` object (or another message's params) as it came. Left out where
-    /// the kind alone rebuilds it byte for byte.
+    /// What the agent sent, unchanged: the `update` object, or the params of another message. Absent if the kind alone
+    /// rebuilds it byte for byte.
     #[serde(default, deserialize_with = "present")]
     pub raw: Option<RawJson>,
-    /// The whole params, where `{"sessionId":…,"update":raw}` would not rebuild them (`_meta` beside the
-    /// update, unknown members, another order).
+    /// The whole params, if `{"sessionId":…,"update":raw}` would not rebuild them: `_meta` beside the update, unknown
+    /// members, or another order.
     #[serde(default, deserialize_with = "present")]
     pub raw_params: Option<RawJson>,
 }
 
-/// Tells a `null` that an agent sent from nothing at all.
+/// Distinguishes a `null` that an agent sent from a missing member.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
 }
 
 impl Event {
-    /// Reads one stored event. A kind that this version does not know becomes [`EventKind::Unknown`].
+    /// Decodes one stored event. An unknown kind becomes [`EventKind::Unknown`].
     pub fn decode(json: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(json).or_else(|error| {
             let Ok(newer) = serde_json::from_slice::<Envelope>(json) else {
@@ -97,8 +97,8 @@ impl Event {
         })
     }
 
-    /// Appends the event to `out` as one JSON object. Written by hand, since this is done for every event and
-    /// what an agent sent is only to be copied.
+    /// Appends the event to `out` as one JSON object. Written by hand for speed: every event passes here, and the
+    /// agent's JSON is only copied.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         out.extend_from_slice(b"{\"seq\":");
         serde_json::to_writer(&mut *out, &self.seq)?;
@@ -115,7 +115,7 @@ impl Event {
         }
         out.extend_from_slice(b",\"kind\":");
         match &self.kind {
-            // The most frequent kind of all, and the one with the least to escape.
+            // The most frequent kind, and the one with the least to escape.
             EventKind::ItemUpdated { item, status } => {
                 out.extend_from_slice(b"{\"itemUpdated\":{\"item\":\"");
                 item.with_text(|text| out.extend_from_slice(text.as_bytes()));
@@ -138,7 +138,7 @@ impl Event {
     }
 }
 
-/// What every version of an event has.
+/// The members that events of every version have.
 #[derive(Deserialize)]
 struct Envelope {
     seq: Seq,
@@ -150,7 +150,8 @@ struct Envelope {
     kind: BTreeMap<String, RawJson>,
 }
 
-/// Whether this version has a kind of that name; then a failure to read it is damage, not age.
+/// Returns whether this version knows the kind `tag`. If it does, a failure to read the event means damage, not a newer
+/// version.
 fn is_known(tag: Option<&str>) -> bool {
     let Some(tag) = tag else { return true };
     let probe = format!("{{{}:{{}}}}", serde_json::Value::from(tag));
@@ -228,13 +229,13 @@ mod tests {
         assert!(Event::decode(b"{").is_err());
     }
 
-    /// An event is moved several times between the agent's line and the log.
+    /// An event is moved several times on its way from the agent's line to the log.
     #[test]
     fn an_event_is_small() {
         assert!(size_of::<Event>() <= 192, "{}", size_of::<Event>());
     }
 
-    /// The first format, as it was written; it must open for ever.
+    /// The first format, as it was written. It must remain readable.
     #[test]
     fn version_1_opens() {
         for line in include_str!("../../fixtures/events-v1.jsonl").lines() {

@@ -1,4 +1,4 @@
-//! Who caused an event.
+//! Origins of events.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,21 +13,21 @@ pub enum Origin {
     Daemon,
     /// A client.
     Client(Box<ClientOrigin>),
-    /// The permission policy.
+    /// A permission policy.
     Policy(Box<Ruling>),
 }
 
-/// What of the permission policy caused an event.
+/// The part of the permission policy that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ruling {
-    /// Whose policy: `session`, `thread`, `agent` or `daemon`.
+    /// Scope of the policy: `session`, `thread`, `agent` or `daemon`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// The rule; none for a default.
+    /// The rule that matched; absent if a default applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// One sentence for a person.
+    /// One sentence for the user.
     pub reason: String,
 }
 
@@ -35,8 +35,8 @@ pub struct Ruling {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientOrigin {
-    /// Whose credentials it showed.
+    /// The principal whose credentials the client used.
     pub principal: String,
-    /// The name it gave itself.
+    /// The client's name, as it reported it.
     pub client: String,
 }

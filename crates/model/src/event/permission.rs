@@ -1,25 +1,25 @@
-//! Permission questions and their answers.
+//! Permission requests and their answers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::json::RawJson;
 
-/// What an answer to a permission question does. An answer of any other kind goes to the agent and does nothing here: a word that only
-/// begins like one of these means nothing.
+/// The effect of an answer to a permission request. An answer of any other kind is passed on to the agent and has no
+/// effect here. Only whole words count: a longer word that begins with one of these has no meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionKind {
-    /// `allow_once`
+    /// The ACP option kind `allow_once`.
     AllowOnce,
-    /// `allow_always`
+    /// The ACP option kind `allow_always`.
     AllowAlways,
-    /// `reject_once`
+    /// The ACP option kind `reject_once`.
     RejectOnce,
-    /// `reject_always`
+    /// The ACP option kind `reject_always`.
     RejectAlways,
 }
 
 impl OptionKind {
-    /// Reads ACP's word for it.
+    /// Parses ACP's name of the kind.
     pub fn read(word: &str) -> Option<Self> {
         match word {
             "allow_once" => Some(Self::AllowOnce),
@@ -30,17 +30,17 @@ impl OptionKind {
         }
     }
 
-    /// Whether the agent may go on.
+    /// Returns whether the answer permits the call.
     pub fn allows(self) -> bool {
         matches!(self, Self::AllowOnce | Self::AllowAlways)
     }
 
-    /// Whether the answer is to hold for good.
+    /// Returns whether the answer also applies to later calls.
     pub fn is_always(self) -> bool {
         matches!(self, Self::AllowAlways | Self::RejectAlways)
     }
 
-    /// In a person's words.
+    /// Returns the label that users read.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::AllowOnce => "Allow once",
@@ -51,34 +51,35 @@ impl OptionKind {
     }
 }
 
-/// What an answer to a permission request says.
+/// The answer to a permission request or an elicitation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Outcome {
-    /// One of the agent's options was picked.
+    /// The user or the policy selected one of the agent's options.
     Selected {
-        /// The agent's id for it.
+        /// The agent's id for the option.
         option_id: String,
         /// ACP's kind of that option (`allow_once`, …).
         kind: String,
-        /// The option that the agent was told instead: an "always" that the daemon remembers is "once" for the agent.
+        /// The option that the daemon sent to the agent instead. If the daemon remembers an "always", it sends "once"
+        /// to the agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sent_option_id: Option<String>,
     },
-    /// What the agent wanted to know was told.
+    /// The user gave the requested information.
     Accepted {
-        /// The answers, by the schema that the agent gave; nothing where it wanted no more than a yes.
+        /// The answers, following the agent's schema; absent if the agent only requested a confirmation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<RawJson>,
     },
-    /// It was not told: the person does not want to.
+    /// The user declined to give the information.
     Declined,
-    /// Nobody picked one: the turn was interrupted, or a client dismissed the question.
+    /// No option was selected: the turn was interrupted, or a client dismissed the question.
     Cancelled,
 }
 
 impl Outcome {
-    /// Whether the agent may go on.
+    /// Returns whether the agent may proceed.
     pub fn allows(&self) -> bool {
         match self {
             Self::Selected { kind, .. } => OptionKind::read(kind).is_some_and(OptionKind::allows),
@@ -87,7 +88,8 @@ impl Outcome {
         }
     }
 
-    /// Whether the agent must not go on. An option of a kind that ACP does not know neither allows nor refuses.
+    /// Returns whether the agent must not proceed. An option of a kind that ACP does not define neither allows nor
+    /// denies.
     pub fn refuses(&self) -> bool {
         match self {
             Self::Selected { kind, .. } => OptionKind::read(kind).is_some_and(|kind| !kind.allows()),
@@ -96,7 +98,7 @@ impl Outcome {
         }
     }
 
-    /// Whether somebody picked an answer that is to hold for good.
+    /// Returns whether the selected option also applies to later calls.
     pub fn is_always(&self) -> bool {
         matches!(self, Self::Selected { kind, .. } if OptionKind::read(kind).is_some_and(OptionKind::is_always))
     }
@@ -106,29 +108,29 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionOption {
-    /// The agent's id for it.
+    /// The agent's id for the option.
     pub option_id: String,
-    /// What a person reads.
+    /// Label for the user.
     #[serde(default)]
     pub name: String,
-    /// `allow_once`, `allow_always`, `reject_once`, `reject_always`; other words are kept as they came.
+    /// `allow_once`, `allow_always`, `reject_once`, `reject_always`; other values are kept as received.
     #[serde(default)]
     pub kind: String,
 }
 
-/// What becomes of an "always" as the answer to a question; known, and said, before anybody answers.
+/// The effect of an "always" answer. It is fixed and shown before the user answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Always {
-    /// It holds for this from then on: words that follow "Always allow" or "Always reject".
+    /// The answer applies to this from then on. The text follows "Always allow" or "Always reject".
     Holds(String),
-    /// The daemon does not remember it, for this reason.
+    /// The daemon does not remember the answer, for this reason.
     NotRemembered(String),
 }
 
 impl PermissionOption {
-    /// What a person reads: what the kind means, and behind it the agent's own name for it where that says something else.
-    /// The name alone could say the opposite of what the answer does. `always` is the question's.
+    /// Returns the label for the user: the meaning of the kind, then the agent's own name for the option if it differs.
+    /// The name alone could contradict the effect of the answer. `always` is that of the question.
     pub fn label(&self, always: Option<&Always>) -> String {
         let kind = OptionKind::read(&self.kind);
         let meaning = kind.map_or("Other answer", OptionKind::in_words);
@@ -145,14 +147,14 @@ impl PermissionOption {
     }
 }
 
-/// What a permission is asked for; decides the method by which clients are asked.
+/// The topic of a permission request. It selects the method that clients receive the request by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum QuestionTopic {
-    /// A command.
+    /// Running a command.
     CommandExecution,
-    /// A change to a file.
+    /// Changing a file.
     FileChange,
-    /// Any other tool.
+    /// Any other tool call.
     Permissions,
 }

@@ -1,11 +1,11 @@
-//! Reads a POSIX shell command line, as far as it takes to know what would be run.
+//! Parses a POSIX shell command line, as far as necessary to know which programs it would run.
 //!
-//! A line comes in, the simple commands and redirections in it come out, wherever they stand: behind operators and
-//! reserved words, in subshells, substitutions, here-documents. Nothing is expanded or run. The reader is not a
-//! shell: where shells differ, or a construct would need a real one (`case`, functions, arrays, arithmetic
-//! commands), it says so instead of guessing, and what it finds is rather more than less. It never panics, and
-//! its depth and the length of its input are bounded. This file has commands and redirections, `word` what they
-//! consist of, `quote` the way back: words as a line.
+//! In: a command line. Out: its simple commands and redirections, wherever they are: after operators and reserved
+//! words, in subshells, substitutions, here-documents. Nothing is expanded or run. The parser is not a shell. If shells
+//! differ, or if a construct would need a real shell (`case`, functions, arrays, arithmetic commands), it returns an
+//! error instead of guessing. It finds too many commands rather than too few. It never panics, and its depth and the
+//! length of its input are bounded. This file parses commands and redirections, `word` parses words, and `quote`
+//! converts words to a line.
 
 mod quote;
 mod word;
@@ -17,26 +17,26 @@ pub use quote::{quoted, shell_line};
 /// One word after quotes are removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Word {
-    /// Its text; of an expansion, as it was written.
+    /// The text of the word; an expansion is kept as written.
     pub text: String,
-    /// Whether the shell would put something else in its place: a variable, a substitution, file names.
+    /// Whether the shell would replace the word: a variable, a substitution, file names.
     pub dynamic: bool,
-    /// Whether any of it was quoted, so that it is no reserved word.
+    /// Whether any part was quoted, so that the word is not a reserved word.
     pub quoted: bool,
-    /// Whether several words, or none, may come in its place.
+    /// Whether an expansion may yield several words or none.
     pub splits: bool,
-    /// Where the value begins, if the word has the form of an assignment.
+    /// Start of the value, if the word has the form of an assignment.
     assigns: Option<usize>,
 }
 
 impl Word {
-    /// Whether it is nothing but letters, digits and signs in which no shell or program sees more than text.
+    /// Returns whether the word has only letters, digits and signs that every shell and program treats as text.
     pub fn is_plain(&self) -> bool {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.,:=+@%/-".contains(&byte);
         !self.dynamic && self.text.bytes().all(plain)
     }
 
-    /// A word that is just `text`.
+    /// Returns a word that is just `text`.
     pub fn plain(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -45,46 +45,46 @@ impl Word {
     }
 }
 
-/// A variable set for one command, or for those after it.
+/// A variable set for one command, or for the commands after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assignment {
-    /// Its name.
+    /// Name of the variable.
     pub name: String,
-    /// What it is set to.
+    /// Value of the variable.
     pub value: Word,
 }
 
-/// A command without any other inside.
+/// A command that contains no other command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Simple {
-    /// Variables set in front of it.
+    /// Variables set before the command.
     pub assignments: Vec<Assignment>,
-    /// The program and its arguments; empty for assignments alone.
+    /// The program and its arguments; empty if there are only assignments.
     pub words: Vec<Word>,
-    /// Files it reads by redirection.
+    /// Files that the command reads by redirection.
     pub reads: Vec<Word>,
-    /// Whether text of the command line is its input.
+    /// Whether the command reads text of the command line as input.
     pub fed: bool,
 }
 
-/// One thing that a command line does.
+/// One effect of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// It runs a command.
+    /// Runs a command.
     Command(Simple),
-    /// It writes a file by redirection.
+    /// Writes a file by redirection.
     Write(Word),
 }
 
-/// Why a command line cannot be read; the sentence goes on from "the command …".
+/// Why a command line cannot be analyzed. It continues the sentence "the command …".
 pub type Why = &'static str;
 
-/// Of a line, or a program with its arguments, that is longer than [`COMMAND_LINE_BYTES`].
+/// For a line, or a program with its arguments, that is longer than [`COMMAND_LINE_BYTES`].
 pub const TOO_LONG: Why = "is too long to be looked into";
-/// Of a line with more than [`COMMAND_PARTS`] commands and redirections.
+/// For a line with more than [`COMMAND_PARTS`] commands and redirections.
 pub const TOO_MANY_PARTS: Why = "has too many parts to be looked into";
 
-/// Takes `line` apart. If it cannot be read to its end, what was found up to there comes with the reason.
+/// Parses `line`. If it cannot be parsed to its end, returns what was found so far, with the reason.
 pub fn read(line: &str, depth: usize) -> (Vec<Found>, Result<(), Why>) {
     let mut reader = Reader {
         text: line,
@@ -117,11 +117,11 @@ struct Reader<'a> {
     here_docs: Vec<HereDoc>,
 }
 
-/// Reserved words that come before or after commands and run nothing themselves.
+/// Reserved words before or after commands, which run nothing themselves.
 const SKIPPED: [&str; 13] = [
     "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "time",
 ];
-/// Reserved words whose constructs are not read.
+/// Reserved words whose constructs are not supported.
 const UNREAD: [&str; 9] = [
     "case", "esac", "select", "function", "coproc", "[[", "]]", "foreach", "end",
 ];
@@ -155,8 +155,8 @@ impl Reader<'_> {
         while self.take(" ") || self.take("\t") || (self.is_continued() && self.take("\\\n")) {}
     }
 
-    /// At a backslash in front of a newline: whether a blank stands on either side. Elsewhere the two may be in the
-    /// middle of an operator, and shells put its halves together.
+    /// At a backslash before a newline: returns whether a blank is on either side. Otherwise the line break may be in
+    /// the middle of an operator, whose halves shells join.
     fn is_continued(&self) -> bool {
         let before = self.text[..self.at].chars().next_back();
         let behind = self.text.get(self.at + 2..).and_then(|rest| rest.chars().next());
@@ -170,7 +170,7 @@ impl Reader<'_> {
         if self.depth > COMMAND_DEPTH {
             return Err("is nested too deeply to be looked into");
         }
-        // Where the body of a here-document begins would be for a real shell to say.
+        // Only a real shell knows where the body of a here-document begins.
         if !self.here_docs.is_empty() {
             return Err("opens a here-document in front of a nested command");
         }
@@ -185,7 +185,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Commands up to the end of the text, or up to the closing parenthesis.
+    /// Parses commands up to the end of the text, or up to the closing parenthesis.
     fn list(&mut self, in_parentheses: bool) -> Result<(), Why> {
         loop {
             self.blanks();
@@ -212,7 +212,7 @@ impl Reader<'_> {
                     self.depth -= 1;
                 }
                 ';' if self.looking_at(";;") => return Err("uses `case`"),
-                // In some shells the command ends in front of it.
+                // In some shells the command ends before it.
                 '&' if self.looking_at("&>") => return Err("has a redirection that shells read differently"),
                 ';' | '&' | '|' => self.at += 1,
                 '\n' => {
@@ -228,7 +228,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One simple command with its redirections; or one reserved word.
+    /// Parses one simple command with its redirections, or one reserved word.
     fn command(&mut self) -> Result<(), Why> {
         let mut simple = Simple::default();
         let mut writes = Vec::new();
@@ -263,7 +263,7 @@ impl Reader<'_> {
                         while self.take("-p ") || self.take("-- ") {
                             self.blanks();
                         }
-                        // Where it is no reserved word, it is a program with options of its own.
+                        // If it is not a reserved word, it is a program with options of its own.
                         if self.looking_at("-") {
                             return Err("gives `time` options that shells read differently");
                         }
@@ -288,7 +288,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Behind `for`: the variable and the words it takes, up to `;` or the line's end.
+    /// After `for`: parses the variable and its words, up to `;` or the end of the line.
     fn for_words(&mut self) -> Result<(), Why> {
         self.blanks();
         if self.looking_at("(") {
@@ -298,7 +298,7 @@ impl Reader<'_> {
         if variable.dynamic || variable.quoted || !is_name(&variable.text) {
             return Err("has a `for` without a variable");
         }
-        // It counts as an assignment of something unknown.
+        // Recorded as an assignment of an unknown value.
         self.push(Found::Command(Simple {
             assignments: vec![Assignment {
                 name: variable.text,
@@ -323,7 +323,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes a redirection, if one is next.
+    /// Parses a redirection, if one is next.
     fn redirection(&mut self, simple: &mut Simple, writes: &mut Vec<Word>) -> Result<bool, Why> {
         let rest = &self.text[self.at..];
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -381,7 +381,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Behind a newline: the bodies of the here-documents that were opened in front of it.
+    /// After a newline: parses the bodies of the here-documents that were opened before it.
     fn here_doc_bodies(&mut self) -> Result<(), Why> {
         for here_doc in std::mem::take(&mut self.here_docs) {
             let start = self.at;
@@ -414,7 +414,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads another text as part of this command line.
+    /// Parses another text as part of this command line.
     fn nested(
         &mut self,
         text: &str,
@@ -435,7 +435,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether `text` can be a variable's name.
+/// Returns whether `text` can be the name of a variable.
 pub fn is_name(text: &str) -> bool {
     text.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

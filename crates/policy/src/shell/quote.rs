@@ -1,9 +1,9 @@
-//! Words as a shell would have to be given them.
+//! Quotes words for a shell.
 
 use std::borrow::Cow;
 
-/// `word`, quoted where a shell would read anything else out of it, or a person would see two words in it. As a word
-/// of a rule's pattern it fits nothing but itself.
+/// Returns `word`, quoted if a shell would interpret it differently, or if it would look like two words. As a word of a
+/// rule's pattern it matches only itself.
 pub fn quoted(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -13,8 +13,8 @@ pub fn quoted(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// A command with its arguments, as a person would type it. A command without arguments stays as it is: it may be a
-/// whole command line.
+/// Returns a command with its arguments, as a user would type it. A command without arguments is returned unchanged,
+/// since it may be a whole command line.
 pub fn shell_line<'a>(command: &'a str, args: impl IntoIterator<Item = &'a str>) -> String {
     let mut args = args.into_iter().peekable();
     if args.peek().is_none() {

@@ -1,6 +1,6 @@
-//! One word of a command line: quotes, escapes, and everything that a shell would put something else for.
+//! Parses one word of a command line: quotes, escapes, and everything that a shell would expand.
 //!
-//! The reader stands at a word; behind it comes the word, and whatever its substitutions run is found as well.
+//! The parser starts at a word. It returns the word, and records the commands that its substitutions run.
 
 use super::{Reader, Why, Word, is_name};
 
@@ -61,7 +61,7 @@ impl Reader<'_> {
                     self.at += next.len_utf8();
                     match next {
                         '*' | '?' => word.becomes_several(),
-                        // As a word of its own it is the `test` command.
+                        // As a separate word it is the `test` command.
                         '[' if self.at - start > 1 || !self.at_word_end() => word.becomes_several(),
                         '{' => braces = true,
                         ',' if braces => word.becomes_several(),
@@ -87,7 +87,7 @@ impl Reader<'_> {
         Ok(word)
     }
 
-    /// At a backslash: an error if it joins two lines where that could make an operator.
+    /// At a backslash: returns an error if it joins two lines where that could form an operator.
     fn joins(&self) -> Result<(), Why> {
         if self.looking_at("\\\n") && !self.is_continued() {
             return Err("goes on in another line in the middle of a word");
@@ -99,7 +99,7 @@ impl Reader<'_> {
         matches!(self.peek(), None | Some(' ' | '\t' | '\n' | ';' | '&' | '|'))
     }
 
-    /// Text in which `$`, backtick and backslash mean something: in double quotes, or a here-document.
+    /// Parses text in which `$`, backtick and backslash are special: in double quotes, or in a here-document.
     pub(super) fn expanding(&mut self, end: Option<char>, word: &mut Word) -> Result<(), Why> {
         while let Some(next) = self.peek() {
             if Some(next) == end {
@@ -135,7 +135,7 @@ impl Reader<'_> {
         }
     }
 
-    /// At `(`: the commands of `$(…)`, `<(…)` or `>(…)`.
+    /// At `(`: parses the commands of `$(…)`, `<(…)` or `>(…)`.
     fn substitution(&mut self, word: &mut Word) -> Result<(), Why> {
         let start = self.at - 1;
         self.enter()?;
@@ -162,14 +162,14 @@ impl Reader<'_> {
             Some('\'') if !in_quotes => {
                 let rest = &self.text[self.at + 1..];
                 let end = rest.find('\'').ok_or("has a quote without an end")?;
-                // Shells differ over whether this quote ends here.
+                // Shells differ in whether this quote ends here.
                 if rest[..end].ends_with('\\') {
                     return Err("has a `$'…'` that shells read differently");
                 }
                 word.quoted = true;
                 self.at += end + 2;
             }
-            // A translation in some shells, in others a dollar sign in front of a quote.
+            // In some shells this is a translation, in others a dollar sign before a quote.
             Some('"') if !in_quotes => {
                 self.at += 1;
                 word.quoted = true;
@@ -191,7 +191,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// At the `{` of `${…}`: a variable, and what is to be put for it if that takes no evaluation.
+    /// At the `{` of `${…}`: parses a variable, and its replacement if that needs no evaluation.
     fn parameter(&mut self) -> Result<(), Why> {
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_:#%/.,*?+!- ".contains(byte);
         let length = self.text[self.at + 1..].bytes().take_while(plain).count();
@@ -209,7 +209,7 @@ impl Reader<'_> {
             Some(special) => special,
             None => behind.trim_start_matches(name),
         };
-        // Behind a colon alone stand numbers, which may be sums.
+        // After a colon alone there are numbers, which may be arithmetic.
         let slice = behind
             .strip_prefix(':')
             .filter(|rest| !rest.starts_with(['-', '+', '?']));
@@ -219,7 +219,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Behind `$((`: sums of numbers. A variable's value would be evaluated, and may run commands.
+    /// After `$((`: parses arithmetic of numbers. A variable's value would be evaluated, and may run commands.
     fn arithmetic(&mut self) -> Result<(), Why> {
         let mut open = 0usize;
         while let Some(next) = self.next() {

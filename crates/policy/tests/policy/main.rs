@@ -1,4 +1,4 @@
-//! The permission policy, by tables. Each module has one subject.
+//! Table tests of the permission policy. Each module has one subject.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

@@ -225,7 +225,7 @@ fn policy_denies_more_than_it_allows() {
     );
 }
 
-/// Ways past a deny rule that are the shell's own. Those of programs (perl, awk, make) are no secret.
+/// Shell features that might bypass a deny rule. Those of programs (perl, awk, make) are a known limitation.
 #[test]
 fn policy_denies_in_every_spelling_of_the_shell() {
     let lines = [
@@ -334,7 +334,7 @@ fn policy_reads_terminals_as_argv() {
             .effect
     };
     assert_eq!(decide("git", &["status"], &[]), Effect::Allow);
-    // No shell is between: this prints text.
+    // No shell is involved: this prints text.
     assert_eq!(
         decide("echo", &["a && rm x", "$(rm x)", ">", "y"], &[]),
         Effect::Allow
@@ -411,7 +411,7 @@ fn policy_allows_nothing_that_a_shell_evaluates() {
     );
 }
 
-/// Programs that take no notice of a variable cannot be told from those that run what it says.
+/// A program that ignores a variable cannot be distinguished from one that runs its value.
 #[test]
 fn policy_allows_listed_variables_only() {
     for (assignment, harmless) in [
@@ -492,7 +492,7 @@ fn policy_compares_a_program_with_a_path_by_where_it_is() {
     );
 }
 
-/// Whoever runs it says how: as the path of a program, as a line, or in an editor's way, which is not known.
+/// The terminal's host defines how a command is run: as a program's path, as a line, or in an editor's unknown way.
 #[test]
 fn policy_is_told_how_a_terminal_is_run() {
     let policy = policy("allow Bash(git *), allow Bash(ls), deny Bash(rm *)");

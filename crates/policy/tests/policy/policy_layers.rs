@@ -1,11 +1,11 @@
-//! How the policies of daemon, agent and thread come together, and how they are written.
+//! How the policies of daemon, agent and thread combine, and how they are written.
 
 use acpd_policy::{Effect, Explanation, Layers, List, Match, Policy, Scope};
 use serde_json::json;
 
 use crate::table::{effect, policy, request};
 
-/// Policies for daemon, agent, thread; request, effect, and whose rule or default decided.
+/// Policies for daemon, agent, thread; request, effect, and the scope of the deciding rule or default.
 type Row<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, Option<Scope>);
 
 fn check(rows: &[Row<'_>]) {
@@ -31,7 +31,7 @@ fn check(rows: &[Row<'_>]) {
 fn policy_layers_combine() {
     use Scope::{Agent, Daemon, Thread};
     check(&[
-        // A deny holds wherever it is.
+        // A deny applies in any layer.
         (
             "deny Bash(rm *)",
             "",
@@ -42,7 +42,7 @@ fn policy_layers_combine() {
         ),
         ("", "deny Bash", "allow *", "$ ls", "deny", Some(Agent)),
         ("allow *", "allow *", "deny Bash", "$ ls", "deny", Some(Thread)),
-        // Else the innermost layer with a matching rule decides, however narrow the others are.
+        // Otherwise the innermost layer with a matching rule decides, however narrow the others are.
         (
             "ask Bash(git status)",
             "",
@@ -84,7 +84,7 @@ fn policy_layers_combine() {
             "allow",
             Some(Daemon),
         ),
-        // The default is the innermost that is named, and a matching rule further out comes before it.
+        // The default of the innermost layer that has one applies. A matching rule further out comes before it.
         ("default allow", "", "", "$ ls", "allow", Some(Daemon)),
         ("default allow", "default deny", "", "$ ls", "deny", Some(Agent)),
         (
@@ -97,7 +97,7 @@ fn policy_layers_combine() {
         ),
         ("allow Bash", "", "default deny", "$ ls", "allow", Some(Daemon)),
         ("", "", "", "$ ls", "ask", None),
-        // A base is a layer just outside of its own lists.
+        // A base is a layer just outside of the policy's own lists.
         (
             "base restricted, allow Bash",
             "",
@@ -155,7 +155,7 @@ fn policy_layers_combine() {
             "deny",
             Some(Daemon),
         ),
-        // Each part of a command line is decided by itself; the first among equals is reported.
+        // Each part of a command line is decided separately. Of equal decisions, the first is reported.
         (
             "allow Bash(git *)",
             "",

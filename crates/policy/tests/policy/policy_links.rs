@@ -43,7 +43,8 @@ fn policy_a_directory_with_two_names_has_the_same_files_under_both() {
     );
 }
 
-/// The program is the file that its path leads to: `x` in the thread's directory is a link here, or is none.
+/// The program is the file that its path leads to. `x` in the thread's directory is a link in some rows, and a plain
+/// file in others.
 #[test]
 fn policy_compares_a_program_by_where_its_path_leads() {
     check(
@@ -107,7 +108,7 @@ fn policy_a_rule_may_name_a_program_by_a_link() {
         ),
         Effect::Allow
     );
-    // No path, no look.
+    // Without a path, no path needs to be resolved.
     assert!(layers.paths(&Request::command_line("python3 a", "/w")).is_empty());
 }
 

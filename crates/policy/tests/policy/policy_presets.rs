@@ -1,4 +1,4 @@
-//! What each preset says.
+//! The decisions of each preset.
 
 use acpd_policy::{Effect, Layers, Preset};
 
@@ -6,7 +6,7 @@ use crate::table::{effect, policy, request};
 
 #[test]
 fn policy_presets_say_what_is_written_about_them() {
-    // permissive, standard, restricted, readonly
+    // Columns: permissive, standard, restricted, readonly
     let rows = [
         ("read a", "allow allow allow allow"),
         ("search src", "allow allow allow allow"),
@@ -41,7 +41,7 @@ fn policy_presets_say_what_is_written_about_them() {
     }
 }
 
-/// Inputs that do more than the kinds that these presets allow.
+/// Inputs with more effects than the kinds that these presets allow.
 const LIES: [&str; 47] = [
     r#""rm x""#,
     r#"["rm","x"]"#,
@@ -91,8 +91,7 @@ const LIES: [&str; 47] = [
     r#"{"path":"x","kind":"delete"}"#,
     r#"{"path":"x","source":"y"}"#,
 ];
-/// Tools of known agents that change files or run something, with the input that they have and that by itself may say
-/// nothing of it.
+/// Tools of known agents that change files or run something. Their usual inputs alone may not show it.
 const LIARS: [(&str, &str); 45] = [
     // Claude Code
     ("Bash", r#"{"description":"list"}"#),
@@ -144,7 +143,7 @@ const LIARS: [(&str, &str); 45] = [
     ("terminate_process", r#"{"process_id":"1"}"#),
     ("execute_bash", r#"{"is_input":"false"}"#),
     ("delete-file", r#"{"path":"x"}"#),
-    // Names with a word for notes
+    // Names that contain a word for notes
     ("run_task", r#"{"description":"x"}"#),
     ("delete_task", r#"{"description":"x"}"#),
     ("move_task", r#"{"description":"x"}"#),
@@ -152,8 +151,7 @@ const LIARS: [(&str, &str); 45] = [
     ("create_and_run_task", r#"{"description":"x"}"#),
 ];
 
-/// Each lie, told of a call that is said to read, to search or to think, with the tool's name in each place where agents
-/// have it.
+/// Each of these calls is declared as read, search or think. The tool's name is in each place where agents put it.
 #[test]
 fn policy_presets_take_no_agents_word_for_reading() {
     let kinds = ["read", "search", "think"];
@@ -241,7 +239,7 @@ fn policy_presets_have_all_their_rules() {
     }
 }
 
-/// The web UI holds its own words against that table.
+/// The web UI checks its own texts against that table.
 #[test]
 fn the_table_in_the_documents_says_what_becomes_of_all_else() {
     let written = include_str!("../../../../docs/policy.md");

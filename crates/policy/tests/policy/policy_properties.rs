@@ -1,4 +1,4 @@
-//! Whatever comes in, nothing panics, and what is promised of all requests holds for these.
+//! No input causes a panic, and the general guarantees hold for random requests.
 
 use acpd_model::RawJson;
 use acpd_policy::{Effect, Form, Layers, Policy, Remembered, Request, Rule, Scope, normalise};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::table::policy;
 
-/// Pieces that shells make something of, so that garbage is of the interesting kind.
+/// Pieces with a meaning for shells, so that random lines are interesting.
 fn line() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         prop::sample::select(vec![
@@ -35,18 +35,18 @@ proptest! {
         let request = Request::command_line(&line, "/w");
         prop_assert!(!request.subjects().is_empty());
         let effect = decide(&policy("allow Bash(git *), deny Bash(rm *)"), &request);
-        // Nothing is allowed in which a quick look finds more than plain words of git.
+        // An allowed line contains only plain words of git, as a simple check confirms.
         if effect == Effect::Allow {
             prop_assert!(line.contains("git"), "{line:?}");
         }
-        // With a default of deny, no line does better than with one of ask.
+        // With the default deny, no line gets a milder result than with the default ask.
         prop_assert!(decide(&policy("allow Bash(git *), default deny"), &request)
             >= decide(&policy("allow Bash(git *), default ask"), &request).min(Effect::Ask));
     }
 
     #[test]
     fn policy_allows_no_more_of_a_line_with_something_added(line in line(), allowed in any::<bool>()) {
-        // What a shell runs last, it runs; so an added command that is not allowed is noticed, whatever came before.
+        // A shell runs the last line. So an appended command that is not allowed is noticed, whatever precedes it.
         let text = format!("{line}\nrm -rf x");
         let policy = policy(if allowed { "allow Bash(git *)" } else { "default allow, deny Bash(rm -rf *)" });
         let effect = decide(&policy, &Request::command_line(&text, "/w"));
@@ -75,7 +75,7 @@ proptest! {
             if remembered.remember(&request, allow, Scope::Thread).is_ok() {
                 let layers = Layers { remembered: vec![&remembered], ..Layers::default() };
                 prop_assert_eq!(layers.decide(&request).effect, if allow { Effect::Allow } else { Effect::Deny });
-                // It says nothing about another command.
+                // The answer does not apply to another command.
                 prop_assert_eq!(layers.decide(&Request::command_line("never said", "/w")).effect, Effect::Ask);
             }
         }
@@ -114,7 +114,7 @@ proptest! {
 
     #[test]
     fn policy_walks_a_glob_in_bounded_time(stars in 1usize..60, length in 1usize..3000) {
-        // Back-tracking without bounds would not come back from these.
+        // Unbounded backtracking would not terminate on these.
         let pattern = format!("Read(/{}b)", "*a".repeat(stars));
         let deep = format!("Read(/{}b)", "**/a/".repeat(stars));
         let policy = policy(&format!("allow {pattern}, allow {deep}"));

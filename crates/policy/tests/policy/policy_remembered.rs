@@ -1,4 +1,4 @@
-//! Answers that are remembered.
+//! Remembered answers.
 
 use acpd_policy::{Effect, Layers, NotRememberable, Remembered, Scope};
 
@@ -156,7 +156,7 @@ fn policy_lists_and_takes_back_answers() {
     remembered.end_session();
     let ids: Vec<u64> = remembered.iter().map(|rule| rule.id).collect();
     assert_eq!(ids, [1, 3, 5]);
-    // An id is not used again, also not by a list that was stored and read.
+    // An id is never reused, even after the list was stored and loaded.
     remembered.revoke(5);
     let text = serde_json::to_string(&remembered).unwrap();
     let mut read: Remembered = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,4 @@
-//! Rules for everything that is no command; how rules are written, and which is narrower.
+//! Rules for everything except commands; the syntax of rules, and their order by specificity.
 
 use acpd_policy::{Rule, Specificity};
 
@@ -141,7 +141,7 @@ fn policy_matches_addresses_tools_and_kinds() {
     );
 }
 
-/// A tool's name is the agent's word.
+/// A tool's name is only the agent's claim.
 #[test]
 fn policy_a_tools_name_allows_no_file_and_no_command() {
     check(
@@ -253,7 +253,7 @@ fn policy_writes_a_rule_as_it_came() {
 
 #[test]
 fn policy_orders_rules_by_how_narrow_they_are() {
-    // From the widest to the narrowest; those on one line are equally narrow.
+    // From the widest to the narrowest. Rules on one line are equally narrow.
     let ranks: [&[&str]; 12] = [
         &["*"],
         &["mcp__*"],

@@ -1,8 +1,8 @@
-//! What shells run is what the policy said: random lines, judged first and then run by bash and by dash.
+//! The policy's analysis agrees with real shells: random lines are judged first and then run by bash and by dash.
 //!
-//! The lines come from a small grammar of commands, words and constructs in which one reader may see something else
-//! than another, with some characters changed at random. They run in an empty directory with programs that do nothing
-//! but say how they were called. `ACPD_SHELL_LINES` is how many lines are tried, `ACPD_SHELL_SEED` which.
+//! The lines come from a small grammar of commands, words and constructs that parsers may interpret differently, with
+//! some characters changed at random. They run in an empty directory with programs that only report how they were
+//! called. `ACPD_SHELL_LINES` is the number of lines, `ACPD_SHELL_SEED` selects them.
 
 #![allow(
     clippy::disallowed_methods,
@@ -22,13 +22,13 @@ use crate::table::policy;
 
 const LINES: u64 = 2_000;
 const SHELLS: [&str; 2] = ["bash", "dash"];
-/// Programs of the scratch directory; each tells the test its name and arguments.
+/// Programs of the scratch directory. Each reports its name and arguments to the test.
 const PROGRAMS: [&str; 4] = ["good", "fine", "exact", "evil"];
 const ALLOWED: &str = "allow Bash(good *), allow Bash(fine x *), allow Bash(exact a b), allow Bash(echo *), \
                        allow Bash([ *), allow Bash(test *), allow Bash(:), allow Bash(read *)";
 const DENIED: &str = "default allow, deny Bash(evil *)";
 
-/// Numbers that look random, the same for the same seed.
+/// A pseudo-random generator with a fixed sequence for each seed.
 struct Dice(u64);
 
 impl Dice {
@@ -45,7 +45,7 @@ impl Dice {
         from[self.roll(from.len())]
     }
 
-    /// One line.
+    /// Returns one random line.
     fn line(&mut self) -> String {
         let mut line = self.list(3);
         while self.roll(4) == 0 {
@@ -54,7 +54,7 @@ impl Dice {
         line
     }
 
-    /// The same with a character more or less.
+    /// Returns the line with one character added, removed or replaced.
     fn changed(&mut self, line: &str) -> String {
         let mut characters: Vec<char> = line.chars().collect();
         let at = self.roll(characters.len() + 1);
@@ -290,13 +290,13 @@ impl Dice {
     }
 }
 
-/// What a line did in a shell.
+/// The effects of a line in one shell.
 struct Done<'a> {
     shell: &'static str,
     line: &'a str,
     /// Programs that were called, with their arguments.
     calls: Vec<Vec<String>>,
-    /// Names of the files that were made, which are gone again.
+    /// Names of the files that were created. They have been removed again.
     made: Vec<String>,
 }
 
@@ -312,7 +312,7 @@ impl fmt::Display for Done<'_> {
     }
 }
 
-/// An empty directory for each shell to run lines in, and the programs that they find.
+/// An empty directory for each shell to run lines in, and the programs on its PATH.
 struct Scratch {
     programs: PathBuf,
     cwds: PathBuf,
@@ -329,7 +329,7 @@ impl Scratch {
         }
         for name in PROGRAMS {
             let path = programs.join(name);
-            // One write for each call, so that calls at the same time do not get mixed up.
+            // One write per call, so that concurrent calls are not interleaved.
             let says = format!("#!/bin/dash\nprintf '%s\\037' {name} \"$@\" END >&9\n");
             fs::write(&path, says).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -347,7 +347,7 @@ impl Scratch {
         Self { programs, cwds }
     }
 
-    /// Runs `line` in all shells at once.
+    /// Runs `line` in all shells at the same time.
     fn run<'a>(&self, line: &'a str) -> Vec<Done<'a>> {
         let running = SHELLS.map(|shell| self.start(shell, line));
         let done = SHELLS.into_iter().zip(running).map(|(shell, child)| {
@@ -367,7 +367,7 @@ impl Scratch {
     }
 
     fn start(&self, shell: &str, line: &str) -> Child {
-        // All that the line starts holds this descriptor, so that its end is the end of all of them.
+        // All processes of the line hold this descriptor, so its end means that all of them have ended.
         let setup = "exec 9>&1 >/dev/null 2>&1; exec /usr/bin/timeout -s KILL 10 \"$@\"";
         Command::new("/bin/dash")
             .args(["-c", setup, "_", shell, "-c", line])
@@ -428,7 +428,7 @@ fn shells_run_nothing_that_the_policy_did_not_allow() {
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
-    // Lines of which none is allowed, or none does harm, would show nothing.
+    // The test is meaningful only if enough lines are allowed, and enough have forbidden effects.
     let enough = |count| count > lines / 20;
     assert!(
         enough(allowed) && enough(denied) && enough(harmful),

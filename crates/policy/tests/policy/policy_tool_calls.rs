@@ -1,4 +1,4 @@
-//! What is read from an ACP tool call.
+//! Parsing ACP tool calls.
 
 use acpd_model::RawJson;
 use acpd_model::limits::REQUEST_PATHS;
@@ -18,7 +18,7 @@ fn policy_does_not_look_at_the_title() {
         allow *, deny Bash(rm *) :: call {"title":"rm x","kind":"execute","rawInput":{"command":"ls"}} => allow
         allow Bash(git *) :: call {"kind":"execute","content":[{"type":"content","content":{"type":"text","text":"git status"}}]} => ask"#,
     );
-    // The same call under any title is the same request.
+    // The same call with any title is the same request.
     let call = |title: &str| {
         let json = serde_json::json!({ "title": title, "kind": "execute", "rawInput": { "command": "ls" } });
         Request::from_tool_call(&json.into(), "/w")
@@ -83,7 +83,7 @@ fn policy_trusts_no_part_of_a_call_alone() {
     );
 }
 
-/// What is judged is what is hashed and shown.
+/// The judged input is the one that is hashed and shown.
 #[test]
 fn policy_reads_one_input_of_a_call() {
     check(
@@ -144,7 +144,7 @@ fn tool_call(kind: &str, input: &Value) -> Request {
     Request::from_tool_call(&json!({ "kind": kind, "rawInput": input }).into(), "/w")
 }
 
-/// Upper and lower case are the same for acpd, so that a call has thousands of names for a command.
+/// Case is ignored, so that a call has thousands of names for a command.
 #[test]
 fn policy_reads_no_more_commands_than_there_are_names_for_them() {
     let spelled = |number: usize| -> String {
@@ -172,7 +172,7 @@ fn policy_reads_no_more_commands_than_there_are_names_for_them() {
     }
 }
 
-/// Each name is looked up, also several of one file.
+/// Each name is resolved, even if several lead to one file.
 #[test]
 fn policy_looks_at_so_many_names_of_files_and_no_more() {
     let names = (0..REQUEST_PATHS + 100).map(|times| format!("{}a", "./".repeat(times)));
@@ -186,7 +186,7 @@ fn policy_looks_at_so_many_names_of_files_and_no_more() {
     assert_eq!(request.subjects().len(), 2);
 }
 
-/// Each path, each change and the text are looked at once; otherwise this takes minutes.
+/// Each path, each change and the text are checked once; otherwise this takes minutes.
 #[test]
 fn policy_compares_many_changes_with_a_long_text() {
     let names: Vec<String> = (0..50_000).map(|number| format!("/w/{number}")).collect();

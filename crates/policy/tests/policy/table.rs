@@ -1,14 +1,14 @@
-//! Tables of rules, requests and what becomes of them.
+//! Tables of rules, requests and their decisions.
 //!
-//! A row is `rules :: request => effect`. Rules are separated by `, `, each with its list in front, `default EFFECT`
-//! among them. A request is `$ COMMAND LINE`, or one of the words in [`request`] with its object. The thread's
-//! directory is `/w`, the home `/home/u`. With `to PLACE` in front, the paths lead to that place, or with `to ?` it cannot
-//! be told where; `/w` is really `/real/w` then.
+//! A row is `rules :: request => effect`. Rules are separated by `, `. Each starts with its list; `default EFFECT` may
+//! be among them. A request is `$ COMMAND LINE`, or one of the words in [`request`] with its object. The thread's
+//! directory is `/w`, the home `/home/u`. With `to PLACE` in front, the paths lead to that place, or with `to ?` they
+//! cannot be resolved; the real path of `/w` is then `/real/w`.
 
 use acpd_model::{Failure, RawJson};
 use acpd_policy::{Access, Effect, Layers, Policy, RealPaths, Request, Rule};
 
-/// The policy that a row's left column means.
+/// Parses the policy in a row's left column.
 pub fn policy(text: &str) -> Policy {
     let mut policy = Policy::default();
     for entry in text.split(", ").map(str::trim).filter(|entry| !entry.is_empty()) {
@@ -32,7 +32,7 @@ pub fn effect(word: &str) -> Effect {
     serde_json::from_value(word.trim().into()).unwrap_or_else(|error| panic!("{word:?}: {error}"))
 }
 
-/// The request that a row's middle column means.
+/// Parses the request in a row's middle column.
 pub fn request(text: &str) -> Request {
     let (verb, object) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     let file = |access| Request::file(access, object, "/w");
@@ -73,7 +73,7 @@ pub fn request(text: &str) -> Request {
     .with_home("/home/u")
 }
 
-/// Checks each row of `table`; returns how many there are.
+/// Checks each row of `table`. Returns the number of rows.
 pub fn check(table: &str) -> usize {
     let mut wrong = String::new();
     let rows = table

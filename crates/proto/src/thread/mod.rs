@@ -5,39 +5,22 @@
 //! this process knows (is an agent there, which callbacks wait). Never: does IO, or lets anything leave that
 //! is not in the log; an effect may be carried out only after the events before it are stored.
 
-mod agent_requests;
-mod answers;
+mod approval;
+mod callback;
 mod command;
-mod continuations;
-mod delegated;
-mod delegated_terminals;
-mod echo;
 mod editors;
-mod final_output;
+mod flow;
 mod fork;
-mod grants;
-mod host;
-mod import;
-mod items;
-mod lease;
-mod lifecycle;
-mod path_lookup;
-mod policy;
-mod process;
-mod questions;
-mod record;
-mod resume;
-mod session_params;
-mod shown;
-mod steer;
-mod terminals;
+mod journal;
+mod message;
+
+mod session;
 #[allow(clippy::module_inception, reason = "the thread's own state")]
 mod thread;
-mod turn_files;
-mod turns;
-mod unreported;
-mod watchdog;
+mod tool_call;
+mod turn;
 
+pub use approval::Policies;
 pub use command::{
     AgentExit, Answer, Change, Command, Effect, ForkContents, ForkPoint, HostCall, HostReply, Input,
     PickedOption, RememberedChange, RememberedOutcome, Reply, Sight, SteerDelivery, TerminalEvent, TurnView,
@@ -45,5 +28,4 @@ pub use command::{
 };
 pub use editors::{EditorCapabilities, EditorCommand, EditorRequest};
 pub use fork::ThreadCopy;
-pub use policy::Policies;
 pub use thread::Thread;

@@ -1,212 +1,60 @@
 //! The machine itself: its state and its four verbs.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use acpd_model::event::ThreadCreated;
-use acpd_model::{
-    Event, EventKind, Failure, ItemId, Limits, MessageType, Origin, RawJson, Summary, ThreadId, TurnId,
-};
+use acpd_model::{Event, Failure, Limits, Origin, Summary, ThreadId};
 
-use super::command::{Command, Effect, HostCall, Input, Reply};
-use super::policy::{Policies, QueuedCall};
-use super::turns::{DAEMON_STOPPED, UnsentPrompt};
-use crate::agent::{AgentCommand, AgentEvent, Capabilities};
-use crate::fanout::{Coalescer, LiveTail};
+use super::approval::{Approvals, Policies};
+use super::callback::Callbacks;
+use super::command::{Effect, Input};
+use super::flow::DAEMON_STOPPED;
+use super::journal::Journal;
+use super::message::Messages;
+use super::session::{Session, reset_directory};
+use super::tool_call::ToolCalls;
+use super::turn::Turns;
 use crate::projection::Live;
-use crate::queue::Queue;
 use crate::time::{Instant, Now, earliest};
-use acpd_policy::Request;
-
-/// What is known of the agent's process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AgentState {
-    /// None runs.
-    Absent,
-    /// One was started and its session is not open yet.
-    Starting,
-    /// It opens no session until somebody signs in.
-    SigningIn,
-    /// Its session is open.
-    Ready,
-    /// It was told to go.
-    Stopping,
-}
-
-/// Where the conversation so far is, for an agent that has forgotten it.
-#[derive(Debug, Default)]
-pub(super) enum HistoryState {
-    #[default]
-    Unrequested,
-    Requested,
-    Collected(String),
-    /// It cannot be read.
-    Failed,
-}
-
-/// The message that the agent is in the middle of.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct OpenMessage {
-    pub item: ItemId,
-    pub role: MessageType,
-    pub message_id: Option<String>,
-    /// Something else happened since, so that more text without a message id is another message.
-    pub broken: bool,
-    /// Something that is not text came last, so that what looks like a repetition is none.
-    pub interrupted: bool,
-}
 
 /// One thread's machine.
 #[derive(Debug)]
 pub struct Thread {
-    pub(super) live: Live,
-    pub(super) limits: Limits,
-    pub(super) now: Now,
-    pub(super) agent: AgentState,
-    pub(super) capabilities: Option<Capabilities>,
-    /// The running turn's prompt, until the agent gets it.
-    pub(super) prompt: Option<UnsentPrompt>,
-    /// The turn whose prompt the agent has and has not answered.
-    pub(super) prompted: Option<TurnId>,
-    pub(super) open_message: Option<OpenMessage>,
-    /// What the agent was told in this turn and may send back.
-    pub(super) echo: super::echo::Echo,
-    /// Questions → the agent's callbacks that wait for them.
-    pub(super) question_calls: BTreeMap<u32, u64>,
-    /// Callbacks that the machine works on.
-    pub(super) host_tasks: BTreeMap<u64, super::host::HostTask>,
-    /// Bytes of unanswered callbacks that are large. Those that are over are forgotten when the next one comes.
-    pub(super) large_calls: BTreeMap<u64, usize>,
-    /// Editors that have the thread open, in the order in which they came.
-    pub(super) editors: Vec<super::lease::AttachedEditor>,
-    /// Callbacks in the agent's own words, until it is known who answers them.
-    pub(super) raw_params: BTreeMap<u64, RawJson>,
-    /// Terminals that live in editors, by their names by us.
-    pub(super) editor_terminals: BTreeMap<String, super::delegated_terminals::EditorTerminal>,
-    /// What the daemon itself asks editors about them.
-    pub(super) final_outputs: super::final_output::FinalOutputs,
-    /// Files that the running turn changed.
-    pub(super) files: super::turn_files::TurnFiles,
-    /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
-    /// late is never taken for an answer to a callback of the next process.
-    pub(super) calls_before: u64,
-    /// Callbacks so far, of this process and the ones before.
-    pub(super) calls: u64,
-    /// Those below this one have nobody who waits for their answer.
-    pub(super) calls_abandoned: u64,
-    /// Whether another process is to follow the one that was told to go.
-    pub(super) restart_wanted: bool,
-    /// Whether the session is to be opened once more, as it is wanted now.
-    pub(super) reopen_requested: bool,
-    /// Whether the configuration wants each chunk of text to be recorded by itself.
-    pub(super) single_chunks: bool,
-    /// Callers who wait for the agent to be ready.
-    pub(super) ready_waiters: Vec<u64>,
-    /// What clients want of the agent beside turns, by the number of their command.
-    pub(super) agent_requests: BTreeMap<u64, super::agent_requests::PendingAgentRequest>,
-    /// What goes on once the agent has answered such a command.
-    pub(super) continuations: BTreeMap<u64, super::continuations::Continuation>,
-    pub(super) history: HistoryState,
-    /// The agent has taken a prompt without the conversation so far, which could not be read.
-    pub(super) history_due: bool,
-    pub(super) resume: super::resume::ResumeAttempts,
-    /// What the agent tells of the conversation so far.
-    pub(super) import: super::import::SessionImport,
-    /// The turn that is being taken over from there.
-    pub(super) importing: Option<TurnId>,
-    pub(super) watchdog: super::watchdog::Watchdog,
-    pub(super) policies: Arc<Policies>,
-    /// What open questions are about.
-    pub(super) question_requests: BTreeMap<u32, Request>,
-    /// Calls that wait for the answer to a question of ours.
-    pub(super) queued_calls: BTreeMap<u32, QueuedCall>,
-    /// What was allowed in this turn, and is not done yet.
-    pub(super) grants: Vec<super::grants::Grant>,
-    /// Open tool calls that the agent has named in a question only → whether they may run.
-    pub(super) unreported: BTreeMap<ItemId, bool>,
-    /// Those of them that a refusal has ended, until the agent reports on them or the turn is over.
-    pub(super) refused_items: BTreeSet<ItemId>,
-    /// What the agent did against the protocol in this turn.
-    pub(super) violations: BTreeSet<(Option<ItemId>, &'static str)>,
-    pub(super) cancel_deadline: Option<Instant>,
-    pub(super) coalescer: Coalescer,
-    pub(super) live_tail: LiveTail,
-    /// Bytes that are kept of each terminal's output, by its id.
-    pub(super) output_limits: BTreeMap<String, usize>,
-    pub(super) summary_changed: bool,
-    pub(super) events: Vec<Event>,
-    pub(super) blobs: Vec<Vec<u8>>,
-    pub(super) effects: Queue<Effect>,
+    pub(super) journal: Journal,
+    pub(super) session: Session,
+    pub(super) messages: Messages,
+    pub(super) callbacks: Callbacks,
+    pub(super) approvals: Approvals,
+    pub(super) tool_calls: ToolCalls,
+    pub(super) turns: Turns,
 }
 
 impl Thread {
     /// A thread that does not exist yet; [`Command::Create`] makes it.
     pub fn new(id: ThreadId, limits: Limits, now: Now) -> Self {
         Self {
-            live: Live::new(id),
-            limits,
-            now,
-            agent: AgentState::Absent,
-            capabilities: None,
-            prompt: None,
-            prompted: None,
-            open_message: None,
-            echo: super::echo::Echo::default(),
-            question_calls: BTreeMap::new(),
-            host_tasks: BTreeMap::new(),
-            large_calls: BTreeMap::new(),
-            editors: Vec::new(),
-            raw_params: BTreeMap::new(),
-            editor_terminals: BTreeMap::new(),
-            final_outputs: super::final_output::FinalOutputs::default(),
-            files: super::turn_files::TurnFiles::default(),
-            calls_before: 0,
-            calls: 0,
-            calls_abandoned: 0,
-            restart_wanted: false,
-            reopen_requested: false,
-            single_chunks: false,
-            ready_waiters: Vec::new(),
-            agent_requests: BTreeMap::new(),
-            continuations: BTreeMap::new(),
-            history: HistoryState::default(),
-            history_due: false,
-            resume: super::resume::ResumeAttempts::default(),
-            import: super::import::SessionImport::default(),
-            importing: None,
-            watchdog: super::watchdog::Watchdog::default(),
-            policies: Arc::default(),
-            question_requests: BTreeMap::new(),
-            queued_calls: BTreeMap::new(),
-            grants: Vec::new(),
-            unreported: BTreeMap::new(),
-            refused_items: BTreeSet::new(),
-            violations: BTreeSet::new(),
-            cancel_deadline: None,
-            coalescer: Coalescer::default(),
-            live_tail: LiveTail::default(),
-            output_limits: BTreeMap::new(),
-            summary_changed: false,
-            events: Vec::new(),
-            blobs: Vec::new(),
-            effects: Queue::default(),
+            journal: Journal::new(id, limits, now),
+            session: Session::default(),
+            messages: Messages::default(),
+            callbacks: Callbacks::default(),
+            approvals: Approvals::default(),
+            tool_calls: ToolCalls::default(),
+            turns: Turns::default(),
         }
     }
 
     /// Takes one event of the log. After the last one, call [`recover`](Self::recover).
     pub fn replay(&mut self, event: &Event) {
-        self.live.fold(event);
+        self.journal.replay(event);
     }
 
     /// Goes on after a restart: what the last process left unfinished is ended, and said so.
     pub fn recover(&mut self, now: Now) {
-        self.now = now;
-        if self.live.is_deleted() {
-            return self.effects.push(Effect::Delete { call: None });
+        self.journal.set_now(now);
+        if self.journal.live().is_deleted() {
+            return self.journal.push(Effect::Delete { call: None });
         }
-        // A terminal is called after the callback that made it, and no two of a thread have one name.
-        self.calls = self.calls.max(self.live.last_terminal);
-        self.void_lease();
+        self.callbacks.recover(self.journal.live().last_terminal);
+        self.callbacks.void_lease(&mut self.journal);
         let reason = "the daemon was stopped while the turn was running";
         self.note_interrupted(DAEMON_STOPPED, reason);
         self.abandon(reason, &Origin::Daemon, true);
@@ -214,70 +62,72 @@ impl Thread {
 
     /// Deals with one thing that happened.
     pub fn handle(&mut self, input: Input, now: Now) {
-        self.now = now;
+        self.journal.set_now(now);
         if matches!(
             &input,
             Input::Agent(_) | Input::Host { .. } | Input::EditorAnswered { .. }
         ) {
-            self.watchdog.record_activity(now.mono);
+            self.session.record_activity(&self.journal);
         }
-        if self.live.is_deleted() {
+        if self.journal.live().is_deleted() {
             // Nothing follows its last event.
             if let Input::Command { call, .. } = input {
-                let gone = Failure::not_found(format!("thread {}", self.live.thread));
-                self.reply(call, Err(gone));
+                let gone = Failure::not_found(format!("thread {}", self.journal.live().thread));
+                self.journal.reply(call, Err(gone));
             }
             return;
         }
         match input {
-            Input::HistoryCollected(recalled) => self.history_collected(recalled),
-            Input::ExchangesCollected(known) => {
-                if let Some(opened) = self.import(known) {
-                    self.bind(opened);
-                }
+            Input::HistoryCollected(collected) => {
+                self.session.history_collected(&mut self.journal, collected);
+                self.prompt_if_ready();
             }
-            Input::Resolved { waiter, real } => self.paths_resolved(waiter, &real),
-            Input::RememberedChanged { by, outcome } => self.answers_changed(by, outcome),
+            Input::ExchangesCollected(known) => self.exchanges_collected(known),
+            Input::Resolved { waiter, real } => {
+                let verdict = self.approvals.paths_resolved(&mut self.journal, waiter, &real);
+                self.follow(verdict);
+            }
+            Input::RememberedChanged { by, outcome } => {
+                self.approvals.remembered_changed(&mut self.journal, by, outcome)
+            }
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
             Input::AgentExited(gone) => self.handle_agent_exit(&gone),
-            Input::Host { call, result } => self.handle_host_reply(call, result),
+            Input::Host { call, result } => self.host_replied(call, result),
             Input::EditorAnswered {
                 connection,
                 call,
                 result,
-            } => self.editor_answered(&connection, call, result),
-            Input::EditorGone { connection, unsent } => self.editor_gone(&connection, &unsent),
-            Input::Terminal { terminal_id, event } => self.handle_terminal(&terminal_id, event),
+            } => self
+                .callbacks
+                .editor_answered(&mut self.journal, &connection, call, result),
+            Input::EditorGone { connection, unsent } => {
+                self.callbacks
+                    .editor_gone(&mut self.journal, &connection, &unsent);
+            }
+            Input::Terminal { terminal_id, event } => {
+                self.callbacks
+                    .handle_terminal(&mut self.journal, &terminal_id, event)
+            }
         }
-        self.emit_turn_diff();
+        self.journal.emit_turn_diff();
     }
 
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Now) {
-        self.now = now;
-        if self.live.is_deleted() {
+        self.journal.set_now(now);
+        if self.journal.live().is_deleted() {
             return;
         }
-        if let Some(delta) = self.coalescer.expire(now.mono) {
-            self.emit_delta(delta);
-        }
-        for shown in self.live_tail.expire(now.mono) {
-            self.show(shown);
-        }
-        if self.cancel_deadline.is_some_and(|at| at <= now.mono) {
+        self.journal.expire();
+        if self.turns.cancel_deadline().is_some_and(|at| at <= now.mono) {
             self.cancel_timed_out();
         }
         if self.silence_deadline().is_some_and(|at| at <= now.mono) {
             self.handle_silence();
         }
-        if self.delegation_deadline().is_some_and(|at| at <= now.mono) {
-            self.expire_delegations();
-        }
-        if self.final_output_deadline().is_some_and(|at| at <= now.mono) {
-            self.expire_final_outputs();
-        }
-        if self.watchdog.start_is_due(now.mono) {
+        self.callbacks.expire(&mut self.journal);
+        if self.session.start_at().is_some_and(|at| at <= now.mono) {
             self.wake();
         }
     }
@@ -285,212 +135,83 @@ impl Thread {
     /// What happened: to be appended, then shown to whoever watches. `taken` is emptied and filled, and what it
     /// has room for serves for the events to come.
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {
-        taken.clear();
-        std::mem::swap(&mut self.events, taken);
+        self.journal.take_events(taken);
     }
 
     /// Content that events name, to be stored before they are.
     pub fn take_blobs(&mut self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.blobs)
+        self.journal.take_blobs()
     }
 
     /// What is to be done next, once all events so far are stored.
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.effects.pop()
+        self.journal.poll_effect()
     }
 
     /// How many events and effects wait to be taken.
     pub fn waiting(&self) -> usize {
-        self.events.len() + self.effects.len()
+        self.journal.waiting()
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let queued_calls = earliest(self.coalescer.deadline(), self.live_tail.deadline());
-        let editors = earliest(self.delegation_deadline(), self.final_output_deadline());
-        let waiting = earliest(queued_calls, earliest(self.cancel_deadline, editors));
+        let waiting = earliest(self.journal.deadline(), self.callbacks.deadline());
+        let waiting = earliest(waiting, self.turns.cancel_deadline());
         earliest(
             waiting,
-            earliest(self.silence_deadline(), self.watchdog.start_at()),
+            earliest(self.silence_deadline(), self.session.start_at()),
         )
     }
 
     /// The summary, if it changed since the last call.
     pub fn take_summary(&mut self) -> Option<&Summary> {
-        std::mem::take(&mut self.summary_changed).then_some(&self.live.summary)
+        self.journal.take_summary()
     }
 
     /// What is known of the thread.
     pub fn live(&self) -> &Live {
-        &self.live
+        self.journal.live()
+    }
+
+    /// The policies of the configuration from now on.
+    pub fn set_policies(&mut self, policies: Arc<Policies>) {
+        self.approvals.set_policies(policies);
+    }
+
+    /// Whether something that was begun will still change what is known, though nobody may wait for it.
+    pub fn has_pending_work(&self) -> bool {
+        self.callbacks.has_pending_work()
+    }
+
+    /// How chunks are recorded where no client says so.
+    pub fn set_single_chunks(&mut self, single: bool) {
+        self.journal.set_single_chunks(single);
+    }
+
+    /// The directory that a client wanted for the session is not there any more: the thread's own is used again, which is
+    /// the answer.
+    pub fn session_directory_gone(&mut self, now: Now) -> String {
+        self.journal.set_now(now);
+        reset_directory(&mut self.journal)
+    }
+
+    /// Whether there is an agent, and nothing is wanted of it.
+    pub fn is_idle(&self) -> bool {
+        self.session.is_idle(&self.journal)
+    }
+
+    /// Whether the agent was told to go.
+    pub fn is_stopping(&self) -> bool {
+        self.session.is_stopping()
+    }
+
+    /// Whether another process of the agent could not go on with the session of this one.
+    pub fn would_forget(&self) -> bool {
+        self.session.would_forget()
     }
 
     /// Whether an agent's process runs or is about to.
     pub fn has_agent(&self) -> bool {
-        self.agent != AgentState::Absent
-    }
-
-    fn handle_command(&mut self, call: u64, by: Origin, command: Command) {
-        let result = match command {
-            Command::Create {
-                spec,
-                name,
-                project_id,
-                metadata,
-            } => {
-                let kind = EventKind::ThreadCreated(Box::new(ThreadCreated {
-                    agent: spec.agent,
-                    cwd: spec.cwd,
-                    name,
-                    project_id,
-                    metadata,
-                    additional_directories: spec.additional_directories,
-                    real_directories: spec.real_directories,
-                    mcp_servers: spec.mcp_servers,
-                    meta: spec.meta,
-                    members: spec.members,
-                    session_id: spec.session_id,
-                }));
-                self.emit(None, by, kind, None);
-                self.name_linked_directories();
-                self.ready_waiters.push(call);
-                self.wake();
-                return;
-            }
-            Command::SetSessionParams(change) => self.set_session_params(by, change),
-            Command::Wake if self.check_accepts_turns().is_err() => Ok(Reply::Done),
-            Command::Wake => {
-                self.restart_wanted = self.agent == AgentState::Stopping;
-                self.wake();
-                Ok(Reply::Done)
-            }
-            Command::StartTurn {
-                input,
-                meta,
-                client_turn_id,
-            } => {
-                let prompt = UnsentPrompt { blocks: input, meta };
-                self.start_turn(by, prompt, client_turn_id).map(Reply::Turn)
-            }
-            Command::Steer { input, turn } => return self.steer(call, by, input, turn),
-            Command::Change(change) => self.change(by, change),
-            Command::Delete => return self.delete(call, by),
-            Command::Fork { turn } => return self.fork(call, by, turn),
-            Command::Adopt(adopted) => self.adopt(&by, *adopted),
-            Command::Interrupt { turn } => self.interrupt(&by, turn).map(|()| Reply::Done),
-            Command::Answer {
-                request,
-                answer,
-                scope,
-            } => self.answer(by, request, &answer, scope).map(|()| Reply::Done),
-            Command::Explain { tool_call, sight } => match self.explain(call, tool_call, sight) {
-                Some(result) => result,
-                None => return,
-            },
-            Command::SetPolicy(policy) => self.set_policy(by, policy),
-            Command::Remembered => Ok(self.remembered()),
-            Command::Revoke { id } => match self.revoke(call, by, id) {
-                Some(result) => result,
-                None => return,
-            },
-            Command::AgentRequest(request) => match self.check_accepts_turns() {
-                Ok(()) => return self.request_agent(call, by, request),
-                Err(failure) => Err(failure),
-            },
-            Command::Notify { method, params } => self.notify_agent(method, params),
-            Command::Attach {
-                connection,
-                abilities,
-            } => Ok(self.attach(by, &connection, abilities)),
-            Command::AcquireLease { connection } => self.acquire_lease(by, &connection),
-            Command::ReleaseLease { connection } => self.release_lease(by, &connection),
-            Command::Rest => {
-                self.stop_if_idle();
-                Ok(Reply::Done)
-            }
-            Command::Stop => {
-                self.stop();
-                Ok(Reply::Done)
-            }
-        };
-        self.effects.push(Effect::Reply { call, result });
-    }
-
-    fn handle_agent(&mut self, event: AgentEvent) {
-        match event {
-            // Said to whoever started it without a session.
-            AgentEvent::Initialized(_) => {}
-            AgentEvent::Opened(opened) => self.agent_opened(*opened),
-            AgentEvent::ResumeStarted(how) => self.resume.trying = Some(how),
-            AgentEvent::Replayed(update) => self.import.push(update),
-            AgentEvent::ResumeFailed { how, error, late } => {
-                self.discard_import();
-                self.resume_failed(how, &error, late);
-            }
-            AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
-            AgentEvent::Answered { ask, result } => self.agent_answered(ask, result),
-            AgentEvent::Failed(failure) => self.agent_failed(&failure),
-            AgentEvent::Update(update) if self.has_dropped_session() => self.note_unshown(update),
-            AgentEvent::Update(update) => self.handle_update(update),
-            AgentEvent::PromptEnded { turn, result } => self.prompt_ended(turn, result),
-            AgentEvent::CallbackReceived {
-                call,
-                request,
-                params,
-            } => {
-                let call = self.count_call(call);
-                self.handle_call(call, request, params);
-            }
-            AgentEvent::CallbackWithdrawn { call } => self.call_withdrawn(self.calls_before + call),
-            AgentEvent::CallbackRefused {
-                call,
-                method,
-                error,
-                params,
-            } => {
-                let call = self.count_call(call);
-                let kind = EventKind::CallRefused {
-                    method,
-                    reason: error.message.clone(),
-                };
-                self.emit(self.current_turn(), Origin::Daemon, kind, params);
-                self.send_to_agent(AgentCommand::Answer {
-                    call,
-                    result: Err(error),
-                });
-            }
-            AgentEvent::Foreign { params } => self.foreign_update(params),
-            AgentEvent::Notified { method, params } => {
-                self.emit(
-                    self.current_turn(),
-                    Origin::Agent,
-                    EventKind::AgentNotified { method },
-                    params,
-                );
-            }
-            AgentEvent::Retiring => self.stop_if_idle(),
-            AgentEvent::Malformed { reason, text, bytes } => {
-                self.emit(
-                    self.current_turn(),
-                    Origin::Agent,
-                    EventKind::LineMalformed { reason, text, bytes },
-                    None,
-                );
-            }
-        }
-    }
-
-    fn count_call(&mut self, call: u64) -> u64 {
-        let call = self.calls_before + call;
-        self.calls = self.calls.max(call + 1);
-        call
-    }
-
-    pub(super) fn current_turn(&self) -> Option<TurnId> {
-        self.importing.or(self.live.turn.map(|turn| turn.id))
-    }
-
-    pub(super) fn call_host(&mut self, call: u64, what: HostCall) {
-        self.effects.push(Effect::Host { call, what });
+        self.session.has_agent()
     }
 }

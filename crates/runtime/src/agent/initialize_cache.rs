@@ -4,7 +4,7 @@
 //! agent, and the looks that are under way, one for each agent. Never: keeps a failure, or an answer of an agent that
 //! is configured differently now.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -66,8 +66,8 @@ impl InitializeCache {
         let (requests_tx, requests_rx) = mpsc::channel(HELLO_QUEUE);
         let task = Task {
             context,
-            known: HashMap::new(),
-            pending: HashMap::new(),
+            known: BTreeMap::new(),
+            pending: BTreeMap::new(),
             probes: JoinSet::new(),
         };
         tokio::spawn(task.run(requests_rx));
@@ -91,8 +91,8 @@ impl InitializeCache {
 
 struct Task {
     context: Context,
-    known: HashMap<String, CacheEntry>,
-    pending: HashMap<String, PendingProbe>,
+    known: BTreeMap<String, CacheEntry>,
+    pending: BTreeMap<String, PendingProbe>,
     probes: JoinSet<(String, AgentConfig, StandbyResult)>,
 }
 
@@ -111,11 +111,12 @@ impl Task {
     async fn run(mut self, mut requests_rx: mpsc::Receiver<CacheRequest>) {
         loop {
             tokio::select! {
+                biased;
+                Some(Ok((name, config, answer))) = self.probes.join_next() => self.probed(name, config, answer),
                 ask = requests_rx.recv() => match ask {
                     Some(ask) => self.asked(ask),
                     None => return,
                 },
-                Some(Ok((name, config, answer))) = self.probes.join_next() => self.probed(name, config, answer),
             }
         }
     }

@@ -6,6 +6,7 @@
 pub(crate) mod budget;
 pub mod config;
 pub mod initialize_cache;
+pub(crate) mod launcher;
 pub mod mcp;
 pub mod probe;
 pub(crate) mod process;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Reserved, Sandbox};
 use acpd_model::limits::STRAY_LINES;
@@ -14,9 +14,11 @@ use acpd_proto::agent::{AuthMethod, CLIENT_CAPABILITIES};
 use acpd_proto::wire::{self, Line, LineDecoder, Message};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::Instant;
 
 use crate::agent::config::AgentConfig;
-use crate::off_thread::off_thread;
+use crate::host::blocking;
+use crate::host::local::LocalHost;
 use crate::sandbox::Confinement;
 
 /// What a look at an agent found.
@@ -65,7 +67,7 @@ const PROTOCOL_VERSION: i64 = 1;
 /// Starts the agent in `cwd` and asks it. It has [`Limits::agent_start_secs`] to answer, and is gone on return.
 pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limits: &Limits) -> ProbeReport {
     let (own, all, place) = (config.clone(), reserved.clone(), cwd.clone());
-    let looked = off_thread(move || Ok(own.confine_to_look(&all, &place))).await;
+    let looked = blocking(&LocalHost, move || Ok(own.confine_to_look(&all, &place))).await;
     let (sandbox, confinement) = looked.unwrap_or_else(|failure| config.not_looked_at(failure));
     let mut report = ProbeReport {
         command: std::iter::once(&config.command)

@@ -1,27 +1,27 @@
 //! The agent actor: one process and its connection.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{AgentProcess, Program};
+use acpd_host::Program;
 use acpd_model::limits::{
     AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SMALL_CALL_BYTES,
 };
-use acpd_model::{ErrorCode, Failure, Limits};
+use acpd_model::{ErrorCode, Failure};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
 use acpd_proto::thread::AgentExit;
 use acpd_proto::wire::{LineDecoder, RpcError};
-use tokio::io::AsyncReadExt;
-use tokio::process::ChildStdout;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::budget::{Budget, Charge};
+use crate::agent::launcher::Launcher;
 use crate::agent::process_table::{Process, ProcessSlot};
 use crate::agent::stdin::{Stalled, Stdin};
 use crate::clock::Clock;
-use crate::metrics::{Metrics, Present};
+use crate::host::{AgentIo, AgentProcess, AgentStdout};
+use crate::metrics::Present;
 
 /// What an agent's thread hears.
 #[derive(Debug)]
@@ -143,6 +143,7 @@ impl AgentHandle {
         let charge = match command.bytes() {
             0 => charge,
             bytes => tokio::select! {
+                biased;
                 charge = budget.take_for_command(bytes as u64) => Some(charge),
                 () = self.commands.closed() => return,
             },
@@ -162,29 +163,38 @@ impl AgentHandle {
 
 /// Starts the process and the task that owns it.
 pub(crate) fn spawn(
+    launcher: &Launcher,
     program: &Program,
     start: Start,
-    limits: &Limits,
-    clock: Clock,
-    metrics: &Metrics,
     slot: ProcessSlot,
 ) -> Result<AgentHandle, Failure> {
-    let mut process = AgentProcess::spawn(program)?;
-    slot.started(process.id());
+    let Launcher {
+        host,
+        limits,
+        clock,
+        metrics,
+    } = launcher;
+    let AgentIo {
+        id,
+        stdin,
+        stdout,
+        process,
+    } = host.start_agent(program)?;
+    slot.started(id);
     let (handle, ends) = AgentHandle::new(slot.process());
-    let stdin = Stdin::new(process.stdin.take(), slot.process().budget().clone());
+    let stdin = Stdin::new(stdin, slot.process().budget().clone());
     // In boxes: a future keeps room twice for what is moved into it.
     let actor = Box::new(Actor {
         connection: AgentConnection::new(start, clock.now()),
         decoder: LineDecoder::new(limits.agent_line_bytes),
-        clock,
+        clock: *clock,
         stdin,
         events: Vec::new(),
         grace: Duration::from_secs(limits.agent_exit_grace_secs),
         _running: metrics.agent(),
         _slot: slot,
     });
-    tokio::spawn(actor.run(Box::new(process), ends));
+    tokio::spawn(actor.run(process, stdout, ends));
     Ok(handle)
 }
 
@@ -207,7 +217,12 @@ const QUIET: Duration = Duration::from_secs(1);
 const SHUTDOWN_FLUSH: Duration = Duration::from_millis(200);
 
 impl Actor {
-    async fn run(mut self: Box<Self>, mut process: Box<AgentProcess>, ends: AgentSide) {
+    async fn run(
+        mut self: Box<Self>,
+        process: Box<dyn AgentProcess>,
+        mut stdout: AgentStdout,
+        ends: AgentSide,
+    ) {
         let AgentSide {
             mut commands,
             events_tx,
@@ -222,15 +237,9 @@ impl Actor {
             let has_room = self.stdin.has_room();
             let may_read = self.events.is_empty() && has_room;
             tokio::select! {
+                biased;
                 () = stop.cancelled() => break,
-                read = read(&mut self.decoder, &mut process.stdout), if may_read => {
-                    open = matches!(read, Ok(1..));
-                    self.decode();
-                }
-                permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
-                    Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
-                    Err(_) => break,
-                },
+                () = sleep_until(deadline) => self.connection.handle_timeout(self.clock.now()),
                 written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
                     stalled = Some(stall);
                     break;
@@ -243,13 +252,20 @@ impl Actor {
                     }
                     None => break,
                 },
-                () = sleep_until(deadline) => self.connection.handle_timeout(self.clock.now()),
+                permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
+                    Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
+                    Err(_) => break,
+                },
+                read = read(&mut self.decoder, &mut stdout), if may_read => {
+                    open = matches!(read, Ok(1..));
+                    self.decode();
+                }
             }
             self.collect();
         }
         // The thread must not wait for us while we wait for it.
         drop(commands);
-        Box::pin(self.finish(*process, events_tx, open, stalled)).await;
+        Box::pin(self.finish(process, stdout, events_tx, open, stalled)).await;
     }
 
     /// Turns what was read into events.
@@ -273,7 +289,8 @@ impl Actor {
     /// Ends the process. What it still says until then is heard, while it `speaks`.
     async fn finish(
         mut self: Box<Self>,
-        process: AgentProcess,
+        process: Box<dyn AgentProcess>,
+        mut stdout: AgentStdout,
         events_tx: mpsc::Sender<AgentMessage>,
         mut is_reading: bool,
         stalled: Option<Stalled>,
@@ -282,8 +299,7 @@ impl Actor {
             .handle_command(AgentCommand::Close, self.clock.now());
         self.collect();
         std::mem::take(&mut self.stdin).close(self.grace).await;
-        let (stopping, mut stdout) = process.into_stopping();
-        let mut stopped = pin!(stopping.stop(self.grace));
+        let mut stopped = process.stop(self.grace);
         let ended = loop {
             tokio::select! {
                 biased;
@@ -334,7 +350,10 @@ impl Actor {
 }
 
 /// Reads once. An agent that is silent for a while costs no buffer.
-pub(crate) async fn read(decoder: &mut LineDecoder, stdout: &mut ChildStdout) -> std::io::Result<usize> {
+pub(crate) async fn read(
+    decoder: &mut LineDecoder,
+    stdout: &mut (impl AsyncRead + Unpin),
+) -> std::io::Result<usize> {
     let first = tokio::time::timeout(QUIET, stdout.read_buf(decoder.buffer())).await;
     match first {
         Ok(read) => read,
@@ -364,8 +383,9 @@ mod tests {
     use crate::agent::config::AgentConfig;
     use crate::agent::process_table::ProcessTable;
     use crate::agent::stdin::STALL;
-    use acpd_model::RawJson;
+    use crate::metrics::Metrics;
     use acpd_model::limits::{AGENT_COMMAND_BYTES, AGENT_OUTBOX_BYTES};
+    use acpd_model::{Limits, RawJson};
 
     async fn run(script: &str) -> AgentHandle {
         let config = AgentConfig {
@@ -380,10 +400,11 @@ mod tests {
             ..Limits::default()
         };
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
-        let running = ProcessTable::open(&limits, Clock::start(), Arc::clone(&metrics));
+        let launcher = Launcher::local(limits, metrics);
+        let running = ProcessTable::open(launcher.clone());
         let slot = running.start("sh").await.unwrap();
         let program = config.program(start.cwd.clone().into(), None);
-        spawn(&program, start, &limits, Clock::start(), &metrics, slot).unwrap()
+        spawn(&launcher, &program, start, slot).unwrap()
     }
 
     fn notify(params: &RawJson) -> AgentCommand {

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use acpd_host::memory;
 use acpd_model::limits::{AGENT_MEMORY_SECS, RUNNING_INBOX};
-use acpd_model::{ErrorCode, Failure, Limits, Millis, ThreadId};
+use acpd_model::{ErrorCode, Failure, Millis, ThreadId};
 use acpd_proto::surface::reply::{ProcessState, RunningProcess};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::agent::budget::Budget;
-use crate::clock::Clock;
-use crate::metrics::Metrics;
+use crate::agent::launcher::Launcher;
+use crate::host::blocking;
 
 /// The way to the list.
 #[derive(Debug, Clone)]
@@ -125,7 +125,8 @@ impl ProcessUse {
 
 impl ProcessTable {
     /// Starts the task that keeps the list. It ends with the last of its users.
-    pub fn open(limits: &Limits, clock: Clock, metrics: Arc<Metrics>) -> Self {
+    pub fn open(launcher: Launcher) -> Self {
+        let limits = &launcher.limits;
         let (requests_tx, requests_rx) = mpsc::channel(RUNNING_INBOX);
         let memory = match limits.agent_memory_mib {
             0 => memory::of_machine().map(|all| all / 2),
@@ -136,8 +137,7 @@ impl ProcessTable {
             uses: Vec::new(),
             room: limits.agents,
             memory: memory.unwrap_or(u64::MAX),
-            clock,
-            metrics,
+            launcher,
         };
         tokio::spawn(task.run(requests_rx));
         Self { requests_tx }
@@ -183,8 +183,7 @@ struct Task {
     room: usize,
     /// Bytes that all may take, before idle ones go.
     memory: u64,
-    clock: Clock,
-    metrics: Arc<Metrics>,
+    launcher: Launcher,
 }
 
 impl Task {
@@ -194,6 +193,7 @@ impl Task {
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
+                biased;
                 ask = requests_rx.recv() => match ask {
                     Some(ask) => self.asked(ask).await,
                     None => return,
@@ -245,7 +245,7 @@ impl Task {
         }
         let process = Arc::new(Process {
             agent,
-            started_at: self.clock.now().wall,
+            started_at: self.launcher.clock.now().wall,
             pid: AtomicU32::new(0),
             memory: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
@@ -288,7 +288,7 @@ impl Task {
         for using in of(process) {
             using.let_go.notify_one();
         }
-        self.metrics.agent_let_go();
+        self.launcher.metrics.agent_let_go();
         tracing::info!(agent = process.agent, "an idle agent is let go of to make room");
         Some(Arc::clone(process))
     }
@@ -296,7 +296,7 @@ impl Task {
     /// Looks what all take, and has idle ones go until the rest fits.
     async fn look(&mut self) {
         let mut taken = self.measure().await;
-        self.metrics.agent_memory(taken);
+        self.launcher.metrics.agent_memory(taken);
         let (_, uses) = self.present();
         while taken > self.memory {
             let Some(process) = self.let_one_go(&uses) else {
@@ -313,7 +313,9 @@ impl Task {
             .iter()
             .map(|process| process.pid.load(Ordering::Relaxed))
             .collect();
-        let measured = tokio::task::spawn_blocking(move || memory::resident(&pids)).await;
+        let host = Arc::clone(&self.launcher.host);
+        let measure = move || Ok(host.resident_memory(&pids));
+        let measured = blocking(&*self.launcher.host, measure).await;
         let mut sum = 0;
         for (process, bytes) in alive.iter().zip(measured.unwrap_or_default()) {
             process.memory.store(bytes, Ordering::Relaxed);
@@ -367,16 +369,21 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use acpd_log::Memory;
+    use acpd_model::Limits;
 
     use super::*;
+    use crate::metrics::Metrics;
 
     fn open(agents: usize) -> ProcessTable {
         let limits = Limits {
             agents,
             ..Limits::default()
         };
-        let metrics = Arc::new(Metrics::new(Arc::new(Memory::new())));
-        ProcessTable::open(&limits, Clock::start(), metrics)
+        ProcessTable::open(launcher(limits))
+    }
+
+    fn launcher(limits: Limits) -> Launcher {
+        Launcher::local(limits, Arc::new(Metrics::new(Arc::new(Memory::new()))))
     }
 
     /// A process of a thread that is idle since then, or in a turn.
@@ -481,8 +488,7 @@ mod tests {
             uses: Vec::new(),
             room: 10,
             memory: 1,
-            clock: Clock::start(),
-            metrics: Arc::new(Metrics::new(Arc::new(Memory::new()))),
+            launcher: launcher(Limits::default()),
         };
         let slot = task.start("a".into()).unwrap();
         // This very process, which takes more than a byte.

@@ -4,7 +4,7 @@
 //! end the process, for the first thread that can use it. Owns: the process until then. Never: answers what the agent asks of its
 //! client; the thread that takes the process does.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::agent::process_table::{ProcessUse, Rank};
 use crate::agent::start::start_agent;
 use crate::clock::Clock;
 use crate::context::Context;
-use crate::off_thread::off_thread;
+use crate::host::blocking;
 
 /// A process and what it has said so far.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Standby {
     /// What it said that is for its thread, and how many bytes that is.
     early: Vec<AgentEvent>,
     early_bytes: usize,
-    pending: HashMap<u64, PendingRequest>,
+    pending: BTreeMap<u64, PendingRequest>,
     next_ask: u64,
     /// Whether somebody has signed in to this process.
     signed_in: bool,
@@ -80,7 +80,7 @@ impl Standby {
             own.confine(&reserved, &workspace)
                 .or_else(|_| own.confine(&reserved, &[]))
         };
-        let sandbox = off_thread(confine).await?;
+        let sandbox = blocking(&*context.host, confine).await?;
         let handle = start_agent(context, name, config, sandbox.clone(), held).await;
         let handle = handle.map_err(|failure| cannot(name, failure))?;
         let mut standby = Self {
@@ -93,7 +93,7 @@ impl Standby {
             handle,
             early: Vec::new(),
             early_bytes: 0,
-            pending: HashMap::new(),
+            pending: BTreeMap::new(),
             next_ask: 0,
             signed_in: false,
             offered: false,
@@ -191,9 +191,10 @@ impl Standby {
     pub async fn over(&mut self) {
         while self.early_bytes < STANDBY_BYTES {
             let from = tokio::select! {
-                from = self.handle.events.recv() => from,
-                () = tokio::time::sleep_until(self.until), if !self.is_needed() => None,
+                biased;
                 () = self.using.let_go() => None,
+                () = tokio::time::sleep_until(self.until), if !self.is_needed() => None,
+                from = self.handle.events.recv() => from,
             };
             let Some(AgentMessage::Events(events)) = from else {
                 return;

@@ -22,12 +22,5 @@ pub(crate) async fn start_agent(
     }
     let slot = context.processes.start(name).await?;
     let program = config.program(start.cwd.clone().into(), sandbox);
-    spawn(
-        &program,
-        start,
-        &context.limits,
-        context.clock,
-        &context.metrics,
-        slot,
-    )
+    spawn(&context.launcher(), &program, start, slot)
 }

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use acpd_model::limits::{AGENT_OUTBOX_BYTES, AGENT_STALL_SECS};
 use tokio::io::AsyncWriteExt;
-use tokio::process::ChildStdin;
 use tokio::time::Instant;
 
 use crate::agent::budget::{Budget, Charge};
+use crate::host::AgentStdin;
 
 /// Lines of less than so many bytes are put together, so that they are written at once.
 const JOINED_BYTES: usize = 64 << 10;
@@ -26,7 +26,7 @@ const STALL_CHECK: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub struct Stdin {
     /// None once the agent reads no more; what is for it then is dropped.
-    pipe: Option<ChildStdin>,
+    pipe: Option<AgentStdin>,
     /// The process's budget, which says whether commands wait for room.
     budget: Budget,
     waiting: VecDeque<Part>,
@@ -66,7 +66,7 @@ impl std::fmt::Display for Stalled {
 
 impl Stdin {
     /// Wraps the pipe of a process that was started just now.
-    pub fn new(pipe: Option<ChildStdin>, budget: Budget) -> Self {
+    pub fn new(pipe: Option<AgentStdin>, budget: Budget) -> Self {
         Self {
             pipe,
             budget,
@@ -183,9 +183,13 @@ mod tests {
     use std::process::Stdio;
 
     use tokio::io::AsyncReadExt;
-    use tokio::process::Command;
+    use tokio::process::{Child, Command};
 
     use super::*;
+
+    fn pipe_of(child: &mut Child) -> Option<AgentStdin> {
+        child.stdin.take().map(|pipe| Box::new(pipe) as _)
+    }
 
     #[tokio::test]
     async fn all_of_it_arrives_in_order_however_little_the_pipe_takes() {
@@ -194,7 +198,7 @@ mod tests {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut stdin = Stdin::new(cat.stdin.take(), Budget::default());
+        let mut stdin = Stdin::new(pipe_of(&mut cat), Budget::default());
         let lines: Vec<Vec<u8>> = (0..40)
             .map(|n| format!("{n}\n").repeat(20_000).into_bytes())
             .collect();
@@ -228,7 +232,7 @@ mod tests {
             .spawn()
             .unwrap();
         let budget = Budget::default();
-        let mut stdin = Stdin::new(sleep.stdin.take(), budget.clone());
+        let mut stdin = Stdin::new(pipe_of(&mut sleep), budget.clone());
         let all = || budget.try_take(u64::MAX);
         stdin.charge(all());
         stdin.add(Vec::new());
@@ -251,7 +255,7 @@ mod tests {
     #[tokio::test]
     async fn who_reads_no_more_holds_nothing() {
         let mut gone = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
-        let mut stdin = Stdin::new(gone.stdin.take(), Budget::default());
+        let mut stdin = Stdin::new(pipe_of(&mut gone), Budget::default());
         gone.wait().await.unwrap();
         stdin.add(b"nobody hears\n".to_vec());
         stdin.write().await.unwrap();
@@ -282,7 +286,7 @@ mod tests {
     async fn an_agent_that_reads_nothing_stalls_once_there_is_no_room() {
         let budget = Budget::default();
         let mut sleep = sleeper();
-        let mut stdin = Stdin::new(sleep.stdin.take(), budget.clone());
+        let mut stdin = Stdin::new(pipe_of(&mut sleep), budget.clone());
         stdin.add(vec![b'x'; 1 << 20]);
         assert!(!stalls(&mut stdin, STALL * 2).await, "there is room for more");
         let held = budget.take_for_command(u64::MAX).await;
@@ -291,7 +295,7 @@ mod tests {
         assert!(full_since.elapsed() >= STALL, "it has time to read");
         drop(held);
         let mut sleep = sleeper();
-        let mut stdin = Stdin::new(sleep.stdin.take(), budget);
+        let mut stdin = Stdin::new(pipe_of(&mut sleep), budget);
         stdin.add(vec![b'x'; AGENT_OUTBOX_BYTES + (1 << 20)]);
         assert!(stalls(&mut stdin, STALL * 10).await, "no line finds room");
     }

@@ -3,7 +3,7 @@
 //! In: a connection begins to follow a thread, or ends. Out: to each that follows it, who the others are. Owns: a name for
 //! each. Never: waits, remembers who has left, or tells at once what many who come together would make it tell again.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 /// Those who follow threads.
 #[derive(Debug, Clone, Default)]
 pub struct Subscribers {
-    threads: Arc<Mutex<HashMap<ThreadId, ThreadSubscribers>>>,
+    threads: Arc<Mutex<BTreeMap<ThreadId, ThreadSubscribers>>>,
 }
 
 /// Those who follow one thread.
@@ -51,7 +51,7 @@ impl Subscribers {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ThreadId, ThreadSubscribers>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ThreadId, ThreadSubscribers>> {
         // Whoever panicked in between has left it whole: each change is one call.
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }

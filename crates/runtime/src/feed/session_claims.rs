@@ -3,7 +3,7 @@
 //! In: a request that names a session. Out: whether it is the only one. Owns: the names, for as long as the start takes;
 //! from then on the log knows which thread has the session.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An agent's name, and its id for a session.
@@ -11,7 +11,7 @@ type SessionKey = (String, String);
 
 /// The sessions that threads are being started with.
 #[derive(Debug, Clone, Default)]
-pub struct SessionClaims(Arc<Mutex<HashSet<SessionKey>>>);
+pub struct SessionClaims(Arc<Mutex<BTreeSet<SessionKey>>>);
 
 impl SessionClaims {
     /// Begins a start with this session; `None` while there is another one.
@@ -23,7 +23,7 @@ impl SessionClaims {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<SessionKey>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<SessionKey>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

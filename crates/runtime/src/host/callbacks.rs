@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use acpd_host::{
-    Fit, Program, Sandbox, TERMINAL_TYPE, Target, Terminal, TerminalSpec, TerminalUpdate, Workspace,
-};
+use acpd_host::{Fit, Program, Sandbox, TERMINAL_TYPE, Target, TerminalSpec, TerminalUpdate, Workspace};
 use acpd_model::limits::{JSON_GROWTH, READ_FIRST_BYTES};
 use acpd_model::{ErrorCode, Failure};
 use acpd_policy::RealPaths;
@@ -18,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::budget::{Budget, Charge};
 use crate::agent::config::AgentConfig;
 use crate::host::terminals::{Terminals, TrackedTerminal};
+use crate::host::{Host, blocking};
 use crate::metrics::Metrics;
-use crate::off_thread::off_thread;
 
 /// What the machine tells a thread.
 #[derive(Debug)]
@@ -51,7 +49,8 @@ pub enum HostMessage {
 
 /// The files and terminals of one thread's agent. Dropping it ends the terminals.
 #[derive(Debug)]
-pub struct Host {
+pub struct Callbacks {
+    host: Arc<dyn Host>,
     workspace: Arc<Workspace>,
     agent: AgentConfig,
     sandbox: Option<Sandbox>,
@@ -63,15 +62,16 @@ pub struct Host {
     metrics: Arc<Metrics>,
 }
 
-impl Drop for Host {
+impl Drop for Callbacks {
     fn drop(&mut self) {
         self.ends.cancel();
     }
 }
 
-impl Host {
+impl Callbacks {
     /// Serves the `workspace` of a thread. What callbacks bring into memory is taken from `budget`.
     pub fn new(
+        host: Arc<dyn Host>,
         workspace: Workspace,
         agent: AgentConfig,
         sandbox: Option<Sandbox>,
@@ -80,6 +80,7 @@ impl Host {
         metrics: Arc<Metrics>,
     ) -> Self {
         Self {
+            host,
             workspace: Arc::new(workspace),
             agent,
             sandbox,
@@ -201,14 +202,14 @@ impl Host {
         work: impl Fn(&Workspace, u64) -> Result<Fit<HostReply>, Failure> + Send + Sync + 'static,
     ) {
         let work = Arc::new(work);
-        let workspace = Arc::clone(&self.workspace);
+        let (host, workspace) = (Arc::clone(&self.host), Arc::clone(&self.workspace));
         let memory = self.memory();
         self.charged(call, async move {
             let mut room = READ_FIRST_BYTES;
             loop {
                 let charge = memory.take(room * growth).await?;
                 let (work, workspace) = (Arc::clone(&work), Arc::clone(&workspace));
-                match off_thread(move || work(&workspace, room)).await? {
+                match blocking(&*host, move || work(&workspace, room)).await? {
                     Fit::Done(reply) => return Ok((reply, Some(charge))),
                     Fit::Needs(bytes) => room = bytes,
                 }
@@ -235,18 +236,18 @@ impl Host {
 
     /// Starts a command, if it may begin in `cwd`.
     fn create(&self, call: u64, terminal_id: String, cwd: String, spec: TerminalSpec) {
-        let workspace = Arc::clone(&self.workspace);
+        let (host, workspace) = (Arc::clone(&self.host), Arc::clone(&self.workspace));
         // Whoever drops the machine ends what has begun, and what would begin later does not.
         let terminals = Arc::downgrade(&self.terminals);
         let messages_tx = self.messages_tx.clone();
         let metrics = Arc::clone(&self.metrics);
         tokio::spawn(async move {
             let (updates, mut updated) = mpsc::channel(16);
-            let checked = off_thread(move || inside(&workspace, &cwd)).await;
+            let checked = blocking(&*host, move || inside(&workspace, &cwd)).await;
             let begun = checked.and_then(|()| {
                 let gone = || Failure::agent("the agent is gone");
                 let terminals = terminals.upgrade().ok_or_else(gone)?;
-                let terminal = Terminal::spawn(&spec, updates)?;
+                let terminal = host.start_terminal(&spec, updates)?;
                 lock(&terminals).insert(terminal_id.clone(), terminal);
                 Ok(())
             });
@@ -413,10 +414,12 @@ mod tests {
     use acpd_model::limits::ENDED_TERMINALS;
 
     use super::*;
+    use crate::host::local::LocalHost;
 
-    fn machine(cwd: PathBuf, messages_tx: mpsc::Sender<Box<HostMessage>>) -> Host {
+    fn machine(cwd: PathBuf, messages_tx: mpsc::Sender<Box<HostMessage>>) -> Callbacks {
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::new())));
-        Host::new(
+        Callbacks::new(
+            Arc::new(LocalHost),
             Workspace::open(std::iter::once(cwd)),
             AgentConfig::default(),
             None,
@@ -466,7 +469,7 @@ mod tests {
 
     /// Runs a command to its end, and hands back its output.
     async fn run(
-        machine: &mut Host,
+        machine: &mut Callbacks,
         messages_tx: &mut mpsc::Receiver<Box<HostMessage>>,
         id: &str,
         args: &[&str],

@@ -12,15 +12,16 @@ use acpd_proto::projection::Spec;
 use acpd_proto::thread::{Sight, Waiter};
 use tokio::sync::mpsc;
 
-use crate::host::callbacks::{Host, HostMessage, directories};
+use crate::host::callbacks::{Callbacks, HostMessage, directories};
+use crate::host::{Host, blocking};
 
 /// Opens the directories of a thread for a look, or takes those that its agent has. Waits for the disk when it is called.
 pub fn workspace(
-    host: Option<&Host>,
+    callbacks: Option<&Callbacks>,
     spec: &Spec,
     reserved: Arc<Reserved>,
 ) -> impl FnOnce() -> Arc<Workspace> + Send + 'static {
-    let opened = host.map(Host::workspace);
+    let opened = callbacks.map(Callbacks::workspace);
     let directories = directories(spec);
     move || opened.unwrap_or_else(|| Arc::new(Workspace::open(directories.into_iter()).without(reserved)))
 }
@@ -61,6 +62,7 @@ pub fn open(spec: &Spec, sandbox: Option<&Sandbox>) -> Result<Workspace, Failure
 
 /// Looks `paths` up; the answer comes as [`HostMessage::Resolved`].
 pub fn look_up(
+    host: Arc<dyn Host>,
     workspace: impl FnOnce() -> Arc<Workspace> + Send + 'static,
     waiter: Waiter,
     paths: Vec<String>,
@@ -71,9 +73,9 @@ pub fn look_up(
         Waiter::Call(_) => Sight::Everything,
     };
     tokio::spawn(async move {
-        let work = move || real_paths(&workspace(), paths, sight);
+        let work = move || Ok(real_paths(&workspace(), paths, sight));
         // What was not found out is decided on as unknown.
-        let real = tokio::task::spawn_blocking(work).await.unwrap_or_default();
+        let real = blocking(&*host, work).await.unwrap_or_default();
         // A thread that is gone decides nothing.
         let _ = messages_tx
             .send(Box::new(HostMessage::Resolved { waiter, real }))

@@ -4,16 +4,19 @@
 //! that ended as much as the bounds allow: the output of the newest, and of older ones how they ended. Never: ends
 //! a command by itself; dropping it ends them all.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use acpd_host::{Exit, Terminal};
+use acpd_host::Exit;
 use acpd_model::limits::{ENDED_OUTPUT_BYTES, ENDED_TERMINALS, ENDED_TERMINALS_KNOWN};
+
+use crate::host::TerminalIo;
 
 /// A terminal that was not released.
 #[derive(Debug, Clone)]
 pub enum TrackedTerminal {
     /// It runs, or it has ended and its output is there.
-    Whole(Terminal),
+    Whole(Arc<dyn TerminalIo>),
     /// It has ended, and its output was dropped.
     Over {
         /// How it ended.
@@ -26,7 +29,7 @@ pub enum TrackedTerminal {
 /// All of them. What has ended is kept in its order, and no more of it than is allowed.
 #[derive(Debug, Default)]
 pub struct Terminals {
-    held: HashMap<String, TrackedTerminal>,
+    held: BTreeMap<String, TrackedTerminal>,
     /// Those that have ended and have their output, the oldest first.
     whole: VecDeque<EndedTerminal>,
     /// Bytes of their output.
@@ -44,7 +47,7 @@ struct EndedTerminal {
 
 impl Terminals {
     /// One begins.
-    pub fn insert(&mut self, id: String, terminal: Terminal) {
+    pub fn insert(&mut self, id: String, terminal: Arc<dyn TerminalIo>) {
         self.held.insert(id, TrackedTerminal::Whole(terminal));
     }
 
@@ -97,9 +100,11 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
+    use crate::host::Host;
+    use crate::host::local::LocalHost;
 
     /// Any terminal: only the books are looked at.
-    fn any() -> Terminal {
+    fn any() -> Arc<dyn TerminalIo> {
         let program = Program {
             command: "true".into(),
             args: Vec::new(),
@@ -111,11 +116,11 @@ mod tests {
             program,
             output_bytes: 1,
         };
-        Terminal::spawn(&spec, mpsc::channel(16).0).unwrap()
+        LocalHost.start_terminal(&spec, mpsc::channel(16).0).unwrap()
     }
 
-    fn end(terminals: &mut Terminals, id: &str, terminal: &Terminal, bytes: usize) {
-        terminals.insert(id.to_owned(), terminal.clone());
+    fn end(terminals: &mut Terminals, id: &str, terminal: &Arc<dyn TerminalIo>, bytes: usize) {
+        terminals.insert(id.to_owned(), Arc::clone(terminal));
         terminals.ended(id, Exit::default(), bytes);
     }
 

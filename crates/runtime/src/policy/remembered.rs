@@ -16,6 +16,7 @@ use acpd_proto::thread::{RememberedChange, RememberedOutcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::host::{Host, blocking};
 use crate::private_file;
 
 /// The answers of each agent, by its name.
@@ -61,12 +62,12 @@ struct ChangeRequest {
 
 impl RememberedAnswers {
     /// Reads what a data directory has, and starts the task that changes it. No other daemon may have the directory.
-    pub fn open(data_dir: &Path) -> Result<Self, AnswersError> {
+    pub fn open(host: Arc<dyn Host>, data_dir: &Path) -> Result<Self, AnswersError> {
         let path = file_in(data_dir);
         let book = Arc::new(read(&path)?);
         let (changes_tx, now) = watch::channel(book);
         let (orders, ordered) = mpsc::channel(ANSWERS_WAITING);
-        tokio::spawn(keep(path, changes_tx, ordered));
+        tokio::spawn(keep(host, path, changes_tx, ordered));
         Ok(Self { orders, now })
     }
 
@@ -125,6 +126,7 @@ fn failing(what: &RememberedChange, why: &str) -> RememberedOutcome {
 }
 
 async fn keep(
+    host: Arc<dyn Host>,
     path: PathBuf,
     changes_tx: watch::Sender<Arc<AnswerBook>>,
     mut ordered: mpsc::Receiver<ChangeRequest>,
@@ -140,7 +142,8 @@ async fn keep(
             book.insert(agent, Arc::new(answers));
             let book = Arc::new(book);
             let (file, kept) = (path.clone(), Arc::clone(&book));
-            match tokio::task::spawn_blocking(move || write(&file, &kept)).await {
+            let write = move || Ok(write(&file, &kept));
+            match blocking(&*host, write).await {
                 Ok(Ok(())) => {
                     changes_tx.send_replace(book);
                     outcome
@@ -242,6 +245,7 @@ mod tests {
     use acpd_policy::{AGENT_IDS, Request};
 
     use super::*;
+    use crate::host::local::LocalHost;
 
     /// A directory that is gone at the end.
     struct TestDir(PathBuf);
@@ -277,7 +281,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_told_is_durable_and_seen_by_all() {
         let place = TestDir::new("durable");
-        let one = RememberedAnswers::open(&place.0).unwrap();
+        let one = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         let mut other = one.clone();
         assert!(other.of("a").iter().next().is_none());
         assert!(!other.have_changed());
@@ -312,7 +316,7 @@ mod tests {
         assert_eq!(failure.code, ErrorCode::NotFound);
         // Another daemon, later: an id is not used again.
         drop((one, other));
-        let mut later = RememberedAnswers::open(&place.0).unwrap();
+        let mut later = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         assert_eq!(rules(&later.of("a")), expected);
         later.carry_out("a", remember("make")).await;
         assert_eq!(rules(&later.of("a"))[1], (AGENT_IDS + 3, "Bash(make)".to_owned()));
@@ -344,7 +348,7 @@ mod tests {
             written.join(",")
         );
         private_file::replace(&file_in(&place.0), text.as_bytes()).unwrap();
-        let mut answers = RememberedAnswers::open(&place.0).unwrap();
+        let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         let kept: Vec<_> = rules(&answers.of("a"))
             .into_iter()
             .map(|(_, rule)| rule)
@@ -358,14 +362,14 @@ mod tests {
             "{text}"
         );
         drop(answers);
-        let mut later = RememberedAnswers::open(&place.0).unwrap();
+        let mut later = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         assert_eq!(rules(&later.of("a")).last().unwrap().0, AGENT_IDS + 9);
     }
 
     #[tokio::test]
     async fn what_cannot_be_stored_does_not_hold() {
         let place = TestDir::new("full");
-        let mut answers = RememberedAnswers::open(&place.0).unwrap();
+        let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         std::fs::create_dir(file_in(&place.0)).unwrap();
         let told = answers.carry_out("a", remember("git push")).await;
         let RememberedOutcome::Remembered(Err(failure)) = told else {
@@ -386,7 +390,9 @@ mod tests {
             r#"{"version":1,"agents":{"a":{"lastId":1,"rules":[{"id":1,"scope":"agent","allow":true,"rule":"Bash("}]}}}"#,
         ] {
             private_file::replace(&file_in(&place.0), text.as_bytes()).unwrap();
-            let error = RememberedAnswers::open(&place.0).unwrap_err().to_string();
+            let error = RememberedAnswers::open(Arc::new(LocalHost), &place.0)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("answers.json cannot be used"), "{error}");
         }
     }

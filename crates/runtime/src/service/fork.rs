@@ -80,7 +80,7 @@ impl Service {
                 return Err(Failure::new(ErrorCode::Internal, message));
             };
             let fidelity = point.forked.fidelity;
-            let new = ThreadId(uuid::Uuid::now_v7());
+            let new = service.context.ids.thread();
             let events = service.copy(thread, new, point.forked.last).await?;
             let adopted = ForkContents {
                 events,

@@ -105,7 +105,7 @@ impl Service {
             Some(session) => Some(self.begin_with(&agent, session).await?),
             None => None,
         };
-        let thread = ThreadId(uuid::Uuid::now_v7());
+        let thread = self.context.ids.thread();
         let mut spec = Spec {
             agent,
             cwd: start.cwd,

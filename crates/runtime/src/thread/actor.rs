@@ -3,7 +3,7 @@
 mod begin;
 mod commit;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::agent::standby::{Standby, over};
 use crate::context::Context;
 use crate::feed::batch::Batch;
 use crate::feed::snapshot::ThreadSnapshot;
-use crate::host::callbacks::{Host, HostMessage};
+use crate::host::callbacks::{Callbacks, HostMessage};
 use crate::metrics::Present;
 use crate::thread::delegates::{Attachment, Editors};
 
@@ -70,7 +70,7 @@ pub struct ThreadActor {
     leaves: bool,
     /// A process to use where the machine next wants one.
     standby: Option<Box<Standby>>,
-    host: Option<Host>,
+    host: Option<Callbacks>,
     host_tx: mpsc::Sender<Box<HostMessage>>,
     host_rx: mpsc::Receiver<Box<HostMessage>>,
     /// What the machine's latest answer holds of the agent's budget. The answer leaves for the agent as the thread settles,
@@ -81,7 +81,7 @@ pub struct ThreadActor {
     publish: broadcast::Sender<Arc<Batch>>,
     /// The agent whose policies the machine has.
     policies_of: Option<String>,
-    replies: HashMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
+    replies: BTreeMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
     /// Its last event is stored: all that is left is to delete its log, and to answer a command.
     pending_deletion: Option<PendingDeletion>,
@@ -139,7 +139,7 @@ impl ThreadActor {
             charge: None,
             editors: None,
             policies_of: None,
-            replies: HashMap::new(),
+            replies: BTreeMap::new(),
             next_call: 0,
             pending_deletion: None,
         })
@@ -273,9 +273,10 @@ impl ThreadActor {
         tokio::select! {
             biased;
             message = requests_rx.recv() => ActorInput::Message(message),
-            Some(from) = from_agent(self.agent.as_mut()) => ActorInput::Agent(from),
+            // Before the agent: one that floods would delay what it has asked for.
             Some(from) = self.host_rx.recv() => ActorInput::Host(*from),
             input = from_editors(self.editors.as_deref_mut()) => ActorInput::Editor(Box::new(input)),
+            Some(from) = from_agent(self.agent.as_mut()) => ActorInput::Agent(from),
             () = let_go(self.using.as_deref()) => ActorInput::ReleaseAgent,
             () = over(self.standby.as_deref_mut()) => ActorInput::StandbyExpired,
             () = sleep_until(due) => ActorInput::Due,
@@ -415,6 +416,7 @@ impl ThreadActor {
         loop {
             let at_work = self.machine.has_pending_work();
             tokio::select! {
+                biased;
                 Some(from) = from_agent_once(self.agent.as_mut()) => self.handle_agent_event(from),
                 Some(from) = self.host_rx.recv(), if at_work => self.handle_host_message(*from),
                 else => return,

@@ -3,7 +3,7 @@
 //! In: attachments, orders of the thread's machine. Out: orders into the editors' inboxes, and what comes back: answers, and
 //! that one has gone. Never: waits for an editor.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -98,7 +98,7 @@ const ANSWERS: usize = 16;
 /// All of one thread.
 pub(crate) struct Editors {
     thread: ThreadId,
-    attached: HashMap<String, AttachedEditor>,
+    attached: BTreeMap<String, AttachedEditor>,
     /// Attachments whose end is waited for, with their numbers.
     leaving: FuturesUnordered<BoxFuture<'static, (String, u64)>>,
     attachments: u64,
@@ -111,7 +111,7 @@ struct AttachedEditor {
     inbox: mpsc::Sender<ToEditor>,
     gone: CancellationToken,
     /// What it has and has not answered.
-    claims: HashMap<u64, Claim>,
+    claims: BTreeMap<u64, Claim>,
 }
 
 impl Editors {
@@ -119,7 +119,7 @@ impl Editors {
         let (answers_tx, answers_rx) = mpsc::channel(ANSWERS);
         Self {
             thread,
-            attached: HashMap::new(),
+            attached: BTreeMap::new(),
             leaving: FuturesUnordered::new(),
             attachments: 0,
             answers_tx,

@@ -1,6 +1,6 @@
 //! The directory: knows which threads are awake, and wakes them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use acpd_log::{Filter, LogError};
@@ -50,7 +50,7 @@ impl Directory {
         tokio::spawn(
             Task {
                 context,
-                awake: HashMap::new(),
+                awake: BTreeMap::new(),
                 actors: JoinSet::new(),
             }
             .run(requests_rx),
@@ -205,7 +205,7 @@ async fn active_threads(context: &Context) -> Result<Vec<ThreadId>, LogError> {
 
 struct Task {
     context: Context,
-    awake: HashMap<ThreadId, Mailbox>,
+    awake: BTreeMap<ThreadId, Mailbox>,
     actors: JoinSet<ThreadId>,
 }
 
@@ -213,6 +213,8 @@ impl Task {
     async fn run(mut self, mut requests_rx: mpsc::Receiver<ToDirectory>) {
         loop {
             tokio::select! {
+                biased;
+                Some(ended) = self.actors.join_next() => self.ended(ended),
                 message = requests_rx.recv() => match message {
                     Some(ToDirectory::Find { thread, create, reply }) => {
                         let found = self.find(thread, create).await;
@@ -226,7 +228,6 @@ impl Task {
                     }
                     None => return self.close().await,
                 },
-                Some(ended) = self.actors.join_next() => self.ended(ended),
             }
         }
     }
@@ -279,7 +280,7 @@ impl Task {
     async fn close(mut self) {
         // A closed mailbox is what tells an actor to stop.
         self.awake.clear();
-        let mut woken = HashSet::new();
+        let mut woken = BTreeSet::new();
         while let Some(Ok(thread)) = self.actors.join_next().await {
             woken.insert(thread);
         }

@@ -196,6 +196,8 @@ impl Follower {
         }
         loop {
             let batch = tokio::select! {
+                biased;
+                () = self.deliver.closed() => return Err(FollowEnd::Gone),
                 batch = batches.recv() => batch,
                 others = self.presence.others_changed() => {
                     let frame = subscribers_frame(self.thread, self.clock.now().wall, &others);
@@ -203,7 +205,6 @@ impl Follower {
                     self.deliver(told, 0, None).await.ok_or(FollowEnd::Gone)?;
                     continue;
                 }
-                () = self.deliver.closed() => return Err(FollowEnd::Gone),
             };
             match batch {
                 // What is only shown is for who is exactly there: after a look into the log it would come too late.

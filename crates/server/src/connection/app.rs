@@ -1,21 +1,19 @@
 //! The peer actor: one client's WebSocket.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use acpd_model::{Failure, Origin, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
 use acpd_proto::surface::request::Request;
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, SinkExt, StreamExt, future::BoxFuture};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::transport::heartbeat::{Due, Heartbeat};
+use crate::connection::link::{Link, LinkEvent};
+use crate::connection::{End, LAST_WORDS};
 use acpd_runtime::feed::snapshot::FollowRequest;
 use acpd_runtime::feed::thread_list::ThreadListSubscription;
 use acpd_runtime::metrics::Present;
@@ -26,7 +24,7 @@ type Reply = (u64, Result<Response, Failure>);
 
 /// One connection while it lasts.
 pub struct PeerActor {
-    socket: WebSocket,
+    link: Link,
     peer: Peer,
     caller: Caller,
     service: Service,
@@ -45,9 +43,8 @@ pub struct PeerActor {
     lost: mpsc::Receiver<()>,
     stop: CancellationToken,
     ends: CancellationToken,
-    /// Batches or replies that leave in one flush, beside the first.
+    /// Batches or replies that leave in one write, beside the first.
     queue: usize,
-    write_time: Duration,
     _connected: Present,
 }
 
@@ -58,55 +55,23 @@ struct Following {
     _task: Option<AbortOnDropHandle<()>>,
 }
 
-/// Why a connection ends.
-enum End {
-    Gone,
-    /// It takes nothing of what is sent.
-    Stalled,
-    Refused(u16, &'static str),
-}
-
-impl End {
-    /// As it is counted; nothing for a client that went by itself.
-    fn word(&self) -> Option<&'static str> {
-        match self {
-            Self::Gone => None,
-            Self::Stalled => Some("stalled"),
-            Self::Refused(close_code::AWAY, _) => Some("stopping"),
-            Self::Refused(close_code::POLICY, _) => Some("silent"),
-            Self::Refused(close_code::SIZE, _) => Some("too_long"),
-            Self::Refused(close_code::UNSUPPORTED, _) => Some("binary"),
-            Self::Refused(..) => Some("lost"),
-        }
-    }
-}
-
-const STOPPING: End = End::Refused(close_code::AWAY, "the daemon is stopping");
-
-const ENDED: End = End::Refused(close_code::POLICY, "access has ended");
-
-/// How long a client has to take what is left for it when the daemon stops.
-const SHUTDOWN_FLUSH: Duration = Duration::from_secs(1);
-
 impl PeerActor {
     /// Takes over a connection that has shown its credentials; `ends` is cancelled when they hold no more.
     pub fn new(
-        socket: WebSocket,
+        link: Link,
         peer: Peer,
         service: Service,
         stop: CancellationToken,
         ends: CancellationToken,
     ) -> Self {
-        let limits = &service.context.limits;
-        let (queue, write_time) = (limits.outbound_queue, Duration::from_secs(limits.write_secs));
+        let queue = service.context.limits.outbound_queue;
         let (deliver, deliveries) = mpsc::channel(queue);
         let (lose, lost) = mpsc::channel(1);
         let answers = FuturesUnordered::new();
         Self {
             _connected: service.context.metrics.client(),
             queue,
-            write_time,
-            socket,
+            link,
             caller: Caller::new(
                 Origin::Client(Box::new(peer.caller())),
                 peer.role(),
@@ -131,81 +96,57 @@ impl PeerActor {
     /// Lives until the client goes, breaks the rules, or the daemon stops.
     pub async fn run(mut self) {
         let (stop, ends) = (self.stop.clone(), self.ends.clone());
-        let ended = tokio::select! {
+        let end = tokio::select! {
             biased;
-            () = ends.cancelled() => Err(ENDED),
-            ended = self.serve() => ended,
+            () = ends.cancelled() => End::Expired,
+            end = self.serve() => end,
             // One that takes nothing must not hold the daemon up.
-            () = async { stop.cancelled().await; tokio::time::sleep(SHUTDOWN_FLUSH).await } => Err(STOPPING),
+            () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => End::Stopping,
         };
-        if let Some(reason) = ended.as_ref().err().and_then(End::word) {
+        if let Some(reason) = end.word() {
             self.service.context.metrics.dropped(reason);
         }
-        if let Err(End::Refused(code, reason)) = ended {
-            let frame = CloseFrame {
-                code,
-                reason: Utf8Bytes::from_static(reason),
-            };
-            // The client may be gone; then it needs no reason.
-            let _ = tokio::time::timeout(
-                Duration::from_secs(1),
-                self.socket.send(Message::Close(Some(frame))),
-            )
-            .await;
-        }
+        self.link.close(end).await;
     }
 
-    async fn serve(&mut self) -> Result<(), End> {
-        let limits = &self.service.context.limits;
-        let mut heartbeat = Heartbeat::new(
-            Duration::from_secs(limits.ping_secs),
-            Duration::from_secs(limits.pong_secs),
-            Instant::now(),
-        );
+    async fn serve(&mut self) -> End {
         loop {
+            // Answers and events are taken when the client has room for them; what it says is always taken.
+            let has_room = self.link.has_room();
             tokio::select! {
                 biased;
-                () = self.stop.cancelled() => {
-                    self.flush_on_shutdown().await?;
-                    return Err(STOPPING);
-                }
-                message = self.socket.recv() => {
-                    heartbeat.heard();
-                    self.message(message)?;
-                }
-                Some((token, answer)) = self.answers.next() => self.answered(token, answer),
-                // Before events, of which there may be more at any time.
-                frame = self.watch.next() => {
-                    if let Some(text) = self.peer.select(&frame, |_| false) {
-                        self.send(text.clone()).await?;
-                    }
-                }
-                Some(delivery) = self.deliveries.recv() => self.delivered(&delivery).await?,
-                // It would wait for events that never come; connected anew, it is told what is wrong.
-                Some(()) = self.lost.recv() => {
-                    return Err(End::Refused(close_code::ERROR, "a thread cannot be followed; connect again"));
-                }
-                () = tokio::time::sleep_until(heartbeat.deadline()) => match heartbeat.due(Instant::now()) {
-                    Due::Nothing => {}
-                    Due::Ping => {
-                        in_time(self.write_time, self.socket.feed(Message::Ping(Bytes::new()))).await?;
-                    }
-                    Due::Gone => return Err(End::Refused(close_code::POLICY, "no sign of life")),
+                () = self.stop.cancelled() => return self.flush_on_shutdown().await.err().unwrap_or(End::Stopping),
+                happened = self.link.next() => match happened {
+                    Ok(LinkEvent::Received(text)) => self.peer.handle_text(&text, self.service.context.clock.now()),
+                    Ok(LinkEvent::Written) => {}
+                    Err(end) => return end,
                 },
+                Some((token, answer)) = self.answers.next(), if has_room => self.answered(token, answer),
+                // Before events, of which there may be more at any time.
+                frame = self.watch.next(), if has_room => {
+                    if let Some(text) = self.peer.select(&frame, |_| false) {
+                        self.send(text.clone());
+                    }
+                }
+                Some(delivery) = self.deliveries.recv(), if has_room => self.delivered(&delivery),
+                // It would wait for events that never come; connected anew, it is told what is wrong.
+                Some(()) = self.lost.recv() => return End::Lost,
             }
-            self.outputs().await?;
-            // What is there already leaves in the same flush.
+            self.outputs().await;
+            // What is there already leaves in the same write.
             for _ in 0..self.queue {
+                if !self.link.has_room() {
+                    break;
+                }
                 if let Some(Some((token, answer))) = self.answers.next().now_or_never() {
                     self.answered(token, answer);
-                    self.outputs().await?;
+                    self.outputs().await;
                 } else if let Ok(delivery) = self.deliveries.try_recv() {
-                    self.delivered(&delivery).await?;
+                    self.delivered(&delivery);
                 } else {
                     break;
                 }
             }
-            in_time(self.write_time, self.socket.flush()).await?;
         }
     }
 
@@ -214,36 +155,18 @@ impl PeerActor {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
         while let Some(delivery) = self.deliveries.recv().await {
-            self.delivered(&delivery).await?;
-        }
-        in_time(self.write_time, self.socket.flush()).await
-    }
-
-    fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
-        match message {
-            Some(Ok(Message::Text(text))) => self.peer.handle_text(&text, self.service.context.clock.now()),
-            Some(Ok(Message::Binary(_))) => {
-                return Err(End::Refused(close_code::UNSUPPORTED, "send text frames"));
-            }
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-            Some(Ok(Message::Close(_))) | None => return Err(End::Gone),
-            Some(Err(error)) => {
-                tracing::debug!(%error, "a connection ended");
-                let too_long = error.to_string().to_lowercase().contains("too long");
-                return Err(if too_long {
-                    End::Refused(close_code::SIZE, "message too long")
-                } else {
-                    End::Gone
-                });
+            self.delivered(&delivery);
+            if !self.link.has_room() {
+                self.link.flush().await?;
             }
         }
-        Ok(())
+        self.link.flush().await
     }
 
-    async fn outputs(&mut self) -> Result<(), End> {
+    async fn outputs(&mut self) {
         while let Some(output) = self.peer.poll_output() {
             match output {
-                PeerOutput::Send(text) => self.send(text.into()).await?,
+                PeerOutput::Send(text) => self.send(text.into()),
                 PeerOutput::Call { token, request } => {
                     if let Request::CloseThread { thread, .. } = &request {
                         self.follows.remove(thread);
@@ -255,7 +178,6 @@ impl PeerActor {
             }
         }
         self.service.context.metrics.handled(&self.peer.take_handled());
-        Ok(())
     }
 
     fn dispatched(&mut self, token: u64, dispatched: Dispatched) {
@@ -352,16 +274,16 @@ impl PeerActor {
         self.follows.insert(thread, following);
     }
 
-    async fn delivered(&mut self, delivery: &Delivery) -> Result<(), End> {
+    fn delivered(&mut self, delivery: &Delivery) {
         // What was on its way when its subscription ended is not wanted any more.
         if !self
             .follows
             .values()
             .any(|following| following.number == delivery.subscription)
         {
-            return Ok(());
+            return;
         }
-        let Self { socket, peer, .. } = self;
+        let Self { link, peer, .. } = self;
         let frames = delivery
             .batch
             .frames
@@ -370,38 +292,15 @@ impl PeerActor {
         let texts =
             frames.filter_map(|frame| peer.select(frame, |request| delivery.is_pending(frame.seq, request)));
         let (mut sent, mut bytes) = (0, 0);
-        let written = in_time(self.write_time, async {
-            for text in texts {
-                (sent, bytes) = (sent + 1, bytes + text.len() as u64);
-                feed(socket, text.clone()).await?;
-            }
-            Ok(())
-        })
-        .await;
+        for text in texts {
+            (sent, bytes) = (sent + 1, bytes + text.len() as u64);
+            link.queue(text.clone());
+        }
         self.service.context.metrics.sent(sent, bytes);
-        written
     }
 
-    /// Queues one message; it leaves with the next flush.
-    async fn send(&mut self, text: Bytes) -> Result<(), End> {
+    fn send(&mut self, text: Bytes) {
         self.service.context.metrics.sent(1, text.len() as u64);
-        in_time(self.write_time, feed(&mut self.socket, text)).await
-    }
-}
-
-async fn feed(socket: &mut WebSocket, text: Bytes) -> Result<(), axum::Error> {
-    let text = Utf8Bytes::try_from(text).map_err(axum::Error::new)?;
-    socket.feed(Message::Text(text)).await
-}
-
-/// A client that takes nothing for `write_time` is gone.
-async fn in_time(
-    write_time: Duration,
-    write: impl Future<Output = Result<(), axum::Error>>,
-) -> Result<(), End> {
-    match tokio::time::timeout(write_time, write).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(End::Gone),
-        Err(_) => Err(End::Stalled),
+        self.link.queue(text);
     }
 }

@@ -32,9 +32,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::auth::owner_token::random;
 use crate::auth::store::Identity;
 use crate::http::{ServerState, refuse};
+use crate::net::counted::Traffic;
 use crate::transport::event_stream::connection::{Connection, StreamReader};
 use crate::transport::event_stream::streams::StreamError;
-use crate::transport::websocket::Socket;
+use crate::transport::websocket::{Binary, Socket};
 
 /// Names a connection.
 pub const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");
@@ -264,10 +265,7 @@ async fn begin(
         let message = "the system has no random numbers";
         no(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     })?;
-    let opened = server
-        .setup
-        .connections
-        .open(&id, identity.clone(), &server.service.context.limits);
+    let opened = server.setup.connections.open(&id, identity.clone());
     let (connection, exchange, said) = opened.ok_or_else(|| {
         let message = "too many editor connections: close some or retry later";
         no(StatusCode::SERVICE_UNAVAILABLE, "overloaded", message)
@@ -317,13 +315,14 @@ async fn end(
 async fn listen(
     State(server): State<ServerState>,
     Extension(identity): Extension<Identity>,
+    Extension(traffic): Extension<Traffic>,
     uri: Uri,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     if headers.contains_key(header::UPGRADE) {
         return match upgrade {
-            Ok(upgrade) => websocket(server, &identity, &uri, upgrade),
+            Ok(upgrade) => websocket(server, &identity, traffic, &uri, upgrade),
             Err(rejection) => rejection.into_response(),
         };
     }
@@ -373,7 +372,13 @@ fn events(server: &ServerState, identity: &Identity, headers: &HeaderMap) -> Ans
     Ok(([kind, unbuffered], Body::from_stream(written)).into_response())
 }
 
-fn websocket(server: ServerState, identity: &Identity, uri: &Uri, upgrade: WebSocketUpgrade) -> Response {
+fn websocket(
+    server: ServerState,
+    identity: &Identity,
+    traffic: Traffic,
+    uri: &Uri,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     let bytes = server.service.context.limits.editor_message_bytes();
     let (identity, agent) = (identity.editor_identity(), agent(uri));
     let mut response = upgrade
@@ -384,7 +389,7 @@ fn websocket(server: ServerState, identity: &Identity, uri: &Uri, upgrade: WebSo
         .max_message_size(bytes)
         .max_frame_size(bytes)
         .on_upgrade(move |socket| async move {
-            let socket = Socket::new(socket, &server.service.context.limits);
+            let socket = Socket::new(socket, traffic, Binary::Text);
             let setup = server.setup;
             // Boxed, since it holds a process that waits for a session.
             let served = async move { Box::pin(setup.serve(socket, identity, agent)).await };

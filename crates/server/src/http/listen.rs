@@ -22,7 +22,7 @@ use crate::net::peer_address::PeerAddress;
 use crate::net::tls::Certified;
 use crate::net::unauthenticated::UnauthenticatedConnections;
 use crate::net::unix_socket;
-use crate::transport::Lines;
+use crate::transport::lines::Lines;
 
 /// The sockets take connections while there is room for them; each listener has its own, so that the network cannot shut
 /// the owner out.

@@ -14,11 +14,14 @@ use axum::routing::{get, post};
 
 use crate::auth::store::Identity;
 use crate::connection::app::PeerActor;
+use crate::connection::link::Link;
 use crate::http::acp_stream;
 use crate::http::export::{blob, export};
 use crate::http::host_check::{HostError, is_forwarded_or_foreign};
 use crate::http::{ServerState, authenticate, login, refuse};
+use crate::net::counted::Traffic;
 use crate::net::peer_address::PeerAddress;
+use crate::transport::websocket::{Binary, Socket};
 
 /// Every route. What stands under a role is open to those who have it; the app protocol checks each of its methods
 /// itself.
@@ -129,6 +132,7 @@ async fn harden(mut response: Response) -> Response {
 async fn websocket(
     State(server): State<ServerState>,
     Extension(identity): Extension<Identity>,
+    Extension(traffic): Extension<Traffic>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let limits = (*server.service.context.limits).clone();
@@ -143,9 +147,10 @@ async fn websocket(
         .max_message_size(limits.client_message_bytes)
         .max_frame_size(limits.client_message_bytes)
         .on_upgrade(move |socket| async move {
+            let link = Link::new(Box::new(Socket::new(socket, traffic, Binary::Refused)), &limits);
             let peer = Peer::new(identity.principal.to_string(), identity.role, limits);
             let _ = peers
-                .spawn(PeerActor::new(socket, peer, server.service, server.stop, identity.ends).run())
+                .spawn(PeerActor::new(link, peer, server.service, server.stop, identity.ends).run())
                 .await;
         })
         .into_response()

@@ -26,7 +26,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
-use crate::connection::acp::editor::SHUTDOWN_FLUSH;
+use crate::connection::LAST_WORDS;
+use crate::net::counted::{Counted, Traffic};
 use crate::net::peer_address::PeerAddress;
 use crate::net::unauthenticated::AuthProgress;
 
@@ -39,6 +40,8 @@ pub struct HttpService {
     peer_address: PeerAddress,
     /// How the connection stands, if it is one of the network.
     progress: Option<Arc<AuthProgress>>,
+    /// What passes on the connection, if it is counted.
+    traffic: Traffic,
     router: Router,
     /// How many requests came.
     asked: Arc<AtomicUsize>,
@@ -49,6 +52,7 @@ impl HttpService {
         Self {
             peer_address,
             progress: None,
+            traffic: Traffic::default(),
             router,
             asked: Arc::default(),
         }
@@ -69,6 +73,7 @@ impl hyper::service::Service<Request<Incoming>> for HttpService {
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         self.asked.fetch_add(1, Ordering::Relaxed);
         request.extensions_mut().insert(self.peer_address);
+        request.extensions_mut().insert(self.traffic.clone());
         if let Some(progress) = &self.progress {
             request.extensions_mut().insert(Arc::clone(progress));
         }
@@ -156,12 +161,13 @@ async fn begin(stream: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Vec<u8>
     Ok(begun)
 }
 
-/// HTTP/1.1, and what it is upgraded to.
+/// HTTP/1.1, and what it is upgraded to, of which the bytes are counted.
 pub async fn http1(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     service: HttpService,
     stop: CancellationToken,
 ) {
+    let stream = Counted::new(stream, service.traffic.clone());
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_secs(HEAD_SECS))
@@ -176,7 +182,7 @@ pub async fn http1(
     }
     // Who reads events has their last ones coming.
     connection.as_mut().graceful_shutdown();
-    let _ = tokio::time::timeout(SHUTDOWN_FLUSH, connection).await;
+    let _ = tokio::time::timeout(LAST_WORDS, connection).await;
 }
 
 /// HTTP/2.
@@ -201,7 +207,7 @@ pub async fn http2(
         _ = &mut connection => return,
         // What was asked just now is answered.
         () = idle(&asked) => Duration::from_secs(HEAD_SECS),
-        () = stop.cancelled() => SHUTDOWN_FLUSH,
+        () = stop.cancelled() => LAST_WORDS,
     };
     connection.as_mut().graceful_shutdown();
     let _ = tokio::time::timeout(patience, connection).await;

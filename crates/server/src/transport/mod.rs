@@ -1,95 +1,82 @@
-//! How an editor's messages come in and go out, whatever carries them.
+//! One client's bytes as messages, whatever carries them.
 //!
-//! In and out: one JSON text each. A transport owns its bytes, its framing, and how long an editor may take nothing;
-//! the editor actor takes the next message only when it is done with the one before, so that who sends too much waits.
+//! In and out: one JSON text each. Owns: bytes, framing, and what is queued and has not been taken. Never: lets reading wait for
+//! writing, or decides how long a client may take; that is [`Link`](crate::connection::link::Link)'s.
 
 pub mod event_stream;
-pub mod heartbeat;
+pub mod lines;
 pub mod websocket;
 
-use std::future::Future;
-use std::io::{Error, ErrorKind, Result};
-use std::time::Duration;
+use std::io;
+use std::task::{Context, Poll};
 
-use acpd_model::Limits;
-use acpd_proto::wire::{Line, LineDecoder};
 use bytes::Bytes;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// One editor's connection.
+use crate::connection::End;
+
+/// One client's connection. Reading and writing are independent of each other. A call that returns `Pending` wakes the task once
+/// there is more to do.
 pub trait Transport: Send {
-    /// The next message; `None` if the editor has gone. A call that is given up loses nothing.
-    fn next(&mut self) -> impl Future<Output = Result<Option<String>>> + Send;
+    /// Returns the next message; `None` if the client has gone.
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<String>, Broken>>;
 
-    /// Sends one message. It has left with the next [`flush`](Self::flush); an error means that the editor takes nothing
-    /// any more.
-    fn send(&mut self, text: Bytes) -> impl Future<Output = Result<()>> + Send;
+    /// Queues one message, and returns its number: 1, 2, 3 … Never waits.
+    fn queue(&mut self, text: Bytes) -> u64;
 
-    /// Lets go of what was sent.
-    fn flush(&mut self) -> impl Future<Output = Result<()>> + Send;
+    /// Writes as much as the client takes; `Ready` if nothing is left.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Broken>>;
 
-    /// The daemon has nothing more to say.
-    fn close(&mut self) -> impl Future<Output = ()> + Send {
-        std::future::ready(())
+    /// Bytes that are queued and that the client has not taken. Bytes of a message that is being written may be counted until
+    /// all of it has been taken.
+    fn backlog(&self) -> usize;
+
+    /// The number of the last message that has left as a whole.
+    fn sent(&self) -> u64;
+
+    /// Bytes that the client has taken so far. While it grows, the client is alive.
+    fn taken(&self) -> u64;
+
+    /// Grows when anything comes from the client, if the transport can tell.
+    fn heard(&self) -> u64 {
+        0
+    }
+
+    /// Asks the client for a sign of life; `false` if this transport cannot.
+    fn ping(&mut self) -> bool {
+        false
+    }
+
+    /// The client has taken nothing for too long.
+    fn stalled(&mut self) -> Stalled {
+        Stalled::End
+    }
+
+    /// Queues the farewell, if this transport has one.
+    fn close(&mut self, _why: End) {}
+}
+
+/// Why nothing more comes from a client.
+#[derive(Debug)]
+pub enum Broken {
+    /// It sent a message that is longer than the limit.
+    TooLong,
+    /// It sent a binary message where only text is taken.
+    Binary,
+    /// The connection failed.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
     }
 }
 
-/// Lines of JSON over a stream of bytes.
-pub struct Lines<R, W> {
-    reader: R,
-    writer: W,
-    decoder: LineDecoder,
-    patience: Duration,
-}
-
-impl<R, W> Lines<R, W> {
-    /// With the bounds of `limits`: the longest line, and how long a write may take.
-    pub fn new(reader: R, writer: W, limits: &Limits) -> Self {
-        Self {
-            reader,
-            writer,
-            decoder: LineDecoder::new(limits.editor_message_bytes()),
-            patience: Duration::from_secs(limits.write_secs),
-        }
-    }
-}
-
-/// The text of a line. Of one that is too long it is the head, which is no JSON, and is answered as such.
-fn text(line: &Line<'_>) -> String {
-    let (Line::Whole(bytes) | Line::TooLong { head: bytes, .. }) = line;
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Transport for Lines<R, W> {
-    async fn next(&mut self) -> Result<Option<String>> {
-        loop {
-            if let Some(line) = self.decoder.next_line() {
-                return Ok(Some(text(&line)));
-            }
-            if self.reader.read_buf(self.decoder.buffer()).await? == 0 {
-                return Ok(self.decoder.finish().map(|line| text(&line)));
-            }
-        }
-    }
-
-    async fn send(&mut self, sent: Bytes) -> Result<()> {
-        let writer = &mut self.writer;
-        in_time(self.patience, async {
-            writer.write_all(&sent).await?;
-            writer.write_all(b"\n").await
-        })
-        .await
-    }
-
-    async fn flush(&mut self) -> Result<()> {
-        in_time(self.patience, self.writer.flush()).await
-    }
-}
-
-/// An editor that takes nothing for `patience` is gone.
-pub async fn in_time<T>(patience: Duration, write: impl Future<Output = Result<T>>) -> Result<T> {
-    match tokio::time::timeout(patience, write).await {
-        Ok(written) => written,
-        Err(_) => Err(Error::new(ErrorKind::TimedOut, "it takes nothing")),
-    }
+/// What becomes of a connection whose client takes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stalled {
+    /// It ends.
+    End,
+    /// It goes on: what was not taken waits for another reader.
+    GoOn,
 }

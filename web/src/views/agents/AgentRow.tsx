@@ -1,4 +1,4 @@
-/** One agent: what it is, how it is run or why it cannot be, and a closer look at it. */
+/** One agent: its description, its command or why it is unavailable, and its check. */
 
 import type { Agent, AgentExamined } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -21,11 +21,11 @@ const RUNS: Record<string, string> = {
 
 interface Props {
   agent: Agent;
-  /** Has it examined. */
+  /** Checks the agent. */
   check: (agentType: string) => Promise<AgentExamined>;
-  /** Why it cannot be examined now; nothing if it can. */
+  /** Why it cannot be checked now; `undefined` if it can. */
   barred?: string;
-  /** Goes where a thread is started with it; nothing for those who may not. */
+  /** Opens the form for a new thread; `undefined` without permission. */
   onThread?: () => void;
 }
 
@@ -65,7 +65,7 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
         </div>
         {installed && (
           <div class="agent-acts">
-            {/* While it is busy it keeps the focus, so that the keyboard stays where it was. */}
+            {/* The busy button keeps the focus, for keyboard users. */}
             <button
               type="button"
               class="button"

@@ -1,11 +1,11 @@
-/** The agents: what is installed, how it is run, whether it works, and why the others cannot be started. */
+/** The agents: installed ones, their commands, their checks, and why others cannot be started. */
 
 import type { Agent, AgentExamined } from "@acpd/client";
 
 import { agents, agentsError, lookForAgents } from "../../app/agents.ts";
 import { go } from "../../app/route.ts";
 import { client, online, standing } from "../../connection/connection.ts";
-import { Head } from "../shell/Head.tsx";
+import { Head } from "../parts/Head.tsx";
 import { AgentRow } from "./AgentRow.tsx";
 
 import "./agents.css";

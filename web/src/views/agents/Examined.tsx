@@ -1,14 +1,14 @@
-/** What a look at an agent found: what it is and can do, or why it does not work; and what it may use. */
+/** The result of an agent's check: its identity and capabilities, or its error; and its sandbox. */
 
 import type { AgentExamined, AgentHello } from "@acpd/client";
 
 import { visible, visibleLine } from "../../text/bidi-guard.ts";
-import { objects, text } from "../thread/acp.ts";
-import { duration } from "../thread/format.ts";
+import { objects, text } from "../../state/acp.ts";
+import { duration } from "../../text/format.ts";
 import { abilities } from "./capabilities.ts";
 import { Sandbox } from "./Sandbox.tsx";
 
-/** A quick start is told in milliseconds. */
+/** Short times are shown in milliseconds. */
 const took = (millis: number): string => (millis < 1_000 ? `${Math.round(millis)} ms` : duration(millis));
 
 export function Examined({ error, hello, millis, sandbox, stderr, strayLines }: AgentExamined) {

@@ -1,7 +1,7 @@
 import type { AgentSandbox } from "@acpd/client";
 import { expect, test } from "vitest";
 
-import { drawn } from "../thread/testing.ts";
+import { drawn } from "../testing.ts";
 import { Sandbox } from "./Sandbox.tsx";
 
 const sandbox: AgentSandbox = {

@@ -1,4 +1,7 @@
-/** The sandbox of an agent: its mode, or why there is none, and what it grants. The names are those of the configuration. */
+/**
+ * The sandbox of an agent: its mode, or why there is none, and the granted access. The names are those of the
+ * configuration.
+ */
 
 import type { AgentSandbox } from "@acpd/client";
 
@@ -21,7 +24,7 @@ export function Sandbox({ mode, reason, read, write, network, gaps, closed, miss
           <code>{mode}</code>
           {MODES[mode] !== undefined && `: ${MODES[mode]}`}
           {reason != null && mode === "off" && <p class="agent-reason">{visibleLine(reason)}</p>}
-          {/* The daemon checks from the home directory, which is no usual workspace: most often, it holds the daemon's own files. */}
+          {/* The daemon checks the sandbox in the home directory, which usually contains its own files. */}
           {reason != null && mode !== "off" && <p class="hint">In the home directory: {visibleLine(reason)}</p>}
         </dd>
       </div>
@@ -62,7 +65,7 @@ export function Sandbox({ mode, reason, read, write, network, gaps, closed, miss
   );
 }
 
-/** Paths that are granted beside the workspace: often dozens. */
+/** Paths that are granted besides the workspace: often dozens. */
 function Paths({ title, setting, paths }: { title: string; setting: string; paths: readonly string[] }) {
   return (
     <div>

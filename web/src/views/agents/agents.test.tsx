@@ -1,7 +1,7 @@
 import type { Agent, AgentExamined } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
-import { after, drawn } from "../thread/testing.ts";
+import { after, drawn } from "../testing.ts";
 import { AgentRow } from "./AgentRow.tsx";
 import { abilities } from "./capabilities.ts";
 import { Examined } from "./Examined.tsx";
@@ -27,7 +27,7 @@ const found: AgentExamined = {
   },
 };
 
-/** A check that is answered when the test says so. */
+/** Returns a check that the test resolves. */
 function asked() {
   let resolve!: (found: AgentExamined) => void;
   let reject!: (why: Error) => void;

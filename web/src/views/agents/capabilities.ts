@@ -1,6 +1,6 @@
-/** What an agent says it can do, in words. What nobody here has words for is called as the agent calls it. */
+/** Descriptions of an agent's declared capabilities. Unknown capabilities keep the agent's names. */
 
-import { type AcpObject, isObject } from "../thread/acp.ts";
+import { type AcpObject, isObject } from "../../state/acp.ts";
 
 const WORDS: Record<string, string> = {
   loadSession: "load earlier sessions with their history",
@@ -19,7 +19,7 @@ const WORDS: Record<string, string> = {
   "auth.logout": "sign out",
 };
 
-/** Names under which there may be nothing, which says nothing. */
+/** Groups of capabilities, which mean nothing if they are empty. */
 const GROUPS = new Set(["promptCapabilities", "mcpCapabilities", "sessionCapabilities", "auth"]);
 
 export interface Abilities {
@@ -27,7 +27,7 @@ export interface Abilities {
   readonly cannot: readonly string[];
 }
 
-/** Of the members of `agentCapabilities`, what is false or null it cannot do, and all else it can. */
+/** Splits `agentCapabilities`: the agent lacks members that are false or null, and has all others. */
 export function abilities(capabilities: AcpObject | null | undefined): Abilities {
   const can: string[] = [];
   const cannot: string[] = [];

@@ -1,4 +1,4 @@
-/** The threads that were put away. */
+/** The archived threads. */
 
 import type { ThreadSummary } from "@acpd/client";
 import { useEffect, useState } from "preact/hooks";
@@ -8,7 +8,7 @@ import { go, pathOf } from "../../app/route.ts";
 import { isGoing, remove, threads, unarchive } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { age, folderOf, nameOf } from "../../state/threads.ts";
-import { Head } from "../shell/Head.tsx";
+import { Head } from "../parts/Head.tsx";
 
 import "./archive.css";
 
@@ -29,7 +29,7 @@ export function Archive() {
       (why: unknown) => setError(sentence(why)),
     );
   };
-  // What is taken out comes into the other list, and what is archived leaves it.
+  // Unarchiving adds a thread to the other list, and archiving removes it from there.
   const count = threads.value?.length;
   useEffect(() => {
     if (online.value) {

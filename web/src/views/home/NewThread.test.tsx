@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 
 import { agents, lastAgent, settingsOf } from "../../app/agents.ts";
 import { client, link, standing } from "../../connection/connection.ts";
-import { after, drawn, type } from "../thread/testing.ts";
+import { after, drawn, type } from "../testing.ts";
 import { NewThread } from "./NewThread.tsx";
 
 afterEach(() => {
@@ -15,7 +15,7 @@ afterEach(() => {
 
 const modes = (...names: string[]) => ({ availableModes: names.map((name) => ({ id: name, name })), currentModeId: names[0] });
 
-/** A daemon with two agents that is asked by hand. */
+/** A daemon with two agents, whose responses the test sends. */
 class Daemon {
   readonly asked: string[] = [];
   readonly state = { name: "open" };
@@ -25,7 +25,7 @@ class Daemon {
     if (method === "agent/list") {
       return Promise.resolve({ data: ["one", "two"].map((id) => ({ id, title: id, installed: true, source: "config" })) });
     }
-    // The list beside the form is another subject.
+    // The list next to the form is not part of this test.
     if (method === "thread/list/watch" || (method === "thread/list" && params.agentType === undefined)) {
       return Promise.resolve({ data: [] });
     }
@@ -35,7 +35,7 @@ class Daemon {
   on = () => () => {};
   onState = () => () => {};
 
-  /** Answers the oldest question that is open. */
+  /** Responds to the oldest pending request. */
   answer(result: unknown): Promise<void> {
     return after(() => this.#waiting.shift()!.resolve(result));
   }
@@ -44,7 +44,7 @@ class Daemon {
   }
 }
 
-/** The form, with the daemon's agents in it. */
+/** Renders the form with the daemon's agents. */
 async function form() {
   const daemon = new Daemon();
   standing.value = { name: "in", session: { principal: "ann", role: "owner" } };

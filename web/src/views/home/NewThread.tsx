@@ -1,4 +1,4 @@
-/** Where a thread begins: what is to be done, by which agent, in which folder, and how. */
+/** The form for a new thread: prompt, agent, directory and settings. */
 
 import type { ConfigValue, StartThread } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -10,12 +10,12 @@ import { client, online, sentence, standing } from "../../connection/connection.
 import { newId } from "../../connection/new-id.ts";
 import { PRESET_NAMES } from "../../state/policy.ts";
 import { Icon } from "../parts/Icon.tsx";
-import { Head } from "../shell/Head.tsx";
-import { configOption, modesOf } from "../thread/acp.ts";
+import { Head } from "../parts/Head.tsx";
+import { configOption, modesOf } from "../../state/acp.ts";
 
 import "./home.css";
 
-/** An empty answer stands for what the agent does by itself. */
+/** The empty value stands for the agent's default. */
 const BY_ITSELF = "";
 
 export function NewThread({ agent: wished }: { agent?: string }) {
@@ -35,7 +35,10 @@ export function NewThread({ agent: wished }: { agent?: string }) {
   );
 }
 
-/** What threads of an agent can be set to, as this browser remembers it, or as the newest one of them says. */
+/**
+ * Returns the possible settings of an agent's threads: those that this browser remembers, or those of the newest
+ * thread.
+ */
 function useSettings(agent: string | undefined): Settings | undefined {
   const remembered = agent === undefined ? undefined : settingsOf.value[agent];
   const [found, setFound] = useState<{ agent: string; settings?: Settings }>();
@@ -47,7 +50,7 @@ function useSettings(agent: string | undefined): Settings | undefined {
     let over = false;
     newestSettings(now, agent).then(
       (settings) => !over && setFound({ agent, settings }),
-      // Then the thread begins as the agent does by itself.
+      // Then the thread starts with the agent's defaults.
       () => {},
     );
     return () => void (over = true);
@@ -100,7 +103,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       config: Object.keys(config).length > 0 ? config : undefined,
       policy: policy || undefined,
     };
-    // The thread is there before its agent is: whoever waits for that may as well look at it.
+    // The thread exists before its agent runs: show it while the agent starts.
     let made: string | undefined;
     const off = client.peek()?.on("thread/started", ({ threadId, thread }) => {
       if (made === undefined && thread.cwd === cwd && thread.agentType === agent) {
@@ -141,7 +144,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
           value={prompt}
           onInput={(event) => setPrompt(event.currentTarget.value)}
           onKeyDown={(event) => {
-            // Where there are no other keys, Enter is a new line.
+            // On touch keyboards, Enter starts a new line.
             const byTouch = matchMedia("(pointer: coarse)").matches;
             if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !byTouch) {
               void start(event);

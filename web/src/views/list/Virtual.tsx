@@ -1,7 +1,7 @@
 /**
- * A long list of which only what is seen is in the page. It stays at its end while the person is there, and stays where
- * the person reads otherwise: whatever grows or is put above does not move what is looked at. Heights are found out as
- * lines are seen; `estimate` stands for them before.
+ * A long list that renders only its visible rows. It follows its end while the user is there. Otherwise it keeps its
+ * position: growing or inserted rows do not move the visible ones. Heights are measured as rows become visible; until
+ * then `estimate` applies.
  */
 
 import {
@@ -18,25 +18,25 @@ import "./virtual.css";
 
 export interface VirtualProps<T> {
   items: readonly T[];
-  /** Stable over the life of the list. */
+  /** A key that is stable over the life of the list. */
   keyOf: (item: T) => string;
-  /** Guess of an item's height in pixels before it was seen. */
+  /** Estimated height of an unmeasured item, in pixels. */
   estimate: (item: T) => number;
-  /** Should be the same function from one drawing to the next: a line is drawn again if its item or this changes. */
+  /** Should be the same function for every render: a row is rendered again if its item or this function changes. */
   render: (item: T) => ComponentChildren;
-  /** For screen readers. */
+  /** The label for screen readers. */
   label: string;
-  /** There is more before the first item; called when the person comes near it. */
+  /** Called when the user scrolls near the first item, if there are earlier ones. */
   onNearStart?: () => void;
-  /** The key of an item to show, once it is there. */
+  /** The key of an item to scroll to, once it exists. */
   target?: string;
-  /** For who asks for the end from elsewhere, such as after sending. A change of the number goes there. */
+  /** Scrolls to the end when the number changes, for example after sending. */
   toEnd?: number;
 }
 
-/** So near to the end counts as being there, in pixels. */
+/** Distance from the end that counts as being there, in pixels. */
 const AT_END = 48;
-/** So near to the start, older items are asked for. */
+/** Distance from the start at which older items are requested, in pixels. */
 const NEAR_START = 1200;
 
 type Options = VirtualizerOptions<HTMLDivElement, HTMLDivElement>;
@@ -68,8 +68,8 @@ export function Virtual<T>(props: VirtualProps<T>) {
   useLayoutEffect(() => virtual._didMount(), [virtual]);
   useLayoutEffect(() => virtual._willUpdate());
 
-  // Whether the end is to be followed. Only the person's own way up ends that: a line may grow by more in one go than what
-  // counts as being at the end.
+  // Whether to follow the end. Only the user's own scrolling up stops that: a single change may grow a row by more than
+  // the distance that counts as being at the end.
   const stuck = useRef(true);
   const lastTop = useRef(0);
   const distance = () => {
@@ -83,7 +83,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
     }
   });
 
-  // A list begins at its end, unless somebody wants to see something in it.
+  // A list starts at its end, unless it has a target.
   const began = useRef(false);
   useLayoutEffect(() => {
     if (!began.current && items.length > 0) {
@@ -98,7 +98,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
       stuck.current = false;
       virtual.scrollToIndex(index, { align: "center" });
     }
-    // Once: who scrolls away from it afterwards is not brought back when the list grows.
+    // Only once: after the user scrolls away, a growing list does not scroll back.
   }, [target, target !== undefined && items.some((item) => keyOf(item) === target)]);
 
   useEffect(() => {
@@ -107,7 +107,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
     }
   }, [toEnd]);
 
-  // What comes while the person is elsewhere is announced by the button.
+  // If the user is elsewhere, the button announces new items.
   const seenLast = useRef(lastKey);
   useEffect(() => {
     if (!away) {
@@ -138,7 +138,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
       onNearStart();
     }
   };
-  // A page that is shorter than the window never scrolls, and yet there may be more before it.
+  // A page shorter than the window never scrolls, but there may be earlier items.
   useEffect(look);
 
   const jump = () => {
@@ -203,7 +203,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
   );
 }
 
-/** Draws a line again only if it is another one. */
+/** Renders a row again only if its item or function changes. */
 class Kept extends Component<{ item: unknown; render: (item: unknown) => ComponentChildren }> {
   override shouldComponentUpdate(next: Readonly<{ item: unknown; render: unknown }>): boolean {
     return next.item !== this.props.item || next.render !== this.props.render;

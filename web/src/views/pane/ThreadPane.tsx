@@ -1,4 +1,4 @@
-/** A thread: its head, the conversation, the plan, what is asked, and the composer. */
+/** A thread: its header, the conversation, the plan, the questions, and the composer. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 
@@ -9,7 +9,7 @@ import { online, standing } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { folderOf, type ThreadActivity, nameOf } from "../../state/threads.ts";
 import { StatusPill } from "../parts/StatusMark.tsx";
-import { Head } from "../shell/Head.tsx";
+import { Head } from "../parts/Head.tsx";
 import { ThreadMenu } from "../sidebar/ThreadMenu.tsx";
 import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf } from "../thread/index.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
@@ -41,7 +41,7 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
         ? "failed"
         : "idle";
 
-  // What is on the screen is seen, also when the page comes back into view.
+  // A visible thread counts as seen, also when the page becomes visible again.
   useEffect(() => {
     const look = () => see(state.threadId, head.updatedAt, state.seq);
     look();
@@ -69,7 +69,7 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
     actions: thread,
     role,
     online: online.value,
-    // What stands inside of something is shown with it.
+    // Nested items appear in their parent's row.
     target: target === undefined ? undefined : rowOf(target),
     toEnd: thread.sent.value,
   };
@@ -114,7 +114,7 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
   );
 }
 
-/** Says when a turn ends: who does not see the conversation hears of it. */
+/** Announces the end of a turn to users who do not see the conversation. */
 function useEnds(turnId: string | undefined, status: string | undefined): void {
   const [was, setWas] = useState({ turnId, status });
   useEffect(() => {

@@ -1,10 +1,10 @@
-/** Says that there is no connection, for as long as there is none, and that it comes back by itself. */
+/** Reports a lost connection, for as long as it lasts, and that the page reconnects automatically. */
 
 import { client, link, wasOnline } from "../../connection/connection.ts";
 
 export function Banner() {
   const state = link.value;
-  // The moment before the first connection is no failure.
+  // Before the first connection there is no failure to report.
   const shows = state.name === "waiting" || (state.name === "connecting" && wasOnline.value) || state.name === "closed";
   return (
     <div role="status" aria-live="polite">

@@ -1,4 +1,4 @@
-/** A window over the page: the browser's own, which keeps the focus inside and gives it back. */
+/** A modal dialog: the browser's own, which traps the focus and restores it. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
@@ -29,7 +29,7 @@ export function Dialog({ title, onClose, children }: Props) {
         onClose();
       }}
       onClick={(event) => {
-        // The dialog itself is only hit beside its content: on the backdrop.
+        // A click on the dialog itself, and not on its content, is a click on the backdrop.
         if (event.target === dialog.current) {
           onClose();
         }

@@ -1,4 +1,4 @@
-/** The icons of the shell. They say nothing by themselves: words stand beside them, or in the button's label. */
+/** The icons of the page. They are decorative: text accompanies them, or the button has a label. */
 
 const SHAPES = {
   menu: "M2.5 4.5h11M2.5 8h11M2.5 11.5h11",
@@ -19,13 +19,33 @@ const SHAPES = {
   help: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2M6.2 6.300a1.9 1.9 0 1 1 2.6 1.800c-.5.2-.8.6-.8 1.200M8 11v.5",
   link: "M6.5 9.5 9.5 6.500M7 4.500l1.3-1.300a2.9 2.9 0 0 1 4.1 4.100L11 8.700M9 11.500l-1.3 1.300a2.9 2.9 0 0 1-4.1-4.100L5 7.3",
   check: "M3 8.500l3.3 3.300L13 4.5",
+  read: "M3 2.5h7l3 3v8H3zM9.5 2.5v3.5H13M5.5 8.5h5M5.5 11h3.5",
+  edit: "M10.8 2.7l2.5 2.5L6 12.5l-3.2.7.7-3.2zM9.3 4.2l2.5 2.5",
+  delete: "M2.5 4h11M6 4V2.5h4V4M4 4l.6 9.5h6.8L12 4M6.7 6.5v4.5M9.3 6.5v4.5",
+  move: "M2 8h11M9.5 4.5L13 8l-3.5 3.5",
+  execute: "M2.5 3h11v10h-11zM5 6.2L7 8l-2 1.8M8.5 10h2.5",
+  think: "M8 2a4.2 4.2 0 0 0-2.3 7.7V11.5h4.6V9.7A4.2 4.2 0 0 0 8 2M6.3 13.7h3.4",
+  fetch: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2M2 8h12M8 2c-4.3 4-4.3 8 0 12 4.3-4 4.3-8 0-12",
+  switch_mode: "M2.5 5h9M8.8 2.5L11.5 5 8.8 7.5M13.5 11h-9M7.2 8.5L4.5 11l2.7 2.5",
+  other: "M9.7 2.6a3.6 3.6 0 0 0-4.3 4.8L2.3 10.5a1.5 1.5 0 0 0 0 2.1l1.1 1.1a1.5 1.5 0 0 0 2.1 0l3.1-3.1a3.6 3.6 0 0 0 4.8-4.3L11.2 8.500 8.900 7.800 7.500 7.100 7.600 4.800z",
+  copy: "M5.5 5.5h8v8h-8zM10.5 5.500V2.500h-8v8h3",
+  cross: "M4 4l8 8M12 4l-8 8",
+  warning: "M8 2.500l6 11H2zM8 6.500v3.200M8 11.300v.5",
+  info: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2M8 7.300v3.700M8 4.800v.5",
+  chevron: "M6 4l4 4-4 4",
+  down: "M4 6l4 4 4-4",
+  send: "M8 13.500V3M3.500 7.500L8 3l4.500 4.500",
+  stop: "M4.500 4.500h7v7h-7z",
+  attach: "M12.800 7.300L7.700 12.400a3 3 0 0 1-4.300-4.300l5.300-5.300a2 2 0 0 1 2.900 2.900L6.500 10.800a1 1 0 0 1-1.400-1.400l4.600-4.600",
+  file: "M4 2h5.500L12.500 5v9H4zM9.300 2v3.300h3.200",
+  question: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2M6.200 6.300a1.900 1.900 0 1 1 2.600 1.800c-.5.2-.8.600-.8 1.200M8 11v.5",
 } as const;
 
 export type IconName = keyof typeof SHAPES;
 
-export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
+export function Icon({ name, size = 16, class: className }: { name: IconName; size?: number; class?: string }) {
   return (
-    <svg viewBox="0 0 16 16" width={size} height={size} fill="none" aria-hidden="true">
+    <svg class={className} viewBox="0 0 16 16" width={size} height={size} fill="none" aria-hidden="true">
       <path
         d={SHAPES[name]}
         stroke="currentColor"

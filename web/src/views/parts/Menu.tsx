@@ -1,4 +1,4 @@
-/** A button and what it offers. The arrow keys go through it, Escape and Tab leave it, the focus comes back. */
+/** A button with a menu. The arrow keys move in it, Escape and Tab close it, and the focus returns to the button. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -38,7 +38,7 @@ export function Menu({ label, items, children, class: extra = "", tabIndex }: Pr
     if (!open || !menu || !button.current) {
       return;
     }
-    // Placed by hand: it must not be cut off by the list that scrolls around its button.
+    // Positioned manually: the scrolling list around its button must not clip it.
     const place = button.current.getBoundingClientRect();
     const { width, height } = menu.getBoundingClientRect();
     const below = place.bottom + 4 + height <= innerHeight;

@@ -1,4 +1,4 @@
-/** How a thread stands, as a mark of its own shape for each: colour is never all that tells them apart. */
+/** The activity of a thread, as a mark with a distinct shape: colour is never the only difference. */
 
 import type { ThreadActivity } from "../../state/threads.ts";
 
@@ -9,7 +9,7 @@ const WORDS: Record<ThreadActivity, string> = {
   idle: "idle",
 };
 
-/** `says` is what there is to say beyond how it stands. */
+/** `says` replaces the description of the activity. */
 export function StatusMark({ live, says = WORDS[live] }: { live: ThreadActivity; says?: string }) {
   return (
     <span class={`live live-${live}`} role="img" aria-label={says} title={says}>
@@ -35,7 +35,7 @@ export function StatusMark({ live, says = WORDS[live] }: { live: ThreadActivity;
   );
 }
 
-/** The same in words. */
+/** The activity as text. */
 export function StatusPill({ live }: { live: ThreadActivity }) {
   return (
     <span class={`pill live-${live}`}>

@@ -1,4 +1,4 @@
-/** Short messages, and the region that is read out. */
+/** Short messages, and the live region for screen readers. */
 
 import { announcement } from "../../app/live-region.ts";
 import { toasts } from "../../app/toasts.ts";

@@ -1,4 +1,4 @@
-/** Who decided what in a thread, from its log. */
+/** The decisions in a thread and their authors, from its log. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -13,7 +13,7 @@ const WORDS: Record<AuditEntry["effect"], string> = {
   note: "Noted",
 };
 
-/** Entries that are shown at once. */
+/** Number of initially visible entries. */
 const SHOWN = 200;
 
 export function Audit({ threadId }: { threadId: string }) {

@@ -1,10 +1,10 @@
-/** Asks the policy about a call that somebody thinks up. */
+/** Evaluates the policy for a hypothetical call. */
 
 import type { AcpObject, PolicyExplained } from "@acpd/client";
 import { useState } from "preact/hooks";
 
 import { client, sentence } from "../../connection/connection.ts";
-import { isObject, objects, text } from "../thread/acp.ts";
+import { isObject, objects, text } from "../../state/acp.ts";
 
 interface Kind {
   readonly id: string;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { layersOf, readPolicy } from "../../state/policy.ts";
-import { drawn } from "../thread/testing.ts";
+import { drawn } from "../testing.ts";
 import { Layers } from "./Layers.tsx";
 
 test("a policy is read as it may be written: a name, an object, its older names", () => {

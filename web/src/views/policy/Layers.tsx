@@ -1,4 +1,4 @@
-/** Policies in force, the one that counts first on top. */
+/** The policies in force, in order of precedence. */
 
 import { EFFECTS, type Effect, type Layer, PRESETS, type Whose, type Written } from "../../state/policy.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
@@ -10,7 +10,7 @@ const REST: Record<Effect, string> = { deny: "are denied", ask: "ask for approva
 export interface LayersProps {
   layers: readonly Layer[];
   agent?: string;
-  /** Whether it was said already, in which order they count. */
+  /** Whether the page already explains the order of precedence. */
   told?: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { Client } from "@acpd/client";
 import { afterEach, expect, test } from "vitest";
 
 import { client, link } from "../../connection/connection.ts";
-import { after, drawn } from "../thread/testing.ts";
+import { after, drawn } from "../testing.ts";
 import { OfAgents } from "./OfAgents.tsx";
 
 afterEach(() => {
@@ -10,7 +10,7 @@ afterEach(() => {
   link.value = { name: "connecting" };
 });
 
-/** Connects with a daemon that has these policies of agents; answers which it was asked for. */
+/** Connects to a daemon with these policies of agents; returns the list of requested ones. */
 function connected(policies: Record<string, unknown>, more: Record<string, string> = {}): string[] {
   const asked: string[] = [];
   const agent = ([id, source]: readonly [string, string]) => ({ id, title: `The ${id}`, installed: true, source });
@@ -43,7 +43,7 @@ test("each agent with a policy of its own has a section; it goes before the daem
   expect(a![1]).toMatch(/^Daemon policy.*WebFetch.*Actions without a matching rule ask/);
   expect(c![0]).toMatch(/^Agent policycPreset readonly/);
   expect(c![1]).toMatch(/does not count/);
-  // In which order they count is said once.
+  // The order of precedence is explained once.
   expect(view.all(".policy-intro")).toHaveLength(1);
 });
 

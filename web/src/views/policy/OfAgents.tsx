@@ -1,4 +1,6 @@
-/** What is in force for those agents that have a policy of their own. They are asked for one by one, after the page is there. */
+/**
+ * The policies in force for agents with their own policy. They are requested one by one, after the page is rendered.
+ */
 
 import type { Agent, Client } from "@acpd/client";
 import { useEffect, useState } from "preact/hooks";
@@ -9,7 +11,7 @@ import { type Layer, layersOf } from "../../state/policy.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { Layers } from "./Layers.tsx";
 
-/** Agents asked about. A connection has so many requests in a while, and other things to ask. */
+/** Maximum number of requested agents: a connection has a limited rate of requests. */
 const ASKED = 24;
 
 interface Own {
@@ -63,7 +65,7 @@ export function OfAgents() {
   );
 }
 
-/** Policies of agents stand in the configuration, with the agent. */
+/** Policies of agents are part of the configuration. */
 const configured = ({ source }: Agent): boolean => source === "config";
 
 async function policyOf(now: Client, { id }: Agent): Promise<Layer[] | undefined> {

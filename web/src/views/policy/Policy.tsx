@@ -1,4 +1,4 @@
-/** The policies in force, the daemon's or a thread's, what they would say of a call, and who has decided what so far. */
+/** The policies in force, of the daemon or a thread, their evaluation for a call, and the past decisions. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -8,7 +8,7 @@ import { client, online, sentence, standing } from "../../connection/connection.
 import { type Layer, layersOf, PRESET_NAMES } from "../../state/policy.ts";
 import { nameOf } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
-import { Head } from "../shell/Head.tsx";
+import { Head } from "../parts/Head.tsx";
 import { Audit } from "./Audit.tsx";
 import { Explain } from "./Explain.tsx";
 import { Layers } from "./Layers.tsx";
@@ -197,7 +197,7 @@ function OfThread({ threadId }: { threadId: string }) {
   );
 }
 
-/** A policy that is nothing but a preset. */
+/** Returns the preset's name of a policy that contains nothing else. */
 function presetOf(policy: unknown): string | undefined {
   if (typeof policy !== "object" || policy === null) {
     return undefined;

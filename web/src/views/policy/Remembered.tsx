@@ -1,4 +1,4 @@
-/** Answers that hold for more than their question, and taking them back. */
+/** Remembered answers, and their revocation. */
 
 import type { RememberedAnswer, Role } from "@acpd/client";
 import { useEffect, useState } from "preact/hooks";
@@ -13,7 +13,7 @@ const SCOPES: Record<string, string> = {
   agent: "in every thread of this agent",
 };
 
-/** With what an answer holds, beside its rule. */
+/** Describes an answer's scope, besides its rule. */
 export function bounds({ cwd, line, arguments: input, call }: RememberedAnswer): string[] {
   const parts = [
     cwd != null && `run in ${visibleLine(cwd)}`,
@@ -24,7 +24,7 @@ export function bounds({ cwd, line, arguments: input, call }: RememberedAnswer):
   return parts.filter((part) => part !== false);
 }
 
-/** Who may have an answer hold may take it back: for every thread of an agent, only the owner. */
+/** A role that may create such an answer may revoke it: for all threads of an agent, only the owner. */
 function mayRevoke(role: Role, scope: string): boolean {
   return scope === "agent" ? role === "owner" : role !== "observer";
 }

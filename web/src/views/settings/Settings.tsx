@@ -1,4 +1,4 @@
-/** What a person sets for this browser, and who they are to the daemon. */
+/** The settings of this browser, and the user's identity at the daemon. */
 
 import { askForNotifications, permission, wanted } from "../../app/notifications.ts";
 import { over } from "../../app/layout.ts";

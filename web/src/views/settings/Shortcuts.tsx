@@ -1,4 +1,4 @@
-/** The keys that work everywhere. */
+/** The list of global shortcuts. */
 
 import { over } from "../../app/layout.ts";
 import { SHORTCUTS } from "../../app/shortcuts.ts";

@@ -1,4 +1,4 @@
-/** The page once somebody is signed in: the list beside the view, or over it where there is no room. */
+/** The page of a signed-in user: the list next to the view, or over it in a narrow window. */
 
 import { useEffect, useRef } from "preact/hooks";
 
@@ -22,7 +22,7 @@ export function Shell() {
   const closed = narrow.value && !drawer.value;
   const covered = narrow.value && drawer.value;
   const opened = useRef(false);
-  /** Whether it is closed because the person goes somewhere. */
+  /** Whether it closed because of a navigation. */
   const went = useRef(false);
   useEffect(() => {
     if (covered) {
@@ -30,12 +30,12 @@ export function Shell() {
       side.current?.querySelector<HTMLElement>("a, button, input")?.focus();
     } else if (opened.current) {
       opened.current = false;
-      // Who went somewhere is there; the view's own parts may be drawn anew meanwhile, and would lose the focus.
+      // After a navigation, focus the view itself: its parts may be rendered again meanwhile, and would lose the focus.
       document.querySelector<HTMLElement>(went.current ? "#main" : ".view-head .drawer-button")?.focus();
       went.current = false;
     }
   }, [covered]);
-  // Going somewhere is why it was opened.
+  // A navigation closes the drawer.
   useEffect(() => {
     went.current = drawer.peek();
     drawer.value = false;

@@ -1,4 +1,4 @@
-/** The search over the whole history: what people and agents said, tool calls, commands, files; and names of threads. */
+/** The search over the whole history: messages, tool calls, commands, files, and names of threads. */
 
 import type { TextFound, TextKind, ThreadSummary } from "@acpd/client";
 import { effect, signal, untracked } from "@preact/signals";
@@ -21,7 +21,7 @@ interface Result {
 
 const result = signal<Result | undefined>(undefined);
 
-/** How long nothing is typed before it is searched, in milliseconds: the daemon counts requests. */
+/** Delay after the last keystroke before the search, in milliseconds: the daemon limits requests. */
 const PAUSE_MS = 250;
 const HITS = 30;
 

@@ -1,4 +1,4 @@
-/** The list of threads with the search over it, and the ways to everything else. */
+/** The list of threads with the search above it, and links to all other views. */
 
 import { signal } from "@preact/signals";
 
@@ -15,7 +15,7 @@ import { ThreadRow } from "./ThreadRow.tsx";
 
 import "./sidebar.css";
 
-/** The row that Tab comes to; the arrow keys go on from there. */
+/** The row that receives the focus by Tab; the arrow keys move from there. */
 const stop = signal<string | undefined>(undefined);
 
 export function Sidebar() {

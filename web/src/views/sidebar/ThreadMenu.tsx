@@ -1,4 +1,4 @@
-/** What can be done with a thread as a whole, by those who may. */
+/** The operations on a whole thread that the user's role permits. */
 
 import type { ThreadSummary } from "@acpd/client";
 import { signal } from "@preact/signals";
@@ -14,7 +14,7 @@ import { Menu, type MenuItem } from "../parts/Menu.tsx";
 
 type Subject = Pick<ThreadSummary, "id" | "name" | "archived" | "status" | "turnCount">;
 
-/** The thread that is being renamed. Its row may move in the list meanwhile, so that this is not the row's. */
+/** The thread that is being renamed. It is not state of its row, since the row may move in the list meanwhile. */
 export const renaming = signal<Subject | undefined>(undefined);
 
 interface Props {
@@ -27,7 +27,7 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
   const { value: now } = standing;
   const role = now.name === "in" ? now.session.role : "observer";
   const may = role === "operator" || role === "owner";
-  // The daemon refuses these while a turn runs; what cannot be done is said before.
+  // The daemon refuses these while a turn runs, so the menu disables them.
   const busy = thread.status === "running" || thread.status === "waiting";
   const items: MenuItem[] = [
     ...(may
@@ -55,7 +55,7 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
   );
 }
 
-/** The window in which a thread is renamed, if one is. */
+/** The dialog that renames a thread. */
 export function Renaming() {
   const { value: thread } = renaming;
   return thread ? <Rename key={thread.id} thread={thread} onClose={() => (renaming.value = undefined)} /> : null;
@@ -64,7 +64,7 @@ export function Renaming() {
 function Rename({ thread, onClose }: { thread: Subject; onClose: () => void }) {
   const [name, setName] = useState(thread.name ?? "");
   const field = useRef<HTMLInputElement>(null);
-  // What one types replaces the name.
+  // Typing replaces the name.
   useEffect(() => field.current?.select(), []);
   const save = async (event: Event) => {
     event.preventDefault();

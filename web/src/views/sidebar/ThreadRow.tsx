@@ -1,4 +1,4 @@
-/** One thread in the list, with what can be done with it. */
+/** One thread in the list, with its menu. */
 
 import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
@@ -31,7 +31,7 @@ export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current
           <span class="row-sub">
             <span class="truncate">
               {end !== undefined && (
-                // To screen readers the mark says it.
+                // Screen readers use the mark's label.
                 <span aria-hidden="true">
                   <span class={live === "failed" ? "row-failed" : undefined}>{end}</span> ·{" "}
                 </span>

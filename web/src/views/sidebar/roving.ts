@@ -1,4 +1,4 @@
-/** In a list, Tab comes to one row and the arrow keys go on from there. */
+/** Roving focus in a list: Tab reaches one row, and the arrow keys move from there. */
 
 /** Moves the focus among the elements with `data-rove` below `currentTarget`. */
 export function rove(event: KeyboardEvent): void {

@@ -1,4 +1,4 @@
-/** For who is nobody yet: takes a token, shows where it is found. */
+/** The sign-in form: takes a token, and shows where to find it. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 

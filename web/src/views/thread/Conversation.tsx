@@ -1,4 +1,4 @@
-// All that was said and done in a thread, one line after the other.
+// All rows of a thread's conversation.
 
 import type { Item, Role } from "@acpd/client";
 import { useCallback, useContext, useMemo, useRef } from "preact/hooks";
@@ -7,14 +7,14 @@ import type { ThreadActions } from "../../state/actions.ts";
 import type { Row, ThreadState } from "../../state/thread.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
-import { Surroundings, type ThreadContext, Waiting } from "./context.ts";
-import { ItemView } from "./ItemView.tsx";
-import { NoticeView } from "./Notice.tsx";
-import { diffStyle } from "./settings.ts";
-import { TurnFoot } from "./TurnFoot.tsx";
+import { CurrentThread, type ThreadContext, Waiting } from "./content/context.ts";
+import { ItemView } from "./items/ItemView.tsx";
+import { NoticeView } from "./content/Notice.tsx";
+import { diffStyle } from "./content/settings.ts";
+import { TurnFoot } from "./items/TurnFoot.tsx";
 
 export function Conversation({ thread, rows, actions, role, target, toEnd }: ThreadViewProps) {
-  // What people open stays open while they look around in the thread.
+  // Opened folds stay open while the user navigates in the thread.
   const folds = useMemo(() => new Map<string, boolean>(), [thread.threadId]);
   const latest = useRef(thread);
   latest.current = thread;
@@ -34,7 +34,7 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
   const draw = useCallback((row: Row) => <Line row={row} actions={actions} role={role} />, [actions, role]);
   const more = useCallback(() => void actions.loadOlder().catch(() => {}), [actions]);
   return (
-    <Surroundings.Provider value={context}>
+    <CurrentThread.Provider value={context}>
       <Waiting.Provider value={thread.head.status === "waiting"}>
         <Virtual
           items={rows}
@@ -47,7 +47,7 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
           {...(toEnd === undefined ? {} : { toEnd })}
         />
       </Waiting.Provider>
-    </Surroundings.Provider>
+    </CurrentThread.Provider>
   );
 }
 
@@ -107,7 +107,7 @@ function inside({ row, actions, role }: LineProps) {
   }
 }
 
-/** If it has begun meanwhile, that is seen. */
+/** Cancels a queued turn. If it has started meanwhile, the conversation shows that. */
 function takeBack(actions: LineProps["actions"], turnId: string | null | undefined): void {
   if (turnId != null) actions.interrupt(turnId).catch(() => {});
 }
@@ -122,7 +122,7 @@ function Working({ stopping }: { stopping: boolean }) {
   );
 }
 
-/** Pixels that a line takes, about. */
+/** Returns the estimated height of a row, in pixels. */
 function estimate(row: Row): number {
   if (row.kind !== "item") return 36;
   const { item } = row;

@@ -1,8 +1,7 @@
-// What a person can set about the views of threads: for the dialog of settings.
+// The settings of thread views, for the settings dialog.
 
-import type { DiffStyle } from "./context.ts";
-import type { SendKey } from "./ComposerBox.tsx";
-import { diffStyle, sendKey } from "./settings.ts";
+import type { DiffStyle } from "./content/context.ts";
+import { diffStyle, type SendKey, sendKey } from "./content/settings.ts";
 
 const KEYS: readonly [SendKey, string][] = [
   ["enter", "Enter"],

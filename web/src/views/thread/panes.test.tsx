@@ -6,7 +6,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { ThreadState } from "../../state/thread.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { Approvals, Composer, PlanCard } from "./index.ts";
-import { after, drawn, press, type } from "./testing.ts";
+import { after, drawn, press, type } from "../testing.ts";
 
 const head = {
   id: "t", agentType: "fake", cwd: "/w", status: "idle", additionalDirectories: [], archived: false, createdAt: 0, updatedAt: 0,

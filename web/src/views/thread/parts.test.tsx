@@ -3,7 +3,7 @@ import type { Notice } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
 import { ConfigOptions, ModeSelect, NoticeView, Plan, TurnEnd, UsageMeter } from "./index.ts";
-import { after, drawn, press } from "./testing.ts";
+import { after, drawn, press } from "../testing.ts";
 
 const MODES = [
   { value: "ask", name: "Ask", description: "Asks first" },

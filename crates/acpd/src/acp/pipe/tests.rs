@@ -11,7 +11,7 @@ fn pipe() -> Pipe {
     pipe
 }
 
-/// What is to be done now: with `>` for the daemon, `<` for the editor.
+/// Returns the pending effects: `>` to the daemon, `<` to the editor.
 fn outputs(pipe: &mut Pipe) -> Vec<String> {
     std::iter::from_fn(|| pipe.poll_output())
         .map(|output| match output {
@@ -34,7 +34,7 @@ fn mark(more: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"_acpd/mark","params":{{"sessionId":"s",{more}}}}}"#)
 }
 
-/// One whose editor has said hello and has the session `s` open, seen up to event 5.
+/// Returns a pipe whose editor is initialized and has seen session `s` up to event 5.
 fn with_session() -> Pipe {
     let mut pipe = pipe();
     for (line, answer) in [
@@ -55,7 +55,7 @@ fn with_session() -> Pipe {
     pipe
 }
 
-/// Loses the connection, and gets it again; answers what the daemon is told first.
+/// Reconnects a pipe, answers its `initialize`, and returns the connection header.
 fn reconnect(pipe: &mut Pipe) -> String {
     pipe.attached();
     let told = outputs(pipe);

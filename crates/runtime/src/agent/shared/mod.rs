@@ -5,19 +5,18 @@
 
 mod process;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
+use acpd_model::Failure;
 use acpd_model::limits::SHARED_INBOX;
-use acpd_model::{Failure, Limits};
 use acpd_proto::agent::Start;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::config::AgentConfig;
+use crate::agent::launcher::Launcher;
 use crate::agent::process::{AgentHandle, AgentSide};
 use crate::agent::process_table::{Process, ProcessTable};
-use crate::clock::Clock;
-use crate::metrics::Metrics;
 
 /// The way to the shared processes.
 #[derive(Debug, Clone)]
@@ -42,13 +41,11 @@ struct JoiningThread {
 
 impl SharedAgents {
     /// Starts the task that knows them. It ends with the last of its users; processes end with their last thread.
-    pub fn open(limits: Arc<Limits>, clock: Clock, metrics: Arc<Metrics>, running: ProcessTable) -> Self {
+    pub fn open(launcher: Launcher, running: ProcessTable) -> Self {
         let (requests_tx, requests_rx) = mpsc::channel(SHARED_INBOX);
         let registry = SharedRegistry {
-            processes: HashMap::new(),
-            limits,
-            clock,
-            metrics,
+            processes: BTreeMap::new(),
+            launcher,
             running,
         };
         tokio::spawn(registry.run(requests_rx));
@@ -80,10 +77,8 @@ struct Entry {
 }
 
 struct SharedRegistry {
-    processes: HashMap<String, Entry>,
-    limits: Arc<Limits>,
-    clock: Clock,
-    metrics: Arc<Metrics>,
+    processes: BTreeMap<String, Entry>,
+    launcher: Launcher,
     running: ProcessTable,
 }
 
@@ -125,7 +120,7 @@ impl SharedRegistry {
         let process = Arc::downgrade(&slot.process());
         let (handle, ends) = AgentHandle::new(slot.process());
         let joining = JoiningThread { start, ends };
-        let joins = process::spawn(&config, joining, &self.limits, self.clock, &self.metrics, slot)?;
+        let joins = process::spawn(&config, joining, &self.launcher, slot)?;
         let entry = Entry {
             config,
             joins,

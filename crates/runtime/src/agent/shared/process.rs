@@ -10,9 +10,8 @@ use std::path::PathBuf;
 use std::task::Poll;
 use std::time::Duration;
 
-use acpd_host::AgentProcess;
+use acpd_model::Failure;
 use acpd_model::limits::SHARED_INBOX;
-use acpd_model::{Failure, Limits};
 use acpd_proto::agent::{AgentEvent, Seat, SeatEvent, SharedAgent};
 use acpd_proto::thread::AgentExit;
 use acpd_proto::wire::LineDecoder;
@@ -20,12 +19,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::PollSender;
 
 use crate::agent::config::AgentConfig;
+use crate::agent::launcher::Launcher;
 use crate::agent::process::{AgentMessage, AgentSide, Order, read, sleep_until};
 use crate::agent::process_table::ProcessSlot;
 use crate::agent::shared::JoiningThread;
 use crate::agent::stdin::{Stalled, Stdin};
 use crate::clock::Clock;
-use crate::metrics::{Metrics, Present};
+use crate::host::{AgentIo, AgentProcess, AgentStdout};
+use crate::metrics::Present;
 
 /// What a thread has not taken yet.
 struct SeatOutbox {
@@ -40,16 +41,25 @@ struct SeatOutbox {
 pub(super) fn spawn(
     config: &AgentConfig,
     first: JoiningThread,
-    limits: &Limits,
-    clock: Clock,
-    metrics: &Metrics,
+    launcher: &Launcher,
     slot: ProcessSlot,
 ) -> Result<mpsc::Sender<JoiningThread>, Failure> {
     // It would have to be confined to the workspaces of threads that come later.
     let program = config.program(PathBuf::from(&first.start.cwd), None);
-    let mut process = AgentProcess::spawn(&program)?;
-    slot.started(process.id());
-    let stdin = Stdin::new(process.stdin.take(), slot.process().budget().clone());
+    let Launcher {
+        host,
+        limits,
+        clock,
+        metrics,
+    } = launcher;
+    let AgentIo {
+        id,
+        stdin,
+        stdout,
+        process,
+    } = host.start_agent(&program)?;
+    slot.started(id);
+    let stdin = Stdin::new(stdin, slot.process().budget().clone());
     let (joins, joining) = mpsc::channel(SHARED_INBOX);
     let (inbox, said) = mpsc::channel(SHARED_INBOX);
     let (leaves, left) = mpsc::channel(SHARED_INBOX);
@@ -57,7 +67,7 @@ pub(super) fn spawn(
     let mut actor = Actor {
         agent: SharedAgent::new(grace),
         decoder: LineDecoder::new(limits.agent_line_bytes),
-        clock,
+        clock: *clock,
         stdin,
         events_tx: BTreeMap::new(),
         inbox,
@@ -67,8 +77,20 @@ pub(super) fn spawn(
         _slot: slot,
     };
     actor.seat(first);
-    tokio::spawn(actor.run(process, joining, said, left));
+    let inputs = Inputs {
+        joins: joining,
+        said,
+        left,
+    };
+    tokio::spawn(actor.run(process, stdout, inputs));
     Ok(joins)
+}
+
+/// What the actor is sent.
+struct Inputs {
+    joins: mpsc::Receiver<JoiningThread>,
+    said: mpsc::Receiver<(Seat, Box<Order>)>,
+    left: mpsc::Receiver<Seat>,
 }
 
 struct Actor {
@@ -87,10 +109,13 @@ struct Actor {
 impl Actor {
     async fn run(
         mut self,
-        mut process: AgentProcess,
-        mut joins: mpsc::Receiver<JoiningThread>,
-        mut said: mpsc::Receiver<(Seat, Box<Order>)>,
-        mut left: mpsc::Receiver<Seat>,
+        process: Box<dyn AgentProcess>,
+        mut stdout: AgentStdout,
+        Inputs {
+            mut joins,
+            mut said,
+            mut left,
+        }: Inputs,
     ) {
         let mut open = true;
         let mut may_join = true;
@@ -116,20 +141,12 @@ impl Actor {
             let has_room = self.stdin.has_room();
             let may_read = !behind && has_room;
             tokio::select! {
-                read = read(&mut self.decoder, &mut process.stdout), if may_read => {
-                    open = matches!(read, Ok(1..));
-                    self.decode();
-                }
-                () = hand_over(&mut self.events_tx), if behind => {}
+                biased;
+                () = sleep_until(deadline) => self.agent.handle_timeout(self.clock.now()),
                 written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
                     stalled = Some(stall);
                     break;
                 },
-                joining = joins.recv(), if may_join && has_room => match joining {
-                    Some(joining) => self.seat(joining),
-                    None => may_join = false,
-                },
-                Some((seat, order)) = said.recv(), if has_room => self.handle_order(seat, *order),
                 // Also without room: a thread that leaves waits for nobody.
                 Some(seat) = left.recv() => {
                     while self.stdin.has_room() && let Ok((seat, order)) = said.try_recv() {
@@ -138,7 +155,16 @@ impl Actor {
                     }
                     self.agent.leave(seat, self.clock.now());
                 }
-                () = sleep_until(deadline) => self.agent.handle_timeout(self.clock.now()),
+                joining = joins.recv(), if may_join && has_room => match joining {
+                    Some(joining) => self.seat(joining),
+                    None => may_join = false,
+                },
+                Some((seat, order)) = said.recv(), if has_room => self.handle_order(seat, *order),
+                () = hand_over(&mut self.events_tx), if behind => {}
+                read = read(&mut self.decoder, &mut stdout), if may_read => {
+                    open = matches!(read, Ok(1..));
+                    self.decode();
+                }
             }
         }
         // No thread must wait for us while we wait for it, and none comes into a process that ends.
@@ -148,6 +174,8 @@ impl Actor {
             self.seat(joining);
         }
         self.finish(process, stalled).await;
+        // Open until here: an agent that still writes should end by itself.
+        drop(stdout);
     }
 
     fn seat(&mut self, joining: JoiningThread) {
@@ -200,7 +228,7 @@ impl Actor {
         }
     }
 
-    async fn finish(mut self, process: AgentProcess, stalled: Option<Stalled>) {
+    async fn finish(mut self, process: Box<dyn AgentProcess>, stalled: Option<Stalled>) {
         if let Some(line) = self.decoder.finish() {
             self.agent.handle_line(&line, self.clock.now());
         }
@@ -301,12 +329,14 @@ async fn carry(
 ) {
     loop {
         let order = tokio::select! {
+            biased;
             () = stop.cancelled() => break,
             order = commands.recv() => order,
             () = inbox.closed() => return,
         };
         let Some(order) = order else { break };
         tokio::select! {
+            biased;
             () = stop.cancelled() => break,
             sent = inbox.send((seat, order)) => if sent.is_err() {
                 return;
@@ -321,14 +351,15 @@ async fn carry(
 mod tests {
     use std::sync::Arc;
 
-    use acpd_model::RawJson;
     use acpd_model::limits::AGENT_OUTBOX_BYTES;
+    use acpd_model::{Limits, RawJson};
     use acpd_proto::agent::AgentCommand;
 
     use super::*;
     use crate::agent::process::AgentHandle;
     use crate::agent::process_table::ProcessTable;
     use crate::agent::stdin::STALL;
+    use crate::metrics::Metrics;
 
     fn told(room: usize) -> (SeatOutbox, mpsc::Receiver<AgentMessage>) {
         let (to, events) = mpsc::channel(room);
@@ -378,7 +409,8 @@ mod tests {
             ..Limits::default()
         };
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
-        let running = ProcessTable::open(&limits, Clock::start(), Arc::clone(&metrics));
+        let launcher = Launcher::local(limits, metrics);
+        let running = ProcessTable::open(launcher.clone());
         let slot = running.start("sleep").await.unwrap();
         let start = || Box::new(acpd_proto::agent::Start::new("/", Duration::from_mins(1)));
         let (busy, busy_side) = AgentHandle::new(slot.process());
@@ -391,7 +423,7 @@ mod tests {
             start: start(),
             ends: idle_side,
         };
-        let joins = spawn(&config, first, &limits, Clock::start(), &metrics, slot).unwrap();
+        let joins = spawn(&config, first, &launcher, slot).unwrap();
         joins.send(second).await.unwrap();
         let text = RawJson::of(&"x".repeat(900 << 10)).unwrap();
         let notify = || AgentCommand::Notify {

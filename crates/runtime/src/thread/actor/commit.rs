@@ -1,5 +1,6 @@
 //! What the machine wants is carried out: first the log, then callers and clients, then the rest.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use acpd_host::Sandbox;
@@ -10,15 +11,16 @@ use acpd_proto::agent::{AgentCommand, Start};
 use acpd_proto::projection::{Chunks, extract};
 use acpd_proto::surface::app::live_frame;
 use acpd_proto::thread::{AgentExit, Effect, Input, Reply};
+use tokio::time::Instant;
 
 use crate::agent::config::AgentConfig;
 use crate::agent::process::AgentHandle;
 use crate::agent::process_table::Rank;
 use crate::agent::start::start_agent;
 use crate::feed::batch::Batch;
-use crate::host::callbacks::Host;
+use crate::host::callbacks::Callbacks;
 use crate::host::paths;
-use crate::off_thread::off_thread;
+use crate::host::{Host, blocking};
 use crate::thread::actor::begin::{Begun, begin_agent};
 use crate::thread::actor::{PendingDeletion, ThreadActor, from_agent};
 use crate::thread::directory::log_failure;
@@ -99,7 +101,7 @@ impl ThreadActor {
         }
         let summary = self.machine.take_summary().cloned();
         let log = Arc::clone(&self.context.log);
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
         let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
         let appended = loop {
@@ -131,7 +133,7 @@ impl ThreadActor {
 
     pub(super) fn fail_callers(&mut self, error: &LogError) {
         let failure = Failure::new(ErrorCode::Internal, format!("nothing was done: {error}"));
-        for (_, reply) in self.replies.drain() {
+        for reply in std::mem::take(&mut self.replies).into_values() {
             let _ = reply.send(Err(failure.clone()));
         }
     }
@@ -141,8 +143,8 @@ impl ThreadActor {
             // Done before all others.
             Effect::Reply { .. } | Effect::Show { .. } => {}
             Effect::StartAgent(mut start) => {
-                if let Some(cwd) = &self.machine.live().spec.params.cwd
-                    && !tokio::fs::metadata(cwd).await.is_ok_and(|found| found.is_dir())
+                if let Some(cwd) = self.machine.live().spec.params.cwd.clone()
+                    && !is_directory(&*self.context.host, cwd).await
                 {
                     start.cwd = self.machine.session_directory_gone(self.context.clock.now());
                 }
@@ -152,7 +154,8 @@ impl ThreadActor {
                     Arc::clone(&self.context.agents),
                     Arc::clone(&self.context.reserved),
                 );
-                let begun = off_thread(move || begin_agent(&agents, &reserved, &spec)).await;
+                let begin = move || begin_agent(&agents, &reserved, &spec);
+                let begun = blocking(&*self.context.host, begin).await;
                 let started = match begun {
                     Ok(begun) => {
                         let Begun {
@@ -167,7 +170,8 @@ impl ThreadActor {
                         self.machine.set_single_chunks(single);
                         let started = self.start_agent(&agent, &config, sandbox.clone(), start).await;
                         started.inspect(|handle| {
-                            self.host = Some(Host::new(
+                            self.host = Some(Callbacks::new(
+                                Arc::clone(&self.context.host),
                                 workspace,
                                 config,
                                 sandbox,
@@ -240,7 +244,8 @@ impl ThreadActor {
                 let spec = &self.machine.live().spec;
                 let reserved = Arc::clone(&self.context.reserved);
                 let workspace = paths::workspace(self.host.as_ref(), spec, reserved);
-                paths::look_up(workspace, waiter, paths, self.host_tx.clone());
+                let host = Arc::clone(&self.context.host);
+                paths::look_up(host, workspace, waiter, paths, self.host_tx.clone());
             }
             Effect::ChangeRemembered { by, order } => {
                 let agent = &self.machine.live().spec.agent;
@@ -292,6 +297,11 @@ impl ThreadActor {
         };
         start_agent(&self.context, name, config, sandbox, start).await
     }
+}
+
+async fn is_directory(host: &dyn Host, path: String) -> bool {
+    let look = move || Ok(Path::new(&path).is_dir());
+    blocking(host, look).await.unwrap_or(false)
 }
 
 /// Stores content that events name.

@@ -1,13 +1,12 @@
 //! The editor actor: one connection, by whatever transport.
 
 use std::collections::{HashMap, VecDeque};
-use std::io::Result;
-use std::time::Duration;
 
 use acpd_model::limits::EDITOR_INBOX;
 use acpd_model::{Failure, Origin, Role, ThreadId};
 use acpd_proto::surface::acp::{Peer, PeerOutput};
 use acpd_proto::surface::app::Subscriber;
+use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::Request;
 use acpd_proto::thread::EditorCommand;
 use futures_util::StreamExt;
@@ -18,7 +17,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::connection::acp::follow::{Delivery, follow};
-use crate::transport::Transport;
+use crate::connection::link::{Link, LinkEvent};
+use crate::connection::{End, LAST_WORDS};
 use acpd_runtime::agent::standby::{Standby, over};
 use acpd_runtime::feed::presence::Presence;
 use acpd_runtime::feed::snapshot::FollowRequest;
@@ -29,19 +29,14 @@ use acpd_runtime::thread::delegates::{AttachmentGuard, Claim, FromEditor, ToEdit
 pub struct NewConnection {
     /// Who is at the other end.
     pub peer: Peer,
-    /// What it means where it names no agent and no directory.
+    /// The default agent and directory.
     pub defaults: Defaults,
     /// Its first message, if that was read already.
     pub first: Option<String>,
 }
 
 /// Serves one editor until it goes, takes nothing any more, or the daemon stops.
-pub async fn serve(
-    transport: impl Transport,
-    connection: NewConnection,
-    service: Service,
-    stop: CancellationToken,
-) {
+pub async fn serve(link: Link, connection: NewConnection, service: Service, stop: CancellationToken) {
     let NewConnection {
         peer,
         defaults,
@@ -49,8 +44,8 @@ pub async fn serve(
     } = connection;
     let (deliver, deliveries) = mpsc::channel(service.context.limits.outbound_queue);
     let (inbox, orders) = mpsc::channel(EDITOR_INBOX);
-    let editor = Editor {
-        transport,
+    let mut editor = Editor {
+        link,
         caller: Caller::new(Origin::Client(Box::new(peer.caller())), peer.role(), defaults),
         peer,
         service,
@@ -64,28 +59,27 @@ pub async fn serve(
         inbox,
         orders,
         asked: HashMap::new(),
+        unsent: VecDeque::new(),
+        last_queued: 0,
+        unannounced: VecDeque::new(),
     };
-    let ended = tokio::select! {
-        ended = editor.run(first, &stop) => ended,
+    let end = tokio::select! {
+        end = editor.run(first, &stop) => end,
         // One that takes nothing must not hold the daemon up.
-        () = async { stop.cancelled().await; tokio::time::sleep(SHUTDOWN_FLUSH).await } => Ok(()),
+        () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => End::Stopping,
     };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "an editor's connection ended");
-    }
+    tracing::debug!(?end, "an editor's connection ended");
+    editor.link.close(end).await;
 }
 
 /// A process that was started for a connection, or why there is none.
-type Started = std::result::Result<Standby, Failure>;
+type Started = Result<Standby, Failure>;
 
 /// What the service answers to a request.
-type Answer = std::result::Result<Response, Failure>;
+type Answer = Result<Response, Failure>;
 
-/// How long an editor has to take what is left for it when the daemon stops.
-pub const SHUTDOWN_FLUSH: Duration = Duration::from_secs(1);
-
-struct Editor<T> {
-    transport: T,
+struct Editor {
+    link: Link,
     peer: Peer,
     caller: Caller,
     service: Service,
@@ -104,6 +98,12 @@ struct Editor<T> {
     orders: mpsc::Receiver<ToEditor>,
     /// What it is to be asked, or was, by thread and the agent's callback.
     asked: HashMap<(ThreadId, u64), ForwardedRequest>,
+    /// Answers that wait for room.
+    unsent: VecDeque<(u64, Answer)>,
+    /// The number of the last message.
+    last_queued: u64,
+    /// Prompts that wait until the editor has been sent their names, by these messages; and what waits behind them.
+    unannounced: VecDeque<(u64, u64, Request)>,
 }
 
 struct Following {
@@ -133,55 +133,78 @@ struct ForwardedRequest {
     answers_tx: mpsc::Sender<FromEditor>,
 }
 
-impl<T: Transport> Editor<T> {
-    async fn run(mut self, first: Option<String>, stop: &CancellationToken) -> Result<()> {
+impl Editor {
+    async fn run(&mut self, first: Option<String>, stop: &CancellationToken) -> End {
         if let Some(first) = first {
-            self.message(&first).await?;
+            self.message(&first).await;
         }
         loop {
+            self.announced().await;
+            self.deferred().await;
+            self.outputs().await;
+            // Events and orders are taken when the editor has room for them; what it says is always taken.
+            let has_room = self.link.has_room();
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return self.flush_on_shutdown().await,
-                Some((token, answered)) = self.answers.next() => self.answered(token, answered),
-                Some(delivery) = self.deliveries.recv() => self.delivered(&delivery),
-                Some(order) = self.orders.recv() => self.ordered(order),
+                () = stop.cancelled() => return self.flush_on_shutdown().await.err().unwrap_or(End::Stopping),
+                happened = self.link.next() => match happened {
+                    Ok(LinkEvent::Received(message)) => self.message(&message).await,
+                    Ok(LinkEvent::Written) => self.send_answers().await,
+                    Err(end) => return end,
+                },
+                Some((token, answered)) = self.answers.next() => {
+                    self.unsent.push_back((token, answered));
+                    self.send_answers().await;
+                }
+                Some(order) = self.orders.recv(), if has_room => self.ordered(order),
                 () = over(self.caller.standby.as_mut()) => self.caller.standby = None,
                 started = started(self.starting.as_mut()) => self.started(started),
-                message = self.transport.next() => match message? {
-                    Some(message) => self.message(&message).await?,
-                    None => return Ok(()),
-                }
+                Some(delivery) = self.deliveries.recv(), if has_room => self.delivered(&delivery),
             }
-            self.deferred().await;
-            self.outputs().await?;
         }
     }
 
     /// The daemon stops: what the threads said before they fell asleep still leaves.
-    async fn flush_on_shutdown(mut self) -> Result<()> {
+    async fn flush_on_shutdown(&mut self) -> Result<(), End> {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
         while let Some(delivery) = self.deliveries.recv().await {
             self.delivered(&delivery);
-            self.outputs().await?;
+            self.outputs().await;
+            if !self.link.has_room() {
+                self.link.flush().await?;
+            }
         }
-        self.transport.close().await;
-        Ok(())
+        self.link.flush().await
     }
 
-    async fn message(&mut self, text: &str) -> Result<()> {
+    async fn message(&mut self, text: &str) {
         self.peer.handle_text(text);
-        self.outputs().await
+        self.outputs().await;
     }
 
-    async fn outputs(&mut self) -> Result<()> {
+    /// Hands answers over for which there is room. Some are needed at once: a cancel that waits for its prompt's turn. These are
+    /// small.
+    async fn send_answers(&mut self) {
+        let mut waiting = std::mem::take(&mut self.unsent);
+        while let Some((token, answered)) = waiting.pop_front() {
+            if self.link.has_room() || is_small(&answered) {
+                self.answered(token, answered);
+                self.outputs().await;
+            } else {
+                self.unsent.push_back((token, answered));
+            }
+        }
+    }
+
+    async fn outputs(&mut self) {
         while let Some(output) = self.peer.poll_output() {
             match output {
-                PeerOutput::Send(text) => self.transport.send(text).await?,
+                PeerOutput::Send(text) => self.last_queued = self.link.queue(text),
                 PeerOutput::Ask { thread, call, text } => {
                     let may_ask = |asked: &ForwardedRequest| asked.claim.ask();
                     if self.asked.get(&(thread, call)).is_some_and(may_ask) {
-                        self.transport.send(text).await?;
+                        self.last_queued = self.link.queue(text);
                     } else {
                         self.asked.remove(&(thread, call));
                         self.peer.request_not_sent(thread, call);
@@ -205,15 +228,9 @@ impl<T: Transport> Editor<T> {
                     token,
                     request,
                     after_sent,
-                } => {
-                    if after_sent {
-                        self.transport.flush().await?;
-                    }
-                    self.request(token, request).await;
-                }
+                } => self.request(token, request, after_sent).await,
             }
         }
-        self.transport.flush().await
     }
 
     /// Takes an order of a thread, if it is still one.
@@ -279,7 +296,7 @@ impl<T: Transport> Editor<T> {
         }
     }
 
-    /// Goes on with what has waited.
+    /// Goes on with what has waited for a process.
     async fn deferred(&mut self) {
         while let Some((token, request)) = self.deferred.pop_front() {
             if self.waits(&request) {
@@ -290,12 +307,35 @@ impl<T: Transport> Editor<T> {
         }
     }
 
-    async fn request(&mut self, token: u64, request: Request) {
+    async fn request(&mut self, token: u64, request: Request, after_sent: bool) {
         if self.waits(&request) {
             self.deferred.push_back((token, request));
             return;
         }
-        self.carry_out(token, request).await;
+        let last = self.unannounced.back().map(|(announced, ..)| *announced);
+        let behind = if after_sent {
+            Some(self.last_queued)
+        } else {
+            last.filter(|_| !overtakes(&request))
+        };
+        match behind {
+            Some(announced) => self.unannounced.push_back((announced, token, request)),
+            None => self.carry_out(token, request).await,
+        }
+    }
+
+    /// Begins the prompts whose names have left.
+    async fn announced(&mut self) {
+        while let Some((announced, ..)) = self.unannounced.front()
+            && self.link.has_sent(*announced)
+            && let Some((_, token, request)) = self.unannounced.pop_front()
+        {
+            if self.waits(&request) {
+                self.deferred.push_back((token, request));
+            } else {
+                self.carry_out(token, request).await;
+            }
+        }
     }
 
     async fn carry_out(&mut self, token: u64, request: Request) {
@@ -405,4 +445,20 @@ impl<T: Transport> Editor<T> {
             }
         }
     }
+}
+
+/// Whether an answer takes little of what an editor has to read, if anything.
+fn is_small(answer: &Answer) -> bool {
+    let Ok(Response { reply, .. }) = answer else {
+        return true;
+    };
+    matches!(
+        reply,
+        Reply::Done | Reply::Closed { .. } | Reply::Turn(_) | Reply::Lease(_)
+    )
+}
+
+/// Whether a request is about what was begun before, and need not wait for prompts to begin.
+fn overtakes(request: &Request) -> bool {
+    matches!(request, Request::Interrupt { .. } | Request::Answer { .. })
 }

@@ -9,8 +9,10 @@ use acpd_proto::surface::acp::{ConnectionStart, Peer, PendingPrompt};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::EditorIdentity;
+use crate::connection::End;
 use crate::connection::acp::editor::{NewConnection, serve};
 use crate::connection::acp::header::ConnectionHeader;
+use crate::connection::link::{Link, LinkEvent};
 use crate::transport::Transport;
 use crate::transport::event_stream::connection::Connections;
 use acpd_runtime::service::{Defaults, Service};
@@ -38,9 +40,9 @@ impl ConnectionSetup {
     }
 
     /// Serves one connection to its end. `agent` is what its address names; its first message may name another.
-    pub async fn serve<T: Transport>(
+    pub async fn serve(
         &self,
-        mut transport: T,
+        transport: impl Transport + 'static,
         identity: EditorIdentity,
         agent: Option<String>,
     ) {
@@ -50,28 +52,32 @@ impl ConnectionSetup {
             role,
             ends,
         } = identity;
+        let mut link = Link::new(Box::new(transport), &self.service.context.limits);
         let begun = async {
-            let (mut header, first) = match transport.next().await? {
-                None => return Ok(None),
-                Some(first) => match ConnectionHeader::read(&first) {
-                    None => (Ok(ConnectionHeader::default()), Some(first)),
-                    Some(header) => (header, None),
-                },
+            let first = loop {
+                if let LinkEvent::Received(first) = link.next().await? {
+                    break first;
+                }
+            };
+            let (mut header, first) = match ConnectionHeader::read(&first) {
+                None => (Ok(ConnectionHeader::default()), Some(first)),
+                Some(header) => (header, None),
             };
             if let Ok(header) = &mut header
                 && header.agent.is_none()
             {
                 header.agent = agent;
             }
-            Ok::<_, std::io::Error>(Some((header, first)))
+            Ok::<_, End>((header, first))
         };
         let begun = tokio::select! {
             () = self.stop.cancelled() => return,
             () = ends.cancelled() => return,
             begun = begun => begun,
         };
-        let Ok(Some((header, first))) = begun else {
-            return;
+        let (header, first) = match begun {
+            Ok(begun) => begun,
+            Err(end) => return link.close(end).await,
         };
         let (header, agent) = match header {
             Ok(header) => {
@@ -96,7 +102,7 @@ impl ConnectionSetup {
             defaults: Defaults { agent, cwd },
             first,
         };
-        let served = serve(transport, connection, self.service.clone(), self.stop.clone());
+        let served = serve(link, connection, self.service.clone(), self.stop.clone());
         tokio::select! {
             () = served => {}
             () = ends.cancelled() => {}

@@ -1,5 +1,7 @@
 //! An editor, a daemon and an agent, over a stream in memory.
 
+mod slow_editor;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::EditorIdentity;
 use crate::connection::acp::setup::ConnectionSetup;
-use crate::transport::Lines as Ndjson;
+use crate::transport::lines::Lines as Ndjson;
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{ForkThread, Request};
 use acpd_runtime::agent::config::AgentConfig;

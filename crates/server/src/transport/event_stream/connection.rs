@@ -4,20 +4,22 @@
 //! for as long as it takes to look something up, never across a wait.
 
 use std::collections::HashMap;
-use std::io::Result;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use acpd_model::Limits;
 use acpd_model::limits::{EDITOR_CONNECTIONS, EDITOR_IDLE_SECS, EDITOR_ORDER_MILLIS, EDITOR_POSTS};
 use bytes::Bytes;
+use futures_util::task::AtomicWaker;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::auth::owner_token::Hash;
 use crate::auth::store::Identity;
-use crate::transport::Transport;
+use crate::connection::End;
 use crate::transport::event_stream::streams::{ReadOutcome, StreamKey, Streams};
+use crate::transport::{Broken, Stalled, Transport};
 
 /// The connections that there are, by their ids. An id may be all that an editor shows, so it is kept as a secret is.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +34,10 @@ pub struct Connection {
     opener: Identity,
     inbox: mpsc::Sender<String>,
     state: Mutex<State>,
+    /// Tells readers that something has changed.
     changed: watch::Sender<()>,
+    /// Tells the editor actor.
+    transport: AtomicWaker,
 }
 
 #[derive(Debug)]
@@ -56,7 +61,6 @@ impl Connections {
         &self,
         id: &str,
         opener: Identity,
-        limits: &Limits,
     ) -> Option<(Arc<Connection>, HttpTransport, oneshot::Receiver<Bytes>)> {
         let mut all = lock(&self.0);
         if all.len() >= EDITOR_CONNECTIONS {
@@ -74,14 +78,15 @@ impl Connections {
                 used: Instant::now(),
             }),
             changed: watch::channel(()).0,
+            transport: AtomicWaker::new(),
         });
         all.insert(connection.id, Arc::clone(&connection));
         let exchange = HttpTransport {
             connections: self.clone(),
-            changed: connection.changed.subscribe(),
             connection: Arc::clone(&connection),
             messages,
-            patience: Duration::from_secs(limits.write_secs),
+            idle: Box::pin(sleep_until(Instant::now())),
+            queued: 0,
         };
         Some((connection, exchange, said))
     }
@@ -113,8 +118,14 @@ impl Connection {
             state.used = Instant::now();
             act(&mut state.streams)
         };
-        self.changed.send_replace(());
+        self.notify();
         done
+    }
+
+    /// Has readers and the editor actor look again.
+    fn notify(&self) {
+        self.changed.send_replace(());
+        self.transport.wake();
     }
 
     /// Hands a message of the editor on; `false` if the connection has ended.
@@ -139,40 +150,33 @@ impl Connection {
 pub struct HttpTransport {
     connections: Connections,
     connection: Arc<Connection>,
-    changed: watch::Receiver<()>,
     messages: mpsc::Receiver<String>,
-    /// How long readers may take nothing of what is there.
-    patience: Duration,
+    /// Until the connection ends if nobody does anything.
+    idle: Pin<Box<Sleep>>,
+    queued: u64,
 }
 
 impl Transport for HttpTransport {
-    async fn next(&mut self) -> Result<Option<String>> {
-        loop {
-            if lock(&self.connection.state).streams.is_closed() {
-                // What was accepted before is still done.
-                self.messages.close();
-                return Ok(self.messages.recv().await);
-            }
-            let end = self.connection.idle_end();
-            let idle = async {
-                match end {
-                    Some(end) => sleep_until(end).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                message = self.messages.recv() => return Ok(message),
-                _ = self.changed.changed() => {}
-                () = idle => {
-                    if self.connection.idle_end().is_some_and(|end| end <= Instant::now()) {
-                        return Ok(None);
-                    }
-                }
-            }
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<String>, Broken>> {
+        self.connection.transport.register(cx.waker());
+        if lock(&self.connection.state).streams.is_closed() {
+            // What was accepted before is still done.
+            self.messages.close();
         }
+        if let Poll::Ready(message) = self.messages.poll_recv(cx) {
+            return Poll::Ready(Ok(message));
+        }
+        let Some(end) = self.connection.idle_end() else {
+            return Poll::Pending;
+        };
+        if self.idle.deadline() != end {
+            self.idle.as_mut().reset(end);
+        }
+        ready!(self.idle.as_mut().poll(cx));
+        Poll::Ready(Ok(None))
     }
 
-    async fn send(&mut self, text: Bytes) -> Result<()> {
+    fn queue(&mut self, text: Bytes) -> u64 {
         let hello = {
             let mut state = lock(&self.connection.state);
             let hello = state.streams.sent(text);
@@ -183,31 +187,39 @@ impl Transport for HttpTransport {
             // Whoever asked may have gone.
             let _ = waiting.send(text);
         }
-        let Self {
-            connection, changed, ..
-        } = self;
-        let room = async {
-            loop {
-                changed.mark_unchanged();
-                if !lock(&connection.state).streams.is_full() {
-                    return;
-                }
-                // The sender is ours.
-                let _ = changed.changed().await;
-            }
-        };
-        if timeout(self.patience, room).await.is_err() {
-            lock(&self.connection.state).streams.drop_readers();
-            self.connection.changed.send_replace(());
+        self.queued += 1;
+        self.queued
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Broken>> {
+        self.connection.transport.register(cx.waker());
+        if self.backlog() == 0 {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Pending
         }
-        Ok(())
     }
 
-    async fn flush(&mut self) -> Result<()> {
-        Ok(())
+    fn backlog(&self) -> usize {
+        lock(&self.connection.state).streams.backlog()
     }
 
-    async fn close(&mut self) {
+    /// What a stream has counts: its reader may come later, or never.
+    fn sent(&self) -> u64 {
+        self.queued
+    }
+
+    fn taken(&self) -> u64 {
+        lock(&self.connection.state).streams.taken()
+    }
+
+    fn stalled(&mut self) -> Stalled {
+        lock(&self.connection.state).streams.drop_readers();
+        self.connection.changed.send_replace(());
+        Stalled::GoOn
+    }
+
+    fn close(&mut self, _why: End) {
         self.connection.end();
     }
 }
@@ -255,7 +267,7 @@ impl StreamReader {
                 }
                 ReadOutcome::Event(number, text) => {
                     // Somebody may wait for room, or for this to have gone first.
-                    self.connection.changed.send_replace(());
+                    self.connection.notify();
                     return Some((number, text));
                 }
                 ReadOutcome::Nothing => self.changed.changed().await.ok()?,
@@ -274,15 +286,19 @@ impl Drop for StreamReader {
 
 #[cfg(test)]
 mod tests {
+    use acpd_model::Limits;
+    use acpd_model::limits::OUTBOX_BYTES;
     use acpd_proto::time::Now;
+
+    use tokio::time::timeout;
 
     use super::*;
     use crate::auth::owner_token::Token;
     use crate::auth::sessions::Sessions;
     use crate::auth::store::AuthStore;
+    use crate::connection::link::{Link, LinkEvent};
 
-    #[tokio::test]
-    async fn what_was_accepted_before_the_end_is_still_done() {
+    fn open() -> (Arc<Connection>, HttpTransport) {
         let all = Connections::default();
         let token = Token::given("a-token-of-some-length").unwrap();
         let now = Now {
@@ -290,11 +306,51 @@ mod tests {
             wall: 0,
         };
         let opener = AuthStore::new(&token, Vec::new(), Sessions::default(), now).owner();
-        let (connection, mut exchange, _hello) = all.open("id", opener, &Limits::default()).unwrap();
+        let (connection, exchange, _hello) = all.open("id", opener).unwrap();
+        (connection, exchange)
+    }
+
+    #[tokio::test]
+    async fn what_was_accepted_before_the_end_is_still_done() {
+        let (connection, mut exchange) = open();
         assert!(connection.post("one".into()).await && connection.post("two".into()).await);
         connection.end();
         for expected in [Some("one"), Some("two"), None] {
-            assert_eq!(exchange.next().await.unwrap().as_deref(), expected);
+            let received = std::future::poll_fn(|cx| exchange.poll_receive(cx)).await;
+            assert_eq!(received.unwrap().as_deref(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_takes_nothing_holds_no_post_up_and_makes_room_for_another() {
+        let (connection, exchange) = open();
+        let limits = Limits {
+            write_secs: 1,
+            ..Limits::default()
+        };
+        let mut link = Link::new(Box::new(exchange), &limits);
+        let stuck = connection.with(|streams| streams.open(None, None)).unwrap();
+        let mut stuck = StreamReader::new(Arc::clone(&connection), None, stuck);
+        let mut messages = 0;
+        while link.has_room() {
+            link.queue(Bytes::from(format!("\"{}\"", "x".repeat(OUTBOX_BYTES / 8))));
+            messages += 1;
+        }
+        assert!(connection.post("stop".into()).await);
+        let soon = Duration::from_secs(20);
+        let mut happened = Vec::new();
+        for _ in 0..2 {
+            happened.push(timeout(soon, link.next()).await.expect("something happens"));
+        }
+        // What was posted, and then that its reader counts as gone.
+        let posted = LinkEvent::Received("stop".to_owned());
+        assert_eq!(happened, [Ok(posted), Ok(LinkEvent::Written)]);
+        assert_eq!(stuck.next().await, None);
+        let other = connection.with(|streams| streams.open(None, Some(0))).unwrap();
+        let mut other = StreamReader::new(Arc::clone(&connection), None, other);
+        for number in 1..=messages {
+            let event = timeout(soon, other.next()).await.expect("it is there");
+            assert_eq!(event.map(|(number, _)| number), Some(number));
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct Streams {
     awaited: BTreeMap<String, PendingRequest>,
     /// Bytes of all events that are kept.
     bytes: usize,
+    /// Bytes that were handed to readers so far.
+    taken: u64,
     readers: u64,
     closed: bool,
 }
@@ -36,6 +38,8 @@ struct Stream {
     /// The number of the one that a reader gets next.
     next: u64,
     reader: Option<u64>,
+    /// Bytes of the events from that on.
+    unread: usize,
     /// Whether it ever had a reader.
     opened: bool,
     /// Whether something was dropped that no reader had.
@@ -204,6 +208,7 @@ impl Streams {
     fn push(&mut self, key: StreamKey, text: Bytes, behind: Option<(StreamKey, u64)>) {
         self.bytes += text.len();
         let stream = self.by_key.entry(key).or_default();
+        stream.unread += text.len();
         stream.kept.push_back(Event { text, behind });
         self.trim();
     }
@@ -223,20 +228,26 @@ impl Streams {
                     None => return,
                 },
             };
-            if let Some(event) = stream.kept.pop_front() {
-                self.bytes -= event.text.len();
-            }
+            let dropped = stream.kept.pop_front().map_or(0, |event| event.text.len());
+            self.bytes -= dropped;
             stream.first += 1;
             if stream.first > stream.next {
                 stream.next = stream.first;
+                stream.unread -= dropped;
                 stream.lost = true;
             }
         }
     }
 
-    /// Whether readers must take something before more is sent.
-    pub fn is_full(&self) -> bool {
-        self.bytes > EDITOR_STREAM_BYTES
+    /// Bytes that wait for readers that are there.
+    pub fn backlog(&self) -> usize {
+        let read = self.by_key.values().filter(|stream| stream.reader.is_some());
+        read.map(|stream| stream.unread).sum()
+    }
+
+    /// Bytes that were handed to readers so far.
+    pub fn taken(&self) -> u64 {
+        self.taken
     }
 
     /// Readers that have not taken what is there count as gone.
@@ -265,10 +276,10 @@ impl Streams {
         let lost = std::mem::take(&mut stream.lost);
         if next < stream.first || after.is_none() && lost {
             // Told once: who then comes without a number, to load the session, goes on with what is there.
-            stream.next = stream.first;
+            stream.go_to(stream.first);
             return Err(StreamError::Gone);
         }
-        stream.next = next;
+        stream.go_to(next);
         (stream.reader, stream.opened, stream.elsewhere) = (Some(reader), true, false);
         Ok(reader)
     }
@@ -305,7 +316,9 @@ impl Streams {
         let number = stream.next;
         if let Some(stream) = self.by_key.get_mut(key) {
             stream.next += 1;
+            stream.unread -= text.len();
         }
+        self.taken += text.len() as u64;
         self.trim();
         ReadOutcome::Event(number, text)
     }
@@ -345,6 +358,7 @@ impl Default for Stream {
             first: 1,
             next: 1,
             reader: None,
+            unread: 0,
             opened: false,
             lost: false,
             elsewhere: false,
@@ -356,6 +370,13 @@ impl Stream {
     /// The number of the last event.
     fn last(&self) -> u64 {
         self.first + self.kept.len() as u64 - 1
+    }
+
+    /// A reader goes on with event `next`, which is kept, or the one after the last.
+    fn go_to(&mut self, next: u64) {
+        let had = usize::try_from(next - self.first).unwrap_or(usize::MAX);
+        self.next = next;
+        self.unread = self.kept.iter().skip(had).map(|event| event.text.len()).sum();
     }
 }
 

@@ -1,4 +1,4 @@
-// All views of a thread on one page, with samples. For looking at them while they are made; no part of what is shipped.
+// All views of a thread on one page, with samples. For development only; not part of the build.
 
 import "../../../styles/tokens.css";
 import "../../../styles/base.css";
@@ -7,10 +7,10 @@ import { render } from "preact";
 import { useState } from "preact/hooks";
 
 import { MARKDOWN_ATTACKS } from "../../../text/markdown-attacks.ts";
-import { aloneContext, type DiffStyle } from "../context.ts";
+import { aloneContext, type DiffStyle } from "../content/context.ts";
 import {
   Approval, ComposerBox, ConfigOptions, Elicitation, Item, Markdown, ModeSelect, NoticeView, Output, Plan, Settled,
-  Surroundings, TurnEnd, UsageMeter,
+  CurrentThread, TurnEnd, UsageMeter,
 } from "../index.ts";
 import * as samples from "./samples.ts";
 
@@ -25,7 +25,7 @@ function Gallery() {
     { name: "compact", description: "Forget details" },
   ];
   return (
-    <Surroundings.Provider value={context}>
+    <CurrentThread.Provider value={context}>
       <main class="gallery">
         {samples.items.map((item) => (
           <div class="th-line" key={item.itemId}>
@@ -65,11 +65,11 @@ function Gallery() {
         <h2>12,000 lines</h2>
         <Output output={Array.from({ length: 12_000 }, (_, at) => `\u001b[3${at % 8}mline ${at}\u001b[0m of the output`).join("\n")} label="Many lines" />
       </main>
-    </Surroundings.Provider>
+    </CurrentThread.Provider>
   );
 }
 
-/** How long it takes to show a message that streams, for whoever wants to know: `await stream(100)` in the console. */
+/** Measures the rendering of a streaming message: run `await stream(100)` in the console. */
 async function stream(kilobytes: number): Promise<{ deltas: number; mean: number; worst: number }> {
   const place = document.body.appendChild(document.createElement("div"));
   const text = samples.markdown.repeat(Math.ceil((kilobytes * 1_000) / samples.markdown.length));

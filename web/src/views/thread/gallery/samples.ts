@@ -1,4 +1,4 @@
-// Things to show: what agents really send, and what they should not.
+// Sample data: typical messages of agents, and invalid ones.
 
 import type { Approval, InputWanted, Item, Notice, Resolved } from "@acpd/client";
 

@@ -122,9 +122,10 @@ fn what_nobody_reads_is_dropped_and_that_is_told_once() {
     for _ in 0..5 {
         streams.sent(update(&big));
     }
-    assert!(!streams.is_full());
+    assert_eq!(streams.backlog(), 0, "nothing waits for nobody");
     assert_eq!(streams.open(key(), None), Err(StreamError::Gone));
     let reader = streams.open(key(), None).unwrap();
+    assert_eq!(streams.backlog(), 2 * update(&big).len());
     assert_eq!(numbers(&mut streams, &key(), reader), [4, 5]);
     assert_eq!(streams.open(key(), Some(2)), Err(StreamError::Gone));
     assert!(streams.open(key(), Some(3)).is_ok());
@@ -138,20 +139,26 @@ fn a_reader_that_is_slow_holds_the_rest_up_until_it_counts_as_gone() {
     for _ in 0..3 {
         streams.sent(update(&big));
     }
-    assert!(streams.is_full());
+    let all = 3 * update(&big).len();
+    assert_eq!((streams.backlog(), streams.taken()), (all, 0));
     assert_eq!(
         numbers(&mut streams, &key(), reader),
         [1, 2, 3],
         "nothing is lost"
     );
-    assert!(!streams.is_full());
+    assert_eq!((streams.backlog(), streams.taken()), (0, all as u64));
     for _ in 0..3 {
         streams.sent(update(&big));
     }
-    assert!(streams.is_full());
+    assert_eq!(streams.backlog(), all);
     streams.drop_readers();
-    assert!(!streams.is_full());
+    assert_eq!(streams.backlog(), 0);
     assert_eq!(streams.take(&key(), reader, true), ReadOutcome::End);
+    // Another one goes on behind what it has had, as far as that is kept.
+    assert_eq!(streams.open(key(), Some(4)), Err(StreamError::Gone));
+    let kept = streams.open(key(), Some(5)).unwrap();
+    assert_eq!(streams.backlog(), update(&big).len());
+    assert_eq!(numbers(&mut streams, &key(), kept), [6]);
 }
 
 #[test]

@@ -1,0 +1,250 @@
+//! Questions of the agent.
+
+use std::collections::BTreeSet;
+
+use acpd_model::event::{Outcome, PermissionOption, QuestionTopic};
+use acpd_model::item::ToolStatus;
+use acpd_model::limits::QUESTION_OPTIONS;
+use acpd_model::text::shorten;
+use acpd_model::{EventKind, Failure, ItemId, Origin, RawJson, TurnId};
+use acpd_policy::Request;
+use serde::Deserialize;
+
+use super::path_lookup::{PathLookup, names_paths};
+use super::remembered::agent_remembers;
+use super::shown::{keeps_content, kept_call, show_changes, subjects};
+use super::{Approvals, OpenQuestion, Verdict, Waiting, request_id};
+use crate::agent::ToolUpdate;
+use crate::projection::ItemView;
+use crate::thread::journal::Journal;
+use crate::wire::repeated_key;
+
+/// By which an agent asks for a permission.
+pub(in crate::thread) const METHOD: &str = "session/request_permission";
+
+/// So many characters of what an agent wrote stand in an error.
+const NAMED_CHARS: usize = 80;
+
+/// The sparse tool call inside a permission request.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RequestedTool {
+    tool_call_id: String,
+    #[serde(default)]
+    title: Option<RawJson>,
+    #[serde(default)]
+    kind: Option<RawJson>,
+    #[serde(default)]
+    status: Option<RawJson>,
+}
+
+/// A member that is a string; any other value counts as absent.
+fn string(member: Option<RawJson>) -> Option<String> {
+    member?.read().ok()
+}
+
+/// A question of the agent, as it was when it was asked.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub turn: Option<TurnId>,
+    pub item: ItemId,
+    pub about: QuestionTopic,
+    pub title: String,
+    pub options: Vec<PermissionOption>,
+    pub raw: RawJson,
+    /// The whole call, if the question does not repeat it.
+    pub call: Option<RawJson>,
+    /// It shows diffs that are too long to be repeated.
+    pub keeps_content: bool,
+    pub request: Request,
+}
+
+/// Reads what a question says of its tool call, as an update of that call. A question that is not clear is none.
+pub(in crate::thread) fn read_question(
+    tool: &RawJson,
+    options: &[PermissionOption],
+    raw: &RawJson,
+) -> Result<ToolUpdate, Failure> {
+    let invalid = |message: String| Failure::invalid_params(format!("{METHOD}: {message}"));
+    let Ok(asked) = tool.read::<RequestedTool>() else {
+        return Err(invalid("toolCall has no toolCallId".to_owned()));
+    };
+    if options.len() > QUESTION_OPTIONS {
+        return Err(invalid(format!(
+            "{} options, more than the {QUESTION_OPTIONS} that a person can be offered",
+            options.len()
+        )));
+    }
+    if let Some(twice) = repeated_id(options) {
+        return Err(invalid(format!(
+            "two options have the optionId {:?}, so that no answer is clear",
+            shorten(twice, NAMED_CHARS)
+        )));
+    }
+    if let Some(key) = repeated_key(raw) {
+        return Err(ambiguous("the request", &key));
+    }
+    Ok(ToolUpdate {
+        id: asked.tool_call_id.into(),
+        // A call that is over is not asked about: this is another one under the same id.
+        opens: true,
+        title: string(asked.title),
+        kind: string(asked.kind),
+        status: string(asked.status)
+            .as_deref()
+            .and_then(ToolStatus::from_acp)
+            .filter(|status| !status.is_final()),
+        has_diff: true,
+    })
+}
+
+/// Readers of an object with one key twice disagree about what it says, so that a person could be shown what the agent
+/// does not mean.
+fn ambiguous(place: &str, key: &str) -> Failure {
+    let key = shorten(key, NAMED_CHARS);
+    Failure::invalid_params(format!(
+        "{METHOD}: {place} has the key {key:?} twice in one object, so that it is not clear what is asked"
+    ))
+}
+
+impl Approvals {
+    /// Takes a question about the open tool call `id`, and puts it to the policy and then to people, as soon as that can be done.
+    pub fn ask(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        id: &str,
+        tool: &RawJson,
+        options: Vec<PermissionOption>,
+        raw: RawJson,
+    ) -> Verdict {
+        let Some(known) = journal.live().tools.get(id) else {
+            return Verdict::Wait;
+        };
+        let (title, kind, whole) = match journal.item(known.item) {
+            Some(ItemView::Tool(view)) => (view.title(), view.kind(), view.to_json()),
+            _ => (String::new(), "other".to_owned(), tool.clone()),
+        };
+        let about = match kind.as_str() {
+            "execute" => QuestionTopic::CommandExecution,
+            "edit" | "delete" | "move" => QuestionTopic::FileChange,
+            _ => QuestionTopic::Permissions,
+        };
+        if let Some(key) = repeated_key(&whole) {
+            let failure = ambiguous("the tool call", &key);
+            journal.emit_refusal(METHOD, &failure);
+            return Verdict::refuse(call, &failure);
+        }
+        let kept = kept_call(&whole, tool);
+        let mut request = self.tool_request(journal.live(), &whole);
+        show_changes(&mut request, &whole);
+        let question = Question {
+            turn: journal.current_turn(),
+            item: known.item,
+            about,
+            title,
+            options,
+            raw,
+            keeps_content: kept.is_none() && keeps_content(&whole, tool),
+            call: kept,
+            request,
+        };
+        // A person may want the answer to hold, so that it is always known what it is about.
+        if names_paths(&question.request) {
+            self.start_path_lookup(journal, call, PathLookup::Question(Box::new(question)))
+        } else {
+            self.ask_permission(journal, call, question)
+        }
+    }
+
+    pub(super) fn ask_permission(&mut self, journal: &mut Journal, call: u64, question: Question) -> Verdict {
+        let Question {
+            turn,
+            item,
+            about,
+            title,
+            options,
+            raw,
+            call: whole,
+            keeps_content,
+            mut request,
+        } = question;
+        let number = journal.live().last_request + 1;
+        let subjects = subjects(&mut request).into();
+        let ruled = self.decide_question(journal.live(), &request, &options);
+        let (always, agent_remembers, whole) = match ruled {
+            Some(_) => (None, Vec::new(), None),
+            None => {
+                let always = self.always(journal.live(), &request);
+                let agent_remembers = agent_remembers(&always, &options);
+                (Some(Box::new(always)), agent_remembers, whole)
+            }
+        };
+        let open = OpenQuestion {
+            waiting: Waiting::Agent(call),
+            request: Some(request),
+        };
+        self.questions.insert(number, open);
+        let kind = EventKind::PermissionRequested {
+            request: request_id(journal, number),
+            item: Some(item),
+            about,
+            title,
+            options: options.into(),
+            subjects,
+            decided: ruled.is_some(),
+            agent_remembers: agent_remembers.into(),
+            always,
+            whole: whole.map(Box::new),
+            keeps_content,
+        };
+        journal.emit(Origin::Agent, kind, Some(raw));
+        // Its turn may have ended while the paths were looked up.
+        let settled = if turn == journal.current_turn() {
+            ruled
+        } else {
+            Some((Origin::Daemon, Outcome::Cancelled))
+        };
+        Self::asked(journal, number, settled)
+    }
+
+    /// Asks for information.
+    pub fn ask_input(&mut self, journal: &mut Journal, call: u64, message: String, raw: RawJson) -> Verdict {
+        let number = journal.live().last_request + 1;
+        let request = request_id(journal, number);
+        let open = OpenQuestion {
+            waiting: Waiting::Agent(call),
+            request: None,
+        };
+        self.questions.insert(number, open);
+        let kind = EventKind::InputRequested { request, message };
+        journal.emit(Origin::Agent, kind, Some(raw));
+        Self::asked(journal, number, None)
+    }
+
+    /// A question was asked. Who wants the turn to end is not asked about its next step.
+    pub(super) fn asked(journal: &mut Journal, number: u32, settled: Option<(Origin, Outcome)>) -> Verdict {
+        let interrupted = journal.live().turn.is_some_and(|turn| turn.interrupted.is_some());
+        let settled = if interrupted {
+            Some((Origin::Daemon, Outcome::Cancelled))
+        } else {
+            settled
+        };
+        match settled {
+            Some((by, outcome)) => Verdict::Settle { number, by, outcome },
+            None => {
+                journal.note_status();
+                Verdict::Wait
+            }
+        }
+    }
+}
+
+/// An id that two options have: an answer with it could mean either.
+fn repeated_id(options: &[PermissionOption]) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    options
+        .iter()
+        .map(|option| option.option_id.as_str())
+        .find(|id| !seen.insert(*id))
+}

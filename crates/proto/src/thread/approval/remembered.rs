@@ -1,0 +1,192 @@
+//! Answers that hold: for the session and the thread they are events of the thread; for all threads of the agent they
+//! are kept outside, and what became of them is an event here. Where the daemon remembers an answer the agent is told "once", so
+//! that there is one place where it can be seen and taken back.
+
+use std::collections::BTreeSet;
+
+use acpd_model::event::{Always, Level, Outcome, PermissionOption};
+use acpd_model::{EventKind, Failure, Origin, RawJson};
+use acpd_policy::{Policy, RememberedRule, Request, Scope};
+
+use super::{Approvals, Waiting};
+use crate::projection::Live;
+use crate::thread::command::{Effect, RememberedChange, RememberedOutcome, Reply};
+use crate::thread::journal::Journal;
+
+impl Approvals {
+    /// The answers that hold.
+    pub fn remembered(&self, live: &Live) -> Reply {
+        let own = live.remembered.iter();
+        Reply::Remembered(own.chain(self.policies.answers.iter()).cloned().collect())
+    }
+
+    /// Takes an answer back. The command is answered when that is durable.
+    pub fn revoke(&mut self, journal: &mut Journal, call: u64, by: Origin, id: u64) {
+        if self.policies.answers.iter().any(|rule| rule.id == id) {
+            let order = RememberedChange::Revoke { call, id };
+            return journal.push(Effect::ChangeRemembered { by, order });
+        }
+        if journal.live().remembered.iter().all(|rule| rule.id != id) {
+            return journal.reply(call, Err(Failure::not_found(format!("remembered answer {id}"))));
+        }
+        self.grants.clear();
+        journal.emit(by, EventKind::AnswerRevoked { id }, None);
+        journal.reply(call, Ok(Reply::Done));
+    }
+
+    /// Makes the thread's own policy and answers those of the thread that it was split off.
+    pub fn adopt(&self, journal: &mut Journal, policy: Option<Policy>, remembered: &[RememberedRule]) {
+        if journal.live().policy != policy {
+            let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
+            journal.emit_in(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
+        }
+        let had: Vec<RememberedRule> = journal.live().remembered.iter().cloned().collect();
+        for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
+            let kind = EventKind::AnswerRevoked { id: rule.id };
+            journal.emit_in(None, Origin::Daemon, kind, None);
+        }
+        for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
+            if let Ok(answer) = RawJson::of(rule) {
+                journal.emit_in(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
+            }
+        }
+    }
+
+    /// What becomes of an "always" as the answer about `request`.
+    pub(super) fn always(&self, live: &Live, request: &Request) -> Always {
+        match live.remembered.would_hold_for(request, Scope::Session) {
+            Ok(what) => Always::Holds(what),
+            Err(error) => Always::NotRemembered(error.to_string()),
+        }
+    }
+
+    /// Remembers an answer that is to hold: for the session, or for what the person says.
+    pub(super) fn remember(
+        &self,
+        journal: &mut Journal,
+        by: &Origin,
+        number: u32,
+        outcome: &Outcome,
+        scope: Option<Scope>,
+    ) {
+        let says_nothing = !outcome.allows() && !outcome.refuses();
+        if says_nothing || !outcome.is_always() && scope.is_none() {
+            return;
+        }
+        let Some(question) = self.questions.get(&number) else {
+            return;
+        };
+        let Some(request) = &question.request else {
+            return;
+        };
+        let allow = outcome.allows();
+        let scope = match scope.unwrap_or(Scope::Session) {
+            Scope::Agent => {
+                let order = RememberedChange::Remember {
+                    request: Box::new(request.clone()),
+                    allow,
+                };
+                let by = by.clone();
+                return journal.push(Effect::ChangeRemembered { by, order });
+            }
+            Scope::Daemon => return,
+            here => here,
+        };
+        let known: BTreeSet<u64> = journal.live().remembered.iter().map(|rule| rule.id).collect();
+        let mut remembered = journal.live().remembered.clone();
+        if let Err(error) = remembered.remember(request, allow, scope) {
+            let told_always = outcome.is_always()
+                && matches!(
+                    outcome,
+                    Outcome::Selected {
+                        sent_option_id: None,
+                        ..
+                    }
+                );
+            let then = if told_always && matches!(question.waiting, Waiting::Agent(_)) {
+                "the agent may remember this answer itself"
+            } else {
+                "the answer holds this once"
+            };
+            return not_remembered(journal, &format!("{error}; {then}"));
+        }
+        for rule in remembered.iter().filter(|rule| !known.contains(&rule.id)) {
+            note_remembered(journal, by, rule);
+        }
+    }
+
+    /// What became of an answer that was to hold for the agent.
+    pub fn remembered_changed(&mut self, journal: &mut Journal, by: Origin, outcome: RememberedOutcome) {
+        match outcome {
+            RememberedOutcome::Remembered(Ok(rules)) => {
+                for rule in rules {
+                    note_remembered(journal, &by, &rule);
+                }
+            }
+            RememberedOutcome::Remembered(Err(failure)) => not_remembered(journal, &failure.message),
+            RememberedOutcome::Revoked { call, id, result } => {
+                if result.is_ok() {
+                    self.grants.clear();
+                    journal.emit(by, EventKind::AnswerRevoked { id }, None);
+                }
+                let result = result.map(|()| Reply::Done);
+                journal.reply(call, result);
+            }
+        }
+    }
+}
+
+fn note_remembered(journal: &mut Journal, by: &Origin, rule: &RememberedRule) {
+    if let Ok(answer) = RawJson::of(rule) {
+        let kind = EventKind::AnswerRemembered { answer };
+        journal.emit(by.clone(), kind, None);
+    }
+}
+
+fn not_remembered(journal: &mut Journal, why: &str) {
+    let message = format!("answer not remembered: {why}");
+    journal.notice(Level::Info, "notRemembered", &message);
+}
+
+/// The option of this kind, if there is exactly one.
+fn only<'a>(options: &'a [PermissionOption], kind: &str) -> Option<&'a PermissionOption> {
+    let mut found = options.iter().filter(|option| option.kind == kind);
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// The always-options that an agent is told as they are: the daemon can remember nothing in its place, or there is no
+/// one way to say "once".
+pub(super) fn agent_remembers(always: &Always, options: &[PermissionOption]) -> Vec<String> {
+    let is_kept = |once| matches!(always, Always::Holds(_)) && only(options, once).is_some();
+    let passed_on = options.iter().filter(|option| match option.kind.as_str() {
+        "allow_always" => !is_kept("allow_once"),
+        "reject_always" => !is_kept("reject_once"),
+        _ => false,
+    });
+    passed_on.map(|option| option.option_id.clone()).collect()
+}
+
+/// The outcome of a question as the agent is told it: an "always" that the person was not told to be the agent's is "once".
+pub(super) fn sent_as_once(question: &EventKind, mut outcome: Outcome) -> Outcome {
+    if let EventKind::PermissionRequested {
+        item: Some(_),
+        options,
+        agent_remembers,
+        ..
+    } = question
+        && let Outcome::Selected {
+            option_id,
+            kind,
+            sent_option_id,
+        } = &mut outcome
+        && !agent_remembers.contains(option_id)
+    {
+        let once = match kind.as_str() {
+            "allow_always" => only(options, "allow_once"),
+            "reject_always" => only(options, "reject_once"),
+            _ => None,
+        };
+        *sent_option_id = once.map(|once| once.option_id.clone());
+    }
+    outcome
+}

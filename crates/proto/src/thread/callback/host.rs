@@ -1,0 +1,299 @@
+//! Callbacks of the agent: which of them are carried out, and what comes of it.
+
+use acpd_model::{
+    ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, RawJson,
+    TurnId,
+};
+use serde_json::{Value, json};
+
+use super::Callbacks;
+use super::task::HostTask;
+use crate::agent::{Call, TerminalExit, not_found};
+use crate::projection::{ItemView, unified_diff};
+use crate::thread::command::{HostCall, HostReply};
+use crate::thread::journal::Journal;
+use crate::wire;
+
+impl Callbacks {
+    pub(super) fn run_on_host(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        request: Call,
+        at: Option<String>,
+    ) {
+        self.raw_params.remove(&call);
+        match request {
+            // Questions are never carried out.
+            Call::Permission { .. } | Call::Elicit { .. } => {}
+            Call::ReadFile { path, line, limit } => {
+                self.tasks.insert(call, HostTask::Read { path: path.clone() });
+                let what = HostCall::ReadFile {
+                    path,
+                    at,
+                    line,
+                    limit,
+                };
+                journal.call_host(call, what);
+            }
+            Call::WriteFile { path, content } => {
+                let item = self.begin_change(journal, &path, Origin::Agent);
+                self.write_on_host(journal, call, path, at, content, item);
+            }
+            Call::CreateTerminal {
+                command,
+                args,
+                env,
+                cwd,
+                output_byte_limit,
+            } => {
+                self.create_terminal(journal, call, command, args, env, cwd, output_byte_limit);
+            }
+            Call::TerminalOutput { terminal_id } => {
+                self.other(journal, call, HostCall::TerminalOutput { terminal_id })
+            }
+            Call::WaitForTerminalExit { terminal_id } => {
+                self.other(journal, call, HostCall::WaitForTerminalExit { terminal_id });
+            }
+            Call::KillTerminal { terminal_id } => {
+                let task = HostTask::Kill {
+                    terminal_id: terminal_id.clone(),
+                };
+                self.tasks.insert(call, task);
+                journal.call_host(call, HostCall::KillTerminal { terminal_id });
+            }
+            Call::ReleaseTerminal { terminal_id } => {
+                let task = HostTask::Release {
+                    terminal_id: terminal_id.clone(),
+                };
+                self.tasks.insert(call, task);
+                journal.call_host(call, HostCall::ReleaseTerminal { terminal_id });
+            }
+            Call::Extension { method, params } => self.refuse_extension(journal, call, method, params),
+        }
+    }
+
+    /// Nobody is there who might know it.
+    fn refuse_extension(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        method: String,
+        params: Option<RawJson>,
+    ) {
+        let error = not_found(&method);
+        let reason = error.message.clone();
+        let kind = EventKind::CallRefused { method, reason };
+        journal.emit(Origin::Agent, kind, params);
+        let result = Err(error);
+        self.answer(journal, call, result);
+    }
+
+    fn other(&mut self, journal: &mut Journal, call: u64, what: HostCall) {
+        self.tasks.insert(call, HostTask::Other);
+        journal.call_host(call, what);
+    }
+
+    /// A file that a tool call shows already is that call's file change; another one is a change by itself.
+    pub(super) fn begin_change(&mut self, journal: &mut Journal, path: &str, by: Origin) -> Option<ItemId> {
+        let shown = journal.live().items.values().any(|open| {
+            open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if known == path)
+        });
+        if shown {
+            return None;
+        }
+        let item = journal.next_item();
+        let kind = EventKind::ItemStarted {
+            item,
+            parent: None,
+            start: ItemStart::FileChange {
+                path: path.to_owned(),
+            },
+        };
+        journal.emit(by, kind, None);
+        Some(item)
+    }
+
+    /// Writes a file whose change was begun.
+    pub(super) fn write_on_host(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        path: String,
+        at: Option<String>,
+        content: String,
+        item: Option<ItemId>,
+    ) {
+        self.tasks.insert(
+            call,
+            HostTask::Write {
+                path: path.clone(),
+                content: content.clone(),
+                item,
+                turn: journal.current_turn(),
+            },
+        );
+        journal.call_host(call, HostCall::WriteFile { path, at, content });
+    }
+
+    pub fn host_replied(&mut self, journal: &mut Journal, call: u64, result: Result<HostReply, Failure>) {
+        // What an editor has was not begun here, whatever is said to be done.
+        if matches!(
+            self.tasks.get(&call),
+            Some(HostTask::Delegated(_) | HostTask::QueuedRelease(_))
+        ) {
+            return;
+        }
+        // What only the agent wanted to know is of no use when it withdrew the question, or is gone.
+        let Some(task) = self.tasks.remove(&call) else {
+            return;
+        };
+        let reply = match result {
+            Ok(reply) => reply,
+            Err(failure) if self.is_empty_for(&task, &failure) => HostReply::Read {
+                content: String::new(),
+            },
+            Err(failure) => {
+                let method = task.recorded_method();
+                if let HostTask::Create { terminal_id, .. } = &task {
+                    self.output_limits.remove(terminal_id);
+                }
+                if let HostTask::Write {
+                    path,
+                    item: Some(item),
+                    ..
+                } = task
+                {
+                    let end = ItemEnd::FileChange {
+                        path,
+                        diff: String::new(),
+                        replaced: None,
+                    };
+                    let kind = EventKind::ItemCompleted {
+                        item,
+                        outcome: ItemOutcome::Failed,
+                        end,
+                    };
+                    journal.emit(Origin::Daemon, kind, None);
+                }
+                return match method {
+                    Some(method) => self.refuse_and_record(journal, call, method, &failure),
+                    None => self.refuse(journal, call, &failure),
+                };
+            }
+        };
+        let nothing = RawJson::trusted("{}");
+        let result = match (task, reply) {
+            (HostTask::Read { path }, HostReply::Read { content }) => {
+                let bytes = content.len() as u64;
+                journal.emit(Origin::Agent, EventKind::FileRead { path, bytes }, None);
+                wire::object(|result| {
+                    result.put("content", &content);
+                })
+            }
+            (
+                HostTask::Write {
+                    path,
+                    content,
+                    item,
+                    turn,
+                },
+                HostReply::Written { old },
+            ) => {
+                self.file_written(journal, path, &content, &old, item, turn, Origin::Agent);
+                nothing
+            }
+            (
+                HostTask::Create {
+                    terminal_id,
+                    command,
+                    args,
+                    cwd,
+                },
+                HostReply::Created,
+            ) => {
+                let result = RawJson::from(json!({ "terminalId": terminal_id }));
+                self.terminal_created(journal, call, terminal_id, command, args, cwd, Origin::Agent);
+                result
+            }
+            (
+                _,
+                HostReply::Output {
+                    output,
+                    truncated,
+                    exit,
+                },
+            ) => wire::object(|result| {
+                result.put("output", &output).put("truncated", &truncated);
+                result.put("exitStatus", &exit.as_ref().map(exit_json));
+            }),
+            (_, HostReply::Exited(exit)) => exit_json(&exit).into(),
+            (HostTask::Kill { terminal_id }, _) => {
+                let kind = EventKind::TerminalKilled { terminal_id };
+                journal.emit(Origin::Agent, kind, None);
+                nothing
+            }
+            (HostTask::Release { terminal_id }, _) => {
+                let kind = EventKind::TerminalReleased { terminal_id };
+                journal.emit(Origin::Agent, kind, None);
+                nothing
+            }
+            _ => nothing,
+        };
+        self.answer(journal, call, Ok(result));
+    }
+
+    /// Some agents take "there is no such file" for a failure of the tool with which they would make it.
+    fn is_empty_for(&self, task: &HostTask, failure: &Failure) -> bool {
+        self.quirks.missing_file_is_empty
+            && failure.code == ErrorCode::NotFound
+            && matches!(task, HostTask::Read { .. })
+    }
+
+    /// A file was written that the agent asked for in the turn `begun`. What is done after that turn is none of
+    /// another one's changes.
+    pub(super) fn file_written(
+        &mut self,
+        journal: &mut Journal,
+        path: String,
+        content: &str,
+        old: &PreviousContent,
+        item: Option<ItemId>,
+        begun: Option<TurnId>,
+        by: Origin,
+    ) {
+        let turn = journal.current_turn();
+        let bytes = content.len() as u64;
+        let written = Some(journal.content(content));
+        journal.emit(
+            by.clone(),
+            EventKind::FileWritten {
+                path: path.clone(),
+                bytes,
+                replaced: Some(old.replaced()),
+                content: written,
+            },
+            None,
+        );
+        let Some(item) = item else { return };
+        let diff = unified_diff(&path, old, content);
+        if turn == begun {
+            journal.note_file_change(&path, old, content);
+        }
+        let replaced = Some(old.replaced());
+        let end = ItemEnd::FileChange { path, diff, replaced };
+        journal.emit(
+            by,
+            EventKind::ItemCompleted {
+                item,
+                outcome: ItemOutcome::Completed,
+                end,
+            },
+            None,
+        );
+    }
+}
+
+fn exit_json(exit: &TerminalExit) -> Value {
+    json!({ "exitCode": exit.code, "signal": exit.signal })
+}

@@ -1,0 +1,235 @@
+//! Callbacks: what the agent wants done with files and terminals, and its extensions.
+//!
+//! In: calls that are to be carried out, what the host and editors answer, terminals, editors that come and go. Out: orders for
+//! the host and for editors, answers for the agent, the events of what was done. Owns: the calls that are being carried out, the
+//! attached editors, the terminals. Never: decides whether a call is allowed.
+
+mod delegated;
+mod delegated_terminals;
+mod final_output;
+mod host;
+mod lease;
+mod task;
+mod terminals;
+
+use std::collections::BTreeMap;
+
+use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_CALLS, SMALL_CALL_BYTES};
+use acpd_model::{ErrorCode, Failure, ItemId, RawJson};
+use acpd_policy::Form;
+
+use self::delegated_terminals::EditorTerminal;
+use self::final_output::FinalOutputs;
+use self::lease::AttachedEditor;
+use self::task::{HostTask, Responder};
+use super::journal::Journal;
+use crate::agent::{AgentCommand, Call, Quirks};
+use crate::time::{Instant, earliest};
+use crate::wire::RpcError;
+
+/// The callbacks of a thread's agent.
+#[derive(Debug, Default)]
+pub(super) struct Callbacks {
+    /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
+    /// late is never taken for an answer to a callback of the next process.
+    before: u64,
+    /// Callbacks so far, of this process and the ones before.
+    count: u64,
+    /// Those below this one have nobody who waits for their answer.
+    abandoned: u64,
+    /// What is odd about the agent whose session is open.
+    quirks: Quirks,
+    /// What is being carried out, by callback.
+    tasks: BTreeMap<u64, HostTask>,
+    /// Bytes of unanswered callbacks that are large. Those that are over are forgotten when the next one comes.
+    large_calls: BTreeMap<u64, usize>,
+    /// Callbacks in the agent's own words, until it is known who answers them.
+    raw_params: BTreeMap<u64, RawJson>,
+    /// Editors that have the thread open, in the order in which they came.
+    editors: Vec<AttachedEditor>,
+    /// Terminals that live in editors, by their names by us.
+    editor_terminals: BTreeMap<String, EditorTerminal>,
+    /// What the daemon itself asks editors about them.
+    final_outputs: FinalOutputs,
+    /// Bytes that are kept of each terminal's output, by its id.
+    output_limits: BTreeMap<String, usize>,
+}
+
+impl Callbacks {
+    /// Goes on after a restart. A terminal is called after the callback that made it, and no two of a thread have one name.
+    pub fn recover(&mut self, last_terminal: u64) {
+        self.count = self.count.max(last_terminal);
+    }
+
+    /// Another process of the agent is started, which numbers its callbacks anew.
+    pub fn start_process(&mut self) {
+        self.before = self.count;
+    }
+
+    /// The agent's session is open.
+    pub fn set_quirks(&mut self, quirks: Quirks) {
+        self.quirks = quirks;
+    }
+
+    /// Our number for a callback that the process has just made.
+    pub fn count(&mut self, call: u64) -> u64 {
+        let call = self.number(call);
+        self.count = self.count.max(call + 1);
+        call
+    }
+
+    /// Our number for a callback of the process.
+    pub fn number(&self, call: u64) -> u64 {
+        self.before + call
+    }
+
+    /// Whether something that was begun will still change what is known, though nobody may wait for it.
+    pub fn has_pending_work(&self) -> bool {
+        self.is_changing() || !self.final_outputs.is_empty()
+    }
+
+    /// Whether something that was begun will still change the machine.
+    pub fn is_changing(&self) -> bool {
+        self.tasks.values().any(HostTask::outlives_agent)
+    }
+
+    /// Whether the agent waits for something that is being carried out.
+    pub fn has_agent_waiting(&self) -> bool {
+        self.tasks.range(self.abandoned..).next().is_some()
+    }
+
+    /// Whether the file change is a write that the machine, or an editor, is at.
+    pub fn is_being_written(&self, change: ItemId) -> bool {
+        self.tasks.values().any(|task| match task {
+            HostTask::Write { item, .. } => *item == Some(change),
+            HostTask::Delegated(delegation) => delegation.item == Some(change),
+            _ => false,
+        })
+    }
+
+    /// Whether nobody waits for the answer to a callback any more.
+    fn is_abandoned(&self, call: u64) -> bool {
+        call < self.abandoned
+    }
+
+    /// Takes a callback on, which is then decided about, or refuses it. `undecided` callbacks wait for decisions already, those
+    /// that `waits` is true for.
+    pub fn admit(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        request: &Call,
+        raw_params: Option<RawJson>,
+        undecided: usize,
+        waits: impl Fn(u64) -> bool,
+    ) -> bool {
+        if self.tasks.len() + undecided >= AGENT_CALLS {
+            let message = format!("too many requests in flight from this agent (limit {AGENT_CALLS})");
+            let failure = Failure::new(ErrorCode::Overloaded, message);
+            self.refuse(journal, call, &failure);
+            return false;
+        }
+        let bytes = request.bytes() + raw_params.as_ref().map_or(0, |raw_params| raw_params.get().len());
+        if let Err(failure) = self.hold(call, bytes, waits) {
+            self.refuse_and_record(journal, call, request.method(), &failure);
+            return false;
+        }
+        // A question is answered by nobody but people.
+        if !matches!(request, Call::Permission { .. } | Call::Elicit { .. }) {
+            let raw_params = raw_params.map(|raw_params| (call, raw_params));
+            self.raw_params.extend(raw_params);
+        }
+        true
+    }
+
+    /// Notes what a callback holds in memory until it is done. One that is larger than all the room is taken when there is no
+    /// other.
+    fn hold(&mut self, call: u64, bytes: usize, waits: impl Fn(u64) -> bool) -> Result<(), Failure> {
+        if bytes <= SMALL_CALL_BYTES {
+            return Ok(());
+        }
+        let tasks = &self.tasks;
+        self.large_calls
+            .retain(|call, _| tasks.contains_key(call) || waits(*call));
+        let held: usize = self.large_calls.values().sum();
+        if held > 0 && held + bytes > AGENT_CALL_BYTES as usize {
+            let message = format!(
+                "the unanswered requests of this agent hold {held} bytes already, and this one has {bytes} \
+                 (limit {AGENT_CALL_BYTES} bytes): wait for an answer first"
+            );
+            return Err(Failure::new(ErrorCode::Overloaded, message));
+        }
+        self.large_calls.insert(call, bytes);
+        Ok(())
+    }
+
+    /// What a command without arguments is where this call would be carried out.
+    pub fn form_of(&self, journal: &Journal, request: &Call) -> Form {
+        match self.responder(journal, request) {
+            Responder::Daemon => self.command_form(),
+            Responder::Editor(_) | Responder::Lost => Form::Unknown,
+        }
+    }
+
+    /// Carries out what was decided on; `at` is where its file was then.
+    pub fn run(&mut self, journal: &mut Journal, call: u64, request: Call, at: Option<String>) {
+        match self.responder(journal, &request) {
+            Responder::Daemon => self.run_on_host(journal, call, request, at),
+            Responder::Editor(connection) => self.delegate(journal, call, request, at, connection),
+            Responder::Lost => self.answer_lost(journal, call, request),
+        }
+    }
+
+    /// The agent takes a callback back. JSON-RPC still wants an answer to it.
+    pub fn withdraw(&mut self, journal: &mut Journal, call: u64) {
+        self.withdraw_delegation(journal, call);
+        // What changes the machine is done all the same, and recorded when it is.
+        if self.tasks.get(&call).is_some_and(|task| !task.changes()) {
+            self.tasks.remove(&call);
+        }
+        let error = RpcError::new(-32800, "request cancelled");
+        self.answer(journal, call, Err(error));
+    }
+
+    /// Refuses what could not be done, so that it is known what the agent tried.
+    pub fn refuse_and_record(&mut self, journal: &mut Journal, call: u64, method: &str, failure: &Failure) {
+        journal.emit_refusal(method, failure);
+        self.refuse(journal, call, failure);
+    }
+
+    fn refuse(&mut self, journal: &mut Journal, call: u64, failure: &Failure) {
+        self.answer(journal, call, Err(failure.into()));
+    }
+
+    /// Answers a callback, unless nobody waits for that any more.
+    pub fn answer(&mut self, journal: &mut Journal, call: u64, result: Result<RawJson, RpcError>) {
+        self.raw_params.remove(&call);
+        if self.is_abandoned(call) {
+            return;
+        }
+        // One below that is of a process that is gone.
+        if let Some(call) = call.checked_sub(self.before) {
+            journal.send_to_agent(AgentCommand::Answer { call, result });
+        }
+    }
+
+    /// The agent is gone, and nobody waits for its callbacks any more. What was begun happens all the same, and is recorded then.
+    pub fn abandon(&mut self, journal: &mut Journal) {
+        self.withdraw_delegations(journal);
+        self.raw_params.clear();
+        self.tasks.retain(|_, task| task.outlives_agent());
+        self.abandoned = self.count;
+        self.quirks = Quirks::default();
+    }
+
+    /// When to call [`expire`](Self::expire).
+    pub fn deadline(&self) -> Option<Instant> {
+        earliest(self.delegation_deadline(), self.final_output_deadline())
+    }
+
+    /// Goes on without the answers of editors that are late.
+    pub fn expire(&mut self, journal: &mut Journal) {
+        self.expire_delegations(journal);
+        self.expire_final_outputs(journal);
+    }
+}

@@ -1,0 +1,259 @@
+//! Terminals of the agent: how they begin, what they say, and how they end.
+
+use acpd_model::limits::{
+    INLINE_BYTES, RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINAL_PREVIEW_BYTES, TERMINALS,
+};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin};
+use acpd_policy::Form;
+
+use super::Callbacks;
+use super::task::HostTask;
+use crate::agent::TerminalExit;
+use crate::fanout::{Delta, LiveEnd, Source};
+use crate::projection::ItemView;
+use crate::thread::command::{HostCall, TerminalEvent};
+use crate::thread::journal::Journal;
+
+impl Callbacks {
+    pub(super) fn create_terminal(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        command: String,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+        cwd: Option<String>,
+        limit: Option<u64>,
+    ) {
+        if let Err(failure) = self.check_terminals(journal) {
+            return self.refuse_and_record(journal, call, "terminal/create", &failure);
+        }
+        let (command, args) = if args.is_empty() && self.command_form() == Form::Line {
+            ("/bin/sh".to_owned(), vec!["-c".to_owned(), command])
+        } else {
+            (command, args)
+        };
+        let terminal_id = format!("term_{}", call + 1);
+        let cwd = cwd.unwrap_or_else(|| journal.live().spec.session_cwd().to_owned());
+        let output_bytes = limit
+            .map_or(TERMINAL_BYTES, |limit| {
+                usize::try_from(limit).unwrap_or(usize::MAX)
+            })
+            .min(TERMINAL_BYTES_MAX)
+            .min(self.room_for_output());
+        let work = HostTask::Create {
+            terminal_id: terminal_id.clone(),
+            command: command.clone(),
+            args: args.clone(),
+            cwd: cwd.clone(),
+        };
+        self.tasks.insert(call, work);
+        self.output_limits.insert(terminal_id.clone(), output_bytes);
+        journal.call_host(
+            call,
+            HostCall::CreateTerminal {
+                terminal_id,
+                command,
+                args,
+                env,
+                cwd,
+                output_bytes,
+            },
+        );
+    }
+
+    /// What a command without arguments is here: an agent that is known to send whole shell lines means them.
+    pub(super) fn command_form(&self) -> Form {
+        if self.quirks.shell_lines {
+            Form::Line
+        } else {
+            Form::Program
+        }
+    }
+
+    /// How much output one more terminal may keep.
+    fn room_for_output(&self) -> usize {
+        let kept: usize = self.output_limits.values().sum();
+        RUNNING_OUTPUT_BYTES.saturating_sub(kept).max(TERMINAL_BYTES)
+    }
+
+    /// Refuses one terminal too many.
+    pub(super) fn check_terminals(&self, journal: &Journal) -> Result<(), Failure> {
+        let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
+        let runs = |item: &ItemId| !self.has_ended_in_editor(*item);
+        let running = journal.live().items.iter();
+        let running = running.filter(|(item, open)| is_terminal(&open.view) && runs(item));
+        let creating = self.tasks.values().filter(|work| match work {
+            HostTask::Create { .. } => true,
+            HostTask::Delegated(delegation) => delegation.makes.is_some(),
+            _ => false,
+        });
+        if running.count() + creating.count() < TERMINALS {
+            return Ok(());
+        }
+        let message = format!("{TERMINALS} terminals are open in this session already");
+        Err(Failure::new(ErrorCode::Overloaded, message))
+    }
+
+    /// A command runs. If its agent is gone it will be ended, and that is all that is known of it.
+    pub(super) fn terminal_created(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        terminal_id: String,
+        command: String,
+        args: Vec<String>,
+        cwd: String,
+        by: Origin,
+    ) {
+        let item = journal.next_item();
+        let kept_as = terminal_id.clone();
+        let kept = self.output_limits.get(&terminal_id);
+        let output_bytes = kept.and_then(|bytes| u32::try_from(*bytes).ok());
+        let start = ItemStart::TerminalCommand {
+            terminal_id,
+            command,
+            args,
+            cwd,
+            output_bytes,
+        };
+        let kind = EventKind::ItemStarted {
+            item,
+            parent: None,
+            start,
+        };
+        journal.emit(by, kind, None);
+        if self.is_abandoned(call) {
+            self.output_limits.remove(&kept_as);
+            self.close_terminal(journal, item);
+        }
+    }
+
+    /// Output is kept until there is as much of it as the agent wants kept; after that it is only shown, and the log
+    /// has its end when the command has ended. So an endless command fills neither memory nor the log.
+    fn terminal_wrote(&mut self, journal: &mut Journal, item: ItemId, terminal_id: &str, text: String) {
+        let kept = self
+            .output_limits
+            .get(terminal_id)
+            .copied()
+            .unwrap_or(TERMINAL_BYTES);
+        let written = match journal.item(item) {
+            Some(ItemView::Terminal { written, .. }) => written + journal.held_text(item).len(),
+            _ => 0,
+        };
+        if written >= kept {
+            journal.show_text(item, terminal_id, &text);
+            return;
+        }
+        journal.emit_text(Delta {
+            turn: journal.current_turn(),
+            item,
+            source: Source::Terminal(terminal_id.to_owned()),
+            text,
+            raw: None,
+            message_id: None,
+        });
+    }
+
+    pub fn handle_terminal(&mut self, journal: &mut Journal, terminal_id: &str, event: TerminalEvent) {
+        let found = journal.live().items.iter().find(
+            |(_, open)| matches!(&open.view, ItemView::Terminal { terminal_id: known, .. } if known == terminal_id),
+        );
+        let Some(item) = found.map(|(id, _)| *id) else {
+            return;
+        };
+        let kind = match event {
+            TerminalEvent::Output(text) => return self.terminal_wrote(journal, item, terminal_id, text),
+            TerminalEvent::Exited {
+                exit,
+                output,
+                truncated,
+            } => {
+                let outcome = if exit.code == Some(0) {
+                    ItemOutcome::Completed
+                } else {
+                    ItemOutcome::Failed
+                };
+                // What is still held comes before the end.
+                journal.end_shown_text(item);
+                self.output_limits.remove(terminal_id);
+                let end = self.terminal_end(journal, terminal_id.to_owned(), exit, output, truncated);
+                EventKind::ItemCompleted { item, outcome, end }
+            }
+        };
+        journal.emit(Origin::Agent, kind, None);
+    }
+
+    /// How a command ended, for an event; of long output it holds the end, and all of it becomes a blob.
+    pub(super) fn terminal_end(
+        &mut self,
+        journal: &mut Journal,
+        terminal_id: String,
+        exit: TerminalExit,
+        output: String,
+        truncated: bool,
+    ) -> ItemEnd {
+        let mut end = output;
+        let output_blob = (end.len() > INLINE_BYTES).then(|| {
+            let last = end.split_off(end.ceil_char_boundary(end.len() - TERMINAL_PREVIEW_BYTES));
+            let mut all = std::mem::replace(&mut end, last);
+            all.push_str(&end);
+            Box::new(journal.blob(all.into_bytes()))
+        });
+        ItemEnd::TerminalCommand {
+            terminal_id,
+            exit_code: exit.code,
+            signal: exit.signal,
+            output: end,
+            output_blob,
+            truncated,
+        }
+    }
+
+    /// Ends every terminal: the agent that they belong to is gone. Of those in editors the last output may still come.
+    pub fn close_terminals(&mut self, journal: &mut Journal) {
+        let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
+        let open = journal
+            .live()
+            .items
+            .iter()
+            .filter(|(_, open)| is_terminal(&open.view));
+        let open: Vec<ItemId> = open
+            .map(|(id, _)| *id)
+            .filter(|id| !self.is_leaving(*id))
+            .collect();
+        for item in open {
+            self.close_terminal(journal, item);
+        }
+    }
+
+    /// Ends a terminal whose own end is not waited for, with the end of its output as far as it is known.
+    pub(super) fn close_terminal(&mut self, journal: &mut Journal, item: ItemId) {
+        journal.flush();
+        let Some(ItemView::Terminal {
+            terminal_id,
+            output,
+            written,
+            ..
+        }) = journal.item(item)
+        else {
+            return;
+        };
+        let (terminal_id, logged) = (terminal_id.clone(), output.clone());
+        let begins_later = *written > logged.len();
+        let LiveEnd { text, cut, .. } = journal.end_shown_text(item);
+        let mut output = if cut { text } else { logged + &text };
+        // Of a terminal of an earlier daemon it is not known what it said at last.
+        let kept = self.output_limits.remove(&terminal_id);
+        let excess = output.len().saturating_sub(kept.unwrap_or(TERMINAL_BYTES_MAX));
+        output.drain(..output.ceil_char_boundary(excess));
+        let truncated = begins_later || cut || excess > 0 || kept.is_none();
+        let end = self.terminal_end(journal, terminal_id, TerminalExit::default(), output, truncated);
+        let kind = EventKind::ItemCompleted {
+            item,
+            outcome: ItemOutcome::Interrupted,
+            end,
+        };
+        journal.emit(Origin::Agent, kind, None);
+    }
+}

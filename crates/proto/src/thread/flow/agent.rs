@@ -1,0 +1,242 @@
+//! The agent: what its events mean for the parts of a thread, and what its start and its end bring with them.
+
+use acpd_model::event::SessionDeleted;
+use acpd_model::{EventKind, Failure, ItemOutcome, Origin};
+
+use super::turns::DAEMON_STOPPED;
+use crate::agent::{AgentEvent, AgentRequest, Opened};
+use crate::thread::command::AgentExit;
+use crate::thread::session::{Continuation, Continued, Wake};
+use crate::thread::thread::Thread;
+use crate::thread::turn::{self, TurnResult};
+
+impl Thread {
+    pub(in crate::thread) fn handle_agent(&mut self, event: AgentEvent) {
+        match event {
+            // Said to whoever started it without a session.
+            AgentEvent::Initialized(_) => {}
+            AgentEvent::Opened(opened) => self.agent_opened(*opened),
+            AgentEvent::ResumeStarted(how) => self.session.resume_started(how),
+            AgentEvent::Replayed(update) => self.session.replayed(update),
+            AgentEvent::ResumeFailed { how, error, late } => {
+                self.session.resume_failed(&mut self.journal, how, &error, late);
+            }
+            AgentEvent::SignInRequired(failure) => self.sign_in_required(&failure),
+            AgentEvent::Answered { ask, result } => {
+                let continued = self.session.answered(&mut self.journal, ask, result);
+                if let Some(continued) = continued {
+                    self.go_on(continued);
+                }
+                self.reopen_if_idle();
+                self.prompt_if_ready();
+            }
+            AgentEvent::Failed(failure) => self.agent_failed(&failure),
+            AgentEvent::Update(update) if self.session.was_dropped(&self.journal) => {
+                self.journal.emit_unshown(update.raw, update.raw_params);
+            }
+            AgentEvent::Update(update) => self.handle_update(update),
+            AgentEvent::PromptEnded { turn, result } => self.prompt_ended(turn, result),
+            AgentEvent::CallbackReceived {
+                call,
+                request,
+                params,
+            } => {
+                let call = self.callbacks.count(call);
+                self.handle_call(call, request, params);
+            }
+            AgentEvent::CallbackWithdrawn { call } => self.call_withdrawn(call),
+            AgentEvent::CallbackRefused {
+                call,
+                method,
+                error,
+                params,
+            } => {
+                let call = self.callbacks.count(call);
+                let kind = EventKind::CallRefused {
+                    method,
+                    reason: error.message.clone(),
+                };
+                self.journal.emit(Origin::Daemon, kind, params);
+                self.callbacks.answer(&mut self.journal, call, Err(error));
+            }
+            AgentEvent::Foreign { params } => self.tool_calls.foreign_update(&mut self.journal, params),
+            AgentEvent::Notified { method, params } => {
+                let kind = EventKind::AgentNotified { method };
+                self.journal.emit(Origin::Agent, kind, params);
+            }
+            AgentEvent::Retiring => self.stop_if_idle(),
+            AgentEvent::Malformed { reason, text, bytes } => {
+                let kind = EventKind::LineMalformed { reason, text, bytes };
+                self.journal.emit(Origin::Agent, kind, None);
+            }
+        }
+    }
+
+    /// Has the agent started, unless it is there or on its way.
+    pub(in crate::thread) fn wake(&mut self) {
+        match self.session.wake(&mut self.journal) {
+            Wake::Nothing => {}
+            Wake::Started => self.callbacks.start_process(),
+            Wake::Replace => self.stop_agent(),
+        }
+    }
+
+    fn agent_opened(&mut self, opened: Opened) {
+        // One that was told to go says it too late.
+        if self.session.is_stopping() {
+            return;
+        }
+        if let Some(opened) = self.session.begin_import(&mut self.journal, opened) {
+            self.bind(opened);
+        }
+    }
+
+    /// Uses a session that is open.
+    pub(in crate::thread) fn bind(&mut self, opened: Opened) {
+        if self.session.is_stopping() {
+            return;
+        }
+        self.callbacks.set_quirks(opened.capabilities.quirks);
+        self.session.bind(&mut self.journal, opened);
+        self.reopen_if_idle();
+        self.send_requests();
+        self.prompt_if_ready();
+    }
+
+    fn sign_in_required(&mut self, failure: &Failure) {
+        if self.session.is_stopping() {
+            return;
+        }
+        self.session.sign_in_required(&mut self.journal, failure);
+        while let Some(continued) = self.session.refuse_unsigned(&mut self.journal, failure) {
+            self.go_on(continued);
+        }
+        self.settle_unanswered(&failure.message, &Origin::Agent);
+        self.send_requests();
+    }
+
+    fn agent_failed(&mut self, failure: &Failure) {
+        if self.session.is_stopping() {
+            return;
+        }
+        self.session.failed(&mut self.journal, failure);
+        self.abandon(&failure.message, &Origin::Agent, true);
+        self.stop_agent();
+    }
+
+    pub(in crate::thread) fn handle_agent_exit(&mut self, exit: &AgentExit) {
+        let expected = self.session.exited(&mut self.journal, exit);
+        self.abandon(&exit.reason, &Origin::Agent, !expected);
+        // A turn, or someone who wants the agent, may have come while the old process was on its way out.
+        if self.session.take_restart() || self.journal.live().turn.is_some() {
+            self.wake();
+        }
+    }
+
+    pub(in crate::thread) fn stop_agent(&mut self) {
+        if self.session.can_stop() {
+            self.void_requests("the agent is being stopped");
+            self.journal.note_status();
+            self.session.stop(&mut self.journal);
+            self.turns.agent_stopped();
+        }
+    }
+
+    /// Lets the agent go, if nothing is going on.
+    pub(in crate::thread) fn stop_if_idle(&mut self) {
+        if self.session.is_idle(&self.journal) {
+            self.stop_agent();
+        }
+    }
+
+    /// Opens the session once more, in another process, if that is wanted and nothing is lost by it.
+    pub(in crate::thread) fn reopen_if_idle(&mut self) {
+        if !self.turns.is_prompted() && self.session.take_reopen() {
+            self.stop_agent();
+        }
+    }
+
+    /// Nobody will go on with what is open: the process that did it is gone. A turn whose prompt was never
+    /// sent fails only if `unsent_too`; else the next process gets it.
+    pub(in crate::thread) fn abandon(&mut self, reason: &str, by: &Origin, unsent_too: bool) {
+        self.journal.flush();
+        self.void_requests(reason);
+        self.approvals.abandon();
+        self.callbacks.abandon(&mut self.journal);
+        while let Some(continued) = self.session.fail_requests(&mut self.journal, reason, unsent_too) {
+            self.go_on(continued);
+        }
+        self.session.abandon();
+        self.callbacks.end_in_editors(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
+        let sent = self.turns.abandon();
+        if self.journal.live().turn.is_some() && (sent || unsent_too) {
+            self.settle_unanswered(reason, by);
+        } else {
+            // What the process that is gone had begun is not the next one's.
+            self.close_items(ItemOutcome::Failed);
+            if self.journal.live().turn.is_none() {
+                self.begin_next();
+            }
+        }
+        self.journal.note_status();
+    }
+
+    /// The daemon stops.
+    pub(in crate::thread) fn stop(&mut self) {
+        let reason = "the daemon is stopping";
+        self.session.fail_continuations(&mut self.journal, reason);
+        while let Some(queued) = self.journal.live().queue.front().map(|queued| queued.id) {
+            let result = TurnResult::failed(reason);
+            turn::settle_queued(&mut self.journal, queued, result, &Origin::Daemon);
+        }
+        self.callbacks.drop_in_editors(&mut self.journal);
+        self.note_interrupted(DAEMON_STOPPED, reason);
+        self.abandon(reason, &Origin::Daemon, true);
+        self.callbacks.abort_delegations(&mut self.journal, reason);
+        self.stop_agent();
+    }
+}
+
+impl Thread {
+    /// Asks something of the agent, and then goes on with `then`.
+    pub(in crate::thread) fn request_agent(
+        &mut self,
+        call: u64,
+        by: Origin,
+        request: AgentRequest,
+        then: Option<Continuation>,
+    ) {
+        let starts = self.session.request(&mut self.journal, call, by, request, then);
+        if starts {
+            self.wake();
+        }
+        self.send_requests();
+    }
+
+    fn send_requests(&mut self) {
+        while let Some(continued) = self.session.send_requests(&mut self.journal) {
+            self.go_on(continued);
+        }
+    }
+
+    /// Goes on with what an answer of the agent, or its refusal, was waited for.
+    fn go_on(&mut self, continued: Continued) {
+        let Continued {
+            call,
+            continuation,
+            answer,
+        } = continued;
+        match continuation {
+            Continuation::Steer { by, turn, input } => self.steer_answered(call, by, turn, input, answer),
+            Continuation::Fork(point) => self.fork_answered(call, point, answer.ok().as_ref()),
+            Continuation::Delete { by } => {
+                let session = match answer {
+                    Ok(_) => SessionDeleted::Deleted,
+                    Err(_) => SessionDeleted::Failed,
+                };
+                self.finish_deletion(call, by, session);
+            }
+        }
+    }
+}

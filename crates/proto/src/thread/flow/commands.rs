@@ -1,0 +1,103 @@
+//! Commands of clients: which part of a thread carries out each.
+
+use acpd_model::event::ThreadCreated;
+use acpd_model::{EventKind, Origin};
+
+use crate::thread::command::{Command, Reply};
+use crate::thread::session::name_linked_directories;
+use crate::thread::thread::Thread;
+use crate::thread::turn::UnsentPrompt;
+
+impl Thread {
+    pub(in crate::thread) fn handle_command(&mut self, call: u64, by: Origin, command: Command) {
+        let result = match command {
+            Command::Create {
+                spec,
+                name,
+                project_id,
+                metadata,
+            } => {
+                let kind = EventKind::ThreadCreated(Box::new(ThreadCreated {
+                    agent: spec.agent,
+                    cwd: spec.cwd,
+                    name,
+                    project_id,
+                    metadata,
+                    additional_directories: spec.additional_directories,
+                    real_directories: spec.real_directories,
+                    mcp_servers: spec.mcp_servers,
+                    meta: spec.meta,
+                    members: spec.members,
+                    session_id: spec.session_id,
+                }));
+                self.journal.emit_in(None, by, kind, None);
+                name_linked_directories(&mut self.journal);
+                self.session.wait_until_ready(call);
+                self.wake();
+                return;
+            }
+            Command::SetSessionParams(change) => {
+                let set = self.session.set_params(&mut self.journal, by, change);
+                self.reopen_if_idle();
+                set.map(|()| Reply::Done)
+            }
+            Command::Wake if self.session.check_accepts_turns(&self.journal).is_err() => Ok(Reply::Done),
+            Command::Wake => {
+                self.session.restart_if_stopping();
+                self.wake();
+                Ok(Reply::Done)
+            }
+            Command::StartTurn {
+                input,
+                meta,
+                client_turn_id,
+            } => {
+                let prompt = UnsentPrompt { blocks: input, meta };
+                self.start_turn(by, prompt, client_turn_id).map(Reply::Turn)
+            }
+            Command::Steer { input, turn } => return self.steer(call, by, input, turn),
+            Command::Change(change) => self.change(by, change),
+            Command::Delete => return self.delete(call, by),
+            Command::Fork { turn } => return self.fork(call, by, turn),
+            Command::Adopt(adopted) => self.adopt(&by, *adopted),
+            Command::Interrupt { turn } => self.interrupt(&by, turn).map(|()| Reply::Done),
+            Command::Answer {
+                request,
+                answer,
+                scope,
+            } => self.answer(by, request, &answer, scope).map(|()| Reply::Done),
+            Command::Explain { tool_call, sight } => {
+                return self.approvals.explain(&mut self.journal, call, tool_call, sight);
+            }
+            Command::SetPolicy(policy) => self.approvals.set_policy(&mut self.journal, by, policy),
+            Command::Remembered => Ok(self.approvals.remembered(self.journal.live())),
+            Command::Revoke { id } => return self.approvals.revoke(&mut self.journal, call, by, id),
+            Command::AgentRequest(request) => match self.session.check_accepts_turns(&self.journal) {
+                Ok(()) => return self.request_agent(call, by, request, None),
+                Err(failure) => Err(failure),
+            },
+            Command::Notify { method, params } => self.session.notify(&mut self.journal, method, params),
+            Command::Attach {
+                connection,
+                abilities,
+            } => Ok(self
+                .callbacks
+                .attach(&mut self.journal, by, &connection, abilities)),
+            Command::AcquireLease { connection } => {
+                self.callbacks.acquire_lease(&mut self.journal, by, &connection)
+            }
+            Command::ReleaseLease { connection } => {
+                self.callbacks.release_lease(&mut self.journal, by, &connection)
+            }
+            Command::Rest => {
+                self.stop_if_idle();
+                Ok(Reply::Done)
+            }
+            Command::Stop => {
+                self.stop();
+                Ok(Reply::Done)
+            }
+        };
+        self.journal.reply(call, result);
+    }
+}

@@ -1,0 +1,157 @@
+//! What clients do with a thread as a whole: name it, put it away, drop its last turns, delete it.
+
+use acpd_model::event::{Fidelity, SessionDeleted};
+use acpd_model::limits::{METADATA_BYTES, NAME_BYTES};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
+
+use crate::agent::AgentRequest;
+use crate::thread::command::{Change, Effect, Reply};
+use crate::thread::session::{Continuation, history_fidelity};
+use crate::thread::thread::Thread;
+
+impl Thread {
+    pub(in crate::thread) fn change(&mut self, by: Origin, change: Change) -> Result<Reply, Failure> {
+        match change {
+            Change::Rename { name } => self.rename(by, name.as_deref()),
+            Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
+            Change::Archive => self.archive(by),
+            Change::Unarchive => {
+                if self.journal.live().summary.archived {
+                    self.journal
+                        .emit_in(None, by, EventKind::ThreadUnarchived {}, None);
+                }
+                Ok(Reply::Done)
+            }
+            Change::RollBack { last_kept } => self.roll_back(by, last_kept),
+        }
+    }
+
+    pub(in crate::thread) fn rename(&mut self, by: Origin, name: Option<&str>) -> Result<Reply, Failure> {
+        let name = name.map(clean_name).transpose()?;
+        let shown = self.journal.live().names.shown_with(name.as_ref());
+        self.journal
+            .emit(by, EventKind::ThreadRenamed { name, shown }, None);
+        Ok(Reply::Done)
+    }
+
+    fn set_metadata(&mut self, by: Origin, metadata: Option<RawJson>) -> Result<Reply, Failure> {
+        if metadata
+            .as_ref()
+            .is_some_and(|data| data.get().len() > METADATA_BYTES)
+        {
+            let message = format!("metadata has at most {METADATA_BYTES} bytes");
+            return Err(Failure::invalid_params(message));
+        }
+        let kind = EventKind::MetadataSet { metadata };
+        self.journal.emit(by, kind, None);
+        Ok(Reply::Done)
+    }
+
+    fn archive(&mut self, by: Origin) -> Result<Reply, Failure> {
+        if self.journal.live().summary.archived {
+            return Ok(Reply::Done);
+        }
+        self.check_idle()?;
+        self.journal.emit_in(None, by, EventKind::ThreadArchived {}, None);
+        self.stop_agent();
+        Ok(Reply::Done)
+    }
+
+    /// What changes a thread as a whole waits for nothing: it is refused while something goes on.
+    fn check_idle(&self) -> Result<(), Failure> {
+        let busy = if self.journal.live().turn.is_some() || !self.journal.live().queue.is_empty() {
+            "a turn is running: interrupt it first"
+        } else if self.callbacks.is_changing() {
+            "a file is still being written: try again when it is"
+        } else if self.session.has_continuations() {
+            "the thread is being forked or deleted: try again when it is"
+        } else {
+            return Ok(());
+        };
+        Err(Failure::new(ErrorCode::Conflict, busy))
+    }
+
+    /// Drops the turns after `last_kept`. The agent's session knows them, so it is let go; the next prompt opens
+    /// another one, which is told what is kept.
+    fn roll_back(&mut self, by: Origin, last_kept: Option<TurnId>) -> Result<Reply, Failure> {
+        self.check_idle()?;
+        if let Some(turn) = last_kept {
+            self.check_kept(turn)?;
+        }
+        if last_kept == self.journal.live().last_kept() {
+            let fidelity = if self.journal.live().forgotten {
+                Fidelity::Recalled
+            } else {
+                Fidelity::Exact
+            };
+            return Ok(Reply::RolledBack(fidelity));
+        }
+        let fidelity = match last_kept {
+            Some(_) => history_fidelity(&self.journal)?,
+            None => Fidelity::Exact,
+        };
+        self.close_items(ItemOutcome::Completed);
+        self.stop_agent();
+        self.callbacks.give_up_all_outputs(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
+        let kind = EventKind::TurnsRolledBack { last_kept, fidelity };
+        self.journal.emit_in(None, by, kind, None);
+        Ok(Reply::RolledBack(fidelity))
+    }
+
+    /// Refuses a turn that is not part of the conversation.
+    pub(in crate::thread) fn check_kept(&self, turn: TurnId) -> Result<(), Failure> {
+        let known = (1..=self.journal.live().last_turn).contains(&turn.0);
+        if known && !self.journal.live().dropped.contains(turn) {
+            return Ok(());
+        }
+        Err(Failure::not_found(turn))
+    }
+
+    /// Deletes the thread, and before it the agent's session where the agent can do that.
+    pub(in crate::thread) fn delete(&mut self, call: u64, by: Origin) {
+        if let Err(failure) = self.check_idle() {
+            return self.journal.reply(call, Err(failure));
+        }
+        match self
+            .journal
+            .live()
+            .summary
+            .session_id
+            .clone()
+            .filter(|_| self.journal.live().declared.delete)
+        {
+            Some(session_id) => {
+                let then = Continuation::Delete { by: by.clone() };
+                let request = AgentRequest::DeleteSession { session_id };
+                self.request_agent(call, by, request, Some(then));
+            }
+            None => self.finish_deletion(call, by, SessionDeleted::NotAsked),
+        }
+    }
+
+    /// The last event of the thread; what follows is the end of its log.
+    pub(in crate::thread) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
+        self.close_items(ItemOutcome::Completed);
+        self.stop_agent();
+        self.callbacks.withdraw_delegations(&mut self.journal);
+        self.callbacks.drop_in_editors(&mut self.journal);
+        self.callbacks.close_terminals(&mut self.journal);
+        self.journal
+            .emit_in(None, by, EventKind::ThreadDeleted { session }, None);
+        self.journal.push(Effect::Delete { call: Some(call) });
+    }
+}
+
+/// A name as it is kept.
+pub(in crate::thread) fn clean_name(name: &str) -> Result<String, Failure> {
+    let name = name.trim();
+    if name.is_empty() {
+        return Err(Failure::invalid_params("a name has at least one character"));
+    }
+    if name.len() > NAME_BYTES {
+        let message = format!("a name has at most {NAME_BYTES} bytes");
+        return Err(Failure::invalid_params(message));
+    }
+    Ok(name.to_owned())
+}

@@ -1,0 +1,99 @@
+//! Words for the running turn: into it where the agent has a way, else as the next turn.
+
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
+use serde::Deserialize;
+
+use crate::agent::AgentRequest;
+use crate::thread::command::{Reply, SteerDelivery};
+use crate::thread::message::add_user_message;
+use crate::thread::session::Continuation;
+use crate::thread::thread::Thread;
+use crate::thread::turn::{UnsentPrompt, check_input};
+
+impl Thread {
+    pub(super) fn steer(&mut self, call: u64, by: Origin, input: Vec<RawJson>, turn: Option<TurnId>) {
+        let checked = self
+            .session
+            .check_accepts_turns(&self.journal)
+            .and_then(|()| check_input(&input, self.session.capabilities()))
+            .and_then(|()| self.check_runs(turn));
+        if let Err(failure) = checked {
+            return self.journal.reply(call, Err(failure));
+        }
+        let Some(turn) = self.steerable_turn() else {
+            return self.steer_later(call, by, input);
+        };
+        let kind = EventKind::SteerRequested { input: input.clone() };
+        self.journal.emit_in(Some(turn), by.clone(), kind, None);
+        self.messages.expect_echo(&input);
+        let request = AgentRequest::Steer {
+            prompt: input.clone(),
+        };
+        let continuation = Continuation::Steer {
+            by: by.clone(),
+            turn,
+            input,
+        };
+        self.request_agent(call, by, request, Some(continuation));
+    }
+
+    fn check_runs(&self, turn: Option<TurnId>) -> Result<(), Failure> {
+        if turn.is_none() || turn == self.journal.current_turn() {
+            return Ok(());
+        }
+        Err(Failure::new(ErrorCode::Conflict, "that turn is not running"))
+    }
+
+    /// The running turn, if the agent has its prompt, goes on with it, and takes words for it.
+    fn steerable_turn(&self) -> Option<TurnId> {
+        let takes = self.session.is_ready() && self.session.capabilities().is_some_and(|c| c.steering);
+        let running = self
+            .journal
+            .live()
+            .turn
+            .filter(|turn| takes && turn.interrupted.is_none())?;
+        (self.turns.is_prompted_for(running.id)).then_some(running.id)
+    }
+
+    fn steer_later(&mut self, call: u64, by: Origin, input: Vec<RawJson>) {
+        let prompt = UnsentPrompt {
+            blocks: input,
+            meta: None,
+        };
+        let result = self.start_turn(by, prompt, None);
+        let result = result.map(|turn| Reply::Steered {
+            turn: turn.id,
+            delivery: SteerDelivery::Queued,
+        });
+        self.journal.reply(call, result);
+    }
+
+    /// The agent has taken the words, or will not; or it is gone, and nobody knows.
+    pub(super) fn steer_answered(
+        &mut self,
+        call: u64,
+        by: Origin,
+        turn: TurnId,
+        input: Vec<RawJson>,
+        answer: Result<RawJson, Failure>,
+    ) {
+        #[derive(Deserialize)]
+        struct Steered {
+            outcome: String,
+        }
+        match answer {
+            Err(failure) if !self.session.is_ready() => self.journal.reply(call, Err(failure)),
+            Err(_) => self.steer_later(call, by, input),
+            Ok(answer) => {
+                let outcome = answer.read::<Steered>().map(|steered| steered.outcome);
+                if outcome.is_ok_and(|outcome| outcome == "promptRequired") {
+                    return self.steer_later(call, by, input);
+                }
+                self.messages.break_off();
+                add_user_message(&mut self.journal, turn, &by, &input);
+                let delivery = SteerDelivery::Steered;
+                self.journal.reply(call, Ok(Reply::Steered { turn, delivery }));
+            }
+        }
+    }
+}

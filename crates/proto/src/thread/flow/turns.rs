@@ -1,0 +1,177 @@
+//! The way of a turn: what its beginning and its end mean for the parts of a thread.
+
+use acpd_model::event::Level;
+use acpd_model::{Failure, ItemOutcome, Origin, RawJson, TurnId};
+
+use crate::thread::command::TurnView;
+use crate::thread::thread::Thread;
+use crate::thread::turn::{self, Interrupt, TurnResult, UnsentPrompt, check_input};
+use crate::time::Instant;
+use crate::wire::RpcError;
+
+/// The notice of a turn that was interrupted and ends with the daemon.
+pub(in crate::thread) const DAEMON_STOPPED: &str = "daemonStopped";
+
+impl Thread {
+    pub(super) fn start_turn(
+        &mut self,
+        by: Origin,
+        prompt: UnsentPrompt,
+        client_turn_id: Option<String>,
+    ) -> Result<TurnView, Failure> {
+        if let Some(known) = turn::known_turn(&self.journal, client_turn_id.as_ref()) {
+            return Ok(known);
+        }
+        self.session.check_accepts_turns(&self.journal)?;
+        check_input(&prompt.blocks, self.session.capabilities())?;
+        turn::check_queue(&self.journal)?;
+        let id = TurnId(self.journal.live().last_turn + 1);
+        if self.journal.live().turn.is_some() {
+            turn::queue(&mut self.journal, id, by, prompt, client_turn_id);
+        } else {
+            self.begin(id, &by, prompt, client_turn_id);
+        }
+        Ok(turn::turn_view(&self.journal, id, None))
+    }
+
+    fn begin(&mut self, turn: TurnId, by: &Origin, prompt: UnsentPrompt, client_turn_id: Option<String>) {
+        self.close_items(ItemOutcome::Completed);
+        self.journal.forget_file_changes();
+        self.tool_calls.begin_turn();
+        self.approvals.forget_grants();
+        self.turns
+            .begin(&mut self.journal, turn, by, prompt, client_turn_id);
+        self.wake();
+        self.prompt_if_ready();
+    }
+
+    pub(super) fn begin_next(&mut self) {
+        if let Some(next) = self.journal.live().queue.front().cloned() {
+            let prompt = UnsentPrompt {
+                blocks: next.input,
+                meta: next.meta,
+            };
+            self.begin(next.id, &next.by, prompt, next.client_turn_id);
+        }
+    }
+
+    /// Sends the running turn's prompt, once there is an agent to take it.
+    pub(in crate::thread) fn prompt_if_ready(&mut self) {
+        if !self.session.is_ready() || !self.turns.has_unsent() || self.session.settings_wait() {
+            return;
+        }
+        let Some(turn) = self.journal.current_turn() else {
+            return;
+        };
+        let Ok(primer) = self.session.primer(&mut self.journal, turn) else {
+            return;
+        };
+        match self.turns.take_prompt(self.session.capabilities()) {
+            None => {}
+            Some(Err(failure)) => self.settle(TurnResult::failed(&failure.message), &Origin::Daemon),
+            Some(Ok(mut prompt)) => {
+                prompt.blocks.splice(0..0, primer);
+                self.messages.expect_echo(&prompt.blocks);
+                self.session.record_activity(&self.journal);
+                self.turns.send(&mut self.journal, turn, prompt);
+            }
+        }
+    }
+
+    pub(super) fn interrupt(&mut self, by: &Origin, turn: Option<TurnId>) -> Result<(), Failure> {
+        let Interrupt::End { knows } = self.turns.interrupt(&mut self.journal, by, turn)? else {
+            return Ok(());
+        };
+        self.cancel_requests(by);
+        self.journal.note_status();
+        if !self.turns.is_prompted() {
+            self.settle(TurnResult::interrupted(), by);
+        } else if !knows {
+            self.turns.cancel(&mut self.journal);
+        }
+        Ok(())
+    }
+
+    /// When the agent will have been silent for too long. Not while it waits for us or for a person.
+    pub(in crate::thread) fn silence_deadline(&self) -> Option<Instant> {
+        let waits = self.approvals.len() > 0
+            || self.callbacks.has_agent_waiting()
+            || self.turns.cancel_deadline().is_some();
+        if waits || !self.turns.is_prompted() {
+            return None;
+        }
+        self.session.silence_deadline(&self.journal)
+    }
+
+    pub(in crate::thread) fn handle_silence(&mut self) {
+        self.session.note_silence(&mut self.journal);
+        self.turns.cancel(&mut self.journal);
+    }
+
+    pub(in crate::thread) fn cancel_timed_out(&mut self) {
+        let seconds = self.journal.limits().cancel_secs;
+        self.turns.give_up_cancel();
+        self.stop_agent();
+        let reason = match self.session.take_silence() {
+            Some(silence) => {
+                format!("{silence} and did not end the turn within {seconds} s; it was terminated")
+            }
+            None => {
+                format!(
+                    "the agent did not end the turn within {seconds} s after cancellation; it was terminated"
+                )
+            }
+        };
+        self.note_interrupted("cancelTimedOut", &reason);
+        self.settle_unanswered(&reason, &Origin::Daemon);
+    }
+
+    /// The agent has answered a prompt.
+    pub(super) fn prompt_ended(&mut self, turn: TurnId, answer: Result<RawJson, RpcError>) {
+        if !self.turns.prompt_ended(turn) {
+            return;
+        }
+        let by_client = turn::is_interrupted_by_client(&self.journal);
+        let silence = self.session.turn_ended().filter(|_| !by_client);
+        let result = TurnResult::of(answer, silence.as_deref(), by_client);
+        self.void_requests("the turn is over");
+        self.settle(result, &Origin::Agent);
+    }
+
+    /// Records why a turn that a client interrupted ends without the agent's answer. A turn that fails has the
+    /// reason as its error.
+    pub(in crate::thread) fn note_interrupted(&mut self, code: &str, reason: &str) {
+        if turn::is_interrupted_by_client(&self.journal) {
+            self.journal.notice(Level::Warning, code, reason);
+        }
+    }
+
+    /// Ends the running turn, if there is one, without the agent's answer: as interrupted if a client wanted its
+    /// end, else as failed.
+    pub(super) fn settle_unanswered(&mut self, reason: &str, by: &Origin) {
+        let result = if turn::is_interrupted_by_client(&self.journal) {
+            TurnResult::interrupted()
+        } else {
+            TurnResult::failed(reason)
+        };
+        self.settle(result, by);
+    }
+
+    /// Ends the running turn and begins the next one that waits.
+    fn settle(&mut self, result: TurnResult, by: &Origin) {
+        let Some(running) = self.journal.live().turn else {
+            return;
+        };
+        self.journal.flush();
+        self.turns.end();
+        let quirks = self.session.quirks();
+        self.messages.end_echo(&mut self.journal, quirks);
+        self.close_items(result.item_outcome());
+        let started_at = Some(running.started_at);
+        turn::settle(&mut self.journal, running.id, started_at, result, by);
+        self.callbacks.ask_unread_outputs(&mut self.journal);
+        self.reopen_if_idle();
+        self.begin_next();
+        self.journal.note_status();
+    }
+}

@@ -1,0 +1,103 @@
+//! What the agent reports: to the messages, the tool calls, or straight on record.
+
+use acpd_model::event::{Level, Outcome};
+use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson};
+
+use crate::agent::{ToolUpdate, Update, UpdateKind};
+use crate::thread::thread::Thread;
+use crate::thread::tool_call::ToolOutcome;
+
+impl Thread {
+    pub(super) fn handle_update(&mut self, update: Update) {
+        let Update {
+            kind,
+            raw,
+            raw_params,
+        } = update;
+        if !matches!(kind, UpdateKind::Chunk(_)) {
+            self.messages.interrupt();
+        }
+        let kind = match kind {
+            UpdateKind::Chunk(chunk) => {
+                let quirks = self.session.quirks();
+                return self
+                    .messages
+                    .handle_chunk(&mut self.journal, quirks, chunk, raw, raw_params);
+            }
+            UpdateKind::Tool(tool) => return self.handle_tool(tool, raw, raw_params, false),
+            UpdateKind::Plan(entries) => EventKind::PlanReplaced { entries },
+            UpdateKind::Commands => EventKind::CommandsReplaced {},
+            UpdateKind::Mode(mode_id) => EventKind::ModeChanged { mode_id },
+            UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced {},
+            UpdateKind::Usage { used, size, cost } => EventKind::UsageUpdated { used, size, cost },
+            UpdateKind::SessionInfo { title } => {
+                let overruled = title.is_some() && self.journal.live().names.person.is_some();
+                EventKind::SessionInfoUpdated { title, overruled }
+            }
+            UpdateKind::Notice { level, message } => EventKind::NoticeGiven {
+                level,
+                code: "agentNotice".to_owned(),
+                message,
+            },
+            UpdateKind::Compaction {
+                status: Some(status), ..
+            } => EventKind::NoticeGiven {
+                level: Level::Info,
+                code: "compaction".to_owned(),
+                message: format!("The agent shortens its context: {status}"),
+            },
+            UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => {
+                return self.journal.emit_unshown(raw, raw_params);
+            }
+        };
+        self.journal
+            .emit_with_params(Origin::Agent, kind, raw, raw_params);
+    }
+
+    /// Takes what is said of a tool call: by an update, or where it is `asked` whether the call may go on.
+    pub(super) fn handle_tool(
+        &mut self,
+        tool: ToolUpdate,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+        asked: bool,
+    ) {
+        let quirks = self.session.quirks();
+        self.messages.end_partial_echo(&mut self.journal, quirks);
+        let outcome = self
+            .tool_calls
+            .handle(&mut self.journal, tool, raw, raw_params, asked);
+        if matches!(outcome, ToolOutcome::Began(_)) {
+            self.messages.break_off();
+        }
+        if let ToolOutcome::Began(item) | ToolOutcome::Updated(item) = outcome {
+            self.bound_tool_bytes(asked.then_some(item));
+        }
+    }
+
+    /// Ends tool calls that hold too much together, and the questions about them. `next` is the one that somebody is about to be
+    /// asked about.
+    fn bound_tool_bytes(&mut self, next: Option<ItemId>) {
+        while let Some(tool) = self.tool_calls.next_excess(&mut self.journal, next) {
+            let requests = self.journal.live().requests.iter();
+            let about: Vec<u32> = requests
+                .filter(|(_, open)| open.event.kind.item() == Some(tool))
+                .map(|(number, _)| *number)
+                .collect();
+            for number in about {
+                self.settle_request(Origin::Daemon, number, &Outcome::Cancelled);
+            }
+            self.tool_calls.fail(&mut self.journal, tool);
+        }
+    }
+
+    /// Ends everything that is open, but for terminals and files that are being written: those may outlive a turn,
+    /// and end when they do.
+    pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
+        let message = self.messages.open_item();
+        let callbacks = &self.callbacks;
+        let is_kept = |item| Some(item) == message || callbacks.is_being_written(item);
+        self.tool_calls.close_all(&mut self.journal, outcome, is_kept);
+        self.messages.end(&mut self.journal, outcome);
+    }
+}

@@ -1,0 +1,388 @@
+//! How what happened comes to be on record: events in their order, text and diffs that are merged, content beside them.
+//!
+//! In: what happened, effects, time. Out: events, blobs, effects. Owns: the [`Live`] view, which is the fold of the events, and
+//! what is held back to be merged. Never: decides what happened. It is the only part of a thread that all others write.
+
+mod turn_files;
+
+use acpd_model::event::{Content, Level};
+use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
+use acpd_model::{
+    BlobId, ErrorCode, Event, EventKind, Failure, ItemId, ItemOutcome, Limits, Origin, PreviousContent,
+    RawJson, Summary, ThreadId, ThreadStatus, TurnId,
+};
+
+use self::turn_files::TurnFiles;
+use super::command::{Effect, HostCall, Reply};
+use crate::agent::AgentCommand;
+use crate::fanout::{Coalescer, Delta, LiveEnd, LiveTail, LiveText, Source};
+use crate::projection::{Chunks, ItemView, Live};
+use crate::queue::Queue;
+use crate::time::{Instant, Now, earliest};
+
+/// A thread's view, and what is on its way into the log and out of the thread.
+#[derive(Debug)]
+pub(super) struct Journal {
+    live: Live,
+    limits: Limits,
+    now: Now,
+    /// The turn that is being taken over from the agent's history.
+    importing: Option<TurnId>,
+    /// Whether the configuration wants each chunk of text to be recorded by itself.
+    single_chunks: bool,
+    coalescer: Coalescer,
+    live_tail: LiveTail,
+    /// Files that the running turn changed.
+    files: TurnFiles,
+    summary_changed: bool,
+    events: Vec<Event>,
+    blobs: Vec<Vec<u8>>,
+    effects: Queue<Effect>,
+}
+
+impl Journal {
+    pub fn new(id: ThreadId, limits: Limits, now: Now) -> Self {
+        Self {
+            live: Live::new(id),
+            limits,
+            now,
+            importing: None,
+            single_chunks: false,
+            coalescer: Coalescer::default(),
+            live_tail: LiveTail::default(),
+            files: TurnFiles::default(),
+            summary_changed: false,
+            events: Vec::new(),
+            blobs: Vec::new(),
+            effects: Queue::default(),
+        }
+    }
+
+    pub fn live(&self) -> &Live {
+        &self.live
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub fn now(&self) -> Now {
+        self.now
+    }
+
+    pub fn set_now(&mut self, now: Now) {
+        self.now = now;
+    }
+
+    /// The turn that events belong to.
+    pub fn current_turn(&self) -> Option<TurnId> {
+        self.importing.or(self.live.turn.map(|turn| turn.id))
+    }
+
+    pub fn next_item(&self) -> ItemId {
+        ItemId(self.live.last_item + 1)
+    }
+
+    /// An unfinished item.
+    pub fn item(&self, item: ItemId) -> Option<&ItemView> {
+        self.live.items.get(&item).map(|open| &open.view)
+    }
+
+    /// Folds an event of the log.
+    pub fn replay(&mut self, event: &Event) {
+        self.live.fold(event);
+    }
+
+    /// Events belong to `turn`, which is taken over from the agent's history, until this is called with `None`.
+    pub fn set_importing(&mut self, turn: Option<TurnId>) {
+        self.importing = turn;
+    }
+
+    /// How chunks are recorded where no client says so.
+    pub fn set_single_chunks(&mut self, single: bool) {
+        self.single_chunks = single;
+    }
+}
+
+impl Journal {
+    /// Makes an event of the current turn out of what happened. What is held back goes first.
+    pub fn emit(&mut self, by: Origin, kind: EventKind, raw: Option<RawJson>) {
+        self.emit_with_params(by, kind, raw, None);
+    }
+
+    pub fn emit_with_params(
+        &mut self,
+        by: Origin,
+        kind: EventKind,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+    ) {
+        self.flush();
+        self.record(self.current_turn(), by, kind, raw, raw_params);
+    }
+
+    /// Makes an event of this turn, or of none.
+    pub fn emit_in(&mut self, turn: Option<TurnId>, by: Origin, kind: EventKind, raw: Option<RawJson>) {
+        self.flush();
+        self.record(turn, by, kind, raw, None);
+    }
+
+    /// Keeps and hands on an update of the agent that changes nothing that is shown.
+    pub fn emit_unshown(&mut self, raw: Option<RawJson>, raw_params: Option<RawJson>) {
+        let kind = EventKind::AgentNotified {
+            method: "session/update".to_owned(),
+        };
+        self.emit_with_params(Origin::Agent, kind, raw, raw_params);
+    }
+
+    /// Records a call of the agent that could not be done, so that it is known what it tried. That something is not there is no
+    /// more than an answer.
+    pub fn emit_refusal(&mut self, method: &str, failure: &Failure) {
+        if failure.code != ErrorCode::NotFound {
+            let kind = EventKind::CallRefused {
+                method: method.to_owned(),
+                reason: failure.message.clone(),
+            };
+            self.emit(Origin::Daemon, kind, None);
+        }
+    }
+
+    /// Ends an item with what it holds.
+    pub fn complete(&mut self, item: ItemId, outcome: ItemOutcome) {
+        let Some(view) = self.item(item) else {
+            return;
+        };
+        let end = view.to_end();
+        self.emit(
+            Origin::Agent,
+            EventKind::ItemCompleted { item, outcome, end },
+            None,
+        );
+    }
+
+    pub fn notice(&mut self, level: Level, code: &str, message: &str) {
+        let kind = EventKind::NoticeGiven {
+            level,
+            code: code.to_owned(),
+            message: message.to_owned(),
+        };
+        self.emit(Origin::Daemon, kind, None);
+    }
+
+    /// Says what the thread is doing, if that changed.
+    pub fn note_status(&mut self) {
+        if self.live.is_deleted() {
+            return;
+        }
+        let status = match (self.live.turn, self.live.requests.is_empty()) {
+            (None, _) => ThreadStatus::Idle,
+            (Some(_), true) => ThreadStatus::Running,
+            (Some(_), false) => ThreadStatus::Waiting,
+        };
+        if status != self.live.summary.status {
+            self.emit(Origin::Daemon, EventKind::StatusChanged { status }, None);
+        }
+    }
+
+    /// Takes an event as it is, such as one of another thread's that was stored before.
+    pub fn take_over(&mut self, event: Event) {
+        self.summary_changed |= self.live.fold(&event);
+        self.events.push(event);
+    }
+
+    fn record(
+        &mut self,
+        turn: Option<TurnId>,
+        by: Origin,
+        kind: EventKind,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+    ) {
+        // JSON's null reads back as nothing at all, and means it, too.
+        let raw = raw.filter(|raw| raw.get() != "null");
+        let event = Event {
+            seq: self.live.last_seq + 1,
+            at: self.now.wall,
+            turn,
+            by,
+            kind,
+            raw,
+            raw_params,
+        };
+        self.take_over(event);
+    }
+
+    /// Text for an event; what is long becomes a blob.
+    pub fn content(&mut self, text: &str) -> Content {
+        if text.len() <= INLINE_BYTES {
+            let text = text.to_owned();
+            return Content { text, blob: None };
+        }
+        Content {
+            text: text[..text.floor_char_boundary(PREVIEW_BYTES)].to_owned(),
+            blob: Some(self.blob(text.as_bytes().to_owned())),
+        }
+    }
+
+    /// Has this content stored beside the events.
+    pub fn blob(&mut self, content: Vec<u8>) -> BlobId {
+        let id = BlobId::of(&content);
+        self.blobs.push(content);
+        id
+    }
+}
+
+impl Journal {
+    /// Takes text for a message or of a terminal; it may be held back and merged.
+    pub fn emit_text(&mut self, delta: Delta) {
+        if matches!(delta.source, Source::Message(_)) && self.keeps_chunks_apart() {
+            self.flush();
+            return self.emit_delta(delta);
+        }
+        for due in self.coalescer.push(delta, self.now.mono).into_iter().flatten() {
+            self.emit_delta(due);
+        }
+    }
+
+    /// Whether each chunk of the agent's text is recorded by itself: as a client said, else as the configuration does.
+    fn keeps_chunks_apart(&self) -> bool {
+        let said = self.live.spec.chunks;
+        said.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
+    }
+
+    /// What is held back of `item`.
+    pub fn held_text(&self, item: ItemId) -> &str {
+        self.coalescer.held(item).unwrap_or_default()
+    }
+
+    pub fn flush(&mut self) {
+        if let Some(delta) = self.coalescer.flush() {
+            self.emit_delta(delta);
+        }
+    }
+
+    fn emit_delta(&mut self, delta: Delta) {
+        let Delta {
+            turn,
+            item,
+            source,
+            text,
+            raw,
+            message_id,
+        } = delta;
+        let kind = match source {
+            Source::Message(role) => EventKind::ItemDelta {
+                item,
+                role,
+                text,
+                message_id: message_id.filter(|_| raw.is_none()),
+            },
+            Source::Terminal(terminal_id) => EventKind::TerminalOutput {
+                item,
+                terminal_id,
+                text,
+            },
+        };
+        self.record(turn, Origin::Agent, kind, raw, None);
+    }
+
+    /// Takes output that the log does not keep: it is only shown.
+    pub fn show_text(&mut self, item: ItemId, terminal_id: &str, text: &str) {
+        self.live_tail.push(item, terminal_id, text, self.now.mono);
+    }
+
+    /// Shows the rest of a terminal's output that the log does not keep, and returns what is known of its end.
+    pub fn end_shown_text(&mut self, item: ItemId) -> LiveEnd {
+        let mut end = self.live_tail.end(item);
+        if let Some(shown) = end.unshown.take() {
+            self.show(shown);
+        }
+        end
+    }
+
+    /// Shows what is in no log, after all that is.
+    fn show(&mut self, shown: LiveText) {
+        self.flush();
+        self.effects.push(Effect::Show {
+            turn: self.current_turn(),
+            at: self.now.wall,
+            after: self.live.last_seq,
+            shown,
+        });
+    }
+
+    /// When to call [`expire`](Self::expire).
+    pub fn deadline(&self) -> Option<Instant> {
+        earliest(self.coalescer.deadline(), self.live_tail.deadline())
+    }
+
+    /// Emits and shows what was held back long enough.
+    pub fn expire(&mut self) {
+        if let Some(delta) = self.coalescer.expire(self.now.mono) {
+            self.emit_delta(delta);
+        }
+        for shown in self.live_tail.expire(self.now.mono) {
+            self.show(shown);
+        }
+    }
+}
+
+impl Journal {
+    /// A file is `new` now, and was `old` before.
+    pub fn note_file_change(&mut self, path: &str, old: &PreviousContent, new: &str) {
+        self.files.note(path, old, new);
+    }
+
+    /// Forgets which files were changed: another turn begins.
+    pub fn forget_file_changes(&mut self) {
+        self.files.clear();
+    }
+
+    /// Shows what the turn has changed in files, if that is something else by now. However many calls end at once, it is shown once.
+    pub fn emit_turn_diff(&mut self) {
+        if let (Some(turn), Some(diff)) = (self.current_turn(), self.files.take_diff()) {
+            self.emit_in(Some(turn), Origin::Daemon, EventKind::DiffUpdated { diff }, None);
+        }
+    }
+}
+
+impl Journal {
+    /// Has something done, once all events so far are stored.
+    pub fn push(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
+        self.push(Effect::Reply { call, result });
+    }
+
+    pub fn send_to_agent(&mut self, command: AgentCommand) {
+        self.push(Effect::Agent(command));
+    }
+
+    pub fn call_host(&mut self, call: u64, what: HostCall) {
+        self.push(Effect::Host { call, what });
+    }
+
+    pub fn take_events(&mut self, taken: &mut Vec<Event>) {
+        taken.clear();
+        std::mem::swap(&mut self.events, taken);
+    }
+
+    pub fn take_blobs(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.blobs)
+    }
+
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        self.effects.pop()
+    }
+
+    /// How many events and effects wait to be taken.
+    pub fn waiting(&self) -> usize {
+        self.events.len() + self.effects.len()
+    }
+
+    pub fn take_summary(&mut self) -> Option<&Summary> {
+        std::mem::take(&mut self.summary_changed).then_some(&self.live.summary)
+    }
+}

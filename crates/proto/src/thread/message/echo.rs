@@ -1,0 +1,192 @@
+//! What an agent sends back of what it was told in the running turn: it is recorded, not shown a second time.
+//!
+//! In: the blocks that were sent to the agent, and its `user_message_chunk`s. Out: whether a chunk repeats them. Owns: what was
+//! sent and has not come back, up to [`ECHO_BYTES`]. Never: hides words that the agent was not told in this turn.
+
+use std::collections::VecDeque;
+
+use acpd_model::limits::ECHO_BYTES;
+use acpd_model::{BlobId, MessageType, RawJson};
+use serde::Deserialize;
+
+use crate::agent::{Chunk, ChunkContent};
+use crate::wire::Text;
+
+/// What was sent in this turn and has not come back.
+#[derive(Debug, Default)]
+pub(super) struct Echo {
+    /// Text blocks, without space around them: agents join them in several ways.
+    texts: VecDeque<String>,
+    /// How many bytes of the first one have come back.
+    at: usize,
+    /// Other blocks, by what they hold.
+    others: Vec<BlobId>,
+    /// Bytes of all this.
+    bytes: usize,
+    /// Whether some of it has come back.
+    begun: bool,
+    /// The pieces of a text block of which the rest is missing. They may still be a message.
+    partial: String,
+    /// The message id of these pieces.
+    message_id: Option<String>,
+}
+
+/// What is compared of a block that is no text. Agents leave other members out.
+#[derive(Deserialize)]
+struct ComparableBlock<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    data: Option<Text<'a>>,
+    #[serde(borrow)]
+    uri: Option<Text<'a>>,
+    #[serde(borrow)]
+    resource: Option<Resource<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Resource<'a> {
+    #[serde(borrow)]
+    uri: Text<'a>,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    blob: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct TextBlock<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    text: Text<'a>,
+}
+
+fn text_of(block: &RawJson) -> Option<String> {
+    let block: TextBlock<'_> = serde_json::from_str(block.get()).ok()?;
+    (&*block.kind == "text").then(|| block.text.into_string())
+}
+
+/// Two blocks with the same name hold the same.
+fn name_of(block: &RawJson) -> BlobId {
+    let same = serde_json::from_str::<ComparableBlock<'_>>(block.get())
+        .ok()
+        .and_then(|held| {
+            let parts = match (&held.data, &held.resource, &held.uri) {
+                (Some(data), ..) => [data, "", ""],
+                (_, Some(resource), _) => {
+                    let content = resource.text.as_deref().or(resource.blob.as_deref());
+                    ["resource", &resource.uri, content.unwrap_or_default()]
+                }
+                (_, _, Some(uri)) => ["uri", uri, ""],
+                _ => return None,
+            };
+            Some(format!("{}\0{}", &*held.kind, parts.join("\0")))
+        });
+    BlobId::of(same.as_deref().unwrap_or(block.get()).as_bytes())
+}
+
+impl Echo {
+    /// Adds what the agent is told. What there is no room for is shown if it comes back.
+    pub fn expect(&mut self, blocks: &[RawJson]) {
+        for block in blocks {
+            match text_of(block) {
+                Some(text) => {
+                    let text = text.trim();
+                    if !text.is_empty() && self.has_room(size_of::<String>() + text.len()) {
+                        self.texts.push_back(text.to_owned());
+                    }
+                }
+                None if self.has_room(size_of::<BlobId>()) => self.others.push(name_of(block)),
+                None => {}
+            }
+        }
+    }
+
+    fn has_room(&mut self, bytes: usize) -> bool {
+        let fits = self.bytes + bytes <= ECHO_BYTES;
+        if fits {
+            self.bytes += bytes;
+        }
+        fits
+    }
+
+    /// Takes a chunk if it repeats what the agent was told.
+    pub fn take(&mut self, chunk: &Chunk) -> bool {
+        let repeats = match &chunk.content {
+            ChunkContent::Text(text) => self.take_text(text),
+            ChunkContent::Block(block) => match text_of(block) {
+                Some(text) => self.take_text(&text),
+                None => self.take_other(name_of(block)),
+            },
+        };
+        self.begun |= repeats;
+        if repeats && !self.partial.is_empty() {
+            self.message_id.clone_from(&chunk.message_id);
+        }
+        repeats
+    }
+
+    fn take_other(&mut self, name: BlobId) -> bool {
+        let found = self.others.iter().position(|known| *known == name);
+        found.map(|at| self.others.swap_remove(at)).is_some()
+    }
+
+    /// An agent that was told the earlier conversation as well may repeat the prompt alone, so that any block can be the
+    /// first one.
+    fn take_text(&mut self, text: &str) -> bool {
+        if text.trim().is_empty() && !self.begun {
+            return false;
+        }
+        let first = if self.at == 0 { self.texts.len().max(1) } else { 1 };
+        let found = (0..first).find_map(|from| self.follow(from, text));
+        let Some((block, at)) = found else {
+            return false;
+        };
+        self.texts.drain(..block);
+        self.at = at;
+        if at == 0 {
+            self.partial.clear();
+        } else {
+            self.partial.push_str(text);
+        }
+        true
+    }
+
+    /// Where `text` ends if it begins where block `from` goes on: in which block, and after how many of its bytes.
+    fn follow(&self, from: usize, text: &str) -> Option<(usize, usize)> {
+        let mut block = from;
+        let mut at = if from == 0 { self.at } else { 0 };
+        let mut rest = text;
+        loop {
+            if at == 0 {
+                rest = rest.trim_start();
+            }
+            if rest.is_empty() {
+                return Some((block, at));
+            }
+            let expected = &self.texts.get(block)?[at..];
+            match rest.strip_prefix(expected) {
+                Some(more) => {
+                    (block, at, rest) = (block + 1, 0, more);
+                }
+                None if expected.starts_with(rest) => return Some((block, at + rest.len())),
+                None => return None,
+            }
+        }
+    }
+
+    /// What came of a text of which the rest is missing, as a chunk. Nothing is a repetition any more then.
+    pub fn take_partial(&mut self) -> Option<Chunk> {
+        if self.partial.is_empty() {
+            return None;
+        }
+        let echo = std::mem::take(self);
+        Some(Chunk {
+            role: MessageType::UserMessage,
+            message_id: echo.message_id,
+            content: ChunkContent::Text(echo.partial),
+            alone: false,
+        })
+    }
+}

@@ -1,0 +1,309 @@
+//! What clients want of the agent beside turns: modes, options, sessions, signing in, extensions. What comes
+//! while the agent is on its way waits for it; what the agent never answers is answered when it is gone.
+
+use acpd_model::event::{Level, ThreadForked};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
+
+use super::{AgentState, Session};
+use crate::agent::{AgentCommand, AgentRequest, ConfigValue};
+use crate::projection::{LEGACY_MODE, LEGACY_MODEL};
+use crate::thread::command::Reply;
+use crate::thread::journal::Journal;
+use crate::wire::RpcError;
+
+/// A request for the agent and who wants it.
+#[derive(Debug)]
+pub(super) struct PendingAgentRequest {
+    by: Origin,
+    request: AgentRequest,
+    /// Whether the agent has it.
+    sent: bool,
+    then: Option<Continuation>,
+}
+
+impl PendingAgentRequest {
+    fn signs_in(&self) -> bool {
+        matches!(self.request, AgentRequest::Authenticate { .. })
+    }
+}
+
+/// The greater thing that a request is a part of. Whatever the agent answers, and if it answers nothing, it goes on from there.
+#[derive(Debug)]
+pub(in crate::thread) enum Continuation {
+    /// Words for the turn.
+    Steer {
+        by: Origin,
+        turn: TurnId,
+        input: Vec<RawJson>,
+    },
+    /// Another thread is split off.
+    Fork(ThreadForked),
+    /// The thread is deleted.
+    Delete { by: Origin },
+}
+
+/// The agent's answer to the command `call`, or why there is none, and what goes on now.
+pub(in crate::thread) struct Continued {
+    pub call: u64,
+    pub continuation: Continuation,
+    pub answer: Result<RawJson, Failure>,
+}
+
+impl PendingAgentRequest {
+    /// Answers the client, unless something greater goes on.
+    fn finish(self, journal: &mut Journal, call: u64, answer: Result<RawJson, Failure>) -> Option<Continued> {
+        let Some(continuation) = self.then else {
+            journal.reply(call, answer.map(Reply::Agent));
+            return None;
+        };
+        Some(Continued {
+            call,
+            continuation,
+            answer,
+        })
+    }
+}
+
+impl Session {
+    /// Takes a request, which waits to be sent. Returns whether the agent is to be started for it.
+    pub fn request(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        by: Origin,
+        request: AgentRequest,
+        then: Option<Continuation>,
+    ) -> bool {
+        let request = match translate(request) {
+            Ok(request) => request,
+            Err(failure) => {
+                journal.reply(call, Err(failure));
+                return false;
+            }
+        };
+        let pending = PendingAgentRequest {
+            by,
+            request,
+            sent: false,
+            then,
+        };
+        // Signing in goes to the process that waits for it, and not to another one.
+        let starts = self.agent != AgentState::SigningIn || !pending.signs_in();
+        self.requests.insert(call, pending);
+        starts
+    }
+
+    /// Tells the agent something that ACP does not know.
+    pub fn notify(
+        &self,
+        journal: &mut Journal,
+        method: String,
+        params: Option<RawJson>,
+    ) -> Result<Reply, Failure> {
+        crate::agent::check_extension(&method)?;
+        if !self.is_ready() {
+            return Err(Failure::new(ErrorCode::Conflict, "the agent is not running"));
+        }
+        journal.send_to_agent(AgentCommand::Notify { method, params });
+        Ok(Reply::Done)
+    }
+
+    /// Sends what waits, as far as the agent is there, up to a refused request that something goes on from: call it again after
+    /// that.
+    pub fn send_requests(&mut self, journal: &mut Journal) -> Option<Continued> {
+        loop {
+            let ready = match self.agent {
+                AgentState::Ready => true,
+                AgentState::SigningIn => false,
+                _ => return None,
+            };
+            let mut requests = self.requests.iter_mut();
+            let (&call, pending) =
+                requests.find(|(_, pending)| !pending.sent && (ready || pending.signs_in()))?;
+            pending.sent = true;
+            let request = pending.request.clone();
+            let capabilities = self.capabilities.as_ref();
+            let checked = capabilities
+                .map_or(Ok(()), |capabilities| request.check(capabilities))
+                .and_then(|()| check_known(journal, &request));
+            match checked {
+                Ok(()) => journal.send_to_agent(AgentCommand::Request { ask: call, request }),
+                Err(failure) => {
+                    let continued = self.refuse(journal, call, failure);
+                    if continued.is_some() {
+                        return continued;
+                    }
+                }
+            }
+        }
+    }
+
+    fn refuse(&mut self, journal: &mut Journal, call: u64, failure: Failure) -> Option<Continued> {
+        self.requests.remove(&call)?.finish(journal, call, Err(failure))
+    }
+
+    /// Refuses some of the requests, up to one that something goes on from: call it again after that.
+    fn refuse_some(
+        &mut self,
+        journal: &mut Journal,
+        failure: &Failure,
+        which: impl Fn(&PendingAgentRequest) -> bool,
+    ) -> Option<Continued> {
+        while let Some((&call, _)) = self.requests.iter().find(|(_, pending)| which(pending)) {
+            let continued = self.refuse(journal, call, failure.clone());
+            if continued.is_some() {
+                return continued;
+            }
+        }
+        None
+    }
+
+    /// The agent has answered a request.
+    pub fn answered(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        result: Result<RawJson, RpcError>,
+    ) -> Option<Continued> {
+        let pending = self.requests.remove(&call)?;
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error) => {
+                let failure = AgentRequest::refused(pending.request.method(), &error);
+                return pending.finish(journal, call, Err(failure));
+            }
+        };
+        let by = pending.by.clone();
+        match &pending.request {
+            // Its session is about to be opened.
+            AgentRequest::Authenticate { .. } if self.agent == AgentState::SigningIn => {
+                self.agent = AgentState::Starting;
+            }
+            AgentRequest::SetMode { mode_id } if journal.live().mode.as_ref() != Some(mode_id) => {
+                let mode_id = mode_id.clone();
+                journal.emit(by, EventKind::ModeChanged { mode_id }, None);
+            }
+            AgentRequest::SetModel { model_id } => {
+                let model_id = model_id.clone();
+                journal.emit(by, EventKind::ModelChanged { model_id }, None);
+            }
+            // Agents that answer without the list tell it by an update.
+            AgentRequest::SetConfigOption { .. } if crate::projection::has_options(&answer) => {
+                journal.emit(by, EventKind::ConfigOptionsReplaced {}, Some(answer.clone()));
+            }
+            _ => {}
+        }
+        pending.finish(journal, call, Ok(answer))
+    }
+
+    /// The agent opens no session until somebody signs in. Other requests are refused with [`refuse_unsigned`](Self::refuse_unsigned).
+    pub fn sign_in_required(&mut self, journal: &mut Journal, failure: &Failure) {
+        self.agent = AgentState::SigningIn;
+        self.fail_ready_waiters(journal, failure);
+        let detail = failure.detail.as_deref().unwrap_or_default();
+        let message = format!("{} ({detail})", failure.message);
+        journal.notice(Level::Warning, "signInRequired", &message);
+    }
+
+    /// Refuses what an agent does not do before somebody signs in, up to a request that something goes on from: call it again
+    /// after that.
+    pub fn refuse_unsigned(&mut self, journal: &mut Journal, failure: &Failure) -> Option<Continued> {
+        self.refuse_some(journal, failure, |pending| !pending.signs_in())
+    }
+
+    /// The agent is gone: nobody will answer what it was asked, nor, with `unsent_too`, what it was to be asked. Goes up to a
+    /// request that something goes on from: call it again after that.
+    pub fn fail_requests(
+        &mut self,
+        journal: &mut Journal,
+        reason: &str,
+        unsent_too: bool,
+    ) -> Option<Continued> {
+        let failure = Failure::agent(reason);
+        self.refuse_some(journal, &failure, |pending| pending.sent || unsent_too)
+    }
+
+    /// The daemon stops: nothing greater goes on.
+    pub fn fail_continuations(&mut self, journal: &mut Journal, reason: &str) {
+        let greater = self.requests.extract_if(.., |_, pending| pending.then.is_some());
+        for (call, _) in greater {
+            journal.reply(call, Err(Failure::agent(reason)));
+        }
+    }
+
+    /// Whether something goes on once the agent has answered.
+    pub fn has_continuations(&self) -> bool {
+        self.requests.values().any(|pending| pending.then.is_some())
+    }
+
+    pub fn check_not_deleted(&self) -> Result<(), Failure> {
+        let deletes =
+            |pending: &PendingAgentRequest| matches!(pending.then, Some(Continuation::Delete { .. }));
+        if self.requests.values().any(deletes) {
+            return Err(Failure::new(ErrorCode::Conflict, "the thread is being deleted"));
+        }
+        Ok(())
+    }
+
+    /// Whether the agent has yet to confirm a mode or an option that the next prompt is to go by.
+    pub fn settings_wait(&self) -> bool {
+        self.requests.values().any(|pending| {
+            matches!(
+                pending.request,
+                AgentRequest::SetMode { .. }
+                    | AgentRequest::SetModel { .. }
+                    | AgentRequest::SetConfigOption { .. }
+            )
+        })
+    }
+
+    /// Whether somebody is signing in right now.
+    pub(super) fn signs_in(&self) -> bool {
+        let mut requests = self.requests.values();
+        requests.any(|pending| pending.sent && pending.signs_in())
+    }
+}
+
+/// What clients see as a config option may be a mode or a model to the agent.
+fn translate(request: AgentRequest) -> Result<AgentRequest, Failure> {
+    let AgentRequest::SetConfigOption { config_id, value } = request else {
+        return Ok(request);
+    };
+    Ok(match (config_id.as_str(), value) {
+        (LEGACY_MODE, ConfigValue::Id(mode_id)) => AgentRequest::SetMode { mode_id },
+        (LEGACY_MODEL, ConfigValue::Id(model_id)) => AgentRequest::SetModel { model_id },
+        (LEGACY_MODE | LEGACY_MODEL, ConfigValue::Boolean(_)) => {
+            return Err(Failure::invalid_params(format!(
+                "{config_id} takes one of its values, not a boolean"
+            )));
+        }
+        (_, value) => AgentRequest::SetConfigOption { config_id, value },
+    })
+}
+
+/// Refuses a mode or an option that the agent never offered.
+fn check_known(journal: &Journal, request: &AgentRequest) -> Result<(), Failure> {
+    let options = journal.live().options();
+    let (what, id, known) = match request {
+        AgentRequest::SetMode { mode_id } => ("mode", mode_id, options.modes()),
+        AgentRequest::SetModel { model_id } => ("model", model_id, options.models()),
+        AgentRequest::SetConfigOption { config_id, .. } => ("option", config_id, options.ids()),
+        _ => return Ok(()),
+    };
+    if known.iter().any(|known| known == id) {
+        return match request {
+            AgentRequest::SetConfigOption { config_id, value } => options.check(config_id, value),
+            _ => Ok(()),
+        };
+    }
+    if known.is_empty() {
+        return Err(Failure::new(
+            ErrorCode::Unsupported,
+            format!("the agent has no {what}s"),
+        ));
+    }
+    Err(Failure::invalid_params(format!(
+        "the agent has no {what} {id:?}; it has {}",
+        known.join(", ")
+    )))
+}

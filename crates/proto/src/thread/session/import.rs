@@ -1,0 +1,211 @@
+//! What an agent tells of the conversation when it goes on with a session: most of it the log has, and what it has not
+//! was said in that session outside of acpd, and is taken over.
+//!
+//! In: the updates that came while the session was opened, and what the log has. Out: turns that are marked as
+//! imported. Owns: those updates, until they were held against the log. Never: stores what the log has a second time.
+
+use std::collections::VecDeque;
+
+use acpd_model::limits::REPLAYED_BYTES;
+use acpd_model::{MessageType, RawJson};
+
+use super::Session;
+use crate::agent::{ChunkContent, Opened, Update, UpdateKind};
+use crate::projection::{Digest, Exchange, Exchanges, content_text, text_block};
+use crate::thread::command::Effect;
+use crate::thread::journal::Journal;
+
+/// What was told, and what waits for it.
+#[derive(Debug, Default)]
+pub(super) struct SessionImport {
+    updates: VecDeque<Update>,
+    bytes: usize,
+    /// The session, open but not used before that is done.
+    opened: Option<Opened>,
+}
+
+impl SessionImport {
+    /// Takes one update more; if there are too many, the oldest go.
+    pub(super) fn push(&mut self, update: Update) {
+        self.bytes += size(&update);
+        self.updates.push_back(update);
+        while self.bytes > REPLAYED_BYTES {
+            let Some(oldest) = self.updates.pop_front() else {
+                break;
+            };
+            self.bytes -= size(&oldest);
+        }
+    }
+}
+
+fn size(update: &Update) -> usize {
+    let text = match &update.kind {
+        UpdateKind::Chunk(chunk) => match &chunk.content {
+            ChunkContent::Text(text) => text.len(),
+            ChunkContent::Block(block) => block.get().len(),
+        },
+        _ => 0,
+    };
+    size_of::<Update>() + text + update.raw.as_ref().map_or(0, |raw| raw.get().len())
+}
+
+impl Session {
+    /// Takes what the agent tells of the conversation while it opens the session.
+    pub fn replayed(&mut self, update: Update) {
+        self.import.push(update);
+    }
+
+    /// Whether the agent has told something that must be held against the log before the session can be used. Then that is
+    /// on its way; else the session is handed back.
+    pub fn begin_import(&mut self, journal: &mut Journal, opened: Opened) -> Option<Opened> {
+        if self.import.updates.is_empty() {
+            return Some(opened);
+        }
+        journal.flush();
+        self.import.opened = Some(opened);
+        let effect = Effect::CollectExchanges {
+            except: journal.live().turn.map(|turn| turn.id),
+            dropped: journal.live().dropped.clone(),
+        };
+        journal.push(effect);
+        None
+    }
+
+    /// Forgets what an agent told that is gone, or has not opened the session.
+    pub(super) fn discard_import(&mut self) {
+        self.import = SessionImport::default();
+    }
+
+    /// Takes what was told, and the session that waits for that.
+    pub fn take_import(&mut self) -> Option<(Vec<Update>, Opened)> {
+        let SessionImport { updates, opened, .. } = std::mem::take(&mut self.import);
+        Some((updates.into(), opened?))
+    }
+}
+
+/// What the agent tells that the log does not have.
+#[derive(Debug, Default)]
+pub(in crate::thread) struct NewHistory {
+    /// What the agent did after a turn had failed here.
+    pub rest: Vec<Update>,
+    /// Turns outside of acpd.
+    pub turns: Vec<ImportedTurn>,
+}
+
+/// A turn outside of acpd.
+#[derive(Debug)]
+pub(in crate::thread) struct ImportedTurn {
+    /// A person's words, as ACP content blocks.
+    pub input: Vec<RawJson>,
+    /// What the agent did.
+    pub updates: Vec<Update>,
+}
+
+impl ImportedTurn {
+    fn of(updates: Vec<Update>) -> Self {
+        let (said, done): (Vec<_>, Vec<_>) = updates.into_iter().partition(is_from_user);
+        Self {
+            input: blocks(said),
+            updates: done,
+        }
+    }
+}
+
+/// Holds what the agent told against the log. `None`: the two differ.
+pub(in crate::thread) fn compare(known: &Exchanges, updates: Vec<Update>) -> Option<NewHistory> {
+    let mut reported = Exchanges::reported();
+    // The round of each update; what comes before the first stands with it.
+    let mut starts = Vec::new();
+    for (at, update) in updates.iter().enumerate() {
+        let begins = match &update.kind {
+            UpdateKind::Chunk(chunk) => reported.said(chunk.role, &chunk_text(&chunk.content)),
+            UpdateKind::Tool(tool) => reported.called(&tool.id),
+            _ => false,
+        };
+        if begins {
+            starts.push(at);
+        }
+    }
+    let fresh = known.new_in(&reported)?;
+    let mut updates: Vec<Option<Update>> = updates.into_iter().map(Some).collect();
+    let mut exchange = |at: usize| -> Vec<Update> {
+        let end = starts.get(at + 1).copied().unwrap_or(updates.len());
+        updates[starts[at]..end]
+            .iter_mut()
+            .filter_map(Option::take)
+            .collect()
+    };
+    let rest = fresh
+        .rest_of
+        .map_or_else(Vec::new, |(at, known)| rest_of(exchange(at), &known));
+    let turns = (fresh.from..reported.exchanges().len())
+        .filter(|at| reported.exchanges()[*at].is_answered())
+        .map(|at| ImportedTurn::of(exchange(at)))
+        .collect();
+    Some(NewHistory { rest, turns })
+}
+
+/// Of a round whose turn failed here, what the agent did after that.
+fn rest_of(updates: Vec<Update>, known: &Exchange) -> Vec<Update> {
+    let mut heard = Digest::default();
+    let mut rest = Vec::new();
+    for mut update in updates {
+        let is_new = match &mut update.kind {
+            UpdateKind::Chunk(chunk) if chunk.role == MessageType::AgentMessage => match &mut chunk.content {
+                ChunkContent::Text(text) => {
+                    let taken = heard.add(text, known.agent.chars);
+                    if taken > 0 {
+                        text.drain(..taken);
+                        update.raw = None;
+                        update.raw_params = None;
+                    }
+                    !text.trim().is_empty()
+                }
+                ChunkContent::Block(_) => heard.chars >= known.agent.chars,
+            },
+            UpdateKind::Chunk(chunk) => chunk.role == MessageType::AgentThought && !rest.is_empty(),
+            UpdateKind::Tool(tool) => !known.has_tool(&tool.id) && heard.chars >= known.agent.chars,
+            _ => false,
+        };
+        if is_new {
+            rest.push(update);
+        }
+    }
+    // Only if what was heard is how the telling begins; else it is told in other words.
+    if heard == known.agent { rest } else { Vec::new() }
+}
+
+fn is_from_user(update: &Update) -> bool {
+    matches!(&update.kind, UpdateKind::Chunk(chunk) if chunk.role == MessageType::UserMessage)
+}
+
+fn chunk_text(content: &ChunkContent) -> String {
+    match content {
+        ChunkContent::Text(text) => text.clone(),
+        ChunkContent::Block(block) => content_text(std::slice::from_ref(block)),
+    }
+}
+
+/// A person's words as ACP content blocks.
+fn blocks(said: Vec<Update>) -> Vec<RawJson> {
+    let mut blocks = Vec::new();
+    let mut words = String::new();
+    for update in said {
+        let UpdateKind::Chunk(chunk) = update.kind else {
+            continue;
+        };
+        match chunk.content {
+            ChunkContent::Text(text) => words.push_str(&text),
+            ChunkContent::Block(block) => {
+                if !words.is_empty() {
+                    blocks.push(text_block(&std::mem::take(&mut words)));
+                }
+                blocks.push(block);
+            }
+        }
+    }
+    if !words.is_empty() {
+        blocks.push(text_block(&words));
+    }
+    blocks
+}

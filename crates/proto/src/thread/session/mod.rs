@@ -1,0 +1,343 @@
+//! The agent's process and its session: when it is started, which session it gets, what it is asked beside turns, and what its
+//! end means.
+//!
+//! In: what clients want of the agent, how its session was opened, its answers, its end. Out: the order to start it, requests for
+//! it, answers for clients, and what else must happen then. Owns: what is known of the process. Never: runs a turn.
+
+mod agent_requests;
+mod history;
+mod import;
+mod params;
+mod resume;
+mod watchdog;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use acpd_model::event::{Binding, Level};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin};
+
+use self::agent_requests::PendingAgentRequest;
+use self::history::History;
+use self::import::SessionImport;
+use self::resume::ResumeAttempts;
+use self::watchdog::Watchdog;
+use super::command::{AgentExit, Effect, Reply};
+use super::journal::Journal;
+use crate::agent::{AgentCommand, AgentRequest, Capabilities, Opened, Quirks, Start};
+use crate::time::Instant;
+
+pub(super) use agent_requests::{Continuation, Continued};
+pub(super) use history::history_fidelity;
+pub(super) use import::{ImportedTurn, NewHistory, compare};
+pub(super) use params::{name_linked_directories, reset_directory};
+
+/// What is known of the agent's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum AgentState {
+    /// None runs.
+    #[default]
+    Absent,
+    /// One was started and its session is not open yet.
+    Starting,
+    /// It opens no session until somebody signs in.
+    SigningIn,
+    /// Its session is open.
+    Ready,
+    /// It was told to go.
+    Stopping,
+}
+
+/// What is to be done so that the agent runs.
+pub(super) enum Wake {
+    /// Nothing: it runs, is on its way, or must wait.
+    Nothing,
+    /// It was started.
+    Started,
+    /// It has to be stopped, so that another process can follow.
+    Replace,
+}
+
+/// The session of a thread.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    agent: AgentState,
+    capabilities: Option<Capabilities>,
+    /// Whether another process is to follow the one that was told to go.
+    restart_wanted: bool,
+    /// Whether the session is to be opened once more, as it is wanted now.
+    reopen_requested: bool,
+    /// Callers who wait for the agent to be ready.
+    ready_waiters: Vec<u64>,
+    /// What clients want of the agent beside turns, by the number of their command.
+    requests: BTreeMap<u64, PendingAgentRequest>,
+    history: History,
+    resume: ResumeAttempts,
+    /// What the agent tells of the conversation so far.
+    import: SessionImport,
+    watchdog: Watchdog,
+}
+
+impl Session {
+    /// Whether an agent's process runs or is about to.
+    pub fn has_agent(&self) -> bool {
+        self.agent != AgentState::Absent
+    }
+
+    /// Whether the session is open.
+    pub fn is_ready(&self) -> bool {
+        self.agent == AgentState::Ready
+    }
+
+    /// Whether the agent was told to go.
+    pub fn is_stopping(&self) -> bool {
+        self.agent == AgentState::Stopping
+    }
+
+    /// Whether there is an agent, and nothing is wanted of it.
+    pub fn is_idle(&self, journal: &Journal) -> bool {
+        let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
+        journal.live().turn.is_none() && self.requests.is_empty() && idle
+    }
+
+    /// Whether another process of the agent could not go on with the session of this one.
+    pub fn would_forget(&self) -> bool {
+        let broken = &self.resume.broken;
+        let keeps = |capabilities: &Capabilities| {
+            capabilities.load && !broken.contains(&Binding::Load)
+                || capabilities.resume && !broken.contains(&Binding::Resume)
+        };
+        !self.capabilities.as_ref().is_none_or(keeps)
+    }
+
+    /// Whether what comes from the agent belongs to a session that is none of the thread's any more.
+    pub fn was_dropped(&self, journal: &Journal) -> bool {
+        self.is_stopping() && journal.live().summary.session_id.is_none()
+    }
+
+    /// What the agent can do; nothing is known before its session is open.
+    pub fn capabilities(&self) -> Option<&Capabilities> {
+        self.capabilities.as_ref()
+    }
+
+    /// What is odd about the agent that is there.
+    pub fn quirks(&self) -> Quirks {
+        let capabilities = self.capabilities.as_ref();
+        capabilities.map_or_else(Quirks::default, |capabilities| capabilities.quirks)
+    }
+
+    /// What was put away, or is about to vanish, takes no turns, nor anything else for its agent.
+    pub fn check_accepts_turns(&self, journal: &Journal) -> Result<(), Failure> {
+        if journal.live().summary.archived {
+            return Err(Failure::new(
+                ErrorCode::Conflict,
+                "the thread is archived: unarchive it first",
+            ));
+        }
+        self.check_not_deleted()
+    }
+}
+
+impl Session {
+    /// The command is answered when the agent is ready, or has failed.
+    pub fn wait_until_ready(&mut self, call: u64) {
+        self.ready_waiters.push(call);
+    }
+
+    fn fail_ready_waiters(&mut self, journal: &mut Journal, failure: &Failure) {
+        for call in std::mem::take(&mut self.ready_waiters) {
+            journal.reply(call, Err(failure.clone()));
+        }
+    }
+
+    /// If the agent is on its way out, another process follows.
+    pub fn restart_if_stopping(&mut self) {
+        self.restart_wanted = self.is_stopping();
+    }
+
+    /// Has the agent started, unless it is there or on its way.
+    pub fn wake(&mut self, journal: &mut Journal) -> Wake {
+        match self.agent {
+            AgentState::Absent => {}
+            // Somebody may have signed in elsewhere; another process finds out.
+            AgentState::SigningIn if !self.signs_in() => {
+                self.restart_wanted = true;
+                return Wake::Replace;
+            }
+            _ => return Wake::Nothing,
+        }
+        let live = journal.live();
+        if live.is_deleted() || !self.watchdog.try_start(journal.now().mono) {
+            return Wake::Nothing;
+        }
+        self.agent = AgentState::Starting;
+        self.reopen_requested = false;
+        let start = Start {
+            cwd: live.spec.session_cwd().to_owned(),
+            additional_directories: live.spec.additional_directories.clone(),
+            mcp_servers: live.spec.session_mcp_servers(),
+            meta: live.spec.session_meta().cloned(),
+            members: live.spec.session_members(),
+            pending_session: false,
+            earlier_session: live.summary.session_id.clone(),
+            foreign: !live.bound
+                && live.summary.session_id.is_some()
+                && live.summary.session_id == live.spec.session_id,
+            leave_out: self.resume.broken.clone(),
+            patience: Duration::from_secs(journal.limits().agent_start_secs),
+            quirks: Quirks::default(),
+        };
+        journal.push(Effect::StartAgent(start));
+        Wake::Started
+    }
+
+    /// Uses a session that is open.
+    pub fn bind(&mut self, journal: &mut Journal, opened: Opened) {
+        let Opened {
+            session_id,
+            how,
+            agent,
+            session,
+            capabilities,
+            ..
+        } = opened;
+        let live = journal.live();
+        let is_new = how == Binding::New;
+        let forgotten = live.summary.session_id.is_some() && is_new;
+        let untold =
+            is_new && !capabilities.additional_directories && !live.spec.additional_directories.is_empty();
+        self.agent = AgentState::Ready;
+        self.resume.opened(how);
+        self.capabilities = Some(capabilities);
+        let kind = EventKind::AgentBound {
+            session_id,
+            how,
+            agent,
+            session,
+        };
+        journal.emit_in(None, Origin::Agent, kind, None);
+        if forgotten {
+            journal.notice(
+                Level::Warning,
+                "agentForgot",
+                "The agent started a new session without this thread's history.",
+            );
+        }
+        if untold {
+            journal.notice(
+                Level::Warning,
+                "directoriesNotTold",
+                "The agent is not told of additionalDirectories: it did not declare \
+                 sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
+            );
+        }
+        for call in std::mem::take(&mut self.ready_waiters) {
+            journal.reply(call, Ok(Reply::Done));
+        }
+    }
+
+    /// The agent could not be started, or its session not be opened.
+    pub fn failed(&mut self, journal: &mut Journal, failure: &Failure) {
+        self.watchdog.record_failure(journal.now().mono);
+        self.fail_ready_waiters(journal, failure);
+        journal.notice(Level::Error, "agentFailed", &failure.message);
+    }
+
+    /// The process is gone. Returns whether it was told to go.
+    pub fn exited(&mut self, journal: &mut Journal, exit: &AgentExit) -> bool {
+        let expected = self.is_stopping();
+        self.agent = AgentState::Absent;
+        self.discard_import();
+        if !expected {
+            self.watchdog.record_failure(journal.now().mono);
+        }
+        let AgentExit { reason, stderr } = exit.clone();
+        let failure = Failure::agent(reason.clone()).with_detail(stderr.clone());
+        let kind = EventKind::AgentLost {
+            reason,
+            stderr,
+            expected,
+        };
+        journal.emit_in(None, Origin::Agent, kind, None);
+        self.resume_ended(journal, expected);
+        self.fail_ready_waiters(journal, &failure);
+        expected
+    }
+
+    /// Nothing of the process that is gone, or is about to go, is known of the next one.
+    pub fn abandon(&mut self) {
+        self.history.forget();
+        self.watchdog.take_silence();
+        self.capabilities = None;
+    }
+
+    /// Whether another process is to be started now that the last one is gone.
+    pub fn take_restart(&mut self) -> bool {
+        std::mem::take(&mut self.restart_wanted) || !self.requests.is_empty()
+    }
+
+    /// Whether there is an agent that can be told to go.
+    pub fn can_stop(&self) -> bool {
+        let up = [AgentState::Starting, AgentState::SigningIn, AgentState::Ready];
+        up.contains(&self.agent)
+    }
+
+    /// Tells the agent to go.
+    pub fn stop(&mut self, journal: &mut Journal) {
+        self.agent = AgentState::Stopping;
+        journal.push(Effect::StopAgent);
+    }
+
+    /// Whether the session is to be opened once more, in another process, now that nothing is lost by it. It has to be stopped
+    /// then.
+    pub fn take_reopen(&mut self) -> bool {
+        let is_idle = self.is_ready() && self.requests.is_empty();
+        if is_idle && std::mem::take(&mut self.reopen_requested) {
+            self.restart_wanted = true;
+            return true;
+        }
+        false
+    }
+
+    /// Has a session of the agent closed that another thread's process opens again; this one is not to hold it.
+    pub fn close_copy(&self, journal: &mut Journal, ask: u64, session_id: String) {
+        let closes = self.capabilities.as_ref().is_some_and(|c| c.close);
+        if closes && self.is_ready() {
+            let request = AgentRequest::CloseSession { session_id };
+            journal.send_to_agent(AgentCommand::Request { ask, request });
+        }
+    }
+}
+
+impl Session {
+    /// The agent gives signs of life, or cannot.
+    pub fn record_activity(&mut self, journal: &Journal) {
+        self.watchdog.record_activity(journal.now().mono);
+    }
+
+    /// The agent has ended a turn. Returns why it was told to, if it was silent.
+    pub fn turn_ended(&mut self) -> Option<String> {
+        self.watchdog.record_success();
+        self.watchdog.take_silence()
+    }
+
+    /// Why the agent was told to end the turn, if it was silent.
+    pub fn take_silence(&mut self) -> Option<String> {
+        self.watchdog.take_silence()
+    }
+
+    /// When the agent will have been silent for too long, while nothing else is waited for.
+    pub fn silence_deadline(&self, journal: &Journal) -> Option<Instant> {
+        self.watchdog.silence_deadline(journal.limits())
+    }
+
+    /// The agent was silent for too long.
+    pub fn note_silence(&mut self, journal: &mut Journal) {
+        self.watchdog.note_silence(journal);
+    }
+
+    /// When the agent may be started, if it is wanted by then.
+    pub fn start_at(&self) -> Option<Instant> {
+        self.watchdog.start_at()
+    }
+}

@@ -1,0 +1,101 @@
+//! What a client that opens the thread wants of the agent's session: kept for each time that the session is opened, and
+//! given to an agent that runs by opening its session once more, as soon as it does nothing.
+
+use std::path::Path;
+
+use acpd_model::event::{Level, SessionParams};
+use acpd_model::{EventKind, Failure, Origin, RawJson};
+
+use super::Session;
+use crate::agent::Capabilities;
+use crate::projection::SessionChange;
+use crate::thread::journal::Journal;
+
+impl Session {
+    /// Opens the session otherwise from now on.
+    pub fn set_params(
+        &mut self,
+        journal: &mut Journal,
+        by: Origin,
+        change: SessionChange,
+    ) -> Result<(), Failure> {
+        // What was put away, or is about to vanish, is only looked at.
+        if self.check_accepts_turns(journal).is_err() {
+            return Ok(());
+        }
+        if let Some(servers) = &change.mcp_servers {
+            self.check_mcp_servers(journal, servers)?;
+        }
+        let params = journal.live().spec.with(change);
+        if params == journal.live().spec.params {
+            return Ok(());
+        }
+        let before = journal.live().spec.clone();
+        let kind = EventKind::SessionParamsSet(Box::new(params));
+        journal.emit(by, kind, None);
+        if journal.live().spec.opens_like(&before) || !self.has_agent() || self.is_stopping() {
+            return Ok(());
+        }
+        if self.would_forget() {
+            journal.notice(
+                Level::Info,
+                "sessionParamsLater",
+                "The agent cannot go on with its session in another process: MCP servers, directory and other \
+                 members of the request reach it when it is next started.",
+            );
+        } else {
+            self.reopen_requested = true;
+        }
+        Ok(())
+    }
+
+    /// Refuses servers that the agent cannot reach, by what it declared when it was last started.
+    fn check_mcp_servers(&self, journal: &Journal, servers: &[RawJson]) -> Result<(), Failure> {
+        let declared = journal.live().declared;
+        let last = || Capabilities {
+            mcp_http: declared.mcp_http,
+            mcp_sse: declared.mcp_sse,
+            ..Capabilities::default()
+        };
+        match &self.capabilities {
+            Some(capabilities) => capabilities.check_mcp_servers(servers),
+            None if journal.live().bound => last().check_mcp_servers(servers),
+            // It is not known yet.
+            None => Ok(()),
+        }
+    }
+}
+
+/// The directory that a client wanted for the session is not there any more: the thread's own is used again, which is
+/// the answer.
+pub(in crate::thread) fn reset_directory(journal: &mut Journal) -> String {
+    let spec = &journal.live().spec;
+    let message = format!(
+        "The session's directory {} is gone: the agent is started in {}.",
+        spec.session_cwd(),
+        spec.cwd
+    );
+    let params = SessionParams {
+        cwd: None,
+        ..spec.params.clone()
+    };
+    journal.emit(
+        Origin::Daemon,
+        EventKind::SessionParamsSet(Box::new(params)),
+        None,
+    );
+    journal.notice(Level::Warning, "sessionDirectoryGone", &message);
+    journal.live().spec.cwd.clone()
+}
+
+/// Says where directories of the workspace lead that are links, or below links: an agent may have made them.
+pub(in crate::thread) fn name_linked_directories(journal: &mut Journal) {
+    let linked = journal.live().spec.real_names();
+    let linked = linked.filter(|(given, real)| Path::new(given) != Path::new(real));
+    let messages: Vec<_> = linked
+        .map(|(given, real)| format!("The workspace directory {given} is a link: the agent works in {real}."))
+        .collect();
+    for message in messages {
+        journal.notice(Level::Info, "linkedDirectory", &message);
+    }
+}

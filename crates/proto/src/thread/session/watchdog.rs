@@ -1,0 +1,75 @@
+//! Care for the agent's process: one that gives no sign of life is told to stop, one that fails again and again is
+//! started less and less often.
+
+use std::time::Duration;
+
+use acpd_model::event::Level;
+use acpd_model::limits::{RESTART_MILLIS, RESTART_MILLIS_MAX};
+use acpd_model::{EventKind, Limits, Origin};
+
+use crate::thread::journal::Journal;
+use crate::time::Instant;
+
+/// What is known of the process's health.
+#[derive(Debug, Default)]
+pub(super) struct Watchdog {
+    /// When the agent last did something.
+    last_activity: Instant,
+    /// Why it was told to stop, if it was silent.
+    silence: Option<String>,
+    /// Failures in a row.
+    failures: u32,
+    /// When it may be started again.
+    not_before: Instant,
+    /// Somebody wants it then.
+    restart_wanted: bool,
+}
+
+impl Watchdog {
+    pub fn record_activity(&mut self, now: Instant) {
+        self.last_activity = now;
+    }
+
+    pub fn record_success(&mut self) {
+        self.failures = 0;
+    }
+
+    /// The first start after a failure is at once, the ones after it wait twice as long each time.
+    pub fn record_failure(&mut self, now: Instant) {
+        let wait = match self.failures {
+            0 => 0,
+            n => (RESTART_MILLIS << (n - 1).min(16)).min(RESTART_MILLIS_MAX),
+        };
+        self.failures = self.failures.saturating_add(1);
+        self.not_before = now + Duration::from_millis(wait);
+    }
+
+    /// Whether it may be started now; if not, it is as soon as it may.
+    pub fn try_start(&mut self, now: Instant) -> bool {
+        self.restart_wanted = now < self.not_before;
+        !self.restart_wanted
+    }
+
+    pub fn start_at(&self) -> Option<Instant> {
+        self.restart_wanted.then_some(self.not_before)
+    }
+
+    pub fn take_silence(&mut self) -> Option<String> {
+        self.silence.take()
+    }
+
+    /// When the agent will have been silent for too long.
+    pub fn silence_deadline(&self, limits: &Limits) -> Option<Instant> {
+        let limit = limits.agent_silence_secs;
+        (limit > 0).then(|| self.last_activity + Duration::from_secs(limit))
+    }
+
+    /// The agent was silent for too long, and is to end its turn.
+    pub fn note_silence(&mut self, journal: &mut Journal) {
+        let seconds = journal.limits().agent_silence_secs;
+        let reason = format!("the agent sent no message for {seconds} s");
+        journal.notice(Level::Warning, "agentSilent", &reason);
+        journal.emit(Origin::Daemon, EventKind::InterruptRequested {}, None);
+        self.silence = Some(reason);
+    }
+}

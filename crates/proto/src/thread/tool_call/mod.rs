@@ -1,0 +1,300 @@
+//! Tool calls of the agent, and the files that they change.
+//!
+//! In: what the agent says of its tool calls, answers to questions about them. Out: nothing but the journal's events, and which
+//! calls are too much. Owns: what is known of the calls that the events do not say. Never: asks anybody.
+
+mod unreported;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use acpd_model::event::Level;
+use acpd_model::item::ToolStatus;
+use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS, VIOLATIONS};
+use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, RawJson};
+
+use super::journal::Journal;
+use crate::agent::ToolUpdate;
+use crate::projection::{FileDiff, ItemView, unified_diff};
+
+/// What an update of a tool call was.
+pub(super) enum ToolOutcome {
+    /// It began a call.
+    Began(ItemId),
+    /// It was about an open call.
+    Updated(ItemId),
+    /// It came after the end of its call.
+    Late,
+}
+
+/// The tool calls of a thread.
+#[derive(Debug, Default)]
+pub(super) struct ToolCalls {
+    /// Open tool calls that the agent has named in a question only → whether they may run.
+    unreported: BTreeMap<ItemId, bool>,
+    /// Those of them that a refusal has ended, until the agent reports on them or the turn is over.
+    refused: BTreeSet<ItemId>,
+    /// What the agent did against the protocol in this turn.
+    violations: BTreeSet<(Option<ItemId>, &'static str)>,
+}
+
+impl ToolCalls {
+    /// Takes what is said of a tool call: by an update, or where it is `asked` whether the call may go on.
+    pub fn handle(
+        &mut self,
+        journal: &mut Journal,
+        tool: ToolUpdate,
+        raw: Option<RawJson>,
+        raw_params: Option<RawJson>,
+        asked: bool,
+    ) -> ToolOutcome {
+        let known = journal.live().tools.get(tool.id.as_str());
+        let open = known.filter(|known| journal.live().items.contains_key(&known.item));
+        match (open, known) {
+            (Some(known), _) => {
+                if !asked {
+                    self.unreported.remove(&known.item);
+                }
+                let before = tool_status(journal, known.item);
+                if tool.opens && !asked {
+                    self.violation(journal, Some(known.item), "opened the same tool call twice");
+                }
+                if !asked && tool.status.is_some_and(|new| new < before) {
+                    self.violation(journal, Some(known.item), "set the status of a tool call back");
+                }
+                let status = tool.status.map_or(before, |new| new.max(before));
+                let kind = EventKind::ItemUpdated {
+                    item: known.item,
+                    status,
+                };
+                journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
+                self.follow_tool(journal, known.item, status, tool.has_diff);
+                ToolOutcome::Updated(known.item)
+            }
+            (None, Some(known)) if (!asked && self.refused.remove(&known.item)) || !tool.opens => {
+                let kind = EventKind::ItemUpdated {
+                    item: known.item,
+                    status: known.status,
+                };
+                journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
+                ToolOutcome::Late
+            }
+            _ => {
+                self.make_room_for_tool(journal);
+                let item = journal.next_item();
+                let status = tool.status.unwrap_or_default();
+                let start = ItemStart::ToolCall {
+                    tool_call_id: tool.id.into_string(),
+                    title: tool.title.unwrap_or_default(),
+                    kind: tool.kind.unwrap_or_else(|| "other".to_owned()),
+                    status,
+                };
+                let kind = EventKind::ItemStarted {
+                    item,
+                    parent: None,
+                    start,
+                };
+                journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
+                if asked {
+                    self.unreported.insert(item, false);
+                }
+                self.follow_tool(journal, item, status, tool.has_diff);
+                ToolOutcome::Began(item)
+            }
+        }
+    }
+
+    /// Ends the oldest tool call where there are too many, as far as nobody is asked about it. What is still said of it is
+    /// recorded like all that is said too late.
+    fn make_room_for_tool(&mut self, journal: &mut Journal) {
+        if journal.live().items.tools().len() < OPEN_TOOL_CALLS {
+            return;
+        }
+        if let Some(oldest) = oldest_tool(journal, None) {
+            self.violation(
+                journal,
+                None,
+                "left more tool calls open than are followed: the oldest are ended",
+            );
+            self.complete_tool(journal, oldest, ItemOutcome::Failed);
+        }
+    }
+
+    /// The tool call that has to end because all of them hold too much together: the oldest, and one that somebody is asked about
+    /// only where there is no other. `next` is the one that somebody is about to be asked about.
+    pub fn next_excess(&mut self, journal: &mut Journal, next: Option<ItemId>) -> Option<ItemId> {
+        if journal.live().items.tool_bytes() <= OPEN_TOOL_BYTES {
+            return None;
+        }
+        let mut tools = journal.live().items.tools().iter().copied();
+        let oldest = oldest_tool(journal, next).or_else(|| tools.find(|tool| Some(*tool) != next))?;
+        self.violation(
+            journal,
+            None,
+            "said more of its open tool calls than is held: the oldest are ended",
+        );
+        Some(oldest)
+    }
+
+    /// Ends a tool call that the agent has not ended.
+    pub fn fail(&mut self, journal: &mut Journal, tool: ItemId) {
+        self.complete_tool(journal, tool, ItemOutcome::Failed);
+    }
+
+    /// Another turn begins, in which the agent has not gone against the protocol yet.
+    pub fn begin_turn(&mut self) {
+        self.violations.clear();
+    }
+
+    /// Records what the agent did against the protocol, once for each item; it is not shown as if it were right.
+    fn violation(&mut self, journal: &mut Journal, item: Option<ItemId>, what: &'static str) {
+        if self.violations.len() < VIOLATIONS && self.violations.insert((item, what)) {
+            let message = match item {
+                Some(item) => format!("The agent {what} ({item})."),
+                None => format!("The agent {what}."),
+            };
+            journal.notice(Level::Info, "protocolViolation", &message);
+        }
+    }
+
+    /// What the agent says of a session that is not this thread's changes nothing here.
+    pub fn foreign_update(&mut self, journal: &mut Journal, params: Option<RawJson>) {
+        journal.emit_unshown(params, None);
+        self.violation(journal, None, "reported on a session that is not this thread's");
+    }
+
+    /// What a tool call's change brings with it: the files it touches, and its end.
+    pub(super) fn follow_tool(
+        &mut self,
+        journal: &mut Journal,
+        item: ItemId,
+        status: ToolStatus,
+        has_diff: bool,
+    ) {
+        if has_diff {
+            self.start_files(journal, item);
+        }
+        match status {
+            ToolStatus::Completed => self.complete_tool(journal, item, ItemOutcome::Completed),
+            ToolStatus::Failed => self.complete_tool(journal, item, ItemOutcome::Failed),
+            ToolStatus::Pending | ToolStatus::InProgress => {}
+        }
+    }
+
+    fn start_files(&mut self, journal: &mut Journal, tool: ItemId) {
+        let Some(ItemView::Tool(view)) = journal.item(tool) else {
+            return;
+        };
+        let mut paths: Vec<String> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for diff in view.diffs() {
+            if seen.insert(diff.path.clone()) {
+                paths.push(diff.path);
+            }
+        }
+        let known = journal.live().items.files_of(tool);
+        let known: BTreeSet<String> = known.map(|(_, path)| path.to_owned()).collect();
+        for path in paths {
+            if journal.live().items.count_files() >= OPEN_FILE_CHANGES {
+                return self.violation(journal, Some(tool), "shows more files than are told one by one");
+            }
+            if !known.contains(&path) {
+                let item = journal.next_item();
+                let kind = EventKind::ItemStarted {
+                    item,
+                    parent: Some(tool),
+                    start: ItemStart::FileChange { path },
+                };
+                journal.emit(Origin::Agent, kind, None);
+            }
+        }
+    }
+
+    /// Ends a tool call, its files first.
+    fn complete_tool(&mut self, journal: &mut Journal, tool: ItemId, outcome: ItemOutcome) {
+        self.unreported.remove(&tool);
+        let files = journal.live().items.files_of(tool);
+        let files: Vec<(ItemId, String)> = files.map(|(item, path)| (item, path.to_owned())).collect();
+        let diffs = match journal.item(tool) {
+            Some(ItemView::Tool(view)) if !files.is_empty() => view.diffs(),
+            _ => Vec::new(),
+        };
+        // Several edits of one file: the first has what was there, the last what is there now.
+        let mut edits_of: BTreeMap<&str, Vec<&FileDiff>> = BTreeMap::new();
+        for diff in &diffs {
+            edits_of.entry(&diff.path).or_default().push(diff);
+        }
+        for (item, path) in &files {
+            let edits = edits_of.remove(path.as_str()).unwrap_or_default();
+            let diff = edits
+                .iter()
+                .map(|d| unified_diff(path, &d.before(), &d.new_text))
+                .collect();
+            let end = ItemEnd::FileChange {
+                path: path.clone(),
+                diff,
+                replaced: None,
+            };
+            journal.emit(
+                Origin::Agent,
+                EventKind::ItemCompleted {
+                    item: *item,
+                    outcome,
+                    end,
+                },
+                None,
+            );
+            if let (Some(first), Some(last), ItemOutcome::Completed) = (edits.first(), edits.last(), outcome)
+            {
+                journal.note_file_change(path, &first.before(), &last.new_text);
+            }
+        }
+        journal.complete(tool, outcome);
+    }
+
+    /// Ends everything that is open, but for terminals, which may outlive a turn and end when they do, and for what `is_kept`.
+    pub fn close_all(
+        &mut self,
+        journal: &mut Journal,
+        outcome: ItemOutcome,
+        is_kept: impl Fn(ItemId) -> bool,
+    ) {
+        self.refused.clear();
+        let ends = |id: &ItemId, view: &ItemView| !matches!(view, ItemView::Terminal { .. }) && !is_kept(*id);
+        let open: Vec<(ItemId, bool)> = journal
+            .live()
+            .items
+            .iter()
+            .filter(|(id, open)| ends(id, &open.view))
+            .map(|(id, open)| (*id, matches!(open.view, ItemView::Tool(_))))
+            .collect();
+        for (item, is_tool) in open {
+            if is_tool {
+                let ended = outcome == ItemOutcome::Completed && self.end_unreported(journal, item);
+                if !ended {
+                    self.complete_tool(journal, item, outcome);
+                }
+            } else {
+                journal.complete(item, outcome);
+            }
+        }
+        journal.emit_turn_diff();
+    }
+}
+
+/// The oldest open tool call that nobody is asked about, now or `next`.
+fn oldest_tool(journal: &Journal, next: Option<ItemId>) -> Option<ItemId> {
+    let requests = journal.live().requests.values();
+    let asked: BTreeSet<ItemId> = requests
+        .filter_map(|open| open.event.kind.item())
+        .chain(next)
+        .collect();
+    let mut tools = journal.live().items.tools().iter();
+    tools.find(|tool| !asked.contains(tool)).copied()
+}
+
+fn tool_status(journal: &Journal, item: ItemId) -> ToolStatus {
+    match journal.item(item) {
+        Some(ItemView::Tool(tool)) => tool.status(),
+        _ => ToolStatus::default(),
+    }
+}

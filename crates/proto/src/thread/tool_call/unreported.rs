@@ -1,0 +1,54 @@
+//! Tool calls that the agent named in a permission question and has not reported on since.
+//!
+//! Some agents never do, so that nobody would end such a call. A refusal ends it; the others end with their turn, since there
+//! are agents that send nothing but updates after the question. What an agent opens under the id of a refused call is that call.
+
+use acpd_model::event::Outcome;
+use acpd_model::item::ToolStatus;
+use acpd_model::{EventKind, ItemId, Origin, RawJson};
+
+use super::ToolCalls;
+use crate::projection::ItemView;
+use crate::thread::journal::Journal;
+use crate::wire;
+
+impl ToolCalls {
+    /// Ends the call of a question that was refused.
+    pub fn question_settled(&mut self, journal: &mut Journal, item: ItemId, outcome: &Outcome) {
+        let Some(may_run) = self.unreported.get_mut(&item) else {
+            return;
+        };
+        *may_run = !outcome.refuses();
+        if !*may_run {
+            self.end_unreported(journal, item);
+            self.refused.insert(item);
+        }
+    }
+
+    /// Ends a call that the agent will not end: completed if a question about it was answered and not refused, else failed.
+    /// Returns whether it was such a call.
+    pub(super) fn end_unreported(&mut self, journal: &mut Journal, item: ItemId) -> bool {
+        let Some(may_run) = self.unreported.remove(&item) else {
+            return false;
+        };
+        let Some(ItemView::Tool(view)) = journal.item(item) else {
+            return false;
+        };
+        let id = view.read::<RawJson>("toolCallId");
+        let status = if may_run {
+            ToolStatus::Completed
+        } else {
+            ToolStatus::Failed
+        };
+        let update = wire::object(|update| {
+            if let Some(id) = &id {
+                update.raw("toolCallId", id.get());
+            }
+            update.plain("status", status.as_acp());
+        });
+        let kind = EventKind::ItemUpdated { item, status };
+        journal.emit(Origin::Daemon, kind, Some(update));
+        self.follow_tool(journal, item, status, false);
+        true
+    }
+}

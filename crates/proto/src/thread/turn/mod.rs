@@ -1,0 +1,246 @@
+//! Turns: queued, running, settled.
+//!
+//! In: prompts, what the agent and clients do to end a turn. Out: the prompt for the agent, the events of turns. Owns: what is known
+//! of the running turn that its events do not say. Never: starts an agent, or ends what a turn has begun.
+
+mod input;
+mod result;
+
+use std::time::Duration;
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, TurnId};
+
+use super::command::TurnView;
+use super::journal::Journal;
+use super::message::add_user_message;
+use crate::agent::{AgentCommand, Capabilities};
+use crate::projection::Interrupter;
+use crate::time::Instant;
+
+pub(super) use input::{UnsentPrompt, check_input};
+pub(super) use result::TurnResult;
+
+/// What is to be done about an interrupt.
+pub(super) enum Interrupt {
+    /// Nothing: the turn had not begun, and is settled, or a client has interrupted it before.
+    Nothing,
+    /// The running turn is to end. The agent has to be asked, unless it `knows`.
+    End { knows: bool },
+}
+
+/// The turns of a thread.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// The running turn's prompt, until the agent gets it.
+    prompt: Option<UnsentPrompt>,
+    /// The turn whose prompt the agent has and has not answered.
+    prompted: Option<TurnId>,
+    /// When the agent has to have ended the turn that it was asked to end.
+    cancel_deadline: Option<Instant>,
+}
+
+impl Turns {
+    /// Whether the agent has a prompt that it has not answered.
+    pub fn is_prompted(&self) -> bool {
+        self.prompted.is_some()
+    }
+
+    /// Whether the agent has the prompt of this turn, and has not answered.
+    pub fn is_prompted_for(&self, turn: TurnId) -> bool {
+        self.prompted == Some(turn)
+    }
+
+    /// Whether a prompt waits for the agent.
+    pub fn has_unsent(&self) -> bool {
+        self.prompted.is_none() && self.prompt.is_some()
+    }
+
+    /// When the agent has to have ended the turn that it was asked to end.
+    pub fn cancel_deadline(&self) -> Option<Instant> {
+        self.cancel_deadline
+    }
+
+    /// Begins a turn. Its prompt waits for the agent.
+    pub fn begin(
+        &mut self,
+        journal: &mut Journal,
+        turn: TurnId,
+        by: &Origin,
+        prompt: UnsentPrompt,
+        client_turn_id: Option<String>,
+    ) {
+        let kind = EventKind::TurnStarted {
+            client_turn_id,
+            imported: false,
+        };
+        journal.emit_in(Some(turn), by.clone(), kind, None);
+        journal.note_status();
+        add_user_message(journal, turn, by, &prompt.blocks);
+        self.prompt = Some(prompt);
+    }
+
+    /// Takes the prompt that waits for the agent; refuses one that the agent cannot take.
+    pub fn take_prompt(
+        &mut self,
+        capabilities: Option<&Capabilities>,
+    ) -> Option<Result<UnsentPrompt, Failure>> {
+        let prompt = self.prompt.take()?;
+        Some(prompt.check(capabilities).map(|()| prompt))
+    }
+
+    /// Sends the agent the prompt of a turn.
+    pub fn send(&mut self, journal: &mut Journal, turn: TurnId, prompt: UnsentPrompt) {
+        let UnsentPrompt { blocks, meta } = prompt;
+        self.prompted = Some(turn);
+        journal.send_to_agent(AgentCommand::Prompt {
+            turn,
+            prompt: blocks,
+            meta,
+        });
+    }
+
+    /// The agent has answered a prompt. Returns whether it had that.
+    pub fn prompt_ended(&mut self, turn: TurnId) -> bool {
+        let had = self.is_prompted_for(turn);
+        if had {
+            self.prompted = None;
+        }
+        had
+    }
+
+    /// A client wants the end of a turn, or of the one that runs.
+    pub fn interrupt(
+        &self,
+        journal: &mut Journal,
+        by: &Origin,
+        turn: Option<TurnId>,
+    ) -> Result<Interrupt, Failure> {
+        let is_queued = |id: &TurnId| journal.live().queue.iter().any(|queued| queued.id == *id);
+        if let Some(queued) = turn.filter(is_queued) {
+            settle_queued(journal, queued, TurnResult::interrupted(), by);
+            return Ok(Interrupt::Nothing);
+        }
+        let Some(running) = journal.live().turn else {
+            return Err(Failure::new(ErrorCode::Conflict, "no turn is running"));
+        };
+        if turn.is_some_and(|id| id != running.id) {
+            return Err(Failure::new(ErrorCode::Conflict, "that turn is not running"));
+        }
+        if running.interrupted == Some(Interrupter::Client) {
+            return Ok(Interrupt::Nothing);
+        }
+        let kind = EventKind::InterruptRequested {};
+        journal.emit_in(Some(running.id), by.clone(), kind, None);
+        let knows = running.interrupted.is_some();
+        Ok(Interrupt::End { knows })
+    }
+
+    /// Asks the agent to end the turn.
+    pub fn cancel(&mut self, journal: &mut Journal) {
+        journal.send_to_agent(AgentCommand::Cancel);
+        let patience = Duration::from_secs(journal.limits().cancel_secs);
+        self.cancel_deadline = Some(journal.now().mono + patience);
+    }
+
+    /// The agent has not ended the turn in time, and is not waited for any more.
+    pub fn give_up_cancel(&mut self) {
+        self.cancel_deadline = None;
+    }
+
+    /// The agent is told to go: it answers no prompt any more.
+    pub fn agent_stopped(&mut self) {
+        self.prompted = None;
+    }
+
+    /// The agent is gone. Returns whether the running turn's prompt went with it.
+    pub fn abandon(&mut self) -> bool {
+        self.prompted.take().is_some() || self.prompt.is_none()
+    }
+
+    /// The running turn ends, whatever was still to be done for it.
+    pub fn end(&mut self) {
+        self.cancel_deadline = None;
+        self.prompt = None;
+    }
+}
+
+/// The turn that a client has started under this id before.
+pub(super) fn known_turn(journal: &Journal, client_turn_id: Option<&String>) -> Option<TurnView> {
+    let turn = journal.live().client_turns.get(client_turn_id?)?;
+    Some(turn_view(journal, turn.id, turn.status))
+}
+
+pub(super) fn turn_view(journal: &Journal, id: TurnId, status: Option<TurnStatus>) -> TurnView {
+    let live = journal.live();
+    TurnView {
+        id,
+        status,
+        queued: live.queue.iter().any(|turn| turn.id == id),
+        started_at: live.turn.filter(|turn| turn.id == id).map(|turn| turn.started_at),
+    }
+}
+
+/// Refuses one queued turn too many.
+pub(super) fn check_queue(journal: &Journal) -> Result<(), Failure> {
+    let waiting = journal.live().queue.len();
+    if waiting < journal.limits().queued_turns {
+        return Ok(());
+    }
+    Err(Failure::new(
+        ErrorCode::Overloaded,
+        format!("too many queued turns in this thread (limit {waiting})"),
+    ))
+}
+
+/// Queues a turn behind those that run and wait.
+pub(super) fn queue(
+    journal: &mut Journal,
+    turn: TurnId,
+    by: Origin,
+    prompt: UnsentPrompt,
+    client_turn_id: Option<String>,
+) {
+    let kind = EventKind::TurnQueued {
+        input: prompt.blocks,
+        meta: prompt.meta,
+        client_turn_id,
+    };
+    journal.emit_in(Some(turn), by, kind, None);
+}
+
+/// Whether a client wants the end of the running turn.
+pub(super) fn is_interrupted_by_client(journal: &Journal) -> bool {
+    let interrupter = journal.live().turn.and_then(|turn| turn.interrupted);
+    interrupter == Some(Interrupter::Client)
+}
+
+/// Records the end of a turn that has not begun.
+pub(super) fn settle_queued(journal: &mut Journal, turn: TurnId, result: TurnResult, by: &Origin) {
+    settle(journal, turn, None, result, by);
+}
+
+/// Records the end of a turn.
+pub(super) fn settle(
+    journal: &mut Journal,
+    turn: TurnId,
+    started_at: Option<Millis>,
+    result: TurnResult,
+    by: &Origin,
+) {
+    let TurnResult {
+        status,
+        stop_reason,
+        error,
+        usage,
+        raw,
+    } = result;
+    let kind = EventKind::TurnSettled {
+        status,
+        stop_reason,
+        error,
+        started_at,
+        usage,
+    };
+    journal.emit_in(Some(turn), by.clone(), kind, raw);
+}

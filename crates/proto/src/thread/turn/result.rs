@@ -1,0 +1,97 @@
+//! How a turn ended.
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{ItemOutcome, RawJson};
+use serde::Deserialize;
+
+use crate::wire::RpcError;
+
+/// How a turn ended, before it is an event.
+pub(in crate::thread) struct TurnResult {
+    pub status: TurnStatus,
+    pub stop_reason: Option<String>,
+    pub error: Option<String>,
+    pub usage: Option<RawJson>,
+    /// The agent's whole answer, where the stop reason and the usage would not rebuild it; or its error.
+    pub raw: Option<RawJson>,
+}
+
+impl TurnResult {
+    pub fn failed(error: &str) -> Self {
+        Self {
+            status: TurnStatus::Failed,
+            stop_reason: None,
+            error: Some(error.to_owned()),
+            usage: None,
+            raw: None,
+        }
+    }
+
+    pub fn interrupted() -> Self {
+        Self {
+            status: TurnStatus::Interrupted,
+            stop_reason: None,
+            error: None,
+            usage: None,
+            raw: None,
+        }
+    }
+
+    /// Reads the agent's answer to a prompt. One that was silent for too long has failed, whatever it answers after that; one that
+    /// ends a turn which a client has interrupted with an error has not.
+    pub fn of(answer: Result<RawJson, RpcError>, silence: Option<&str>, by_client: bool) -> Self {
+        let mut result = match (answer, silence) {
+            (_, Some(silence)) => Self::failed(silence),
+            (Ok(response), None) => Self::from_response(&response),
+            (Err(error), None) => Self {
+                raw: RawJson::of(&error).ok(),
+                ..Self::failed(&error.to_string())
+            },
+        };
+        if by_client && result.status == TurnStatus::Failed {
+            result.status = TurnStatus::Interrupted;
+        }
+        result
+    }
+
+    /// What becomes of items that are open when a turn ends so.
+    pub fn item_outcome(&self) -> ItemOutcome {
+        match self.status {
+            TurnStatus::Interrupted => ItemOutcome::Interrupted,
+            TurnStatus::Failed => ItemOutcome::Failed,
+            _ => ItemOutcome::Completed,
+        }
+    }
+
+    /// Reads ACP's prompt response; stop reasons stay distinct.
+    fn from_response(response: &RawJson) -> Self {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Response {
+            stop_reason: String,
+            #[serde(default)]
+            usage: Option<RawJson>,
+        }
+        let Ok(Response { stop_reason, usage }) = response.read() else {
+            return Self::failed("the agent ended the turn without a stop reason");
+        };
+        let usage = usage.filter(|usage| usage.get() != "null");
+        let usual = match &usage {
+            Some(usage) => format!(r#"{{"stopReason":"{stop_reason}","usage":{}}}"#, usage.get()),
+            None => format!(r#"{{"stopReason":"{stop_reason}"}}"#),
+        };
+        let status = match stop_reason.as_str() {
+            "cancelled" => TurnStatus::Interrupted,
+            "refusal" => TurnStatus::Refused,
+            "max_tokens" | "max_turn_requests" | "max_requests" => TurnStatus::Limited,
+            _ => TurnStatus::Completed,
+        };
+        Self {
+            status,
+            stop_reason: Some(stop_reason),
+            error: None,
+            usage,
+            raw: (response.get() != usual).then(|| response.clone()),
+        }
+    }
+}

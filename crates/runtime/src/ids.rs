@@ -1,0 +1,37 @@
+//! The one place that makes ids.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use acpd_model::ThreadId;
+use uuid::Uuid;
+
+/// Where ids of threads and connections come from.
+#[derive(Debug, Clone, Default)]
+pub enum Ids {
+    /// The clock and the system's random numbers.
+    #[default]
+    Random,
+    /// A counter, so that two runs give the same ids.
+    Counted(Arc<AtomicU64>),
+}
+
+impl Ids {
+    /// Returns an id for a new thread.
+    pub fn thread(&self) -> ThreadId {
+        ThreadId(self.uuid())
+    }
+
+    /// Returns a name for a new connection.
+    pub fn connection(&self) -> String {
+        self.uuid().to_string()
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "the one place that makes ids")]
+    fn uuid(&self) -> Uuid {
+        match self {
+            Self::Random => Uuid::now_v7(),
+            Self::Counted(last) => Uuid::from_u128(u128::from(last.fetch_add(1, Ordering::Relaxed) + 1)),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A link over a stream in memory.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, split};
+use tokio::time::{sleep, timeout};
+
+use super::*;
+use crate::transport::lines::Lines;
+
+type Ours = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
+
+/// A link whose stream takes so many bytes ahead, and whose client may take nothing for a second; and the client's end.
+fn link(ahead: usize) -> (Link, Ours) {
+    let (theirs, ours) = tokio::io::duplex(ahead);
+    let (reader, writer) = split(theirs);
+    let limits = Limits {
+        write_secs: 1,
+        ..Limits::default()
+    };
+    let lines = Lines::new(reader, writer, &limits);
+    (Link::new(Box::new(lines), &limits), split(ours))
+}
+
+fn letters(count: usize) -> Bytes {
+    Bytes::from(vec![b'x'; count])
+}
+
+/// Has the link write and read what can be, of which nothing comes.
+fn quiet(link: &mut Link) {
+    let happened = link.next().now_or_never();
+    assert!(happened.is_none(), "{happened:?}");
+}
+
+/// What happens on the link next, which is to come soon.
+async fn next(link: &mut Link) -> Result<LinkEvent, End> {
+    let happened = timeout(Duration::from_secs(20), link.next()).await;
+    happened.expect("something happens")
+}
+
+#[tokio::test]
+async fn messages_are_read_while_nothing_can_be_written() {
+    let (mut link, (_unread, mut write)) = link(64);
+    link.queue(letters(100));
+    quiet(&mut link);
+    write.write_all(b"stop\n").await.unwrap();
+    assert_eq!(next(&mut link).await, Ok(LinkEvent::Received("stop".to_owned())));
+    drop((write, _unread));
+    assert_eq!(next(&mut link).await, Err(End::Gone));
+}
+
+#[tokio::test]
+async fn a_client_that_takes_a_little_now_and_then_gets_everything() {
+    let (mut link, (mut read, _write)) = link(64);
+    let number = link.queue(letters(320));
+    assert!(!link.has_sent(number));
+    let mut all = vec![0; 321];
+    let began = Instant::now();
+    let (happened, ()) = tokio::join!(next(&mut link), async {
+        for part in all.chunks_mut(64) {
+            // Its own pace.
+            sleep(Duration::from_millis(400)).await;
+            read.read_exact(part).await.unwrap();
+        }
+    });
+    assert_eq!(happened, Ok(LinkEvent::Written));
+    assert!(link.has_sent(number) && all.ends_with(b"xx\n"));
+    assert!(
+        began.elapsed() > Duration::from_secs(1),
+        "longer than it may take nothing"
+    );
+}
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_is_let_go() {
+    let (mut link, (mut read, _write)) = link(64);
+    link.queue(letters(1000));
+    quiet(&mut link);
+    read.read_exact(&mut [0; 10]).await.unwrap();
+    quiet(&mut link);
+    let began = Instant::now();
+    assert_eq!(next(&mut link).await, Err(End::Stalled));
+    assert!(began.elapsed() > Duration::from_millis(900));
+}
+
+#[tokio::test]
+async fn room_comes_back_when_the_client_reads() {
+    let (mut link, (mut read, _write)) = link(64);
+    while link.has_room() {
+        link.queue(letters(1000));
+    }
+    quiet(&mut link);
+    assert!(!link.has_room());
+    let happened = tokio::select! {
+        happened = next(&mut link) => happened,
+        taken = async { loop { read.read_exact(&mut [0; 64]).await?; } } => {
+            let taken: std::io::Result<()> = taken;
+            panic!("{taken:?}")
+        }
+    };
+    assert_eq!(happened, Ok(LinkEvent::Written));
+    assert!(link.has_room());
+}
+
+#[tokio::test]
+async fn a_client_that_asks_on_and_reads_nothing_is_let_go() {
+    // Many small answers, or a large one.
+    for (bytes, most) in [(10, UNREAD_ANSWERS), (OUTBOX_BYTES / 4 + 1, 3)] {
+        let (mut link, (_unread, mut write)) = link(64);
+        link.queue(letters(2 * OUTBOX_BYTES));
+        let mut answered = 0;
+        let end = loop {
+            write.write_all(b"?\n").await.unwrap();
+            match next(&mut link).await {
+                Ok(LinkEvent::Received(_)) => answered += 1,
+                Ok(LinkEvent::Written) => panic!("nothing was taken"),
+                Err(end) => break end,
+            }
+            link.queue(letters(bytes));
+            assert!(answered < 1000, "it is bounded");
+        };
+        assert_eq!((end, answered), (End::Flooding, most + 1));
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_asks_on_and_on_leaves_turns_to_others() {
+    let (mut link, (_unread, mut write)) = link(1 << 16);
+    write.write_all(&b"?\n".repeat(1000)).await.unwrap();
+    let mut received = 0;
+    loop {
+        tokio::select! {
+            biased;
+            happened = link.next() => match happened {
+                Ok(LinkEvent::Received(_)) => received += 1,
+                other => panic!("{other:?}"),
+            },
+            () = std::future::ready(()) => break,
+        }
+    }
+    assert_eq!(received, IN_A_ROW);
+}
+
+#[tokio::test]
+async fn what_is_left_when_a_link_ends_is_still_written() {
+    let (mut link, (mut read, _write)) = link(64);
+    link.queue(letters(1000));
+    let mut all = Vec::new();
+    let (_, read) = tokio::join!(
+        async {
+            link.close(End::Stopping).await;
+            drop(link);
+        },
+        read.read_to_end(&mut all),
+    );
+    assert_eq!((read.unwrap(), all.len()), (1001, 1001));
+}

@@ -1,0 +1,258 @@
+//! A client of the app protocol. It speaks only text, keeps to the protocol's rules, and remembers what it was sent.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use acpd_log::{EventLog, Memory};
+use acpd_model::Seq;
+use futures_util::FutureExt;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+/// One connection.
+pub struct Client {
+    seen: Arc<Mutex<Seen>>,
+    writer: WriteHalf<DuplexStream>,
+    last_id: u64,
+    /// Whether it reads.
+    valve: watch::Sender<bool>,
+    _reading: AbortOnDropHandle<()>,
+}
+
+/// What came over a connection.
+#[derive(Default)]
+pub struct Seen {
+    /// Each message, and the milliseconds from the start of the run until it came.
+    pub messages: Vec<(u128, String)>,
+    /// Requests that wait for their response.
+    pub pending: BTreeMap<u64, Request>,
+    /// All subscriptions.
+    pub streams: Vec<Stream>,
+    /// The last stream of each thread that is subscribed to.
+    pub current: BTreeMap<String, usize>,
+    /// Open questions, by thread.
+    pub questions: Vec<String>,
+    /// Whether the daemon has ended the connection.
+    pub is_closed: bool,
+    /// The first rule of the protocol that the daemon broke.
+    pub fault: Option<String>,
+}
+
+/// A request that waits.
+pub struct Request {
+    pub method: &'static str,
+    pub thread: Option<String>,
+    pub after: Seq,
+}
+
+/// What came for one subscription.
+pub struct Stream {
+    pub thread: String,
+    pub base: Seq,
+    pub events: Vec<(Seq, String)>,
+}
+
+impl Stream {
+    /// The cursor of the client.
+    pub fn last(&self) -> Seq {
+        self.events.last().map_or(self.base, |(seq, _)| *seq)
+    }
+}
+
+/// What a client compares with what it is sent.
+#[derive(Clone)]
+pub struct Truth {
+    pub memory: Arc<Memory>,
+    pub began: Instant,
+}
+
+impl Client {
+    /// Takes over the client's end of a connection, and shakes hands.
+    pub async fn connect(io: DuplexStream, truth: Truth) -> Self {
+        let (reader, writer) = split(io);
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let (valve, open) = watch::channel(true);
+        let reading = tokio::spawn(read(reader, open, Arc::clone(&seen), truth));
+        let mut client = Self {
+            seen,
+            writer,
+            last_id: 0,
+            valve,
+            _reading: AbortOnDropHandle::new(reading),
+        };
+        let hello = json!({
+            "clientInfo": { "name": "sim", "version": "1" },
+            "capabilities": { "approvals": true },
+        });
+        client.request("initialize", None, hello).await;
+        client
+            .line(&json!({ "jsonrpc": "2.0", "method": "initialized" }).to_string())
+            .await;
+        client
+    }
+
+    /// Returns what came so far.
+    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+        lock(&self.seen)
+    }
+
+    /// Sends a request.
+    pub async fn request(&mut self, method: &'static str, thread: Option<&str>, mut params: Value) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        if let Some(thread) = thread {
+            params["threadId"] = thread.into();
+        }
+        let request = Request {
+            method,
+            thread: thread.map(str::to_owned),
+            after: params["after"].as_u64().unwrap_or_default(),
+        };
+        self.seen().pending.insert(id, request);
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.line(&message.to_string()).await;
+        id
+    }
+
+    /// Answers a question.
+    pub async fn answer(&mut self, question: &str, yes: bool) {
+        let answer = json!({ "requestId": question, "approved": yes });
+        self.request("item/approve", None, answer).await;
+    }
+
+    /// Sends a line, whatever it is.
+    pub async fn line(&mut self, line: &str) {
+        let text = format!("{line}\n");
+        let written = self.writer.write_all(text.as_bytes());
+        match tokio::time::timeout(Duration::from_secs(1), written).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => self.seen().is_closed = true,
+            Err(_) => self
+                .seen()
+                .break_rule(format!("the daemon does not read: {line}")),
+        }
+    }
+
+    /// Returns whether it reads.
+    pub fn is_reading(&self) -> bool {
+        *self.valve.borrow()
+    }
+
+    /// Stops or continues to read.
+    pub fn read(&self, reads: bool) {
+        self.valve.send_replace(reads);
+    }
+}
+
+async fn read(
+    reader: ReadHalf<DuplexStream>,
+    mut open: watch::Receiver<bool>,
+    seen: Arc<Mutex<Seen>>,
+    truth: Truth,
+) {
+    let mut lines = BufReader::with_capacity(512, reader).lines();
+    while open.wait_for(|open| *open).await.is_ok() {
+        let Ok(Some(line)) = lines.next_line().await else {
+            lock(&seen).is_closed = true;
+            return;
+        };
+        lock(&seen).handle(line, &truth);
+    }
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Seen {
+    fn break_rule(&mut self, fault: String) {
+        self.fault.get_or_insert(fault);
+    }
+
+    fn handle(&mut self, line: String, truth: &Truth) {
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        let params = &message["params"];
+        match (message["method"].as_str(), message["id"].as_u64()) {
+            (None, Some(id)) => self.response(id, &message),
+            (None, None) => {
+                if message["error"].is_null() {
+                    self.break_rule(format!("neither request nor response: {line}"));
+                }
+            }
+            (Some(method), _) => {
+                if method.ends_with("/requestApproval") && !message["id"].is_null() {
+                    let question = params["requestId"].as_str().unwrap_or_default().to_owned();
+                    self.questions.push(question);
+                }
+                if let (Some(thread), Some(seq)) = (params["threadId"].as_str(), params["seq"].as_u64()) {
+                    let is_asked_again = !message["id"].is_null();
+                    self.event(thread, method, seq, is_asked_again, &line);
+                    self.is_stored(thread, seq, truth);
+                }
+            }
+        }
+        self.messages.push((truth.began.elapsed().as_millis(), line));
+    }
+
+    fn response(&mut self, id: u64, message: &Value) {
+        let Some(request) = self.pending.remove(&id) else {
+            return self.break_rule(format!("a response without a request: {message}"));
+        };
+        if !message["error"].is_null() {
+            return;
+        }
+        let Some(thread) = request.thread else {
+            return;
+        };
+        match request.method {
+            "thread/resume" => {
+                self.current.insert(thread.clone(), self.streams.len());
+                self.streams.push(Stream {
+                    thread,
+                    base: request.after,
+                    events: Vec::new(),
+                });
+            }
+            "thread/unsubscribe" => drop(self.current.remove(&thread)),
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, thread: &str, method: &str, seq: Seq, may_be_old: bool, line: &str) {
+        if method == "thread/started" && !self.current.contains_key(thread) {
+            self.current.insert(thread.to_owned(), self.streams.len());
+            self.streams.push(Stream {
+                thread: thread.to_owned(),
+                base: seq - 1,
+                events: Vec::new(),
+            });
+        }
+        let stream = self.current.get(thread).and_then(|at| self.streams.get_mut(*at));
+        let Some(stream) = stream else {
+            return self.break_rule(format!("an event of a thread without a subscription: {line}"));
+        };
+        match seq > stream.last() {
+            true => stream.events.push((seq, line.to_owned())),
+            false if may_be_old => {}
+            false => {
+                let last = stream.last();
+                self.break_rule(format!("an event after event {last}: {line}"));
+            }
+        }
+    }
+
+    /// Nothing leaves before it is stored.
+    fn is_stored(&mut self, thread: &str, seq: Seq, truth: &Truth) {
+        let stored = thread.parse().ok().and_then(|thread| {
+            let last = truth.memory.last_seq(thread).now_or_never()?;
+            last.ok()
+        });
+        if stored.is_none_or(|last| last < seq) {
+            self.break_rule(format!("event {seq} of {thread} came before it was stored"));
+        }
+    }
+}

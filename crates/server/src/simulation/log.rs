@@ -1,0 +1,155 @@
+//! A log in memory that is slow, fails, and can die with its daemon.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use acpd_log::{
+    Answer, Backlog, EventLog, Filter, Hit, ListCursor, ListedThread, LogError, Memory, Page, Search,
+    SearchCursor,
+};
+use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
+
+use super::dice::Dice;
+
+/// The log as one incarnation of the daemon sees it.
+#[derive(Debug)]
+pub struct SlowLog {
+    memory: Arc<Memory>,
+    dice: Mutex<Dice>,
+    /// The longest delay of an answer in milliseconds.
+    pub delay: AtomicU64,
+    /// Counts down to an append that fails, then to a read; 0 if none is to fail.
+    pub failing: [AtomicU32; 2],
+    /// Whether the daemon was killed: nothing is stored, nothing answered any more.
+    pub is_dead: AtomicBool,
+}
+
+impl SlowLog {
+    /// Wraps what survives the daemon.
+    pub fn new(memory: Arc<Memory>, dice: Dice) -> Self {
+        Self {
+            memory,
+            dice: Mutex::new(dice),
+            delay: AtomicU64::new(0),
+            failing: Default::default(),
+            is_dead: AtomicBool::new(false),
+        }
+    }
+
+    /// Lets all faults pass.
+    pub fn heal(&self) {
+        self.delay.store(0, Ordering::Relaxed);
+        for countdown in &self.failing {
+            countdown.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the next append or read is the one that fails.
+    fn fails(&self, kind: usize) -> bool {
+        let countdown = &self.failing[kind];
+        let left = countdown.load(Ordering::Relaxed);
+        countdown.store(left.saturating_sub(1), Ordering::Relaxed);
+        left == 1
+    }
+
+    /// Begins a call, unless the daemon is dead, and delays its answer.
+    fn call<'a, T: Send + 'a>(&'a self, begin: impl FnOnce(&'a Memory) -> Answer<'a, T>) -> Answer<'a, T> {
+        if self.is_dead.load(Ordering::Relaxed) {
+            return Box::pin(std::future::pending());
+        }
+        let answer = begin(&self.memory);
+        let most = self.delay.load(Ordering::Relaxed);
+        let millis = match most {
+            0 => 0,
+            most => self
+                .dice
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .roll(most),
+        };
+        Box::pin(async move {
+            if millis > 0 {
+                tokio::time::sleep(Duration::from_millis(millis)).await;
+            }
+            let answer = answer.await;
+            if self.is_dead.load(Ordering::Relaxed) {
+                std::future::pending().await
+            }
+            answer
+        })
+    }
+}
+
+fn failed<T: Send + 'static>() -> Answer<'static, T> {
+    let error = LogError::Storage("the simulated disk failed".to_owned());
+    Box::pin(std::future::ready(Err(error)))
+}
+
+impl EventLog for SlowLog {
+    fn append_with(
+        &self,
+        thread: ThreadId,
+        events: &[Event],
+        summary: Option<&Summary>,
+        extract: &Extract,
+    ) -> Answer<'_, ()> {
+        if self.fails(0) {
+            return self.call(|_| failed());
+        }
+        self.call(|memory| memory.append_with(thread, events, summary, extract))
+    }
+
+    fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
+        if self.fails(1) {
+            return self.call(|_| failed());
+        }
+        self.call(|memory| memory.read(thread, after))
+    }
+
+    fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq> {
+        self.call(|memory| memory.last_seq(thread))
+    }
+
+    fn summary(&self, thread: ThreadId) -> Answer<'_, Summary> {
+        self.call(|memory| memory.summary(thread))
+    }
+
+    fn list(
+        &self,
+        filter: Filter,
+        cursor: Option<ListCursor>,
+        limit: usize,
+    ) -> Answer<'_, Vec<ListedThread>> {
+        self.call(|memory| memory.list(filter, cursor, limit))
+    }
+
+    fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>> {
+        self.call(|memory| memory.search(search, cursor, limit))
+    }
+
+    fn backlog(&self, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
+        self.call(|memory| memory.backlog(before))
+    }
+
+    fn index(&self, thread: ThreadId, through: Seq, extract: &Extract) -> Answer<'_, ()> {
+        self.call(|memory| memory.index(thread, through, extract))
+    }
+
+    fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {
+        self.call(|memory| memory.delete(thread))
+    }
+
+    fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId> {
+        self.call(|memory| memory.put_blob(thread, content))
+    }
+
+    fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
+        self.call(|memory| memory.blob(id))
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        // What is stored survives the daemon.
+        Box::pin(std::future::ready(Ok(())))
+    }
+}

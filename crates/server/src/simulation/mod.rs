@@ -1,0 +1,101 @@
+//! A simulation of the daemon: the real runtime and connections, on a clock that is moved by hand, with scripted agents,
+//! clients and faults.
+//!
+//! In: a seed. Out: nothing, or the invariant that does not hold. Owns: everything that is random. Never: waits for real time, or
+//! does anything else in a second run of the same seed.
+//!
+//! `make sim SEEDS=n` runs more seeds than `make test`.
+
+mod agent;
+mod client;
+mod dice;
+mod host;
+mod log;
+mod world;
+
+use world::World;
+
+/// Steps of a run.
+const STEPS: u32 = 150;
+
+/// Says which seed failed.
+struct Hint(u64);
+
+impl Drop for Hint {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let seed = self.0;
+            eprintln!("seed {seed} failed; to run it again: make sim SEED={seed}");
+        }
+    }
+}
+
+/// Runs a seed; what happened.
+fn run(seed: u64) -> Vec<String> {
+    let _hint = Hint(seed);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut world = World::new(seed).await;
+        world.run(STEPS).await;
+        world.trace().to_vec()
+    })
+}
+
+/// Two runs of a seed are the same.
+fn run_twice(seed: u64) {
+    let (first, second) = (run(seed), run(seed));
+    let _hint = Hint(seed);
+    for (first, second) in first.iter().zip(&second) {
+        assert_eq!(first, second, "the second run differs");
+    }
+    assert_eq!(first.len(), second.len());
+}
+
+/// Runs the seeds of one test; every tenth twice.
+fn run_all(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        if seed % 10 == 0 {
+            run_twice(seed);
+        } else {
+            run(seed);
+        }
+    }
+}
+
+#[test]
+fn invariants_hold_for_seeds_0_to_49() {
+    run_all(0..50);
+}
+
+#[test]
+fn invariants_hold_for_seeds_50_to_99() {
+    run_all(50..100);
+}
+
+#[test]
+fn invariants_hold_for_seeds_100_to_149() {
+    run_all(100..150);
+}
+
+#[test]
+fn invariants_hold_for_seeds_150_to_199() {
+    run_all(150..200);
+}
+
+#[test]
+#[ignore = "make sim"]
+fn invariants_hold_for_many_seeds() {
+    let number = |name: &str| {
+        std::env::var(name)
+            .ok()
+            .and_then(|value| value.parse::<u64>().ok())
+    };
+    match number("ACPD_SIM_SEED") {
+        Some(seed) => run_twice(seed),
+        None => run_all(0..number("ACPD_SIM_SEEDS").unwrap_or(1_000)),
+    }
+}

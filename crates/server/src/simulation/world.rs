@@ -1,0 +1,531 @@
+//! A daemon without sockets and processes, its clients, and what happens to them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use acpd_log::{EventLog, Memory};
+use acpd_model::{Event, Limits, Role, ThreadId};
+use acpd_proto::surface::app::{Peer, frames};
+use acpd_runtime::agent::config::AgentConfig;
+use acpd_runtime::agent::registry::Agents;
+use acpd_runtime::clock::Clock;
+use acpd_runtime::context::{Context, Parts};
+use acpd_runtime::ids::Ids;
+use acpd_runtime::policy::book::PolicyBook;
+use acpd_runtime::policy::remembered::RememberedAnswers;
+use acpd_runtime::sandbox::SandboxSettings;
+use acpd_runtime::service::Service;
+use acpd_runtime::thread::directory::Directory;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::client::{Client, Truth};
+use super::dice::Dice;
+use super::host::ScriptedHost;
+use super::log::SlowLog;
+use crate::connection::app::PeerActor;
+use crate::connection::link::Link;
+use crate::transport::lines::Lines;
+
+/// Wall time at the start of each run.
+const BEGAN: i64 = 1_700_000_000_000;
+
+/// Bytes that a connection holds in each direction.
+const SOCKET_BYTES: usize = 4 << 10;
+
+/// One run of a seed.
+pub struct World {
+    dice: Dice,
+    limits: Limits,
+    place: PathBuf,
+    truth: Truth,
+    clock: Clock,
+    ids: Ids,
+    host: ScriptedHost,
+    daemon: Daemon,
+    clients: Vec<Client>,
+    threads: Vec<String>,
+    /// The events of each thread when they were last looked at.
+    known: BTreeMap<ThreadId, Vec<Event>>,
+    /// What connections that are over were sent.
+    trace: Vec<String>,
+}
+
+/// One incarnation of the daemon.
+struct Daemon {
+    log: Arc<SlowLog>,
+    service: Service,
+    stop: CancellationToken,
+}
+
+impl World {
+    /// Starts a daemon on an empty log.
+    pub async fn new(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let place = std::env::temp_dir().join(format!("acpd-sim-{}-{seed}", std::process::id()));
+        // What an earlier run has left.
+        let _ = std::fs::remove_dir_all(&place);
+        std::fs::create_dir_all(place.join("work")).unwrap();
+        let limits = Limits {
+            thread_commands: usize::try_from(2 + dice.roll(30)).unwrap(),
+            live_batches: usize::try_from(1 + dice.roll(4)).unwrap(),
+            outbound_queue: usize::try_from(1 + dice.roll(3)).unwrap(),
+            agents: usize::try_from(1 + dice.roll(4)).unwrap(),
+            cancel_secs: 5,
+            agent_exit_grace_secs: 1,
+            agent_idle_secs: 60,
+            ..Limits::default()
+        };
+        let truth = Truth {
+            memory: Arc::new(Memory::new()),
+            began: Instant::now(),
+        };
+        let (clock, ids) = (Clock::starting_at(BEGAN), Ids::Counted(Arc::default()));
+        let host = ScriptedHost::new(dice.split());
+        let log = SlowLog::new(Arc::clone(&truth.memory), dice.split());
+        let daemon = Daemon::start(log, &limits, clock, &ids, &host, &place).await;
+        Self {
+            dice,
+            limits,
+            place,
+            truth,
+            clock,
+            ids,
+            host,
+            daemon,
+            clients: Vec::new(),
+            threads: Vec::new(),
+            known: BTreeMap::new(),
+            trace: Vec::new(),
+        }
+    }
+
+    /// Runs steps, and checks after each.
+    pub async fn run(&mut self, steps: u32) {
+        for _ in 0..steps {
+            self.step().await;
+            sleep(Duration::from_millis(self.dice.roll(50))).await;
+            self.check().await;
+        }
+        self.rest().await;
+    }
+
+    /// What happened, for a comparison of two runs.
+    pub fn trace(&self) -> &[String] {
+        &self.trace
+    }
+
+    async fn step(&mut self) {
+        self.leave_ended();
+        match self.dice.roll(100) {
+            0..8 => self.connect().await,
+            8..16 => self.start_thread().await,
+            16..40 => self.with_thread("turn/start", json!({ "text": "go" })).await,
+            40..46 => self.interrupt().await,
+            46..60 => self.answer().await,
+            60..68 => self.resume().await,
+            68..71 => self.with_thread("thread/unsubscribe", json!({})).await,
+            71..74 => {
+                self.with_thread("turn/steer", json!({ "text": "and this" }))
+                    .await
+            }
+            74..76 => {
+                self.with_thread("thread/name/set", json!({ "name": "a name" }))
+                    .await
+            }
+            76..78 => self.with_thread("thread/archive", json!({})).await,
+            78..80 => self.with_thread("thread/unarchive", json!({})).await,
+            80..83 => self.toggle_reading(),
+            83..85 => self.break_off(),
+            85..87 => self.host.kill_one(&mut self.dice),
+            87..89 => {
+                let after = u32::try_from(1 + self.dice.roll(12)).unwrap();
+                let kind = usize::from(self.dice.happens(20));
+                self.daemon.log.failing[kind].store(after, Ordering::Relaxed);
+            }
+            89..92 => {
+                let delay = self.dice.roll(3) * 20;
+                self.daemon.log.delay.store(delay, Ordering::Relaxed);
+            }
+            92..94 => self.garbage().await,
+            94..96 => sleep(Duration::from_secs(self.dice.roll(100))).await,
+            96 => self.restart().await,
+            97 => self.crash().await,
+            98 => sleep(Duration::from_secs(3_600)).await,
+            _ => self.flood().await,
+        }
+    }
+
+    async fn connect(&mut self) {
+        if self.clients.len() < 5 {
+            let io = self.daemon.connect(&self.limits);
+            self.clients.push(Client::connect(io, self.truth.clone()).await);
+        }
+    }
+
+    fn client(&mut self) -> Option<&mut Client> {
+        let sides = self.clients.len() as u64;
+        let at = (sides > 0).then(|| self.dice.roll(sides))?;
+        self.clients.get_mut(usize::try_from(at).ok()?)
+    }
+
+    async fn start_thread(&mut self) {
+        let agent = if self.dice.happens(60) { "own" } else { "shared" };
+        let params = json!({ "agentType": agent, "cwd": self.place.join("work") });
+        if self.threads.len() < 4
+            && let Some(client) = self.client()
+        {
+            client.request("thread/start", None, params).await;
+            sleep(Duration::from_millis(1)).await;
+        }
+        let listed = self
+            .truth
+            .memory
+            .list(acpd_log::Filter::default(), None, 100)
+            .await
+            .unwrap();
+        let mut threads: Vec<_> = listed.iter().map(|listed| listed.thread.to_string()).collect();
+        threads.sort();
+        self.threads = threads;
+    }
+
+    async fn with_thread(&mut self, method: &'static str, params: serde_json::Value) {
+        let thread = self.dice.pick(&self.threads);
+        if let (Some(thread), Some(client)) = (thread, self.client()) {
+            client.request(method, Some(&thread), params).await;
+        }
+    }
+
+    /// A client that says stop is heard, whatever else goes on.
+    async fn interrupt(&mut self) {
+        let thread = self.dice.pick(&self.threads);
+        let slow = Duration::from_millis(10 * self.daemon.log.delay.load(Ordering::Relaxed));
+        let (Some(thread), Some(client)) = (thread, self.client()) else {
+            return;
+        };
+        let id = client.request("turn/interrupt", Some(&thread), json!({})).await;
+        let is_reading = client.is_reading();
+        sleep(Duration::from_secs(1) + slow).await;
+        let seen = client.seen();
+        assert!(
+            !is_reading || seen.is_closed || !seen.pending.contains_key(&id),
+            "an interrupt was not answered within a second"
+        );
+    }
+
+    async fn answer(&mut self) {
+        let (last, yes) = (self.dice.happens(70), self.dice.happens(50));
+        let again = self.dice.happens(10);
+        let Some(client) = self.client() else { return };
+        let question = {
+            let mut seen = client.seen();
+            if last {
+                seen.questions.pop()
+            } else {
+                seen.questions.first().cloned()
+            }
+        };
+        if let Some(question) = question {
+            client.answer(&question, yes).await;
+            if again {
+                client.answer(&question, !yes).await;
+            }
+        }
+    }
+
+    async fn resume(&mut self) {
+        let Some(thread) = self.dice.pick(&self.threads) else {
+            return;
+        };
+        let last = self.truth.memory.last_seq(thread.parse().unwrap()).await.unwrap();
+        let after = self.dice.roll(last + 1);
+        if let Some(client) = self.client() {
+            client
+                .request("thread/resume", Some(&thread), json!({ "after": after }))
+                .await;
+        }
+    }
+
+    fn toggle_reading(&mut self) {
+        if let Some(client) = self.client() {
+            let reads = client.is_reading();
+            client.read(!reads);
+        }
+    }
+
+    fn break_off(&mut self) {
+        if !self.clients.is_empty() {
+            let sides = self.clients.len() as u64;
+            let at = usize::try_from(self.dice.roll(sides)).unwrap();
+            self.leave(at);
+        }
+    }
+
+    async fn garbage(&mut self) {
+        let lines = [
+            "{",
+            "[]",
+            "null",
+            "{\"id\":{}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":7777777}",
+            "\u{fffd}",
+        ];
+        let line = self.dice.pick(&lines).unwrap();
+        if let Some(client) = self.client() {
+            client.line(line).await;
+        }
+    }
+
+    async fn flood(&mut self) {
+        if let Some(client) = self.client() {
+            for _ in 0..80 {
+                client.request("thread/list", None, json!({})).await;
+            }
+        }
+    }
+
+    /// Stops the daemon in order, and starts the next one.
+    async fn restart(&mut self) {
+        self.daemon.stop().await;
+        self.come_back().await;
+    }
+
+    /// Kills the daemon: from now on nothing of it is stored, or heard.
+    async fn crash(&mut self) {
+        self.daemon.log.is_dead.store(true, Ordering::Relaxed);
+        self.host.kill_all();
+        self.come_back().await;
+    }
+
+    async fn come_back(&mut self) {
+        while !self.clients.is_empty() {
+            self.leave(0);
+        }
+        let log = SlowLog::new(Arc::clone(&self.truth.memory), self.dice.split());
+        self.daemon = Daemon::start(log, &self.limits, self.clock, &self.ids, &self.host, &self.place).await;
+    }
+
+    fn leave_ended(&mut self) {
+        while let Some(at) = self.clients.iter().position(|client| client.seen().is_closed) {
+            self.leave(at);
+        }
+    }
+
+    fn leave(&mut self, at: usize) {
+        let client = self.clients.remove(at);
+        self.check_client(&client);
+        let seen = client.seen();
+        let messages = seen.messages.iter().map(|(at, text)| format!("{at} {text}"));
+        self.trace.extend(messages);
+    }
+
+    /// What must hold at any time.
+    async fn check(&mut self) {
+        self.look_at_log().await;
+        for client in &self.clients {
+            self.check_client(client);
+        }
+    }
+
+    /// Events are numbered without gaps, and what was stored stays as it is.
+    async fn look_at_log(&mut self) {
+        for thread in &self.threads {
+            let thread: ThreadId = thread.parse().unwrap();
+            let known = self.known.entry(thread).or_default();
+            loop {
+                let after = known.last().map_or(0, |event| event.seq);
+                let page = self.truth.memory.read(thread, after).await.unwrap();
+                known.extend(page.events);
+                if page.at_end {
+                    break;
+                }
+            }
+            for (event, expected) in known.iter().zip(1..) {
+                assert_eq!(event.seq, expected, "thread {thread}");
+            }
+        }
+    }
+
+    fn check_client(&self, client: &Client) {
+        let seen = client.seen();
+        assert_eq!(seen.fault, None);
+        for stream in &seen.streams {
+            let events = self.known.get(&stream.thread.parse().unwrap());
+            let events = events.map(Vec::as_slice).unwrap_or_default();
+            // Of the last step's events nothing is known yet.
+            let until = events.last().map_or(0, |event| event.seq);
+            let expected = frames(&stream.thread, events);
+            let expected = expected.iter().filter(|frame| frame.seq > stream.base);
+            let came = stream.events.iter().take_while(|(seq, _)| *seq <= until);
+            for ((seq, text), frame) in came.zip(expected) {
+                let asked = frame.ask.as_ref().is_some_and(|ask| ask.1 == text.as_bytes());
+                assert!(
+                    *seq == frame.seq && (asked || frame.text == text.as_bytes()),
+                    "event {} of {} came as {text}",
+                    frame.seq,
+                    stream.thread
+                );
+            }
+        }
+    }
+
+    /// Lets everything come to its end, and checks that it does.
+    async fn rest(&mut self) {
+        self.daemon.log.heal();
+        sleep(Duration::from_secs(120)).await;
+        self.leave_ended();
+        if self.clients.is_empty() {
+            self.connect().await;
+        }
+        for client in &self.clients {
+            client.read(true);
+        }
+        // A rate window passes.
+        sleep(Duration::from_secs(60)).await;
+        self.start_thread_list().await;
+        for round in 0..12 {
+            for thread in self.threads.clone() {
+                if let Some(client) = self.clients.first_mut() {
+                    client.request("turn/interrupt", Some(&thread), json!({})).await;
+                }
+            }
+            sleep(Duration::from_secs(30 + round)).await;
+        }
+        self.look_at_log().await;
+        for thread in self.threads.clone() {
+            let last = self.known[&thread.parse::<ThreadId>().unwrap()].len() as u64;
+            for client in &mut self.clients {
+                let cursor = last.saturating_sub(200);
+                client
+                    .request("thread/resume", Some(&thread), json!({ "after": cursor }))
+                    .await;
+                sleep(Duration::from_secs(20)).await;
+            }
+        }
+        self.look_at_log().await;
+        for client in &self.clients {
+            self.check_client(client);
+            let seen = client.seen();
+            if seen.is_closed {
+                continue;
+            }
+            let waiting: Vec<_> = seen.pending.values().map(|request| request.method).collect();
+            assert!(waiting.is_empty(), "without a response: {waiting:?}");
+            for (thread, at) in &seen.current {
+                let last = self.known[&thread.parse::<ThreadId>().unwrap()].len() as u64;
+                assert_eq!(seen.streams[*at].last(), last, "the end of {thread} is missing");
+            }
+        }
+        let listed = self
+            .truth
+            .memory
+            .list(acpd_log::Filter::default(), None, 100)
+            .await
+            .unwrap();
+        for listed in listed {
+            let status = listed.summary.status;
+            assert_eq!(status, acpd_model::ThreadStatus::Idle, "thread {}", listed.thread);
+        }
+        while !self.clients.is_empty() {
+            self.leave(0);
+        }
+        self.daemon.stop().await;
+        let metrics = self.daemon.service.context.metrics.text();
+        for name in [
+            "acpd_threads_awake",
+            "acpd_agents_running",
+            "acpd_clients_connected",
+        ] {
+            assert!(metrics.contains(&format!("\n{name} 0\n")), "{name} is not 0");
+        }
+        let events = self.known.values().flatten();
+        let lines = events.map(|event| {
+            let mut line = Vec::new();
+            event.encode(&mut line).unwrap();
+            String::from_utf8(line).unwrap()
+        });
+        self.trace.extend(lines);
+    }
+
+    async fn start_thread_list(&mut self) {
+        let listed = self
+            .truth
+            .memory
+            .list(acpd_log::Filter::default(), None, 100)
+            .await
+            .unwrap();
+        self.threads = listed.iter().map(|listed| listed.thread.to_string()).collect();
+        self.threads.sort();
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // What is left in the temporary directory harms nobody.
+        let _ = std::fs::remove_dir_all(&self.place);
+    }
+}
+
+impl Daemon {
+    async fn start(
+        log: SlowLog,
+        limits: &Limits,
+        clock: Clock,
+        ids: &Ids,
+        host: &ScriptedHost,
+        place: &std::path::Path,
+    ) -> Self {
+        let log = Arc::new(log);
+        let agents = BTreeMap::from([
+            ("own".to_owned(), agent(false)),
+            ("shared".to_owned(), agent(true)),
+        ]);
+        let host: Arc<dyn acpd_runtime::host::Host> = Arc::new(host.clone());
+        let context = Context::open(Parts {
+            log: log.clone(),
+            policies: watch::channel(PolicyBook::new(None, &agents)).1,
+            agents: Agents::new(agents, SandboxSettings::default(), place),
+            limits: Arc::new(limits.clone()),
+            clock,
+            ids: ids.clone(),
+            answers: RememberedAnswers::open(Arc::clone(&host), place).unwrap(),
+            host,
+            reserved: Arc::default(),
+        });
+        let directory = Directory::open(context.clone()).await.unwrap();
+        Self {
+            log,
+            service: Service::new(directory, context),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Opens a connection, and returns the client's end.
+    fn connect(&self, limits: &Limits) -> tokio::io::DuplexStream {
+        let (theirs, ours) = tokio::io::duplex(SOCKET_BYTES);
+        let (reader, writer) = tokio::io::split(ours);
+        let link = Link::new(Box::new(Lines::new(reader, writer, limits)), limits);
+        let peer = Peer::new("sim".to_owned(), Role::Owner, limits.clone());
+        let ends = CancellationToken::new();
+        let actor = PeerActor::new(link, peer, self.service.clone(), self.stop.clone(), ends);
+        tokio::spawn(actor.run());
+        theirs
+    }
+
+    async fn stop(&self) {
+        self.service.directory.close_within(Duration::from_secs(30)).await;
+        self.stop.cancel();
+        // Connections say farewell.
+        sleep(Duration::from_secs(5)).await;
+    }
+}
+
+/// How agents are run. The program is only looked for.
+fn agent(share: bool) -> AgentConfig {
+    serde_json::from_value(json!({ "command": "true", "sandbox": "off", "share": share })).unwrap()
+}

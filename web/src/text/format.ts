@@ -1,0 +1,57 @@
+// Human-readable numbers, paths and times.
+
+import { visibleLine } from "./bidi-guard.ts";
+
+/** Returns a path relative to the thread's directory, with invisible characters escaped. */
+export function shownPath(path: string, cwd: string): string {
+  const folder = cwd.endsWith("/") ? cwd : `${cwd}/`;
+  const short = cwd !== "" && path.startsWith(folder) ? path.slice(folder.length) : path;
+  return visibleLine(short === "" ? path : short);
+}
+
+const whole = new Intl.NumberFormat("en");
+
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** 1,234 → `1.2k`. */
+export function short(value: number): string {
+  if (value < 1_000) return String(Math.round(value));
+  if (value < 999_500) return `${trimmed(value / 1_000)}k`;
+  return `${trimmed(value / 1_000_000)}M`;
+}
+
+function trimmed(value: number): string {
+  return value < 10 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
+}
+
+export function bytes(value: number): string {
+  if (value < 1_000) return `${value} B`;
+  if (value < 1_000_000) return `${trimmed(value / 1_000)} kB`;
+  return `${trimmed(value / 1_000_000)} MB`;
+}
+
+export function duration(milliseconds: number): string {
+  const seconds = milliseconds / 1_000;
+  if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Formats an amount in the agent's currency, with more digits for a small amount. */
+export function money(amount: number, currency: string): string {
+  const digits = amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2;
+  try {
+    return new Intl.NumberFormat("en", { style: "currency", currency, maximumFractionDigits: digits }).format(amount);
+  } catch {
+    return `${amount.toFixed(digits)} ${currency}`;
+  }
+}
+
+/** `in_progress` → `in progress`. */
+export function words(name: string): string {
+  return name.replace(/[_-]+/g, " ");
+}

@@ -1,0 +1,252 @@
+// @vitest-environment jsdom
+import { useState } from "preact/hooks";
+import { expect, test, vi } from "vitest";
+
+import { ComposerBox, type ComposerBoxProps } from "../index.ts";
+import { after, drawn, press, type } from "../../testing.ts";
+
+const ALL = { image: true, audio: true, embeddedContext: true };
+const COMMANDS = [
+  { name: "review", description: "Review changes", hint: "which files" },
+  { name: "resume", description: "Go on" },
+  { name: "compact", description: "Forget" },
+];
+
+function shown(rest: Partial<ComposerBoxProps> = {}, first = "") {
+  const did = { onSend: vi.fn(async () => {}), onStop: vi.fn(), drafts: vi.fn() };
+  function Box() {
+    const [draft, setDraft] = useState(first);
+    const change = (text: string) => {
+      did.drafts(text);
+      setDraft(text);
+    };
+    return (
+      <ComposerBox
+        draft={draft} onDraft={change} onSend={did.onSend} onStop={did.onStop} running={false} sendKey="enter"
+        commands={COMMANDS} capabilities={ALL} {...rest}
+      />
+    );
+  }
+  const view = drawn(<Box />);
+  return { ...view, ...did, area: view.one<HTMLTextAreaElement>("textarea") };
+}
+
+async function give(area: HTMLElement, kind: "paste" | "drop", files: File[], types = ["Files"]) {
+  const event = new Event(kind, { bubbles: true, cancelable: true });
+  Object.assign(event, { [kind === "paste" ? "clipboardData" : "dataTransfer"]: { files, types } });
+  area.dispatchEvent(event);
+  // Files are read asynchronously.
+  await vi.waitFor(() => {
+    const seen = document.querySelectorAll(".th-attached-file, .th-composer-said .th-warning").length;
+    if (seen < files.length) throw new Error("not yet");
+  });
+  return event;
+}
+
+test("Enter sends, and empties the draft once it is sent", async () => {
+  const view = shown();
+  await type(view.area, "hello");
+  await press(view.area, "Enter");
+  expect(view.onSend.mock.calls).toEqual([["hello", [], "queue"]]);
+  expect(view.area.value).toBe("");
+  expect(view.drafts.mock.calls).toEqual([["hello"], [""]]);
+});
+
+test("Shift+Enter is a new line, in both settings", async () => {
+  for (const sendKey of ["enter", "modEnter"] as const) {
+    const view = shown({ sendKey }, "hello");
+    await press(view.area, "Enter", { shiftKey: true });
+    expect(view.onSend).not.toHaveBeenCalled();
+  }
+});
+
+test("where Ctrl+Enter sends, Enter does not", async () => {
+  const view = shown({ sendKey: "modEnter" }, "hello");
+  await press(view.area, "Enter");
+  expect(view.onSend).not.toHaveBeenCalled();
+  await press(view.area, "Enter", { ctrlKey: true });
+  expect(view.onSend).toHaveBeenCalledOnce();
+});
+
+test("the Enter that ends a composition of an input method sends nothing", async () => {
+  const view = shown({}, "にほん");
+  await press(view.area, "Enter", { isComposing: true });
+  await press(view.area, "Enter", { keyCode: 229 });
+  expect(view.onSend).not.toHaveBeenCalled();
+});
+
+test("nothing is sent where there is nothing", async () => {
+  const view = shown({}, "  \n");
+  await press(view.area, "Enter");
+  expect(view.onSend).not.toHaveBeenCalled();
+  expect(view.button("Send").disabled).toBe(true);
+});
+
+test("what could not be sent stays, with the reason", async () => {
+  const onSend = vi.fn(async () => {
+    throw new Error("Too many turns wait.");
+  });
+  const view = shown({ onSend }, "hello");
+  await press(view.area, "Enter");
+  expect(view.area.value).toBe("hello");
+  expect(view.one(".error-text").textContent).toBe("Too many turns wait.");
+});
+
+test("while it is being sent, it is not sent again", async () => {
+  const onSend = vi.fn(() => new Promise<void>(() => {}));
+  const view = shown({ onSend }, "hello");
+  await press(view.area, "Enter");
+  await press(view.area, "Enter");
+  expect(onSend).toHaveBeenCalledOnce();
+  expect(view.area.readOnly).toBe(true);
+});
+
+test("while a turn runs: queue, steer, stop", async () => {
+  const view = shown({ running: true }, "more");
+  await press(view.area, "Enter");
+  await type(view.area, "now");
+  await press(view.area, "Enter", { altKey: true });
+  await type(view.area, "and");
+  await after(() => view.button("Steer").click());
+  expect(view.onSend.mock.calls).toEqual([["more", [], "queue"], ["now", [], "steer"], ["and", [], "steer"]]);
+  await after(() => view.button("Stop").click());
+  expect(view.onStop).toHaveBeenCalledOnce();
+});
+
+test("without a turn there is nothing to stop or steer", () => {
+  const view = shown({}, "x");
+  expect(view.all("button").map((button) => button.textContent?.trim())).toEqual(["", "Send"]);
+});
+
+test("a turn that is being stopped cannot be stopped again", () => {
+  expect(shown({ running: true, stopping: true }).button("Stopping").disabled).toBe(true);
+});
+
+test("where nothing can be sent, it says why, and what is written stays", async () => {
+  const view = shown({ barred: "Not connected." }, "hello");
+  await press(view.area, "Enter");
+  expect(view.onSend).not.toHaveBeenCalled();
+  expect(view.text()).toContain("Not connected.");
+  await type(view.area, "hello there");
+  expect(view.area.value).toBe("hello there");
+});
+
+test("commands are offered as a combobox", async () => {
+  const view = shown();
+  expect(view.area.getAttribute("role")).toBeNull();
+  await type(view.area, "/re");
+  expect(view.area.getAttribute("role")).toBe("combobox");
+  expect(view.area.getAttribute("aria-expanded")).toBe("true");
+  const options = view.all("[role=option]");
+  expect(options.map((option) => option.querySelector(".th-completion-name")?.textContent)).toEqual(["/review", "/resume"]);
+  expect(view.area.getAttribute("aria-controls")).toBe(view.one("[role=listbox]").id);
+  expect(view.area.getAttribute("aria-activedescendant")).toBe(options[0]!.id);
+  await press(view.area, "ArrowDown");
+  expect(view.area.getAttribute("aria-activedescendant")).toBe(view.all("[role=option]")[1]!.id);
+  expect(view.one("[aria-selected=true]").textContent).toContain("/resume");
+});
+
+test("Enter and Tab complete, and the hint says what comes next", async () => {
+  for (const key of ["Enter", "Tab"]) {
+    const view = shown();
+    await type(view.area, "/rev");
+    await press(view.area, key);
+    expect(view.area.value).toBe("/review ");
+    expect(view.onSend).not.toHaveBeenCalled();
+    expect(view.one(".th-composer-hint").textContent).toContain("which files");
+    await type(view.area, "/review a.rs");
+    expect(view.one(".th-composer-hint").textContent).toBe("");
+  }
+});
+
+test("a command that is written out is sent by Enter", async () => {
+  const view = shown();
+  await type(view.area, "/compact");
+  await press(view.area, "Enter");
+  expect(view.onSend.mock.calls).toEqual([["/compact", [], "queue"]]);
+});
+
+test("Escape puts the commands away, and does nothing else", async () => {
+  const view = shown();
+  const escape = vi.fn();
+  document.addEventListener("keydown", escape);
+  await type(view.area, "/re");
+  await press(view.area, "Escape");
+  document.removeEventListener("keydown", escape);
+  expect(view.all("[role=option]")).toEqual([]);
+  expect(view.area.value).toBe("/re");
+  expect(escape).not.toHaveBeenCalled();
+});
+
+test("a slash in the middle of words offers nothing", async () => {
+  const view = shown();
+  await type(view.area, "see src/re");
+  expect(view.all("[role=option]")).toEqual([]);
+});
+
+test("a pasted picture goes along", async () => {
+  const view = shown();
+  await give(view.area, "paste", [new File([new Uint8Array([1, 2, 3])], "a.png", { type: "image/png" })]);
+  expect(view.one(".th-attached-file").textContent).toContain("a.png");
+  await after(() => view.button("Send").click());
+  expect(view.onSend.mock.calls).toEqual([["", [{ type: "image", mimeType: "image/png", data: "AQID" }], "queue"]]);
+  expect(view.all(".th-attached-file")).toEqual([]);
+});
+
+test("while something is being read, nothing is sent without it", async () => {
+  const view = shown({}, "look");
+  let read!: () => void;
+  const file = new File(["x"], "a.png", { type: "image/png" });
+  file.arrayBuffer = () => new Promise((resolve) => (read = () => resolve(new ArrayBuffer(1))));
+  const event = new Event("paste", { bubbles: true, cancelable: true });
+  await after(() => view.area.dispatchEvent(Object.assign(event, { clipboardData: { files: [file], types: ["Files"] } })));
+  expect(view.one(".th-composer-said").textContent).toBe("Reading attachments…");
+  await press(view.area, "Enter");
+  expect(view.button("Send").disabled).toBe(true);
+  await after(() => read());
+  await vi.waitFor(() => expect(view.one(".th-composer-said").textContent).toBe(""));
+  await press(view.area, "Enter");
+  expect(view.onSend.mock.calls).toEqual([["look", [{ type: "image", mimeType: "image/png", data: "AA==" }], "queue"]]);
+});
+
+test("a dropped file goes along as what it says, and can be taken away again", async () => {
+  const view = shown({}, "look");
+  await give(view.area, "drop", [new File(["fn main() {}"], "a b.rs"), new File([new Uint8Array([255])], "c.bin")]);
+  await after(() => view.button("Remove c.bin").click());
+  await press(view.area, "Enter");
+  expect(view.onSend.mock.calls).toEqual([
+    ["look", [{ type: "resource", resource: { uri: "attachment:///a%20b.rs", mimeType: "text/plain", text: "fn main() {}" } }], "queue"],
+  ]);
+});
+
+test("text that is pasted together with its picture is text", async () => {
+  const view = shown();
+  const event = await give(view.area, "paste", [], ["text/plain", "Files"]);
+  expect(event.defaultPrevented).toBe(false);
+});
+
+test("what the agent did not declare is refused in words", async () => {
+  const view = shown({ capabilities: { image: false, audio: false, embeddedContext: false } });
+  await give(view.area, "paste", [
+    new File(["x"], "a.png", { type: "image/png" }), new File(["x"], "b.mp3", { type: "audio/mpeg" }), new File(["x"], "c.txt", { type: "text/plain" }),
+  ]);
+  expect(view.all(".th-warning").map((words) => words.textContent)).toEqual([
+    "a.png: this agent takes no pictures.", "b.mp3: this agent takes no sound.", "c.txt: this agent takes no files.",
+  ]);
+  expect(view.all(".th-attached-file")).toEqual([]);
+});
+
+test("what a message cannot hold is refused with how much it can", async () => {
+  const view = shown({ room: 1_000 });
+  await give(view.area, "drop", [new File(["x".repeat(900)], "a.txt"), new File(["x".repeat(200)], "b.txt")]);
+  expect(view.all(".th-attached-file")).toHaveLength(1);
+  expect(view.one(".th-warning").textContent).toMatch(/^b\.txt: 200 B are too much; \d+ B are left in this message\.$/);
+});
+
+test("words that a message cannot hold are not sent: the daemon would hang up", async () => {
+  const view = shown({ room: 100 }, "ü".repeat(60));
+  await press(view.area, "Enter");
+  expect(view.onSend).not.toHaveBeenCalled();
+  expect(view.one(".error-text").textContent).toBe("The message is 22 B too large.");
+  expect(view.area.value).toHaveLength(60);
+});

@@ -1,0 +1,41 @@
+// A collapsible section. Its content is rendered only while it is open.
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+
+import { useThread } from "./context.ts";
+import { Icon } from "./Icon.tsx";
+
+export interface FoldProps {
+  /** The key under which the user's choice is remembered. */
+  id: string;
+  summary: ComponentChildren;
+  /** Whether it is open by default. */
+  open?: boolean;
+  class?: string;
+  children: ComponentChildren | (() => ComponentChildren);
+}
+
+export function Fold({ id, summary, open: usual = false, class: extra = "", children }: FoldProps) {
+  const { folds } = useThread();
+  const [chosen, choose] = useState(() => folds.get(id));
+  const open = chosen ?? usual;
+  const toggled = (event: Event) => {
+    const now = (event.currentTarget as HTMLDetailsElement).open;
+    // The event also fires when the page itself opens or closes it.
+    if (now === open) return;
+    folds.set(id, now);
+    choose(now);
+  };
+  return (
+    <details class={`th-fold ${extra}`} open={open} onToggle={toggled}>
+      <summary class="th-summary">
+        <span class="th-chevron">
+          <Icon name="chevron" />
+        </span>
+        {summary}
+      </summary>
+      {open && (typeof children === "function" ? children() : children)}
+    </details>
+  );
+}

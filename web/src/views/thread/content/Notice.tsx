@@ -1,0 +1,135 @@
+// Notices for the user, and the outcomes of turns.
+
+import type { By, Notice, Turn } from "@acpd/client";
+
+import { visible, visibleLine } from "../../../text/bidi-guard.ts";
+import { isObject, number, text } from "../../../state/acp.ts";
+import { Fold } from "./Fold.tsx";
+import { count, duration, money, short, words } from "../../../text/format.ts";
+import { Icon } from "./Icon.tsx";
+import { Json } from "./RawJson.tsx";
+
+const ICONS = { info: "info", warning: "warning", error: "cross" } as const;
+
+export function NoticeView({ notice }: { notice: Notice }) {
+  const { code, level, message, detail, update, by } = notice;
+  const more = detail != null || update != null;
+  const said = (
+    <>
+      <Icon name={ICONS[level] ?? "info"} />
+      <span class="th-notice-text">
+        {visible(message)}
+        {by != null && <span class="th-quiet"> ({who(by)})</span>}
+      </span>
+    </>
+  );
+  return (
+    <div class={`th-notice th-notice-${level}`} role={level === "error" ? "alert" : "note"} data-code={code}>
+      {more ? (
+        <Fold id={`notice/${notice.seq}`} summary={said}>
+          {() => (
+            <>
+              {detail != null && <Json value={detail} what="detail" />}
+              {update != null && <Json value={update} what="the agent's words" />}
+            </>
+          )}
+        </Fold>
+      ) : (
+        <p class="th-notice-line">{said}</p>
+      )}
+    </div>
+  );
+}
+
+/** Describes the author of an action. */
+export function who(by: By): string {
+  switch (by.kind) {
+    case "agent":
+      return "the agent";
+    case "daemon":
+      return "acpd";
+    case "policy":
+      return by.rule != null
+        ? `the policy, by the rule ${visibleLine(by.rule)}`
+        : by.reason != null
+          ? `the policy: ${visibleLine(by.reason)}`
+          : "the policy";
+    case "client":
+      return `${visibleLine(by.principal)} with ${visibleLine(by.client)}`;
+    default:
+      return "somebody";
+  }
+}
+
+const STOPS: Record<string, string> = {
+  end_turn: "Done",
+  max_tokens: "Stopped: the limit of tokens is reached",
+  max_turn_requests: "Stopped: the limit of requests in a turn is reached",
+  refusal: "The agent refused",
+  cancelled: "Stopped",
+};
+
+type Ended = Pick<Turn, "status" | "stopReason" | "error" | "tokenUsage" | "startedAt" | "completedAt">;
+
+/** The outcome of a turn: reason, duration, usage. */
+export function TurnEnd({ turn }: { turn: Ended }) {
+  const usage = usageOf(turn.tokenUsage);
+  const time =
+    turn.startedAt != null && turn.completedAt != null ? duration(turn.completedAt - turn.startedAt) : undefined;
+  return (
+    <footer class="th-turn-end" data-status={turn.status}>
+      {turn.error != null && (
+        <p class="th-turn-error" role="alert">
+          <Icon name="warning" />
+          <span>{visible(turn.error)}</span>
+        </p>
+      )}
+      <p class="th-turn-facts">
+        <span class="th-turn-stop">{stopped(turn)}</span>
+        {time !== undefined && <span>{time}</span>}
+        {usage.map(({ said, title }) => (
+          <span key={title} title={title}>
+            {said}
+          </span>
+        ))}
+      </p>
+    </footer>
+  );
+}
+
+function stopped({ status, stopReason, startedAt }: Ended): string {
+  if (status === "failed") return "Failed";
+  if (status === "interrupted" && startedAt == null) return "Cancelled";
+  if (status === "interrupted") return "Interrupted";
+  if (status === "queued") return "Queued";
+  if (stopReason != null && stopReason !== "") {
+    return Object.hasOwn(STOPS, stopReason) ? (STOPS[stopReason] ?? "") : `Stopped: ${words(visibleLine(stopReason))}`;
+  }
+  return status === "refused" ? "The agent refused" : status === "limited" ? "Stopped by a limit" : "Done";
+}
+
+/** Formats tokens and cost, if the agent reports them. */
+export function usageOf(usage: unknown): { said: string; title: string }[] {
+  if (!isObject(usage)) return [];
+  const facts: { said: string; title: string }[] = [];
+  const tokens = (key: string, said: (amount: string) => string, title: string) => {
+    const amount = number(usage[key]);
+    if (amount !== undefined && amount > 0) facts.push({ said: said(short(amount)), title: `${count(amount)} ${title}` });
+  };
+  tokens("inputTokens", (amount) => `${amount} in`, "tokens read");
+  tokens("outputTokens", (amount) => `${amount} out`, "tokens written");
+  tokens("thoughtTokens", (amount) => `${amount} thought`, "tokens of thought");
+  tokens("cachedReadTokens", (amount) => `${amount} cached`, "tokens read from the cache");
+  tokens("cachedWriteTokens", (amount) => `${amount} to cache`, "tokens written to the cache");
+  if (facts.length === 0) tokens("totalTokens", (amount) => `${amount} tokens`, "tokens");
+  const cost = costOf(usage.cost);
+  if (cost !== undefined) facts.push({ said: cost, title: "What the agent says it cost" });
+  return facts;
+}
+
+/** Formats ACP's `Cost`. */
+export function costOf(cost: unknown): string | undefined {
+  if (!isObject(cost)) return undefined;
+  const amount = number(cost.amount);
+  return amount === undefined ? undefined : money(amount, text(cost.currency) ?? "USD");
+}

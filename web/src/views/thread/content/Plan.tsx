@@ -1,0 +1,59 @@
+// The agent's plan: completed, current and pending entries.
+
+import type { PlanEntry } from "@acpd/client";
+
+import { useState } from "preact/hooks";
+
+import { words } from "../../../text/format.ts";
+
+const MARKS: Record<string, string> = { completed: "●", in_progress: "◐", pending: "○" };
+const SAID: Record<string, string> = { completed: "done", in_progress: "in progress", pending: "pending" };
+
+export interface PlanProps {
+  entries: readonly PlanEntry[];
+  /** Whether its steps are shown by default. */
+  open?: boolean;
+}
+
+export function Plan({ entries, open: usual = true }: PlanProps) {
+  const [chosen, choose] = useState<boolean>();
+  const open = chosen ?? usual;
+  if (entries.length === 0) return null;
+  const done = entries.filter((entry) => entry.status === "completed").length;
+  const current = entries.find((entry) => entry.status === "in_progress");
+  const percent = Math.round((done / entries.length) * 100);
+  return (
+    <details
+      class="th-plan"
+      open={open}
+      aria-label="The agent's plan"
+      onToggle={(event) => event.currentTarget.open !== open && choose(event.currentTarget.open)}
+    >
+      <summary class="th-plan-head">
+        <h3>Plan</h3>
+        <span class="th-quiet th-plan-current">{current?.content}</span>
+        <span class="th-plan-count">
+          {done} of {entries.length}
+        </span>
+        <progress class="th-plan-bar" max={entries.length} value={done} aria-label={`Progress: ${percent}%`} />
+      </summary>
+      <ol class="th-plan-entries" role="list">
+        {entries.map((entry, at) => (
+          <li key={at} class="th-plan-entry" data-status={entry.status}>
+            <span class="th-plan-mark" aria-hidden="true">
+              {MARKS[entry.status] ?? "○"}
+            </span>
+            <span class="th-plan-content">{entry.content}</span>
+            {/* The usual priority is omitted. */}
+            {entry.priority !== "medium" && entry.priority !== "" && (
+              <span class="th-tag" data-priority={entry.priority}>
+                {words(entry.priority)}
+              </span>
+            )}
+            <span class="th-plan-status">{SAID[entry.status] ?? words(entry.status)}</span>
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}

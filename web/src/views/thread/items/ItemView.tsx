@@ -1,0 +1,43 @@
+// One item of a turn. Unknown items are shown as raw JSON.
+
+import type { Item } from "@acpd/client";
+
+import { visibleLine } from "../../../text/bidi-guard.ts";
+import { CommandCard } from "./CommandCard.tsx";
+import { FileCard } from "./FileCard.tsx";
+import { AgentMessage, Thought, UserMessage } from "./Messages.tsx";
+import { RawJson } from "../content/RawJson.tsx";
+import { ToolCard } from "./ToolCard.tsx";
+
+export interface ItemProps {
+  item: Item;
+  /** The nested items. */
+  nested?: readonly Item[];
+  /** Whether it is still changing. */
+  live?: boolean;
+}
+
+export function ItemView({ item, nested = [], live = item.outcome == null }: ItemProps) {
+  switch (item.type) {
+    case "userMessage":
+      return <UserMessage item={item} />;
+    case "agentMessage":
+      return <AgentMessage item={item} live={live} />;
+    case "agentThought":
+      return <Thought item={item} live={live} />;
+    case "toolCall":
+      return <ToolCard item={item} nested={nested} />;
+    case "fileChange":
+      return <FileCard item={item} />;
+    case "terminalCommand":
+      return <CommandCard item={item} />;
+    default:
+      return <UnknownItem item={item} />;
+  }
+}
+
+/** An item of a daemon newer than this page. */
+function UnknownItem({ item }: { item: never }) {
+  const { itemId, type } = item as { itemId?: string; type?: string };
+  return <RawJson id={`${itemId}/raw`} label={`Item: ${visibleLine(String(type))}`} value={item} />;
+}

@@ -1,0 +1,126 @@
+// The messages of users and agents.
+
+import type { Item, Message } from "@acpd/client";
+
+import { useState } from "preact/hooks";
+
+import { type AcpObject, objects, text } from "../../../state/acp.ts";
+import { Content } from "../content/Content.tsx";
+import { useThread } from "../content/context.ts";
+import { CopyButton } from "../content/CopyButton.tsx";
+import { Fold } from "../content/Fold.tsx";
+import { count } from "../../../text/format.ts";
+import { Icon } from "../content/Icon.tsx";
+import { Markdown } from "../content/Markdown.tsx";
+
+export interface MessageProps {
+  item: Item & Message;
+  /** Whether it is still changing. */
+  live?: boolean;
+}
+
+/** Returns content blocks that the item's text does not contain. */
+function beyondText(item: Message): AcpObject[] {
+  const blocks = objects(item.content);
+  return item.text == null || item.text === "" ? blocks : blocks.filter((block) => block.type !== "text");
+}
+
+/** A user's text is shown verbatim: it is not Markdown. */
+export function UserMessage({ item }: MessageProps) {
+  const said = item.text ?? "";
+  const words = said !== "" ? said : wordsOf(item);
+  return (
+    <div class="th-user" role="group" aria-label="You said">
+      {words !== "" && <UserWords id={item.itemId} words={words} />}
+      <Beyond item={item} blocks={objects(item.content).filter((block) => block.type !== "text")} />
+      {words !== "" && <CopyButton text={words} what="message" class="th-copy-hover" />}
+    </div>
+  );
+}
+
+/** Maximum length of an uncut user text, in characters, and the length shown when it is cut. */
+const [LONG, FIRST] = [6_000, 2_000];
+
+function UserWords({ id, words }: { id: string; words: string }) {
+  const { folds } = useThread();
+  const [all, setAll] = useState(() => words.length <= LONG || folds.get(`${id}/words`) === true);
+  if (all) return <div class="th-user-text">{words}</div>;
+  const showAll = () => {
+    folds.set(`${id}/words`, true);
+    setAll(true);
+  };
+  return (
+    <>
+      <div class="th-user-text">{words.slice(0, FIRST)}…</div>
+      <button type="button" class="button quiet" onClick={showAll}>
+        Show all {count(words.length)} characters
+      </button>
+    </>
+  );
+}
+
+function wordsOf(item: Message): string {
+  return objects(item.content)
+    .filter((block) => block.type === "text")
+    .map((block) => text(block.text) ?? "")
+    .join("\n");
+}
+
+export function AgentMessage({ item, live: streaming = item.outcome == null }: MessageProps) {
+  const said = item.text ?? "";
+  return (
+    <div class="th-agent" role="group" aria-label="The agent said" aria-busy={streaming}>
+      {said !== "" && <Markdown text={said} streaming={streaming} />}
+      <Beyond item={item} blocks={beyondText(item)} />
+      <Broken item={item} />
+      {!streaming && said !== "" && <CopyButton text={said} what="message" class="th-copy-hover" />}
+    </div>
+  );
+}
+
+/** Folded by default: for users who are interested in the agent's reasoning. */
+export function Thought({ item, live: streaming = item.outcome == null }: MessageProps) {
+  const said = item.text ?? "";
+  return (
+    <Fold
+      id={item.itemId}
+      class="th-thought"
+      summary={
+        <>
+          <Icon name="think" />
+          <span class="th-label">{streaming ? "Thinking" : "Thought"}</span>
+          {streaming && <span class="th-pulse" />}
+          <span class="th-quiet th-thought-first">{firstWords(said)}</span>
+        </>
+      }
+    >
+      {() => (
+        <div class="th-thought-text">
+          <Markdown text={said} streaming={streaming} />
+          <Beyond item={item} blocks={beyondText(item)} />
+          {said !== "" && <CopyButton text={said} what="thought" class="th-copy-hover" />}
+        </div>
+      )}
+    </Fold>
+  );
+}
+
+function firstWords(said: string): string {
+  return said.slice(0, 200).replace(/[*_`#>]+/g, "").replace(/\s+/g, " ").trim();
+}
+
+function Beyond({ item, blocks }: { item: Item; blocks: readonly AcpObject[] }) {
+  if (blocks.length === 0) return null;
+  return (
+    <div class="th-blocks">
+      {blocks.map((block, at) => (
+        <Content key={at} id={`${item.itemId}/${at}`} block={block} />
+      ))}
+    </div>
+  );
+}
+
+function Broken({ item }: { item: Item }) {
+  if (item.outcome !== "failed" && item.outcome !== "interrupted") return null;
+  return <p class="th-quiet th-broken">{item.outcome === "failed" ? "Interrupted by an error" : "Interrupted"}</p>;
+}

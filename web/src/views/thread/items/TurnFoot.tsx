@@ -1,0 +1,90 @@
+// The footer of a turn: its outcome, all of its changes, and the actions from here.
+
+import type { Role } from "@acpd/client";
+import { useState } from "preact/hooks";
+
+import type { ThreadActions } from "../../../state/actions.ts";
+import type { FoldedTurn } from "../../../state/thread.ts";
+import { type FileDiff, parseUnified } from "../../../text/diff.ts";
+import { Counts, UnifiedDiff } from "../content/Diff.tsx";
+import { Fold } from "../content/Fold.tsx";
+import { TurnEnd } from "../content/Notice.tsx";
+
+export interface TurnFootProps {
+  turn: FoldedTurn;
+  actions: Pick<ThreadActions, "fork" | "rollback">;
+  role: Role;
+}
+
+export function TurnFoot({ turn, actions, role }: TurnFootProps) {
+  return (
+    <div class="th-turn-foot">
+      {turn.diff !== undefined && turn.diff !== "" && <TurnDiff id={turn.key} diff={turn.diff} />}
+      <TurnEnd turn={turn} />
+      {turn.id != null && (role === "operator" || role === "owner") && <GoOn turnId={turn.id} actions={actions} />}
+    </div>
+  );
+}
+
+function TurnDiff({ id, diff }: { id: string; diff: string }) {
+  const files = parseUnified(diff);
+  const sum = (count: (file: FileDiff) => number) => files.reduce((all, file) => all + count(file), 0);
+  return (
+    <section class="th-card th-turn-diff" aria-label="All changes of the turn">
+      <Fold
+        id={`${id}/diff`}
+        class="th-diff-fold"
+        summary={
+          <>
+            <span class="th-label">{files.length === 1 ? "1 file changed" : `${files.length} files changed`}</span>
+            <Counts added={sum((file) => file.added)} removed={sum((file) => file.removed)} />
+          </>
+        }
+      >
+        {() => <UnifiedDiff diff={diff} />}
+      </Fold>
+    </section>
+  );
+}
+
+/** A fork leaves this thread unchanged; a rollback drops the later turns, so it requires confirmation. */
+function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["actions"] }) {
+  const [asking, setAsking] = useState(false);
+  const [error, setError] = useState<string>();
+  const attempt = (what: Promise<void>) => {
+    setAsking(false);
+    setError(undefined);
+    what.catch((why: unknown) => setError(why instanceof Error ? why.message : String(why)));
+  };
+  return (
+    <div class={`th-go-on ${asking || error !== undefined ? "th-shown" : ""}`}>
+      {asking ? (
+        <>
+          <span class="th-quiet" role="alert">
+            Drop all turns after this one? Files stay as they are.
+          </span>
+          <button type="button" class="button danger" onClick={() => attempt(actions.rollback(turnId))}>
+            Drop them
+          </button>
+          <button type="button" class="button quiet" onClick={() => setAsking(false)}>
+            Keep them
+          </button>
+        </>
+      ) : (
+        <>
+          <button type="button" class="button quiet" onClick={() => attempt(actions.fork(turnId))}>
+            Fork from here
+          </button>
+          <button type="button" class="button quiet" onClick={() => setAsking(true)}>
+            Go back to here
+          </button>
+        </>
+      )}
+      {error !== undefined && (
+        <span class="error-text" role="alert">
+          {error}
+        </span>
+      )}
+    </div>
+  );
+}

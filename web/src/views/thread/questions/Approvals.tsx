@@ -1,0 +1,155 @@
+// The open questions of the agent, and the answered ones of the latest turn.
+
+import type { QuestionAnswered, Role, Subscriber } from "@acpd/client";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import { inOneLine } from "../../../state/subjects.ts";
+import type { Decision, Question, ThreadState } from "../../../state/thread.ts";
+import type { ThreadViewProps } from "../../thread-props.ts";
+import { answerWith } from "./answers.ts";
+import { Approval, Settled } from "./Approval.tsx";
+import { Elicitation } from "./Elicitation.tsx";
+import { CurrentThread, type ThreadContext } from "../content/context.ts";
+import { who } from "../content/Notice.tsx";
+import { diffStyle } from "../content/settings.ts";
+
+/** Milliseconds for which an answered question stays visible, so that it does not disappear without explanation. */
+const SHOWN = 12_000;
+
+export function Approvals(props: ThreadViewProps) {
+  // Answers of one thread must not appear as new in another.
+  return <Questions key={props.thread.threadId} {...props} />;
+}
+
+function Questions({ thread, actions, role, online }: ThreadViewProps) {
+  const settled = useSettled(thread);
+  const style = diffStyle.value;
+  const folds = useMemo(() => new Map<string, boolean>(), [thread.threadId]);
+  const context = useMemo(
+    (): ThreadContext => ({
+      cwd: thread.head.cwd,
+      diffStyle: style,
+      setDiffStyle: (next) => {
+        diffStyle.value = next;
+      },
+      folds,
+      terminal: () => undefined,
+    }),
+    [thread.head.cwd, style, folds],
+  );
+  const asked = useMemo(() => thread.others.filter((other) => other.mayAnswer).map(named), [thread.others]);
+  if (thread.questions.length === 0 && settled.length === 0) return null;
+  return (
+    <CurrentThread.Provider value={context}>
+      <div class="th-questions" aria-label="Questions of the agent" role="region">
+        {settled.map(({ params, question }) => (
+          <Settled
+            key={params.requestId}
+            title={"subjects" in question.params ? inOneLine(question.params) : question.params.title}
+            resolved={params}
+            options={"options" in question.params ? question.params.options : []}
+          />
+        ))}
+        {thread.questions.map((question) => (
+          <Asked
+            key={question.params.requestId}
+            question={question}
+            barred={barred(role, online)}
+            others={asked}
+            onAnswer={(answer) => actions.answer(question, answer)}
+          />
+        ))}
+      </div>
+    </CurrentThread.Provider>
+  );
+}
+
+function named({ principal, client }: Subscriber): string {
+  return who({ kind: "client", principal, client });
+}
+
+function barred(role: Role, online: boolean): string | undefined {
+  if (role === "observer") return "You cannot answer: your role is observer.";
+  return online ? undefined : "Not connected. You can answer after reconnecting.";
+}
+
+interface AskedProps {
+  question: Question;
+  barred: string | undefined;
+  /** The other subscribers who receive the question. */
+  others: readonly string[];
+  onAnswer: (answer: QuestionAnswered) => Promise<void>;
+}
+
+function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
+  const [sending, setSending] = useState(false);
+  const [error, setError] = useState<string>();
+  // The button was pressed by a key: keyboard users must not lose their position when the card disappears.
+  const pressed = useRef<HTMLElement | undefined>(undefined);
+  useEffect(() => () => void (pressed.current && goOn()), []);
+  const answer = async (answered: QuestionAnswered) => {
+    const at = document.activeElement;
+    pressed.current = at instanceof HTMLElement && at.matches(":focus-visible") ? at : undefined;
+    setSending(true);
+    setError(undefined);
+    try {
+      // The card disappears with the event of the answer, which contains its author.
+      await onAnswer(answered);
+    } catch (problem) {
+      setError(problem instanceof Error ? problem.message : String(problem));
+      requestAnimationFrame(() => pressed.current?.focus());
+    } finally {
+      setSending(false);
+    }
+  };
+  const state = { sending, error, others, barred: why };
+  if (question.method === "item/tool/requestUserInput") {
+    return (
+      <Elicitation
+        question={question.params}
+        {...state}
+        onAnswer={(answers) => void answer({ answers })}
+        onAccept={() => void answer({ decision: "accept" })}
+        onDecline={() => void answer({ decision: "decline" })}
+        onCancel={() => void answer({ decision: "cancel" })}
+      />
+    );
+  }
+  return (
+    <Approval
+      question={question.params}
+      {...state}
+      onAnswer={(option) => void answer(answerWith(option))}
+    />
+  );
+}
+
+/** Moves the focus to the next element, unless the user has moved it meanwhile. */
+function goOn(): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) {
+      const next = document.querySelector<HTMLElement>(".th-composer-area") ?? document.querySelector<HTMLElement>(".pane [role=feed]");
+      next?.focus();
+    }
+  });
+}
+
+type ResolvedDecision = Extract<Decision, { method: "serverRequest/resolved" }> & { question: Question };
+
+/** Returns questions that were answered since the page opened the thread, each for a while. */
+function useSettled(thread: ThreadState): readonly ResolvedDecision[] {
+  const [seen] = useState(() => new Set(thread.decisions));
+  const [shown, setShown] = useState<readonly ResolvedDecision[]>([]);
+  useEffect(() => {
+    const fresh = thread.decisions.filter((decision): decision is ResolvedDecision => {
+      if (seen.has(decision)) return false;
+      seen.add(decision);
+      return decision.method === "serverRequest/resolved" && decision.question !== undefined;
+    });
+    if (fresh.length === 0) return;
+    setShown((before) => [...before, ...fresh].slice(-3));
+    // Not cleared when the thread changes again: each disappears after its own time.
+    setTimeout(() => setShown((before) => before.filter((one) => !fresh.includes(one))), SHOWN);
+  }, [thread.decisions]);
+  return shown;
+}

@@ -1,0 +1,180 @@
+// A question for information: a form by its schema, or a URL for the user to open.
+
+import type { InputWanted, Resolved } from "@acpd/client";
+import { useId, useMemo, useRef, useState } from "preact/hooks";
+
+import { destination } from "../../../text/safe-url.ts";
+import { visible, visibleLine } from "../../../text/bidi-guard.ts";
+import { isObject, text } from "../../../state/acp.ts";
+import { AlsoAsked, Settled } from "./Approval.tsx";
+import { CopyButton } from "../content/CopyButton.tsx";
+import { FieldView } from "./Field.tsx";
+import { answersOf, complaint, fieldsOf, type Filled, type Form, startOf } from "./form.ts";
+import { Icon } from "../content/Icon.tsx";
+import { RawJson } from "../content/RawJson.tsx";
+
+export interface ElicitationProps {
+  question: InputWanted;
+  onAnswer: (answers: Record<string, unknown>) => void;
+  /** For a URL: the user has opened it. */
+  onAccept: () => void;
+  onDecline: () => void;
+  onCancel: () => void;
+  sending?: boolean;
+  error?: string | undefined;
+  resolved?: Resolved | undefined;
+  barred?: string | undefined;
+  /** The other subscribers who receive the question. */
+  others?: readonly string[];
+  /** Opens a URL in a new tab. */
+  open?: (href: string) => void;
+}
+
+export function Elicitation(props: ElicitationProps) {
+  const { question, resolved, error, barred } = props;
+  const title = useId();
+  if (resolved !== undefined) return <Settled title={question.title} resolved={resolved} />;
+  return (
+    <section class="th-card th-elicitation" role="group" aria-labelledby={title} aria-busy={props.sending === true}>
+      <p class="sr-only" role="alert">
+        The agent asks: {visibleLine(question.title)}
+      </p>
+      <header class="th-approval-head">
+        <Icon name="question" />
+        <h3 id={title}>{visible(question.title)}</h3>
+      </header>
+      <AlsoAsked others={props.others ?? []} />
+      {error !== undefined && (
+        <p class="error-text" role="alert">
+          {error}
+        </p>
+      )}
+      {barred !== undefined && <p class="th-quiet">{barred}</p>}
+      {question.mode === "url" || question.url != null ? <Address {...props} /> : <Fields {...props} />}
+    </section>
+  );
+}
+
+/** Declining is an answer; cancelling is not. */
+function Refusals({ off, onDecline, onCancel }: { off: boolean; onDecline: () => void; onCancel: () => void }) {
+  return (
+    <>
+      <button type="button" class="button" disabled={off} onClick={onDecline}>
+        Decline
+      </button>
+      <button type="button" class="button quiet" disabled={off} onClick={onCancel}>
+        Cancel
+      </button>
+    </>
+  );
+}
+
+function Fields({ question, sending = false, barred, onAnswer, onDecline, onCancel }: ElicitationProps) {
+  const fields = useMemo(() => fieldsOf(question.schema), [question.schema]);
+  const [form, setForm] = useState<Form>(() => startOf(fields));
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const place = useRef<HTMLFormElement>(null);
+  const off = sending || barred !== undefined;
+  const schema = isObject(question.schema) ? question.schema : {};
+  const description = text(schema.description) ?? "";
+
+  const fill = (key: string, value: Filled) => setForm((before) => ({ ...before, [key]: value }));
+  const touch = (key: string) => setTouched((before) => (before.has(key) ? before : new Set(before).add(key)));
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (off) return;
+    const wrong = fields.find((field) => complaint(field, form[field.key]) !== undefined);
+    if (wrong === undefined) {
+      onAnswer(answersOf(fields, form));
+      return;
+    }
+    setTouched(new Set(fields.map((field) => field.key)));
+    const index = fields.indexOf(wrong);
+    place.current?.querySelectorAll<HTMLElement>("[data-field]")[index]?.querySelector<HTMLElement>("input, select, textarea")?.focus();
+  };
+  return (
+    // The browser's validation is off: it would differ from the schema's, and repeat it.
+    <form class="th-form" ref={place} noValidate onSubmit={submit} autocomplete="off">
+      {description !== "" && <p class="th-quiet">{visible(description)}</p>}
+      {fields.map((field) => (
+        <FieldView
+          key={field.key}
+          field={field}
+          filled={form[field.key]}
+          wrong={touched.has(field.key) ? complaint(field, form[field.key]) : undefined}
+          off={off}
+          onFill={(value) => fill(field.key, value)}
+          onLeave={() => touch(field.key)}
+        />
+      ))}
+      {fields.length === 0 && question.schema != null && Object.keys(schema.properties ?? {}).length === 0 && (
+        <RawJson id={`${question.requestId}/schema`} label="What the agent asks for" value={question.schema} />
+      )}
+      <div class="th-answers">
+        <button type="submit" class="button primary" disabled={off}>
+          Send answer
+        </button>
+        <Refusals off={off} onDecline={onDecline} onCancel={onCancel} />
+        {sending && <span class="th-spinner" role="status" aria-label="Sending the answer" />}
+      </div>
+    </form>
+  );
+}
+
+function openTab(href: string): void {
+  window.open(href, "_blank", "noopener,noreferrer");
+}
+
+/** Shows the target of the URL before anything opens. */
+function Address({ question, sending = false, barred, onAccept, onDecline, onCancel, open = openTab }: ElicitationProps) {
+  const [opened, setOpened] = useState(false);
+  const url = question.url ?? "";
+  const goal = destination(url);
+  const off = sending || barred !== undefined;
+  if (goal === undefined) {
+    return (
+      <>
+        <p class="error-text">Not a web address, not opened:</p>
+        <pre class="th-pre">{visibleLine(url)}</pre>
+        <div class="th-answers">
+          <Refusals off={off} onDecline={onDecline} onCancel={onCancel} />
+        </div>
+      </>
+    );
+  }
+  const go = () => {
+    open(goal.href);
+    setOpened(true);
+  };
+  return (
+    <>
+      <dl class="th-goal">
+        <dt>Destination</dt>
+        <dd class="th-goal-host">{visibleLine(goal.host)}</dd>
+        <dt>Address</dt>
+        <dd class="th-goal-url">
+          <span class="mono">{visibleLine(goal.href)}</span>
+          <CopyButton text={goal.href} what="address" />
+        </dd>
+      </dl>
+      {goal.insecure && <p class="th-warning">The connection to this page is not encrypted.</p>}
+      {goal.disguise !== undefined && (
+        <p class="th-warning">
+          “{visibleLine(goal.disguise)}” in this address is a user name, not where it leads.
+        </p>
+      )}
+      <div class="th-answers">
+        <button type="button" class={`button ${opened ? "" : "primary"}`} disabled={off} onClick={go}>
+          <Icon name="link" />
+          {opened ? "Open again" : `Open ${visibleLine(goal.host)}`}
+        </button>
+        {opened && (
+          <button type="button" class="button primary" disabled={off} onClick={onAccept}>
+            I am done there
+          </button>
+        )}
+        <Refusals off={off} onDecline={onDecline} onCancel={onCancel} />
+      </div>
+    </>
+  );
+}
