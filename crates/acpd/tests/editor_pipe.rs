@@ -228,6 +228,9 @@ fn an_agent_is_started_once_is_listed_and_goes_when_its_session_is_closed() {
     pipe.editor
         .call("session/close", &json!({ "sessionId": session }));
     place.wait_for_no_agents();
-    let none = place.command(&["agents", "running"]).output().unwrap();
-    assert!(none.stdout.is_empty() && String::from_utf8_lossy(&none.stderr).contains("no agent runs"));
+    // The daemon hears of its end a little later than the system.
+    wait_until("it is listed no longer", || {
+        let none = place.command(&["agents", "running"]).output().unwrap();
+        none.stdout.is_empty() && String::from_utf8_lossy(&none.stderr).contains("no agent runs")
+    });
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use acpd_model::{Failure, Limits, RawJson, Role};
-use acpd_proto::surface::reply::Reply;
+use acpd_proto::projection::Live;
+use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_proto::surface::request::Request;
 use acpd_proto::surface::{acp, app};
 use acpd_proto::time::Now;
 use acpd_proto::wire::Message;
@@ -142,8 +144,10 @@ fn acp_messages(input: &[u8]) {
             while let Some(output) = peer.poll_output() {
                 match output {
                     acp::PeerOutput::Send(message) => take_answer(&message, &mut answers),
-                    acp::PeerOutput::Ask { .. } => panic!("no agent asks anything"),
-                    acp::PeerOutput::Call { token, call } => peer.reply(token, done(&call)),
+                    acp::PeerOutput::Ask { .. } | acp::PeerOutput::Answered { .. } => {
+                        panic!("no agent asks anything")
+                    }
+                    acp::PeerOutput::Call { token, request, .. } => peer.reply(token, done(&request)),
                 }
             }
         }
@@ -152,17 +156,17 @@ fn acp_messages(input: &[u8]) {
 }
 
 /// Returns the response of a daemon with one thread.
-fn done(call: &acp::Call) -> Result<acp::Reply, Failure> {
-    match call {
-        acp::Call::Initialize => Ok(acp::Reply::Json(RawJson::trusted("{}"))),
-        acp::Call::Resume(thread, _) => Ok(acp::Reply::Opened(acp::Opened {
-            thread: *thread,
-            until: 0,
-            state: RawJson::trusted("{}"),
-            last_terminal: 0,
-            lease: None,
-            updates: Vec::new(),
-        })),
+fn done(request: &Request) -> Result<Reply, Failure> {
+    match request {
+        Request::Initialize => Ok(Reply::Initialized(RawJson::trusted("{}"))),
+        Request::OpenThread(open) => Ok(Reply::Opened(Box::new(Opened {
+            live: Box::new(Live::new(open.thread)),
+            cursor: 0,
+            turns: None,
+            turn: None,
+            fidelity: None,
+            claimed: Vec::new(),
+        }))),
         _ => Err(Failure::not_found("it")),
     }
 }

@@ -1,7 +1,7 @@
 //! JSON that acpd passes on unchanged.
 
 use acpd_model::{Event, EventKind, ItemId, MessageType, Origin, RawJson};
-use acpd_proto::surface::acp::with_session;
+use acpd_proto::agent::with_session;
 use acpd_proto::wire::{Message, members, repeated_key};
 use serde_json::Value;
 use serde_json::value::RawValue;

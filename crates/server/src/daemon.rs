@@ -217,7 +217,7 @@ impl Daemon {
             })
         };
         let (at_socket, for_editors) = (listen_at(&sockets[0])?, listen_at(&sockets[1])?);
-        let service = Service { directory, context };
+        let service = Service::new(directory, context);
         let stop = CancellationToken::new();
         let server = ServerState {
             setup: ConnectionSetup::open(service.clone(), default_agent.as_deref(), stop.clone()),

@@ -11,6 +11,7 @@ mod opening;
 mod quirks;
 mod replay;
 mod request;
+mod session_name;
 mod shared;
 mod update;
 
@@ -20,5 +21,6 @@ pub use connection::{AgentCommand, AgentConnection, AgentEvent, Opened, Start};
 pub use opening::CLIENT_CAPABILITIES;
 pub use quirks::Quirks;
 pub use request::{AgentRequest, ConfigValue, PassthroughMethod, check_extension};
+pub use session_name::with_session;
 pub use shared::{Seat, SeatEvent, SharedAgent};
 pub use update::{Chunk, ChunkContent, ToolUpdate, Update, UpdateKind, text_chunk};

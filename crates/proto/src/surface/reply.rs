@@ -1,8 +1,8 @@
 //! What the daemon answers to a [`Request`](super::request::Request). Surfaces write results of their own protocol from it: what
 //! is JSON here is an agent's or a client's own words.
 
-use acpd_model::event::Fidelity;
-use acpd_model::{ItemId, Millis, RawJson, Seq, Summary, TextKind, ThreadId, TurnId};
+use acpd_model::event::{Fidelity, LeaseHolder};
+use acpd_model::{Event, ItemId, Millis, RawJson, Seq, Summary, TextKind, ThreadId, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
 
@@ -14,6 +14,8 @@ use crate::thread::{SteerDelivery, TurnView};
 pub enum Reply {
     /// It is done.
     Done,
+    /// What an agent declares, the result of its `initialize`, unchanged.
+    Initialized(RawJson),
     /// The agents that the daemon knows.
     Agents(Vec<AgentInfo>),
     /// The processes of agents.
@@ -65,6 +67,8 @@ pub enum Reply {
     Explained(Box<Explanation>),
     /// The remembered answers of a thread and of its agent.
     Remembered(Vec<RememberedRule>),
+    /// The client that holds a thread's lease now.
+    Lease(Option<LeaseHolder>),
     /// What the agent answered, unchanged.
     Agent(RawJson),
 }
@@ -229,10 +233,25 @@ pub struct ThreadView {
 pub struct Opened {
     /// The thread.
     pub live: Box<Live>,
+    /// The delivery of its events begins behind this one.
+    pub cursor: Seq,
     /// A page of its turns, where they were wanted.
     pub turns: Option<TurnsPage>,
     /// The first turn of a new thread.
     pub turn: Option<TurnView>,
     /// How well the agent of a fork remembers the conversation.
     pub fidelity: Option<Fidelity>,
+    /// What became of each prompt that was asked about, in that order.
+    pub claimed: Vec<ClaimedPrompt>,
+}
+
+/// What became of a prompt of an earlier connection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimedPrompt {
+    /// The client's own id for its turn.
+    pub client_turn_id: String,
+    /// Its turn, if it has reached the thread.
+    pub turn: Option<TurnId>,
+    /// The end of its turn, if that is not behind the cursor.
+    pub settled: Option<Box<Event>>,
 }

@@ -8,6 +8,7 @@ mod lines;
 mod members;
 mod pending;
 mod repeated;
+mod splice;
 mod text;
 mod write;
 
@@ -16,6 +17,7 @@ pub use lines::{Line, LineDecoder};
 pub use members::members;
 pub use pending::Pending;
 pub use repeated::repeated_key;
+pub(crate) use splice::{has_string, inside, member, others, splice, spliced};
 pub use text::Text;
 pub use write::{
     Object, error_response, notification, notification_with, object, request, request_with, response,

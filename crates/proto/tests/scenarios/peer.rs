@@ -352,7 +352,7 @@ fn what_a_client_gives_is_kept_as_it_was_written() {
         panic!()
     };
     assert_eq!(start.metadata.unwrap().get(), server);
-    assert_eq!(start.mcp_servers[0].get(), server);
+    assert_eq!(start.session.mcp_servers.unwrap()[0].get(), server);
     assert_eq!(start.input.iter().map(RawJson::get).collect::<Vec<_>>(), [block]);
     assert_eq!(start.client_turn_id.as_deref(), Some("c"));
     line.peer.set_current(thread());
@@ -374,9 +374,11 @@ fn opened(metadata: &str) -> Reply {
     live.summary.metadata = Some(RawJson::parse(metadata).unwrap());
     Reply::Opened(Box::new(Opened {
         live,
+        cursor: 0,
         turns: None,
         turn: None,
         fidelity: None,
+        claimed: Vec::new(),
     }))
 }
 

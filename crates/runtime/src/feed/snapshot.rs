@@ -8,6 +8,7 @@ use acpd_proto::projection::Live;
 use tokio::sync::broadcast;
 
 use crate::feed::batch::Batch;
+use crate::thread::delegates::AttachmentGuard;
 
 /// The moment at which somebody began to follow a thread.
 #[derive(Debug)]
@@ -29,4 +30,6 @@ pub struct FollowRequest {
     pub cursor: Seq,
     /// Where the thread stood.
     pub snapshot: ThreadSnapshot,
+    /// The client takes part in the thread as long as this is there.
+    pub attachment: Option<AttachmentGuard>,
 }

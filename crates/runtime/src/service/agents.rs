@@ -1,17 +1,20 @@
 //! Agents: those that can be started, those that run, and the agent of a thread.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use acpd_catalog::LaunchMethod;
-use acpd_model::{Failure, Origin, RawJson, ThreadId};
-use acpd_proto::agent::{AgentRequest, check_extension};
+use acpd_model::{ErrorCode, Failure, Origin, RawJson, Role, ThreadId};
+use acpd_proto::agent::{AgentRequest, check_extension, with_session};
 use acpd_proto::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, Reply};
 use acpd_proto::thread::Command;
 
+use crate::agent::initialize_cache::CachedInitialize;
 use crate::agent::probe::{InitializeResult, anywhere, probe};
 use crate::agent::registry::ListedAgent;
+use crate::agent::standby::Standby;
 use crate::sandbox::Confinement;
-use crate::service::{Dispatched, Service};
+use crate::service::caller::{Caller, Defaults};
+use crate::service::{Dispatched, Response, Service};
 
 impl Service {
     pub(super) fn list_agents(&self) -> Reply {
@@ -44,17 +47,62 @@ impl Service {
         })))
     }
 
+    /// Answers what the connection's agent declares. Its process may be of use for the connection's first session.
+    pub(super) fn initialize(&self, caller: &Caller) -> Dispatched {
+        let service = self.clone();
+        let (role, defaults) = (caller.role, caller.defaults.clone());
+        Dispatched::respond(async move {
+            let CachedInitialize { hello, standby } = service.declared(role, defaults).await?;
+            Ok(Response {
+                standby,
+                ..Reply::Initialized(hello).into()
+            })
+        })
+    }
+
+    async fn declared(&self, role: Role, defaults: Defaults) -> Result<CachedInitialize, Failure> {
+        let agent = defaults.agent?;
+        let runnable = self.context.agents.find(&agent)?;
+        let cwd = directory_of(&defaults.cwd);
+        // Who may start nothing does not have an agent started by asking for its name.
+        let cwd = role.may(Role::Operator).then_some(&*cwd);
+        match self.initialize_cache.of(&agent, runnable.config, cwd).await {
+            // There is no room for a process now. What is there already can be listed and looked at all the same.
+            Err(failure) if failure.code == ErrorCode::Overloaded => Ok(CachedInitialize::unknown()),
+            declared => declared,
+        }
+    }
+
+    /// Starts a process of the connection's agent for what is asked before there is any session.
+    pub async fn start_standby(&self, defaults: Defaults) -> Result<Standby, Failure> {
+        let name = defaults.agent?;
+        let config = self.context.agents.find(&name)?.config;
+        let cwd = directory_of(&defaults.cwd);
+        let (_, standby) = Standby::start(&self.context, &name, &config, &cwd).await?;
+        Ok(standby)
+    }
+
     /// Has the agent do something; what it says is the answer.
     pub(super) async fn ask_agent(
         &self,
-        by: Origin,
-        thread: ThreadId,
-        request: AgentRequest,
+        caller: &mut Caller,
+        thread: Option<ThreadId>,
+        mut request: AgentRequest,
+        names_thread: bool,
     ) -> Result<Dispatched, Failure> {
         if let AgentRequest::Extension { method, .. } = &request {
             check_extension(method)?;
         }
-        self.command(by, thread, Command::AgentRequest(request)).await
+        let Some(thread) = thread.or_else(|| caller.thread_for(&request)) else {
+            return ask_standby(caller.standby.as_mut(), request).await;
+        };
+        if let AgentRequest::Extension { params, .. } = &mut request
+            && names_thread
+        {
+            *params = self.for_agent(thread, params.take()).await?;
+        }
+        self.command(caller.by.clone(), thread, Command::AgentRequest(request))
+            .await
     }
 
     pub(super) async fn notify_agent(
@@ -62,11 +110,58 @@ impl Service {
         by: Origin,
         thread: ThreadId,
         method: String,
-        params: Option<RawJson>,
+        mut params: Option<RawJson>,
+        names_thread: bool,
     ) -> Result<Dispatched, Failure> {
         check_extension(&method)?;
+        if names_thread {
+            params = self.for_agent(thread, params).await?;
+        }
         self.command(by, thread, Command::Notify { method, params }).await
     }
+
+    /// Params that name the thread as their session name the agent's own to the agent.
+    async fn for_agent(&self, thread: ThreadId, params: Option<RawJson>) -> Result<Option<RawJson>, Failure> {
+        let Some(params) = params else { return Ok(None) };
+        let live = self.directory.subscribe(thread).await?.live;
+        Ok(Some(match &live.summary.session_id {
+            Some(session) => with_session(&params, session),
+            None => params,
+        }))
+    }
+
+    pub(super) async fn move_lease(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        take: bool,
+    ) -> Result<Dispatched, Failure> {
+        let Some(delegate) = &caller.delegate else {
+            let message = "this client cannot hold a lease: it does not answer what agents ask";
+            return Err(Failure::new(ErrorCode::Unsupported, message));
+        };
+        let connection = delegate.connection.clone();
+        let command = if take {
+            Command::AcquireLease { connection }
+        } else {
+            Command::ReleaseLease { connection }
+        };
+        self.command(caller.by.clone(), thread, command).await
+    }
+}
+
+/// Asks the agent before it has any session, by the process that waits for one.
+async fn ask_standby(standby: Option<&mut Standby>, request: AgentRequest) -> Result<Dispatched, Failure> {
+    let ended = || Failure::agent("the agent's process ended before it answered");
+    let answer = standby.ok_or_else(ended)?.ask(request).await?;
+    Ok(Dispatched::answer(async move {
+        Ok(Reply::Agent(answer.await.map_err(|_| ended())??))
+    }))
+}
+
+/// Where an agent is started for a connection that has named no session yet.
+fn directory_of(cwd: &Path) -> PathBuf {
+    if cwd.is_dir() { cwd.to_owned() } else { anywhere() }
 }
 
 fn agent_info(agent: ListedAgent) -> AgentInfo {

@@ -5,46 +5,66 @@ use acpd_model::event::Fidelity;
 use acpd_model::limits::FORK_BYTES;
 use acpd_model::{ErrorCode, Event, Failure, Origin, ThreadId, TurnId};
 use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_proto::surface::request::ForkThread;
 use acpd_proto::thread::{self, Command, ForkContents, ThreadCopy};
 
 use crate::feed::snapshot::FollowRequest;
+use crate::service::caller::Caller;
 use crate::service::{Dispatched, Response, Service, await_reply};
 use crate::thread::directory::log_failure;
 
 impl Service {
-    pub(super) async fn fork_thread(
-        &self,
-        by: Origin,
-        thread: ThreadId,
-        turn: Option<TurnId>,
-        name: Option<String>,
-    ) -> Result<Dispatched, Failure> {
-        let split = self.split_off(by, thread, turn, name).await?;
-        let service = self.clone();
+    pub(super) async fn fork_thread(&self, caller: &Caller, fork: ForkThread) -> Result<Dispatched, Failure> {
+        let ForkThread {
+            thread,
+            turn,
+            name,
+            session,
+        } = fork;
+        // Before there is another thread that nobody would know of.
+        let change = match session {
+            Some(session) => Some(self.session_change(thread, session).await?),
+            None => None,
+        };
+        let split = self.split_off(caller.by.clone(), thread, turn, name).await?;
+        let (service, mut caller) = (self.clone(), caller.detached());
         Ok(Dispatched::respond(async move {
             let (new, fidelity) = split.await?;
+            let opens = change.is_some();
+            if let Some(change) = change {
+                service.change_session(&caller, new, change).await?;
+            }
+            let attachment = service.attach(&caller, new).await?;
             let snapshot = service.directory.subscribe(new).await?;
+            if opens {
+                service.wake(&mut caller, &snapshot.live).await?;
+            }
+            // Who splits it off has what was said so far.
+            let cursor = snapshot.live.last_seq;
             let opened = Opened {
                 live: snapshot.live.clone(),
+                cursor,
                 turns: None,
                 turn: None,
                 fidelity: Some(fidelity),
+                claimed: Vec::new(),
             };
             let follow = FollowRequest {
                 thread: new,
-                cursor: snapshot.live.last_seq,
+                cursor,
                 snapshot,
+                attachment,
             };
             Ok(Response {
-                reply: Reply::Opened(Box::new(opened)),
                 follow: Some(follow),
+                ..Reply::Opened(Box::new(opened)).into()
             })
         }))
     }
 
     /// Splits a thread off `thread`, behind `turn` or its last one. The first part is done in the order of commands; the
     /// rest answers the new thread, and how much its agent will know.
-    pub async fn split_off(
+    async fn split_off(
         &self,
         by: Origin,
         thread: ThreadId,

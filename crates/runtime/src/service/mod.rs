@@ -1,25 +1,34 @@
 //! What a client's requests do.
 //!
-//! In: a [`Request`] and its caller. Out: a [`Reply`], and what the connection is to follow. Owns: nothing. Never: knows a
-//! protocol or writes a result.
+//! In: a [`Request`] and its caller. Out: a [`Reply`], and what the connection is to follow. Owns: what agents declare. Never:
+//! knows a protocol or writes a result.
 
 mod agents;
-pub mod fork;
+mod caller;
+mod fork;
 mod policies;
-pub mod queries;
+mod prompt_claims;
+mod queries;
 pub mod search;
-pub mod threads;
+mod sessions;
+mod start;
+#[cfg(test)]
+mod tests;
+mod threads;
 mod turns;
 
 use std::fmt;
 
-use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
+use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{Order, Request};
 use acpd_proto::thread::{self, Command};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+pub use self::caller::{Caller, Defaults, Delegate};
+use crate::agent::initialize_cache::InitializeCache;
+use crate::agent::standby::Standby;
 use crate::context::Context;
 use crate::feed::snapshot::FollowRequest;
 use crate::thread::directory::{Answer, Directory};
@@ -30,8 +39,6 @@ pub struct Dispatched {
     pub follow: Option<FollowRequest>,
     /// Whether the client hears nothing of that before it has the answer; if the answer is a failure, nothing at all.
     pub answer_first: bool,
-    /// What it is to follow no longer.
-    pub unfollow: Option<ThreadId>,
     /// Whether it is told of changes of the list of threads from now on, if that is to change.
     pub watch: Option<bool>,
     /// The rest: the answer.
@@ -45,6 +52,18 @@ pub struct Response {
     pub reply: Reply,
     /// What the client is to follow from now on, if that was not known before.
     pub follow: Option<FollowRequest>,
+    /// A process that was started for the connection.
+    pub standby: Option<Standby>,
+}
+
+impl From<Reply> for Response {
+    fn from(reply: Reply) -> Self {
+        Self {
+            reply,
+            follow: None,
+            standby: None,
+        }
+    }
 }
 
 impl fmt::Debug for Dispatched {
@@ -55,14 +74,13 @@ impl fmt::Debug for Dispatched {
 
 impl Dispatched {
     pub(crate) fn answer(answer: impl Future<Output = Result<Reply, Failure>> + Send + 'static) -> Self {
-        Self::respond(async move { answer.await.map(|reply| Response { reply, follow: None }) })
+        Self::respond(async move { answer.await.map(Response::from) })
     }
 
     pub(crate) fn respond(answer: impl Future<Output = Result<Response, Failure>> + Send + 'static) -> Self {
         Self {
             follow: None,
             answer_first: false,
-            unfollow: None,
             watch: None,
             answer: answer.boxed(),
         }
@@ -80,70 +98,74 @@ pub struct Service {
     pub directory: Directory,
     /// What they share.
     pub context: Context,
-}
-
-/// Who asks.
-#[derive(Debug, Clone)]
-pub struct Caller {
-    /// As the log names it.
-    pub by: Origin,
-    /// What it may do.
-    pub role: Role,
+    /// What agents declare.
+    initialize_cache: InitializeCache,
 }
 
 impl Service {
-    /// Carries out `request`. What must happen in the order of the client's requests has happened on return.
-    pub async fn call(
-        &self,
-        caller: Caller,
-        request: Request,
-        is_following: impl Fn(ThreadId) -> bool,
-    ) -> Dispatched {
+    /// Begins to serve, by a task that keeps what agents declare.
+    pub fn new(directory: Directory, context: Context) -> Self {
+        Self {
+            initialize_cache: InitializeCache::open(context.clone()),
+            directory,
+            context,
+        }
+    }
+
+    /// Carries out `request`, if the caller may ask that. What must happen in the order of the client's requests has
+    /// happened on return.
+    pub async fn call(&self, caller: &mut Caller, request: Request) -> Dispatched {
+        let needed = request.role();
+        if !caller.role.may(needed) {
+            let message = format!(
+                "this needs the role {needed}; this client has the role {}",
+                caller.role
+            );
+            return Dispatched::now(Err(Failure::new(ErrorCode::Forbidden, message)));
+        }
         match request.order() {
             Order::Free => {
-                let service = self.clone();
+                let (service, mut caller) = (self.clone(), caller.detached());
                 Dispatched::respond(async move {
-                    let dispatched = service.dispatch(caller, request, |_| false).await?;
+                    let dispatched = service.dispatch(&mut caller, request).await?;
                     dispatched.answer.await
                 })
             }
             Order::Thread => {
-                let dispatched = self.dispatch(caller, request, is_following).await;
+                let dispatched = self.dispatch(caller, request).await;
                 dispatched.unwrap_or_else(|failure| Dispatched::now(Err(failure)))
             }
         }
     }
 
     /// One handler for each request.
-    async fn dispatch(
-        &self,
-        Caller { by, role }: Caller,
-        request: Request,
-        is_following: impl Fn(ThreadId) -> bool,
-    ) -> Result<Dispatched, Failure> {
+    async fn dispatch(&self, caller: &mut Caller, request: Request) -> Result<Dispatched, Failure> {
+        let by = caller.by.clone();
         match request {
+            Request::Initialize => Ok(self.initialize(caller)),
             Request::ListAgents => Ok(Dispatched::now(Ok(self.list_agents()))),
             Request::ListRunningAgents => Ok(Dispatched::now(self.list_running_agents().await)),
             Request::ExamineAgent { agent } => Ok(Dispatched::now(self.examine_agent(agent).await)),
             Request::ReadPolicies { agent } => Ok(Dispatched::now(Ok(self.read_policies(agent.as_deref())))),
-            Request::ListThreads(wanted) => Ok(Dispatched::now(self.list_threads(wanted).await)),
+            Request::ListThreads(wanted) => Ok(Dispatched::now(self.list_threads(caller, wanted).await)),
             Request::SearchThreads(wanted) => Ok(Dispatched::now(self.search_threads(wanted).await)),
             Request::ReadThread { thread, turns } => {
                 Ok(Dispatched::now(self.read_thread(thread, turns).await))
             }
             Request::WatchThreadList { on } => Ok(watch_thread_list(on)),
-            Request::StartThread(start) => self.start_thread(by, role, *start).await,
-            Request::OpenThread(open) => self.open_thread(by, role, open).await,
-            Request::CloseThread { thread } => Ok(close_thread(thread, is_following(thread))),
-            Request::ForkThread { thread, turn, name } => self.fork_thread(by, thread, turn, name).await,
+            Request::StartThread(start) => self.start_thread(caller, *start).await,
+            Request::OpenThread(open) => self.open_thread(caller, *open).await,
+            Request::CloseThread { thread, release } => Ok(self.close_thread(caller, thread, release).await),
+            Request::ForkThread(fork) => self.fork_thread(caller, *fork).await,
             Request::DeleteThread { thread } => self.delete_thread(by, thread).await,
             Request::ChangeThread { thread, change } => self.change_thread(by, thread, change).await,
             Request::SetThreadPolicy { thread, policy } => self.set_thread_policy(by, thread, policy).await,
             Request::ExplainPolicy { thread, tool_call } => {
-                self.explain_policy(by, role, thread, tool_call).await
+                self.explain_policy(by, caller.role, thread, tool_call).await
             }
             Request::ListRemembered { thread } => self.list_remembered(by, thread).await,
             Request::RevokeRemembered { thread, id } => self.revoke_remembered(by, thread, id).await,
+            Request::MoveLease { thread, take } => self.move_lease(caller, thread, take).await,
             Request::StartTurn(start) => self.start_turn(by, start).await,
             Request::SteerTurn { thread, input, turn } => self.steer_turn(by, thread, input, turn).await,
             Request::Interrupt { thread, turn } => self.interrupt(by, thread, turn).await,
@@ -152,12 +174,17 @@ impl Service {
                 answer,
                 scope,
             } => self.answer(by, request, answer, scope).await,
-            Request::AskAgent { thread, request } => self.ask_agent(by, thread, request).await,
+            Request::AskAgent {
+                thread,
+                request,
+                names_thread,
+            } => self.ask_agent(caller, thread, request, names_thread).await,
             Request::NotifyAgent {
                 thread,
                 method,
                 params,
-            } => self.notify_agent(by, thread, method, params).await,
+                names_thread,
+            } => self.notify_agent(by, thread, method, params, names_thread).await,
         }
     }
 
@@ -182,15 +209,8 @@ fn watch_thread_list(on: bool) -> Dispatched {
     }
 }
 
-fn close_thread(thread: ThreadId, was_open: bool) -> Dispatched {
-    Dispatched {
-        unfollow: Some(thread),
-        ..Dispatched::now(Ok(Reply::Closed { was_open }))
-    }
-}
-
 /// Waits for a thread's answer.
-pub async fn await_reply(answer: Answer) -> Result<thread::Reply, Failure> {
+pub(crate) async fn await_reply(answer: Answer) -> Result<thread::Reply, Failure> {
     let asleep = |_| Failure::new(ErrorCode::Overloaded, "the thread is being unloaded; try again");
     answer.await.map_err(asleep)?
 }
@@ -204,8 +224,9 @@ fn reply(reply: thread::Reply) -> Result<Reply, Failure> {
         thread::Reply::RolledBack(fidelity) => Reply::RolledBack(fidelity),
         thread::Reply::Explained(explanation) => Reply::Explained(explanation),
         thread::Reply::Remembered(rules) => Reply::Remembered(rules),
+        thread::Reply::Lease(holder) => Reply::Lease(holder),
         thread::Reply::Agent(answer) => Reply::Agent(answer),
-        thread::Reply::Fork(_) | thread::Reply::Lease(_) => return Err(misplaced()),
+        thread::Reply::Fork(_) => return Err(misplaced()),
     })
 }
 

@@ -6,13 +6,14 @@ use acpd_model::limits::{LIST_PAGE, TURNS_PAGE};
 use acpd_model::{Failure, Seq, ThreadId, ThreadStatus};
 use acpd_proto::projection::{Live, Transcript};
 use acpd_proto::surface::reply::{self, Reply, ThreadView};
-use acpd_proto::surface::request::{ListThreads, ListedStatus, Turns, invalid_cursor};
+use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns, invalid_cursor};
 
 use crate::service::Service;
+use crate::service::caller::Caller;
 use crate::thread::directory::log_failure;
 
 impl Service {
-    pub(super) async fn list_threads(&self, wanted: ListThreads) -> Result<Reply, Failure> {
+    pub(super) async fn list_threads(&self, caller: &Caller, wanted: ListThreads) -> Result<Reply, Failure> {
         let ListThreads {
             cursor,
             limit,
@@ -26,7 +27,11 @@ impl Service {
         let cursor = cursor.as_deref().map(parse_cursor).transpose()?;
         let mut filter = Filter {
             archived: archived.or(Some(false)),
-            agent,
+            agent: match agent {
+                AgentFilter::Any => None,
+                AgentFilter::Named(agent) => Some(agent),
+                AgentFilter::Default => Some(caller.defaults.agent.clone()?),
+            },
             cwd,
             search,
             ..Filter::default()
@@ -93,12 +98,12 @@ impl Service {
 }
 
 /// Writes where the next page of a list begins.
-pub fn write_cursor(last: &ListedThread) -> String {
+fn write_cursor(last: &ListedThread) -> String {
     format!("{}_{}", last.summary.updated_at, last.thread)
 }
 
 /// Reads a cursor that [`write_cursor`] wrote.
-pub fn parse_cursor(text: &str) -> Result<ListCursor, Failure> {
+fn parse_cursor(text: &str) -> Result<ListCursor, Failure> {
     let (at, thread) = text.split_once('_').ok_or_else(invalid_cursor)?;
     Ok(ListCursor {
         updated_at: at.parse().map_err(|_| invalid_cursor())?,

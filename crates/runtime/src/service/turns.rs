@@ -11,7 +11,7 @@ impl Service {
     pub(super) async fn start_turn(&self, by: Origin, start: StartTurn) -> Result<Dispatched, Failure> {
         let command = Command::StartTurn {
             input: start.input,
-            meta: None,
+            meta: start.meta,
             client_turn_id: start.client_turn_id,
         };
         self.command(by, start.thread, command).await

@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// An editor's connection that has a thread open.
 #[derive(Debug, Clone)]
@@ -29,6 +29,15 @@ pub struct Attachment {
     pub inbox: mpsc::Sender<ToEditor>,
     /// Cancelled when it has the thread open no longer, however that came.
     pub gone: CancellationToken,
+}
+
+/// An attachment, and what ends it when it is dropped, wherever that happens.
+#[derive(Debug)]
+pub struct AttachmentGuard {
+    /// The attachment.
+    pub attachment: Attachment,
+    /// Its end.
+    pub until: DropGuard,
 }
 
 /// An order of a thread.

@@ -72,6 +72,7 @@ pub async fn follow(
         thread,
         cursor,
         snapshot: first,
+        ..
     } = follow;
     let mut follower = Follower {
         log: context.log,

@@ -66,6 +66,7 @@ async fn a_client_hears_that_its_thread_cannot_be_read() {
     let to_follow = FollowRequest {
         thread: stage.thread,
         cursor: 0,
+        attachment: None,
         snapshot: stage.directory.subscribe(stage.thread).await.unwrap(),
     };
     let someone = Subscriber {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use acpd_model::{Failure, Origin, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
+use acpd_proto::surface::request::Request;
 use bytes::Bytes;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt, future::BoxFuture};
@@ -16,7 +17,7 @@ use crate::connection::{End, LAST_WORDS};
 use acpd_runtime::feed::snapshot::FollowRequest;
 use acpd_runtime::feed::thread_list::ThreadListSubscription;
 use acpd_runtime::metrics::Present;
-use acpd_runtime::service::{Caller, Dispatched, Response, Service};
+use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service};
 use acpd_runtime::thread::subscription::{Delivery, FollowEnd, follow};
 
 type Reply = (u64, Result<Response, Failure>);
@@ -25,6 +26,7 @@ type Reply = (u64, Result<Response, Failure>);
 pub struct PeerActor {
     link: Link,
     peer: Peer,
+    caller: Caller,
     service: Service,
     answers: FuturesUnordered<BoxFuture<'static, Reply>>,
     follows: HashMap<ThreadId, Following>,
@@ -70,6 +72,11 @@ impl PeerActor {
             _connected: service.context.metrics.client(),
             queue,
             link,
+            caller: Caller::new(
+                Origin::Client(Box::new(peer.caller())),
+                peer.role(),
+                Defaults::none(),
+            ),
             peer,
             service,
             answers,
@@ -161,37 +168,29 @@ impl PeerActor {
             match output {
                 PeerOutput::Send(text) => self.send(text.into()),
                 PeerOutput::Call { token, request } => {
-                    let by = Origin::Client(Box::new(self.peer.caller()));
-                    let role = self.peer.role();
-                    let follows = &self.follows;
-                    let called = self
-                        .service
-                        .call(Caller { by, role }, request, |thread| {
-                            follows.contains_key(&thread)
-                        })
-                        .await;
-                    self.called(token, called);
+                    if let Request::CloseThread { thread, .. } = &request {
+                        self.follows.remove(thread);
+                    }
+                    self.caller.by = Origin::Client(Box::new(self.peer.caller()));
+                    let dispatched = self.service.call(&mut self.caller, request).await;
+                    self.dispatched(token, dispatched);
                 }
             }
         }
         self.service.context.metrics.handled(&self.peer.take_handled());
     }
 
-    fn called(&mut self, token: u64, called: Dispatched) {
+    fn dispatched(&mut self, token: u64, dispatched: Dispatched) {
         let Dispatched {
             follow: to_follow,
             answer_first,
-            unfollow,
             watch,
             answer,
-        } = called;
+        } = dispatched;
         match watch {
             Some(true) => self.watch.begin(&self.service.context.thread_list),
             Some(false) => self.watch = ThreadListSubscription::default(),
             None => {}
-        }
-        if let Some(thread) = unfollow {
-            self.follows.remove(&thread);
         }
         if let Some(to_follow) = to_follow {
             let number = self.subscribe(to_follow.thread);
@@ -211,10 +210,11 @@ impl PeerActor {
             (Ok(_), Some((number, to_follow))) => self.follow(number, to_follow),
             (Err(_), Some((number, to_follow))) if self.is_current(number, to_follow.thread) => {
                 self.follows.remove(&to_follow.thread);
+                self.caller.open.remove(&to_follow.thread);
             }
             _ => {}
         }
-        let reply = answer.map(|Response { reply, follow }| {
+        let reply = answer.map(|Response { reply, follow, .. }| {
             if let Some(to_follow) = follow {
                 let number = self.subscribe(to_follow.thread);
                 self.follow(number, to_follow);
@@ -231,6 +231,7 @@ impl PeerActor {
         self.subscriptions += 1;
         let number = self.subscriptions;
         self.follows.insert(thread, Following { number, _task: None });
+        self.caller.open.insert(thread);
         number
     }
 
@@ -246,7 +247,9 @@ impl PeerActor {
         if !self.is_current(number, thread) {
             return;
         }
-        let Service { directory, context } = self.service.clone();
+        let Service {
+            directory, context, ..
+        } = self.service.clone();
         let hears = self.peer.client().subscribers;
         let presence = context.subscribers.join(thread, self.peer.subscriber(), hears);
         let task = follow(

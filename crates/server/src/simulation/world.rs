@@ -400,7 +400,7 @@ impl Daemon {
         let directory = Directory::open(context.clone()).await.unwrap();
         Self {
             log,
-            service: Service { directory, context },
+            service: Service::new(directory, context),
             stop: CancellationToken::new(),
         }
     }

@@ -10,12 +10,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::call::Call;
 use super::peer::{Peer, PeerOutput};
 use super::session::Session;
-use super::splice::{has_string, member, spliced};
 use crate::thread::{EditorCommand, EditorRequest};
 use crate::wire::{self, Object, RpcError};
+use crate::wire::{has_string, member, spliced};
 
 /// JSON-RPC's number for a request that was taken back.
 const CANCELLED: i64 = -32800;
@@ -161,7 +160,7 @@ impl Peer {
             queued.remove(at);
             if !forget {
                 let result = Err(RpcError::new(CANCELLED, "it was taken back before it was asked"));
-                self.call(Call::EditorAnswered { thread, call, result }, None);
+                self.out.push(PeerOutput::Answered { thread, call, result });
             }
             return;
         }
@@ -192,7 +191,7 @@ impl Peer {
             Some(ours) => self.terminal_made(thread, ours, result),
             None => result,
         });
-        self.call(Call::EditorAnswered { thread, call, result }, None);
+        self.out.push(PeerOutput::Answered { thread, call, result });
     }
 
     /// A response that is none, to such a request.

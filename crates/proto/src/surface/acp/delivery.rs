@@ -1,12 +1,12 @@
 //! What threads say on its way to one editor: what of it is for this one, and in what order with its answers.
 
-use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId, TurnId};
+use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use bytes::Bytes;
 
-use super::call::Opened;
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, Question, TurnResult};
 use super::peer::{Peer, PeerOutput, Prompt};
-use super::session::{OpenMode, Opening};
+use super::session::{OpenMode, Opened, Opening};
+use crate::surface::request::RequestKind;
 use crate::wire;
 
 impl Peer {
@@ -24,6 +24,7 @@ impl Peer {
             self.frame(thread, frame, &pending);
         }
         self.reached(thread, last);
+        self.mark_reached(thread, last);
     }
 
     pub(super) fn opened(&mut self, id: RawJson, mode: OpenMode, opened: Opened) {
@@ -165,7 +166,7 @@ impl Peer {
     }
 
     fn can_answer(&self, question: Question) -> bool {
-        self.role.may(Role::Approver) && self.client.answers(question)
+        self.role.may(RequestKind::Answer.role()) && self.client.answers(question)
     }
 
     /// Sends a frame's message. Before its answer, a new session has said nothing, and nobody is asked.
@@ -188,7 +189,7 @@ impl Peer {
         }
     }
 
-    fn turn_ended(&mut self, thread: ThreadId, turn: Option<TurnId>, turn_result: &TurnResult) {
+    pub(super) fn turn_ended(&mut self, thread: ThreadId, turn: Option<TurnId>, turn_result: &TurnResult) {
         let own = |prompt: &Prompt| prompt.thread == thread && turn.is_some() && prompt.turn == turn;
         let Some(at) = self.prompts.iter().position(own) else {
             return;

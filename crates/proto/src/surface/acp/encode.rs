@@ -11,9 +11,9 @@ use bytes::Bytes;
 
 use super::frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
 use super::question;
-use super::splice::{has_string, member, splice};
 use crate::agent::{Update, UpdateKind};
 use crate::wire::{self, Object, members};
+use crate::wire::{has_string, member, splice};
 
 /// The frames for `events` of `thread`, all in one piece of memory.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {

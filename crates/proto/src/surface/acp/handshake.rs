@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::PROTOCOL_VERSION;
 use super::frame::{Feature, Question};
-use super::splice::{member, others, spliced};
 use crate::agent::AuthMethod;
 use crate::thread::EditorCapabilities;
+use crate::wire::{member, others, spliced};
 
 /// Who is at the other end, and what it declared.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::splice::others;
 use crate::agent::ConfigValue;
+use crate::wire::others;
 
 /// The params of whatever opens a session, but for the name of one that is there.
 #[derive(Deserialize, Default)]

@@ -10,16 +10,16 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::answer;
-use super::call::{Call, ListedSession, Reply};
 use super::delegated::{Delegation, number_of};
 use super::encode::one_line;
 use super::handshake::{self, Client};
-use super::roles::role_for;
+use super::methods::kind_of;
 use super::session::{OpenMode, Session};
+use super::start::ConnectionStart;
 use crate::queue::Queue;
-use crate::surface::export::rfc3339;
+use crate::surface::request::Request;
 use crate::thread::EditorCommand;
-use crate::wire::{self, Message, Object, RpcError};
+use crate::wire::{self, Message, RpcError};
 
 /// What the connection wants done. One after another: a message may belong behind what was sent before.
 #[derive(Debug, PartialEq)]
@@ -40,12 +40,24 @@ pub enum PeerOutput {
         /// The message.
         text: Bytes,
     },
-    /// Do something; its answer goes to [`Peer::reply`] under `token`. Of what is answered to nobody it may be left out.
+    /// The editor has answered what the agent asked, see [`Peer::order`].
+    Answered {
+        /// Whose agent.
+        thread: ThreadId,
+        /// The agent's callback.
+        call: u64,
+        /// The answer as it came, but for the name of a terminal.
+        result: Result<RawJson, RpcError>,
+    },
+    /// Carry out a request; its reply goes to [`Peer::reply`] under `token`. Requests about the same thread are carried
+    /// out in the order in which they come.
     Call {
-        /// Names the answer.
+        /// Names the reply.
         token: u64,
-        /// What.
-        call: Call,
+        /// What is wanted.
+        request: Request,
+        /// Whether all that was sent before must have left by then.
+        after_sent: bool,
     },
 }
 
@@ -99,9 +111,11 @@ pub struct Peer {
     pub(super) last_delegation: u64,
     /// Orders for sessions that are about to be open.
     pub(super) early: BTreeMap<ThreadId, Vec<EditorCommand>>,
+    /// What is left of what the connection began with.
+    pub(super) start: ConnectionStart,
     /// What came while `initialize` was not answered.
     unread: Vec<String>,
-    waiting: BTreeMap<u64, ReplyTo>,
+    pub(super) waiting: BTreeMap<u64, ReplyTo>,
     next_token: u64,
     pub(super) out: Queue<PeerOutput>,
 }
@@ -121,11 +135,18 @@ impl Peer {
             delegations: BTreeMap::new(),
             last_delegation: 0,
             early: BTreeMap::new(),
+            start: ConnectionStart::default(),
             unread: Vec::new(),
             waiting: BTreeMap::new(),
             next_token: 0,
             out: Queue::default(),
         }
+    }
+
+    /// Says what the connection begins with.
+    #[must_use]
+    pub fn starting(self, start: ConnectionStart) -> Self {
+        Self { start, ..self }
     }
 
     /// Who is at the other end; nameless before the handshake.
@@ -192,64 +213,9 @@ impl Peer {
     }
 
     /// Takes what came before `initialize` was answered.
-    fn read_on(&mut self) {
+    pub(super) fn read_on(&mut self) {
         for text in std::mem::take(&mut self.unread) {
             self.handle_text(&text);
-        }
-    }
-
-    /// Takes the answer to a [`PeerOutput::Call`].
-    pub fn reply(&mut self, token: u64, result: Result<Reply, Failure>) {
-        let Some(reply_to) = self.waiting.remove(&token) else {
-            return;
-        };
-        match (reply_to, result) {
-            (ReplyTo::Initialize(id), Ok(Reply::Json(agent))) => {
-                self.phase = Phase::Ready;
-                self.answer(&id, &handshake::welcome(&agent));
-                self.read_on();
-            }
-            (ReplyTo::Initialize(id), Err(failure)) => {
-                self.phase = Phase::New;
-                self.refuse(&id, &failure);
-                self.read_on();
-            }
-            (ReplyTo::Open(id, mode), Ok(Reply::Opened(opened))) => self.opened(id, mode, opened),
-            (ReplyTo::Result(id), Ok(Reply::Json(result))) if result.get() != "null" => {
-                self.answer(&id, &result)
-            }
-            (ReplyTo::Result(id), Ok(Reply::Lease(holder))) => {
-                self.answer(&id, &json!({ "lease": holder }).into());
-            }
-            (ReplyTo::Result(id), Ok(_)) => self.answer(&id, &RawJson::trusted("{}")),
-            (
-                ReplyTo::Sessions(id),
-                Ok(Reply::Sessions {
-                    sessions,
-                    next_cursor,
-                }),
-            ) => {
-                self.answer(&id, &session_list(&sessions, next_cursor.as_deref()));
-            }
-            (ReplyTo::Deleted(id, thread), Ok(_)) => {
-                self.leave(thread);
-                self.answer(&id, &RawJson::trusted("{}"));
-            }
-            (ReplyTo::Prompt(name), Ok(Reply::Turn(turn))) => self.turn_known(&name, turn),
-            (ReplyTo::Prompt(name), result) => {
-                let at = self.prompts.iter().position(|prompt| prompt.name == name);
-                let id = at.and_then(|at| self.prompts.remove(at).id);
-                if let Some(id) = id {
-                    self.refuse(&id, &result.err().unwrap_or_else(misplaced));
-                }
-            }
-            (
-                ReplyTo::Open(id, _) | ReplyTo::Result(id) | ReplyTo::Sessions(id) | ReplyTo::Deleted(id, _),
-                Err(failure),
-            ) => self.refuse(&id, &failure),
-            (ReplyTo::Initialize(id) | ReplyTo::Open(id, _) | ReplyTo::Sessions(id), Ok(_)) => {
-                self.refuse(&id, &misplaced());
-            }
         }
     }
 
@@ -272,7 +238,7 @@ impl Peer {
             (Phase::New, "initialize") => {
                 self.client = Client::read(params.map(RawValue::get));
                 self.phase = Phase::Greeting;
-                self.call(Call::Initialize, Some(ReplyTo::Initialize(id.into())));
+                self.call(Request::Initialize, Some(ReplyTo::Initialize(id.into())));
                 return Ok(());
             }
             (_, "initialize") => return invalid("the connection is initialized already"),
@@ -292,9 +258,9 @@ impl Peer {
             let message = format!("too many requests in flight on this connection (limit {EDITOR_REQUESTS})");
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
-        self.need(role_for(method)?, method)?;
-        let (call, reply_to) = self.read(id.into(), method, params)?;
-        self.call(call, Some(reply_to));
+        self.need(kind_of(method)?.role(), method)?;
+        let (request, reply_to) = self.read(id.into(), method, params)?;
+        self.call(request, Some(reply_to));
         Ok(())
     }
 
@@ -317,7 +283,7 @@ impl Peer {
             .filter(|at| self.prompts[*at].thread == thread)
             .collect();
         if own.is_empty() {
-            self.call(Call::Interrupt { thread, turn: None }, None);
+            self.call(Request::Interrupt { thread, turn: None }, None);
         }
         for at in own {
             self.cancel_prompt(at);
@@ -329,7 +295,7 @@ impl Peer {
         let thread = prompt.thread;
         match prompt.turn {
             Some(turn) => self.call(
-                Call::Interrupt {
+                Request::Interrupt {
                     thread,
                     turn: Some(turn),
                 },
@@ -352,7 +318,7 @@ impl Peer {
         }
         if cancelled {
             self.call(
-                Call::Interrupt {
+                Request::Interrupt {
                     thread,
                     turn: Some(turn),
                 },
@@ -394,18 +360,32 @@ impl Peer {
         };
         // An error is no decision: others may still answer.
         if let Some(answer) = result.and_then(|result| answer::read(question, result.get())) {
-            self.call(Call::Answer { request, answer }, None);
+            let scope = None;
+            self.call(
+                Request::Answer {
+                    request,
+                    answer,
+                    scope,
+                },
+                None,
+            );
         }
     }
 
     /// What is answered to nobody has no token that is waited for.
-    pub(super) fn call(&mut self, call: Call, reply_to: Option<ReplyTo>) {
+    pub(super) fn call(&mut self, request: Request, reply_to: Option<ReplyTo>) {
         let token = self.next_token;
         self.next_token += 1;
         if let Some(reply_to) = reply_to {
             self.waiting.insert(token, reply_to);
         }
-        self.out.push(PeerOutput::Call { token, call });
+        // The names of prompts are known to the client before anything can happen to them.
+        let after_sent = self.start.checkpoints && matches!(request, Request::StartTurn(_));
+        self.out.push(PeerOutput::Call {
+            token,
+            request,
+            after_sent,
+        });
     }
 
     pub(super) fn answer(&mut self, id: &RawJson, result: &RawJson) {
@@ -445,26 +425,4 @@ impl Peer {
         one_line(&mut out);
         self.out.push(PeerOutput::Send(out.into()));
     }
-}
-
-fn session_list(sessions: &[ListedSession], next_cursor: Option<&str>) -> RawJson {
-    let sessions: Vec<_> = sessions
-        .iter()
-        .map(|listed| {
-            let at = rfc3339(listed.updated_at);
-            json!({ "sessionId": listed.thread, "cwd": listed.cwd, "title": listed.title, "updatedAt": at })
-        })
-        .collect();
-    let mut out = Vec::new();
-    let mut result = Object::open(&mut out);
-    result
-        .put("sessions", &sessions)
-        .maybe("nextCursor", next_cursor.as_ref());
-    result.close();
-    RawJson::trusted(&String::from_utf8_lossy(&out))
-}
-
-/// The daemon answered with something else than was asked for.
-fn misplaced() -> Failure {
-    Failure::new(ErrorCode::Internal, "internal error: unexpected reply type")
 }

@@ -10,8 +10,8 @@ use acpd_model::text::{plain_line, shorten};
 use acpd_model::{Event, EventKind, RawJson, RequestId};
 use serde_json::{Value, json};
 
-use super::splice::{has_string, member, spliced};
 use crate::wire::Object;
+use crate::wire::{has_string, member, spliced};
 use acpd_policy::{in_lines, in_one_line, part_in_words};
 
 /// So many characters of the first part, and of the agent's title, stand in a title.

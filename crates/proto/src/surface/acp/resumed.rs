@@ -1,24 +1,55 @@
-//! What a connection takes over from one that was lost.
+//! Prompts that a connection takes over from one that was lost.
 
-use acpd_model::{Failure, RawJson, ThreadId};
+use acpd_model::{ErrorCode, Failure, ThreadId};
 
+use super::encode::frames;
+use super::frame::FrameKind;
 use super::peer::{Peer, Prompt};
+use super::start::PendingPrompt;
+use crate::surface::reply::ClaimedPrompt;
 
 impl Peer {
-    /// A prompt that an earlier connection of the same editor sent under `name`, and that was not answered there: it is
-    /// answered here, under the editor's `id`, when its turn is over. The thread is open.
-    pub fn take_over(&mut self, id: RawJson, thread: ThreadId, name: String) {
-        self.prompts.push(Prompt {
-            id: Some(id),
-            thread,
-            name,
-            turn: None,
-            cancelled: false,
-        });
+    /// Returns the ids of turns of `thread` whose prompts are to be answered here.
+    pub(super) fn claims(&self, thread: ThreadId) -> Vec<String> {
+        let prompts = self.start.prompts.iter();
+        prompts
+            .filter(|prompt| prompt.thread == thread)
+            .map(|prompt| prompt.client_turn_id.clone())
+            .collect()
     }
 
-    /// A request of an earlier connection that came to nothing.
-    pub fn decline(&mut self, id: &RawJson, failure: &Failure) {
-        self.refuse(id, failure);
+    /// Takes over the prompts of `thread`, which is open now: they are answered when their turns end. Those that ended
+    /// before are answered at once, those that never reached the thread are refused.
+    pub(super) fn take_over(&mut self, thread: ThreadId, mut claimed: Vec<ClaimedPrompt>) {
+        let mut lost = Vec::new();
+        for claim in &claimed {
+            let meant = |prompt: &mut PendingPrompt| {
+                prompt.thread == thread && prompt.client_turn_id == claim.client_turn_id
+            };
+            for PendingPrompt { id, .. } in self.start.prompts.extract_if(.., meant) {
+                match claim.turn {
+                    None => lost.push(id),
+                    turn => self.prompts.push(Prompt {
+                        id: Some(id),
+                        thread,
+                        name: claim.client_turn_id.clone(),
+                        turn,
+                        cancelled: false,
+                    }),
+                }
+            }
+        }
+        claimed.sort_by_key(|claim| claim.settled.as_ref().map(|event| event.seq));
+        for event in claimed.iter().filter_map(|claim| claim.settled.as_deref()) {
+            for frame in frames(&thread.to_string(), std::slice::from_ref(event)) {
+                if let FrameKind::Ended(result) = &frame.kind {
+                    self.turn_ended(thread, frame.turn, result);
+                }
+            }
+        }
+        let message = "the prompt did not reach its thread before the daemon stopped: send it again";
+        for id in &lost {
+            self.refuse(id, &Failure::new(ErrorCode::Overloaded, message));
+        }
     }
 }

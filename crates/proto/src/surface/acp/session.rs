@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::{RawJson, RequestId, Seq};
+use acpd_model::event::LeaseHolder;
+use acpd_model::{RawJson, RequestId, Seq, ThreadId};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::call::Opened;
 use super::delegated::QueuedRequest;
 use super::frame::Question;
 use super::handshake::with_acpd;
-use super::splice::{member, spliced};
 use super::terminals::Terminals;
 use crate::projection::Live;
+use crate::wire::{member, spliced};
 
 /// How a session is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,34 @@ pub(super) enum OpenMode {
     Load,
     /// It goes on from where it is.
     Resume,
+}
+
+/// A thread as it was when the connection opened it.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub thread: ThreadId,
+    /// The last event that was there by then.
+    pub until: Seq,
+    /// Its modes, models and options.
+    pub state: RawJson,
+    /// The highest number of a terminal so far.
+    pub last_terminal: u64,
+    pub lease: Option<LeaseHolder>,
+    /// What an editor is told once the session is open and it was not replayed: `update` objects, such as the commands.
+    pub updates: Vec<RawJson>,
+}
+
+impl From<&Live> for Opened {
+    fn from(live: &Live) -> Self {
+        Self {
+            thread: live.thread,
+            until: live.last_seq,
+            state: session_state(live),
+            last_terminal: live.last_terminal,
+            lease: live.lease.clone(),
+            updates: live.commands.iter().cloned().collect(),
+        }
+    }
 }
 
 /// A request to open a session that waits for its answer.
@@ -85,7 +113,7 @@ impl Opening {
 
 /// The modes, models and options of a session as they are now: ACP's answer to `session/load`. What the agent said of them
 /// stays as it said it, but for what is chosen.
-pub fn session_state(live: &Live) -> RawJson {
+fn session_state(live: &Live) -> RawJson {
     let with_current = |raw: &Option<RawJson>, name, current: &Option<String>| {
         let raw = raw.as_ref().filter(|raw| raw.get().starts_with('{'))?;
         Some(match current {

@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 
 use super::frame::Terminal;
 use super::session::Session;
-use super::splice::{inside, member};
 use crate::wire::{self, Object};
+use crate::wire::{inside, member};
 
 /// What is known of the thread's terminals.
 #[derive(Debug, Default)]

@@ -6,8 +6,10 @@ use acpd_model::{Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::agent::ConfigValue;
-use crate::projection::text_block;
-use crate::surface::request::{self, ListedStatus, OpenThread, Request, Turns, invalid_cursor};
+use crate::projection::{SessionChange, text_block};
+use crate::surface::request::{
+    self, AgentFilter, Follow, FollowFrom, ListedStatus, OpenThread, Request, Turns, invalid_cursor,
+};
 use crate::thread::{Answer, PickedOption, Verdict};
 use acpd_policy::Scope;
 
@@ -288,10 +290,13 @@ pub struct StartTurn {
 impl From<StartThread> for request::StartThread {
     fn from(params: StartThread) -> Self {
         Self {
-            agent: params.agent_type,
+            agent: Some(params.agent_type),
             cwd: params.cwd,
             additional_directories: params.additional_directories,
-            mcp_servers: params.mcp_servers,
+            session: SessionChange {
+                mcp_servers: Some(params.mcp_servers),
+                ..SessionChange::default()
+            },
             name: params.name,
             project_id: params.project_id,
             metadata: params.metadata,
@@ -301,6 +306,7 @@ impl From<StartThread> for request::StartThread {
             session_id: params.session_id,
             input: blocks(params.text.as_deref(), params.input),
             client_turn_id: params.client_turn_id,
+            follow: Follow::AtOnce,
         }
     }
 }
@@ -310,7 +316,13 @@ impl ResumeThread {
     pub fn on(self, thread: ThreadId) -> OpenThread {
         let Self { after, limit } = self;
         let turns = after.is_none().then_some(Turns { before: None, limit });
-        OpenThread { thread, after, turns }
+        OpenThread {
+            thread,
+            from: after.map_or(FollowFrom::Latest, |seq| FollowFrom::After { seq, clamp: false }),
+            turns,
+            session: None,
+            claims: Vec::new(),
+        }
     }
 }
 
@@ -320,7 +332,7 @@ impl From<ListThreads> for request::ListThreads {
             cursor: params.cursor,
             limit: params.limit,
             archived: params.archived,
-            agent: params.agent_type,
+            agent: params.agent_type.map_or(AgentFilter::Any, AgentFilter::Named),
             cwd: params.cwd,
             status: params.status,
             search: params.search_term,
@@ -356,6 +368,7 @@ impl StartTurn {
         request::StartTurn {
             thread,
             input: blocks(self.text.as_deref(), self.input),
+            meta: None,
             client_turn_id: self.client_turn_id,
         }
     }

@@ -15,7 +15,7 @@ use super::subscribers::Subscriber;
 use super::table::Method;
 use crate::queue::Queue;
 use crate::surface::reply::Reply;
-use crate::surface::request::Request;
+use crate::surface::request::{Request, RequestKind};
 use crate::time::{Instant, Now};
 use crate::wire::{Message, Object};
 
@@ -230,7 +230,7 @@ impl Peer {
 
     /// Whether it is asked: it says that it answers, and it may.
     fn answers(&self) -> bool {
-        self.client.approvals && self.role.may(Role::Approver)
+        self.client.approvals && self.role.may(RequestKind::Answer.role())
     }
 
     /// What is to be done next.
@@ -286,7 +286,7 @@ impl Peer {
             );
         };
         let called = self
-            .check_role(Role::Approver, "an answer")
+            .check_role(RequestKind::Answer.role(), "an answer")
             .and_then(|()| Response::read(request, result.map(RawValue::get)))
             .and_then(|answered| self.call(answered.into(), ANSWER, ReplyTo::Response(request)));
         if let Err(failure) = called {

@@ -85,7 +85,11 @@ fn change(thread: ThreadId, change: Change) -> Request {
 }
 
 fn ask_agent(thread: ThreadId, request: AgentRequest) -> Request {
-    Request::AskAgent { thread, request }
+    Request::AskAgent {
+        thread: Some(thread),
+        request,
+        names_thread: false,
+    }
 }
 
 methods! {
@@ -113,7 +117,7 @@ methods! {
     /// without it, the result has the thread's latest turns. Open questions are asked again either way. Starts the
     /// agent if it is gone and the caller may do that.
     "thread/resume" OpenThread(Named<ResumeThread>) -> ThreadResumed,
-        |Named { thread, params }| Ok(Request::OpenThread(params.on(thread)));
+        |Named { thread, params }| Ok(Request::OpenThread(Box::new(params.on(thread))));
 
     /// Lists threads, the newest first.
     "thread/list" ListThreads(ListThreads) -> ThreadsListed,
@@ -140,7 +144,7 @@ methods! {
 
     /// Ends the subscription. The agent keeps running.
     "thread/unsubscribe" CloseThread(On<NoParams>) -> Unsubscribed,
-        |On { thread, .. }| Ok(Request::CloseThread { thread });
+        |On { thread, .. }| Ok(Request::CloseThread { thread, release: false });
 
     /// Names the thread. Such a name wins over the agent's titles; `null` gives it back. `thread/updated` has the name
     /// that the thread is called by from then on.
@@ -177,7 +181,7 @@ methods! {
     /// that fork; else its agent is told the conversation with the first prompt. The caller is subscribed, from the end
     /// of what was copied on. `conflict` if the turn is not over.
     "thread/fork" ForkThread(On<ForkThread>) -> ThreadForkedResult,
-        |On { thread, params }| Ok(Request::ForkThread { thread, turn: params.turn_id, name: params.name });
+        |On { thread, params }| Ok(Request::ForkThread(Box::new(params.on(thread))));
 
     /// Sets the agent's mode. Answered once the agent has agreed.
     "thread/mode/set" AskAgent(On<SetMode>) -> Nothing,
@@ -267,6 +271,6 @@ methods! {
     /// not running.
     "agent/notify" NotifyAgent(On<AgentExtension>) -> Nothing,
         |On { thread, params: AgentExtension { method, params } }| {
-            Ok(Request::NotifyAgent { thread, method, params })
+            Ok(Request::NotifyAgent { thread, method, params, names_thread: false })
         };
 }

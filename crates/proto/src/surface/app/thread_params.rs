@@ -1,11 +1,12 @@
 //! The params of what is done with a thread as a whole, and of words into a running turn.
 
-use acpd_model::{RawJson, TurnId};
+use acpd_model::{RawJson, ThreadId, TurnId};
 use serde::{Deserialize, Deserializer};
 
 #[cfg(test)]
 use super::describe::{Acp, Json, Nullable};
 use crate::projection::text_block;
+use crate::surface::request;
 #[cfg(test)]
 use schemars::JsonSchema;
 
@@ -57,6 +58,18 @@ pub struct ForkThread {
     /// A name for the new thread; it has the other one's otherwise.
     #[serde(default)]
     pub name: Option<String>,
+}
+
+impl ForkThread {
+    /// The fork of `thread`.
+    pub fn on(self, thread: ThreadId) -> request::ForkThread {
+        request::ForkThread {
+            thread,
+            turn: self.turn_id,
+            name: self.name,
+            session: None,
+        }
+    }
 }
 
 /// What is said into the turn.

@@ -1,7 +1,9 @@
 //! Whatever an editor or an agent writes, nothing panics, and every request has its answer.
 
 use acpd_model::{Failure, RawJson, Role};
-use acpd_proto::surface::acp::{Call, Peer, PeerOutput, Reply, frames};
+use acpd_proto::surface::acp::{Peer, PeerOutput, frames};
+use acpd_proto::surface::reply::Reply;
+use acpd_proto::surface::request::Request;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -118,8 +120,8 @@ proptest! {
             peer.handle_text(&format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#));
             peer.handle_text(&format!(r#"{{"id":{id},"result":{params}}}"#));
             while let Some(output) = peer.poll_output() {
-                if let PeerOutput::Call { token, call: Call::Initialize } = output {
-                    peer.reply(token, RawJson::parse(params.clone()).map(Reply::Json).map_err(|_| Failure::agent("")));
+                if let PeerOutput::Call { token, request: Request::Initialize, .. } = output {
+                    peer.reply(token, RawJson::parse(params.clone()).map(Reply::Initialized).map_err(|_| Failure::agent("")));
                 }
             }
         }
@@ -156,7 +158,7 @@ fn a_confused_daemon_confuses_nobody() {
     let Some(PeerOutput::Call { token, .. }) = peer.poll_output() else {
         panic!()
     };
-    peer.reply(token, Ok(Reply::Json(RawJson::parse("7").unwrap())));
+    peer.reply(token, Ok(Reply::Initialized(RawJson::parse("7").unwrap())));
     peer.reply(token, Ok(Reply::Done));
     assert!(peer.poll_output().is_some());
     assert!(peer.poll_output().is_none());

@@ -3,7 +3,7 @@
 use acpd_model::limits::EDITOR_EARLY;
 use acpd_model::{ErrorCode, Failure, RawJson, Role};
 use acpd_proto::agent::AgentRequest;
-use acpd_proto::surface::acp::Call;
+use acpd_proto::surface::request::{AgentFilter, ListThreads, Request};
 use serde_json::{Value, json};
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
@@ -39,7 +39,7 @@ fn nothing_before_initialize_and_initialize_once() {
         s.notify(who, "session/cancel");
         assert!(s.ask(who, "initialize", SIMPLE)["result"].is_object());
         assert_eq!(s.ask(who, "initialize", SIMPLE)["error"]["code"], -32600);
-        assert_eq!(s.calls, [Call::Initialize]);
+        assert_eq!(s.requests, [Request::Initialize]);
     });
 }
 
@@ -134,10 +134,10 @@ fn lenient_clients_are_understood() {
         assert!(s.editors[who].peer.client().reads_files);
         let answer = s.ask(who, "session/new", r#"{"cwd":"."}"#);
         assert_eq!(answer["result"]["sessionId"], s.session());
-        let Some(Call::New { cwd, change, .. }) = s.calls.last() else {
-            panic!("{:?}", s.calls)
+        let Some(Request::StartThread(start)) = s.requests.last() else {
+            panic!("{:?}", s.requests)
         };
-        assert_eq!((cwd.as_str(), &change.mcp_servers), (".", &None));
+        assert_eq!((start.cwd.as_str(), &start.session.mcp_servers), (".", &None));
     });
 }
 
@@ -259,11 +259,13 @@ fn sessions_are_listed() {
             answer["result"],
             json!({ "sessions": [listed], "nextCursor": "more" })
         );
-        let wanted = Call::List {
+        let wanted = ListThreads {
             cwd: Some("/workspace".into()),
             cursor: Some("c".into()),
+            agent: AgentFilter::Default,
+            ..ListThreads::default()
         };
-        assert_eq!(s.calls.last(), Some(&wanted));
+        assert_eq!(s.requests.last(), Some(&Request::ListThreads(wanted)));
     });
 }
 
@@ -286,8 +288,8 @@ fn modes_models_options_and_extensions_go_to_the_agent() {
             s.slow = true;
             let params = format!(r#"{{"sessionId":"{session}"{more}}}"#);
             s.request(who, method, &params);
-            let Some(Call::Ask { thread, request }) = s.calls.last() else {
-                panic!("{:?}", s.calls)
+            let Some(Request::AskAgent { thread, request, .. }) = s.requests.last() else {
+                panic!("{:?}", s.requests)
             };
             assert_eq!((*thread, request.method()), (Some(s.scene.id), method));
             if let AgentRequest::Extension { params: sent, .. } = request {
@@ -297,14 +299,18 @@ fn modes_models_options_and_extensions_go_to_the_agent() {
         }
         // Without a session's name they are for any process of the connection's agent.
         s.request(who, "_vendor/other", "{}");
-        assert!(matches!(s.calls.last(), Some(Call::Ask { thread: None, .. })));
+        assert!(matches!(
+            s.requests.last(),
+            Some(Request::AskAgent { thread: None, .. })
+        ));
         s.request(who, "authenticate", r#"{"methodId":"key","_meta":{"k":1.10}}"#);
-        let Some(Call::Ask {
+        let Some(Request::AskAgent {
             thread: None,
             request: AgentRequest::Authenticate { members, .. },
-        }) = s.calls.last()
+            ..
+        }) = s.requests.last()
         else {
-            panic!("{:?}", s.calls)
+            panic!("{:?}", s.requests)
         };
         assert_eq!(members.as_ref().unwrap().get(), r#"{"_meta":{"k":1.10}}"#);
         for method in [
@@ -314,12 +320,13 @@ fn modes_models_options_and_extensions_go_to_the_agent() {
             "auth/status",
         ] {
             s.request(who, method, r#"{"a":1.10}"#);
-            let Some(Call::Ask {
+            let Some(Request::AskAgent {
                 thread: None,
                 request: request @ AgentRequest::Passthrough { params, .. },
-            }) = s.calls.last()
+                ..
+            }) = s.requests.last()
             else {
-                panic!("{:?}", s.calls)
+                panic!("{:?}", s.requests)
             };
             let params = params.as_ref().unwrap().get();
             assert_eq!((request.method(), params), (method, r#"{"a":1.10}"#));
@@ -328,8 +335,8 @@ fn modes_models_options_and_extensions_go_to_the_agent() {
             who,
             r#"{"jsonrpc":"2.0","method":"_vendor/note","params":{"a":1.10}}"#,
         );
-        let Some(Call::Notify { method, params, .. }) = s.calls.last() else {
-            panic!("{:?}", s.calls)
+        let Some(Request::NotifyAgent { method, params, .. }) = s.requests.last() else {
+            panic!("{:?}", s.requests)
         };
         assert_eq!(
             (method.as_str(), params.as_ref().unwrap().get()),

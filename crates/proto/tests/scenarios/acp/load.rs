@@ -1,7 +1,9 @@
 //! Sessions that are opened again: all of the past, then the present; or the present alone.
 
 use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId};
-use acpd_proto::surface::acp::{Opened, Peer, PeerOutput, Reply, frames};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::acp::{Peer, PeerOutput, frames};
+use acpd_proto::surface::reply::{Opened, Reply};
 use serde_json::{Value, json};
 
 use super::stage::{ABLE, SIMPLE, Stage, play};
@@ -165,7 +167,7 @@ fn asking(method: &str, thread: ThreadId) -> (Peer, u64) {
     let Some(PeerOutput::Call { token, .. }) = peer.poll_output() else {
         panic!()
     };
-    peer.reply(token, Ok(Reply::Json(RawJson::parse("{}").unwrap())));
+    peer.reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
     peer.poll_output();
     let params = format!(r#"{{"sessionId":"{thread}","cwd":"/workspace","mcpServers":[]}}"#);
     peer.handle_text(&format!(
@@ -181,8 +183,7 @@ fn sent(peer: &mut Peer) -> Vec<Value> {
     std::iter::from_fn(|| peer.poll_output())
         .map(|output| match output {
             PeerOutput::Send(text) => serde_json::from_slice(&text).unwrap(),
-            PeerOutput::Ask { call, .. } => panic!("{call}"),
-            PeerOutput::Call { call, .. } => panic!("{call:?}"),
+            other => panic!("{other:?}"),
         })
         .collect()
 }
@@ -212,17 +213,17 @@ fn the_answer_to_load_stands_between_past_and_present() {
     for until in 1..=9 {
         for page in 1..=9 {
             let (mut peer, token) = asking("session/load", thread);
-            peer.reply(
-                token,
-                Ok(Reply::Opened(Opened {
-                    thread,
-                    until,
-                    state: RawJson::parse("{}").unwrap(),
-                    last_terminal: 0,
-                    lease: None,
-                    updates: Vec::new(),
-                })),
-            );
+            let mut live = Box::new(Live::new(thread));
+            live.last_seq = until;
+            let opened = Opened {
+                live,
+                cursor: 0,
+                turns: None,
+                turn: None,
+                fidelity: None,
+                claimed: Vec::new(),
+            };
+            peer.reply(token, Ok(Reply::Opened(Box::new(opened))));
             for page in events.chunks(page) {
                 let last = page.last().unwrap().seq;
                 peer.deliver(thread, &frames(&thread.to_string(), page), last, |_, _| true);

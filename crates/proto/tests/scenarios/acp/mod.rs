@@ -9,6 +9,7 @@ mod lent;
 mod load;
 mod lost_editor;
 mod questions;
+mod resumed;
 mod schema;
 mod session_params;
 mod stage;

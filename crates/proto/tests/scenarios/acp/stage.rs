@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::{ErrorCode, Event, Failure, Origin, RawJson, Role, ThreadId};
-use acpd_proto::surface::acp::{
-    Call, Frame, ListedSession, Opened, Peer, PeerOutput, Reply, SessionOptions, frames, session_state,
-};
+use acpd_model::{ErrorCode, Event, Failure, Origin, RawJson, Role, Summary, ThreadId};
+use acpd_proto::surface::acp::{Frame, Peer, PeerOutput, frames};
+use acpd_proto::surface::reply::{ListedThread, Opened, Reply};
+use acpd_proto::surface::request::{FollowFrom, Request, SessionOptions};
 use acpd_proto::thread::{Command, EditorCommand, Input, Reply as Done};
 use serde_json::Value;
 
@@ -55,15 +55,15 @@ pub struct Stage {
     pub editors: Vec<Editor>,
     /// Whether all that editors are sent is held against the schema: not where an agent says what it may not.
     pub strict: bool,
-    /// Calls whose answer comes later: editor, token, number of the command.
+    /// Requests whose answer comes later: editor, token, number of the command.
     later: Vec<(usize, u64, u64)>,
-    /// Calls as they came.
-    pub calls: Vec<Call>,
+    /// Requests as they came.
+    pub requests: Vec<Request>,
     /// The answer to `initialize`; else [`FULL`].
     pub hello: Result<RawJson, Failure>,
     /// Whether prompts and the like are answered only by [`Stage::catch_up`].
     pub slow: bool,
-    held_back: Vec<(usize, u64, Call)>,
+    held_back: Vec<(usize, u64, Request)>,
 }
 
 /// Plays with editors, and checks what must hold after any scenario.
@@ -74,7 +74,7 @@ pub fn play(scenario: impl FnOnce(&mut Stage)) -> Scene {
             editors: Vec::new(),
             strict: true,
             later: Vec::new(),
-            calls: Vec::new(),
+            requests: Vec::new(),
             hello: Ok(RawJson::parse(FULL).unwrap()),
             slow: false,
             held_back: Vec::new(),
@@ -220,8 +220,8 @@ impl Stage {
 
     /// Does what a slow daemon has not done yet.
     pub fn catch_up(&mut self) {
-        for (who, token, call) in std::mem::take(&mut self.held_back) {
-            self.call(who, token, call);
+        for (who, token, request) in std::mem::take(&mut self.held_back) {
+            self.carry_out(who, token, request);
         }
         self.pump();
     }
@@ -307,10 +307,7 @@ impl Stage {
                     }
                     None => self.editors[who].peer.request_not_sent(thread, call),
                 },
-                PeerOutput::Call {
-                    call: Call::EditorAnswered { call, result, .. },
-                    ..
-                } => {
+                PeerOutput::Answered { call, result, .. } => {
                     let editor = &mut self.editors[who];
                     if editor.asked.remove(&call).is_some() {
                         let connection = editor.peer.connection().to_owned();
@@ -321,12 +318,12 @@ impl Stage {
                         });
                     }
                 }
-                PeerOutput::Call { token, call } => {
-                    self.calls.push(call.clone());
+                PeerOutput::Call { token, request, .. } => {
+                    self.requests.push(request.clone());
                     if self.slow {
-                        self.held_back.push((who, token, call));
+                        self.held_back.push((who, token, request));
                     } else {
-                        self.call(who, token, call);
+                        self.carry_out(who, token, request);
                     }
                 }
             }
@@ -377,9 +374,9 @@ impl Stage {
             .collect();
         for (who, token, call) in &ready {
             let result = self.scene.replies[call].clone().map(|reply| match reply {
-                Done::Turn(turn) => Reply::Turn(turn.id),
+                Done::Turn(turn) => Reply::Turn(turn),
                 Done::Lease(holder) => Reply::Lease(holder),
-                Done::Agent(answer) => Reply::Json(answer),
+                Done::Agent(answer) => Reply::Agent(answer),
                 _ => Reply::Done,
             });
             self.editors[*who].peer.reply(*token, result);
@@ -387,102 +384,94 @@ impl Stage {
         !ready.is_empty()
     }
 
-    fn call(&mut self, who: usize, token: u64, call: Call) {
-        let known = |thread: ThreadId, scene: &Scene| {
-            if thread == scene.id && !scene.log.is_empty() {
-                return Ok(());
-            }
-            Err(Failure::not_found(format!("thread {thread}")))
-        };
-        let result = match call {
-            Call::Initialize => self.hello.clone().map(Reply::Json),
-            Call::New { .. } if !self.scene.log.is_empty() => {
-                Err(Failure::new(ErrorCode::Conflict, "there is one thread here"))
-            }
-            Call::New { change, .. } => {
-                self.scene.open_session_with(change);
-                self.attach(who);
-                Ok(self.open(who, 0))
-            }
-            Call::Load(thread, wanted) => known(thread, &self.scene)
-                .and_then(|()| self.wants(who, wanted))
-                .map(|()| {
-                    self.attach(who);
-                    self.open(who, 0)
-                }),
-            Call::Resume(thread, wanted) => known(thread, &self.scene)
-                .and_then(|()| self.wants(who, wanted))
-                .map(|()| {
-                    self.attach(who);
-                    let last = self.scene.log.len() as u64;
-                    self.open(who, last)
-                }),
-            Call::Fork(..) => Err(Failure::new(ErrorCode::Unsupported, "no forks here")),
-            Call::Close(_) => {
-                self.editors[who].cursor = None;
-                self.kill(who);
-                Ok(Reply::Done)
-            }
-            Call::List { .. } => Ok(Reply::Sessions {
-                sessions: vec![ListedSession {
-                    thread: self.scene.id,
-                    cwd: "/workspace".into(),
-                    title: None,
-                    updated_at: 1_700_000_000_000,
-                }],
-                next_cursor: Some("more".into()),
-            }),
-            Call::Delete(thread) => known(thread, &self.scene).map(|()| Reply::Done),
-            Call::Prompt {
-                client_turn_id,
-                blocks,
-                meta,
-                ..
-            } => {
-                let client_turn_id = Some(client_turn_id);
-                return self.command(
-                    who,
-                    token,
-                    Command::StartTurn {
-                        input: blocks,
-                        meta,
-                        client_turn_id,
-                    },
-                );
-            }
-            Call::Interrupt { turn, .. } => return self.command(who, token, Command::Interrupt { turn }),
-            Call::Answer { request, answer } => {
-                let scope = None;
-                return self.command(
-                    who,
-                    token,
-                    Command::Answer {
-                        request,
-                        answer,
-                        scope,
-                    },
-                );
-            }
-            Call::Lease { take, .. } => {
+    fn carry_out(&mut self, who: usize, token: u64, request: Request) {
+        let command = match request {
+            Request::StartTurn(turn) => Command::StartTurn {
+                input: turn.input,
+                meta: turn.meta,
+                client_turn_id: turn.client_turn_id,
+            },
+            Request::Interrupt { turn, .. } => Command::Interrupt { turn },
+            Request::Answer {
+                request,
+                answer,
+                scope,
+            } => Command::Answer {
+                request,
+                answer,
+                scope,
+            },
+            Request::MoveLease { take, .. } => {
                 let connection = self.editors[who].peer.connection().to_owned();
-                let command = if take {
+                if take {
                     Command::AcquireLease { connection }
                 } else {
                     Command::ReleaseLease { connection }
-                };
-                let call = self.say(who, command);
-                self.later.push((who, token, call));
-                self.answer_later();
-                return;
+                }
             }
-            Call::EditorAnswered { .. } => return,
-            Call::Ask { request, .. } => return self.command(who, token, Command::AgentRequest(request)),
-            Call::Notify { method, params, .. } => {
-                return self.command(who, token, Command::Notify { method, params });
+            Request::AskAgent { request, .. } => Command::AgentRequest(request),
+            Request::NotifyAgent { method, params, .. } => Command::Notify { method, params },
+            request => {
+                let result = self.done(who, request);
+                self.editors[who].peer.reply(token, result);
+                return self.ask_again(who);
             }
         };
-        self.editors[who].peer.reply(token, result);
-        self.ask_again(who);
+        self.command(who, token, command);
+    }
+
+    /// Carries out what is answered at once.
+    fn done(&mut self, who: usize, request: Request) -> Result<Reply, Failure> {
+        let is_empty = self.scene.log.is_empty();
+        match request {
+            Request::Initialize => self.hello.clone().map(Reply::Initialized),
+            Request::StartThread(_) if !is_empty => {
+                Err(Failure::new(ErrorCode::Conflict, "there is one thread here"))
+            }
+            Request::StartThread(start) => {
+                self.scene.open_session_with(start.session);
+                self.attach(who);
+                Ok(self.open(who, 0))
+            }
+            Request::OpenThread(open) => {
+                self.known(open.thread)?;
+                self.wants(who, open.session.unwrap_or_default())?;
+                self.attach(who);
+                let last = self.scene.log.len() as u64;
+                let cursor = match open.from {
+                    FollowFrom::Start => 0,
+                    FollowFrom::Latest => last,
+                    FollowFrom::After { seq, .. } => seq.min(last),
+                };
+                Ok(self.open(who, cursor))
+            }
+            Request::ForkThread(_) => Err(Failure::new(ErrorCode::Unsupported, "no forks here")),
+            Request::CloseThread { .. } => {
+                self.editors[who].cursor = None;
+                self.kill(who);
+                Ok(Reply::Closed { was_open: true })
+            }
+            Request::ListThreads(_) => Ok(Reply::Threads {
+                page: vec![ListedThread {
+                    thread: self.scene.id,
+                    summary: Summary {
+                        cwd: "/workspace".into(),
+                        updated_at: 1_700_000_000_000,
+                        ..Summary::default()
+                    },
+                }],
+                next: Some("more".into()),
+            }),
+            Request::DeleteThread { thread } => self.known(thread).map(|()| Reply::Done),
+            other => panic!("no editor asks for {other:?}"),
+        }
+    }
+
+    fn known(&self, thread: ThreadId) -> Result<(), Failure> {
+        if thread == self.scene.id && !self.scene.log.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::not_found(format!("thread {thread}")))
     }
 
     fn command(&mut self, who: usize, token: u64, command: Command) {
@@ -496,14 +485,14 @@ impl Stage {
         let editor = &mut self.editors[who];
         editor.cursor = Some(cursor);
         editor.past = (live.requests.keys().copied().collect(), live.last_seq);
-        Reply::Opened(Opened {
-            thread: self.scene.id,
-            until: live.last_seq,
-            state: session_state(live),
-            last_terminal: live.last_terminal,
-            lease: live.lease.clone(),
-            updates: live.commands.iter().cloned().collect(),
-        })
+        Reply::Opened(Box::new(Opened {
+            live: Box::new(live.clone()),
+            cursor,
+            turns: None,
+            turn: None,
+            fidelity: None,
+            claimed: Vec::new(),
+        }))
     }
 
     /// Questions from before the cursor that are still open are asked again.

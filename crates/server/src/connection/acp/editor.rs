@@ -3,9 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 
 use acpd_model::limits::{EDITOR_HELD_BYTES, EDITOR_INBOX, UNREAD_ANSWERS};
-use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId, Role, Seq, ThreadId};
-use acpd_proto::surface::acp::{Call, Peer, PeerOutput, Reply};
+use acpd_model::{Failure, Origin, Role, ThreadId};
+use acpd_proto::surface::acp::{Peer, PeerOutput};
 use acpd_proto::surface::app::Subscriber;
+use acpd_proto::surface::reply::Reply;
+use acpd_proto::surface::request::Request;
 use acpd_proto::thread::EditorCommand;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -14,38 +16,27 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::connection::acp::checkpoints;
 use crate::connection::acp::follow::{Delivery, follow};
-use crate::connection::acp::handlers::{
-    AttachmentGuard, CallOutcome, CallResult, Connection, ConnectionDefaults, EditorCaller, OpenedSession,
-    call, start_standby,
-};
 use crate::connection::link::{Link, LinkEvent};
 use crate::connection::{End, LAST_WORDS};
-use acpd_runtime::agent::initialize_cache::InitializeCache;
 use acpd_runtime::agent::standby::{Standby, over};
 use acpd_runtime::feed::presence::Presence;
-use acpd_runtime::service::Service;
-use acpd_runtime::thread::delegates::{Claim, FromEditor, ToEditor};
+use acpd_runtime::feed::snapshot::FollowRequest;
+use acpd_runtime::service::{Caller, Defaults, Delegate, Dispatched, Response, Service};
+use acpd_runtime::thread::delegates::{AttachmentGuard, Claim, FromEditor, ToEditor};
 
 /// A connection that begins.
 pub struct NewConnection {
     /// Who is at the other end.
     pub peer: Peer,
-    /// What for.
-    pub defaults: ConnectionDefaults,
+    /// The default agent and directory.
+    pub defaults: Defaults,
     /// Its first message, if that was read already.
     pub first: Option<String>,
 }
 
 /// Serves one editor until it goes, takes nothing any more, or the daemon stops.
-pub async fn serve(
-    link: Link,
-    connection: NewConnection,
-    service: Service,
-    initialize_cache: InitializeCache,
-    stop: CancellationToken,
-) {
+pub async fn serve(link: Link, connection: NewConnection, service: Service, stop: CancellationToken) {
     let NewConnection {
         peer,
         defaults,
@@ -55,24 +46,21 @@ pub async fn serve(
     let (inbox, orders) = mpsc::channel(EDITOR_INBOX);
     let mut editor = Editor {
         link,
+        caller: Caller::new(Origin::Client(Box::new(peer.caller())), peer.role(), defaults),
         peer,
-        defaults,
-        initialize_cache,
         service,
         answers: FuturesUnordered::new(),
         follows: HashMap::new(),
         subscriptions: 0,
-        standby: None,
         starting: None,
         deferred: VecDeque::new(),
-        signing_in: None,
-        heard: None,
         deliver,
         deliveries,
         inbox,
         orders,
         asked: HashMap::new(),
         unsent: VecDeque::new(),
+        last_queued: 0,
         unannounced: VecDeque::new(),
         unannounced_bytes: 0,
     };
@@ -86,28 +74,24 @@ pub async fn serve(
 }
 
 /// A process that was started for a connection, or why there is none.
-type Started = std::result::Result<Standby, Failure>;
+type Started = Result<Standby, Failure>;
+
+/// What the service answers to a request.
+type Answer = Result<Response, Failure>;
 
 struct Editor {
     link: Link,
     peer: Peer,
-    defaults: ConnectionDefaults,
+    caller: Caller,
     service: Service,
-    initialize_cache: InitializeCache,
-    answers: FuturesUnordered<BoxFuture<'static, (u64, CallResult)>>,
+    answers: FuturesUnordered<BoxFuture<'static, (u64, Answer)>>,
     follows: HashMap<ThreadId, Following>,
     /// The number of the last subscription.
     subscriptions: u64,
-    /// A process of the agent that waits for a session.
-    standby: Option<Standby>,
-    /// The start of one for what was asked before any session.
+    /// The start of a process for what was asked before any session.
     starting: Option<BoxFuture<'static, Started>>,
-    /// What waits for that, or for somebody to have signed in, in the order in which it came.
-    deferred: VecDeque<(u64, Call)>,
-    /// The thread whose agent opens no session until somebody signs in.
-    signing_in: Option<ThreadId>,
-    /// The id of the request that is being read, for who wants to know what becomes of it.
-    heard: Option<RawJson>,
+    /// What waits for that, or for the user to have signed in, in the order in which it came.
+    deferred: VecDeque<(u64, Request)>,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
     /// Where threads put what they want of this editor.
@@ -115,18 +99,18 @@ struct Editor {
     orders: mpsc::Receiver<ToEditor>,
     /// What it is to be asked, or was, by thread and the agent's callback.
     asked: HashMap<(ThreadId, u64), ForwardedRequest>,
-    /// Answers that wait for room in the editor's queue.
-    unsent: VecDeque<(u64, CallResult)>,
-    /// Prompts that wait until the message with this number, which names them, was sent; and the calls behind them.
-    unannounced: VecDeque<(u64, u64, Call)>,
-    /// Bytes of the messages with these prompts and calls.
+    /// Answers that wait for room.
+    unsent: VecDeque<(u64, Answer)>,
+    /// The number of the last message.
+    last_queued: u64,
+    /// Prompts that wait until the editor has been sent their names, by these messages; and what waits behind them.
+    unannounced: VecDeque<(u64, u64, Request)>,
+    /// Bytes of the messages with these requests.
     unannounced_bytes: usize,
 }
 
 struct Following {
     number: u64,
-    /// The last event that was there when it began.
-    until: Seq,
     _task: AbortOnDropHandle<()>,
     /// The thread counts on the editor as long as this is there.
     _attached: Option<DropGuard>,
@@ -140,6 +124,11 @@ async fn started(starting: Option<&mut BoxFuture<'static, Started>>) -> Started 
         Some(starting) => starting.await,
         None => std::future::pending().await,
     }
+}
+
+/// Whether a request is for the connection's agent, whichever of its processes that is.
+fn asks_connection(request: &Request) -> bool {
+    matches!(request, Request::AskAgent { thread: None, .. })
 }
 
 struct ForwardedRequest {
@@ -174,9 +163,9 @@ impl Editor {
                     self.send_answers().await;
                 }
                 Some(order) = self.orders.recv(), if has_room => self.ordered(order),
-                () = over(self.standby.as_mut()) => self.standby = None,
+                () = over(self.caller.standby.as_mut()) => self.caller.standby = None,
                 started = started(self.starting.as_mut()) => self.started(started),
-                Some(delivery) = self.deliveries.recv(), if has_room => self.delivered(&delivery).await,
+                Some(delivery) = self.deliveries.recv(), if has_room => self.delivered(&delivery),
             }
         }
     }
@@ -186,7 +175,7 @@ impl Editor {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
         while let Some(delivery) = self.deliveries.recv().await {
-            self.delivered(&delivery).await;
+            self.delivered(&delivery);
             self.outputs().await;
             if !self.link.has_room() {
                 self.link.flush().await?;
@@ -196,15 +185,9 @@ impl Editor {
     }
 
     async fn message(&mut self, text: &str) {
-        self.heard = self
-            .defaults
-            .checkpoints
-            .then(|| checkpoints::request_id(text))
-            .flatten();
         let waiting = self.unannounced.len();
         self.peer.handle_text(text);
         self.outputs().await;
-        self.heard = None;
         if self.unannounced.len() > waiting {
             self.unannounced_bytes += text.len();
         }
@@ -215,7 +198,7 @@ impl Editor {
         let mut waiting = std::mem::take(&mut self.unsent);
         while let Some((token, answered)) = waiting.pop_front() {
             if self.link.has_room() || is_small(&answered) {
-                self.answered(token, answered).await;
+                self.answered(token, answered);
                 self.outputs().await;
             } else {
                 self.unsent.push_back((token, answered));
@@ -226,20 +209,17 @@ impl Editor {
     async fn outputs(&mut self) {
         while let Some(output) = self.peer.poll_output() {
             match output {
-                PeerOutput::Send(text) => _ = self.link.queue(text),
+                PeerOutput::Send(text) => self.last_queued = self.link.queue(text),
                 PeerOutput::Ask { thread, call, text } => {
                     let may_ask = |asked: &ForwardedRequest| asked.claim.ask();
                     if self.asked.get(&(thread, call)).is_some_and(may_ask) {
-                        self.link.queue(text);
+                        self.last_queued = self.link.queue(text);
                     } else {
                         self.asked.remove(&(thread, call));
                         self.peer.request_not_sent(thread, call);
                     }
                 }
-                PeerOutput::Call {
-                    call: Call::EditorAnswered { thread, call, result },
-                    ..
-                } => {
+                PeerOutput::Answered { thread, call, result } => {
                     let connection = self.peer.connection().to_owned();
                     if let Some(asked) = self.asked.remove(&(thread, call)) {
                         // A thread that is gone waits for nothing.
@@ -253,7 +233,11 @@ impl Editor {
                             .await;
                     }
                 }
-                PeerOutput::Call { token, call } => self.call(token, call).await,
+                PeerOutput::Call {
+                    token,
+                    request,
+                    after_sent,
+                } => self.request(token, request, after_sent).await,
             }
         }
     }
@@ -283,30 +267,36 @@ impl Editor {
         self.peer.order(thread, order);
     }
 
-    /// Whether a call waits for the process that is asked before any session: for its start, or for somebody to have signed
-    /// in to it.
-    fn waits(&mut self, what: &Call) -> bool {
+    /// Whether a request waits for the process that is asked before any session: for its start, or for the user to have
+    /// signed in to it.
+    fn waits(&mut self, request: &Request) -> bool {
         let opens = matches!(
-            what,
-            Call::New { .. } | Call::Load(..) | Call::Resume(..) | Call::Fork(..)
+            request,
+            Request::StartThread(_) | Request::OpenThread(_) | Request::ForkThread(_)
         );
-        let requests_tx = matches!(what, Call::Ask { thread: None, .. });
-        if requests_tx && self.standby.is_none() && self.signing_in.is_none() && self.follows.is_empty() {
-            let (service, defaults) = (self.service.clone(), self.defaults.clone());
+        let asks = asks_connection(request);
+        let Caller {
+            standby,
+            signing_in,
+            defaults,
+            ..
+        } = &self.caller;
+        if asks && standby.is_none() && signing_in.is_none() && self.follows.is_empty() {
+            let (service, defaults) = (self.service.clone(), defaults.clone());
             self.starting
-                .get_or_insert_with(|| Box::pin(start_standby(service, defaults)));
+                .get_or_insert_with(|| Box::pin(async move { service.start_standby(defaults).await }));
         }
-        let signs_in = || self.standby.as_ref().is_some_and(Standby::is_signing_in);
-        (requests_tx || opens) && self.starting.is_some() || opens && signs_in()
+        let signs_in = || standby.as_ref().is_some_and(Standby::is_signing_in);
+        (asks || opens) && self.starting.is_some() || opens && signs_in()
     }
 
     fn started(&mut self, started: Started) {
         self.starting = None;
         match started {
-            Ok(standby) => self.standby = Some(standby),
+            Ok(standby) => self.caller.standby = Some(standby),
             Err(failure) => {
-                let requests_tx = |(_, call): &(u64, Call)| matches!(call, Call::Ask { .. });
-                let (asked, others): (VecDeque<_>, _) = self.deferred.drain(..).partition(requests_tx);
+                let asks = |(_, request): &(u64, Request)| asks_connection(request);
+                let (asked, others): (VecDeque<_>, _) = self.deferred.drain(..).partition(asks);
                 self.deferred = others;
                 for (token, _) in asked {
                     self.peer.reply(token, Err(failure.clone()));
@@ -317,30 +307,29 @@ impl Editor {
 
     /// Goes on with what has waited for a process.
     async fn deferred(&mut self) {
-        while let Some((token, what)) = self.deferred.pop_front() {
-            if self.waits(&what) {
-                self.deferred.push_front((token, what));
+        while let Some((token, request)) = self.deferred.pop_front() {
+            if self.waits(&request) {
+                self.deferred.push_front((token, request));
                 return;
             }
-            self.carry_out(token, what).await;
+            self.carry_out(token, request).await;
         }
     }
 
-    async fn call(&mut self, token: u64, what: Call) {
-        if self.waits(&what) {
-            self.deferred.push_back((token, what));
+    async fn request(&mut self, token: u64, request: Request, after_sent: bool) {
+        if self.waits(&request) {
+            self.deferred.push_back((token, request));
             return;
         }
-        if let (Some(id), Call::Prompt { client_turn_id, .. }) = (&self.heard, &what) {
-            // The editor must know the prompt's name before it begins, whatever happens next.
-            let announced = self.link.queue(checkpoints::prompt(id, client_turn_id));
-            self.unannounced.push_back((announced, token, what));
-            return;
-        }
-        let behind = self.unannounced.back().map(|(announced, ..)| *announced);
+        let last = self.unannounced.back().map(|(announced, ..)| *announced);
+        let behind = if after_sent {
+            Some(self.last_queued)
+        } else {
+            last.filter(|_| !overtakes(&request))
+        };
         match behind {
-            Some(announced) if !overtakes(&what) => self.unannounced.push_back((announced, token, what)),
-            _ => self.carry_out(token, what).await,
+            Some(announced) => self.unannounced.push_back((announced, token, request)),
+            None => self.carry_out(token, request).await,
         }
     }
 
@@ -351,100 +340,73 @@ impl Editor {
         }
         while let Some((announced, ..)) = self.unannounced.front()
             && self.link.has_sent(*announced)
-            && let Some((_, token, what)) = self.unannounced.pop_front()
+            && let Some((_, token, request)) = self.unannounced.pop_front()
         {
-            if self.waits(&what) {
-                self.deferred.push_back((token, what));
+            if self.waits(&request) {
+                self.deferred.push_back((token, request));
             } else {
-                self.carry_out(token, what).await;
+                self.carry_out(token, request).await;
             }
         }
     }
 
-    async fn carry_out(&mut self, token: u64, what: Call) {
-        if let Call::Close(thread) = &what {
-            let was_open = self.follows.contains_key(thread);
+    async fn carry_out(&mut self, token: u64, request: Request) {
+        if let Request::CloseThread { thread, .. } = &request {
             self.unfollow(*thread);
-            if was_open && self.peer.role().may(Role::Operator) {
-                // One that cannot be told is not there, or goes with the daemon.
-                let _ = self.service.directory.closed(*thread).await;
-            }
         }
-        let by = Origin::Client(Box::new(self.peer.caller()));
-        let caller = EditorCaller {
-            by,
-            role: self.peer.role(),
-            defaults: self.defaults.clone(),
-            connection: Connection {
-                name: self.peer.connection().to_owned(),
-                abilities: self.peer.client().abilities(),
-                inbox: self.inbox.clone(),
-            },
-            signing_in: self.signing_in,
-            newest: self.follows.keys().max().copied(),
-        };
-        if matches!(what, Call::New { .. }) {
-            self.defaults.thread = None;
-        }
-        let answer = call(
-            &self.service,
-            &self.initialize_cache,
-            caller,
-            &mut self.standby,
-            what,
-        )
-        .await;
-        self.answers.push(Box::pin(async move { (token, answer.await) }));
+        self.caller.by = Origin::Client(Box::new(self.peer.caller()));
+        self.caller.delegate = Some(Delegate {
+            connection: self.peer.connection().to_owned(),
+            abilities: self.peer.client().abilities(),
+            inbox: self.inbox.clone(),
+        });
+        let Dispatched { follow, answer, .. } = self.service.call(&mut self.caller, request).await;
+        self.answers.push(Box::pin(async move {
+            let answer = answer.await.map(|response| Response {
+                follow: response.follow.or(follow),
+                ..response
+            });
+            (token, answer)
+        }));
     }
 
-    async fn answered(&mut self, token: u64, answered: CallResult) {
-        let (result, to_follow) = match answered {
-            Ok(CallOutcome {
+    fn answered(&mut self, token: u64, answer: Answer) {
+        let (reply, follow) = match answer {
+            Ok(Response {
                 reply,
-                to_follow,
+                follow,
                 standby,
             }) => {
-                self.standby = self.standby.take().or(standby);
-                (reply, to_follow)
+                self.caller.standby = self.caller.standby.take().or(standby);
+                (Ok(reply), follow)
             }
-            Err(failure) => (Err(failure), None),
+            Err(failure) => {
+                self.caller.note_failure(&failure);
+                (Err(failure), None)
+            }
         };
-        if let Err(failure) = &result
-            && failure.code == ErrorCode::SignInRequired
-        {
-            self.signing_in = failure.detail.as_ref().and_then(|thread| thread.parse().ok());
-        }
         // The connection knows of a session before it hears from it.
-        self.peer.reply(token, result);
-        if let Some(to_follow) = to_follow {
-            self.follow(to_follow).await;
+        self.peer.reply(token, reply);
+        if let Some(to_follow) = follow {
+            self.follow(to_follow);
         }
     }
 
-    async fn follow(&mut self, to_follow: OpenedSession) {
-        let OpenedSession {
+    fn follow(&mut self, to_follow: FollowRequest) {
+        let FollowRequest {
             thread,
             cursor,
             snapshot,
-            claimed,
-            attached,
+            attachment,
         } = to_follow;
-        claimed.deliver(&mut self.peer, thread);
-        self.defaults.prompts.retain(|prompt| prompt.thread != thread);
-        let last = snapshot.live.last_seq;
-        if self.defaults.checkpoints {
-            // Behind the answer to its request.
-            self.outputs().await;
-            let numbers = snapshot.live.requests.keys();
-            let open: Vec<_> = numbers.map(|&number| RequestId { thread, number }).collect();
-            self.link.queue(checkpoints::opened(thread, cursor, &open));
-        }
-        let (attachment, until) = attached
+        let (attachment, until) = attachment
             .map(|AttachmentGuard { attachment, until }| (attachment, until))
             .unzip();
         self.subscriptions += 1;
         let number = self.subscriptions;
-        let Service { directory, context } = self.service.clone();
+        let Service {
+            directory, context, ..
+        } = self.service.clone();
         let task = follow(
             directory,
             context.log,
@@ -463,12 +425,12 @@ impl Editor {
         let presence = self.service.context.subscribers.join(thread, present, false);
         let following = Following {
             number,
-            until: last,
             _task: task,
             _attached: until,
             _presence: presence,
         };
         self.follows.insert(thread, following);
+        self.caller.open.insert(thread);
     }
 
     fn unfollow(&mut self, thread: ThreadId) {
@@ -476,44 +438,39 @@ impl Editor {
         self.asked.retain(|(asked, _), _| *asked != thread);
     }
 
-    async fn delivered(&mut self, delivery: &Delivery) {
+    fn delivered(&mut self, delivery: &Delivery) {
         let thread = delivery.thread;
         // What was on its way when its subscription ended is not wanted any more.
         let following = self.follows.get(&thread);
-        let Some(following) = following.filter(|following| following.number == delivery.subscription) else {
+        if following.is_none_or(|following| following.number != delivery.subscription) {
             return;
-        };
+        }
         match &delivery.result {
             Ok(result) => {
-                let is_live = result.last >= following.until;
                 let pending = |seq, request| result.is_pending(seq, request);
                 self.peer.deliver(thread, &result.frames, result.last, pending);
-                if self.defaults.checkpoints {
-                    self.outputs().await;
-                    self.link
-                        .queue(checkpoints::reached(thread, result.last, is_live));
-                }
             }
             Err(failure) => {
                 self.unfollow(thread);
+                self.caller.open.remove(&thread);
                 self.peer.lost(thread, failure);
             }
         }
     }
 }
 
-/// Returns whether an answer makes no large message for the editor.
-fn is_small(answered: &CallResult) -> bool {
-    let Ok(CallOutcome { reply, .. }) = answered else {
+/// Whether an answer takes little of what an editor has to read, if anything.
+fn is_small(answer: &Answer) -> bool {
+    let Ok(Response { reply, .. }) = answer else {
         return true;
     };
-    matches!(reply, Err(_) | Ok(Reply::Done | Reply::Turn(_) | Reply::Lease(_)))
+    matches!(
+        reply,
+        Reply::Done | Reply::Closed { .. } | Reply::Turn(_) | Reply::Lease(_)
+    )
 }
 
-/// Returns whether a call concerns an earlier request, so that it need not wait for prompts to begin.
-fn overtakes(call: &Call) -> bool {
-    matches!(
-        call,
-        Call::Interrupt { .. } | Call::Answer { .. } | Call::EditorAnswered { .. }
-    )
+/// Whether a request is about what was begun before, and need not wait for prompts to begin.
+fn overtakes(request: &Request) -> bool {
+    matches!(request, Request::Interrupt { .. } | Request::Answer { .. })
 }

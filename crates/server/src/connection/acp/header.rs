@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use acpd_model::{ErrorCode, Failure, RawJson, Seq, ThreadId};
+use acpd_proto::surface::acp::PendingPrompt;
 use serde::Deserialize;
 
 /// What the connection is for, and what it goes on from.
@@ -25,19 +26,29 @@ pub struct ConnectionHeader {
     /// After which event of a thread `session/resume` goes on, where that is not its last one.
     pub after: BTreeMap<ThreadId, Seq>,
     /// Prompts of a connection that was lost, whose answers are to come here once their threads are resumed.
-    pub prompts: Vec<PendingPrompt>,
+    pub prompts: Vec<LostPrompt>,
 }
 
 /// A prompt without an answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct PendingPrompt {
+pub struct LostPrompt {
     /// The id of the request.
     pub id: RawJson,
     /// Its session.
     pub thread: ThreadId,
     /// What `_acpd/prompt` called it.
     pub name: String,
+}
+
+impl From<LostPrompt> for PendingPrompt {
+    fn from(LostPrompt { id, thread, name }: LostPrompt) -> Self {
+        Self {
+            id,
+            thread,
+            client_turn_id: name,
+        }
+    }
 }
 
 impl ConnectionHeader {

@@ -1,29 +1,26 @@
-//! The lobby: where editors' connections come in, by whatever transport, and where it is settled what they are for.
+//! Connection setup: where editors' connections come in, by whatever transport, and what they are for is decided.
 //!
-//! In: transports, and who is at their other end. Out: editors that are served. Owns: what agents said of themselves.
+//! In: transports, and who is at their other end. Out: editors that are served. Owns: the connections over HTTP.
 
 use std::sync::Arc;
 
 use acpd_model::{ErrorCode, Failure, ThreadId};
-use acpd_proto::surface::acp::Peer;
+use acpd_proto::surface::acp::{ConnectionStart, Peer, PendingPrompt};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::EditorIdentity;
 use crate::connection::End;
 use crate::connection::acp::editor::{NewConnection, serve};
-use crate::connection::acp::handlers::ConnectionDefaults;
 use crate::connection::acp::header::ConnectionHeader;
 use crate::connection::link::{Link, LinkEvent};
 use crate::transport::Transport;
 use crate::transport::event_stream::connection::Connections;
-use acpd_runtime::agent::initialize_cache::InitializeCache;
-use acpd_runtime::service::Service;
+use acpd_runtime::service::{Defaults, Service};
 
 /// What all connections of editors share.
 #[derive(Debug, Clone)]
 pub struct ConnectionSetup {
     pub(super) service: Service,
-    initialize_cache: InitializeCache,
     default_agent: Option<Arc<str>>,
     /// Those over HTTP.
     pub(crate) connections: Connections,
@@ -35,7 +32,6 @@ impl ConnectionSetup {
     /// Opens it. `default_agent` is for those who name none.
     pub fn open(service: Service, default_agent: Option<&str>, stop: CancellationToken) -> Self {
         Self {
-            initialize_cache: InitializeCache::open(service.context.clone()),
             service,
             default_agent: default_agent.map(Arc::from),
             connections: Connections::default(),
@@ -83,46 +79,37 @@ impl ConnectionSetup {
             Ok(begun) => begun,
             Err(end) => return link.close(end).await,
         };
-        let defaults = self.defaults(header).await;
+        let (header, agent) = match header {
+            Ok(header) => {
+                let agent = self.agent(header.agent.clone(), header.thread).await;
+                (header, agent)
+            }
+            // Told when it asks for something.
+            Err(failure) => (ConnectionHeader::default(), Err(failure)),
+        };
+        let cwd = header.cwd.filter(|cwd| cwd.is_absolute()).unwrap_or_default();
+        let prompts = header.prompts.into_iter().map(PendingPrompt::from);
+        let start = ConnectionStart {
+            cwd: cwd.clone(),
+            thread: header.thread.filter(|_| !header.opened),
+            after: header.after,
+            checkpoints: header.marks,
+            prompts: prompts.collect(),
+        };
         let name = uuid::Uuid::now_v7().to_string();
         let connection = NewConnection {
-            peer: Peer::new(principal.to_string(), role, name),
-            defaults,
+            peer: Peer::new(principal.to_string(), role, name).starting(start),
+            defaults: Defaults { agent, cwd },
             first,
         };
-        let served = serve(
-            link,
-            connection,
-            self.service.clone(),
-            self.initialize_cache.clone(),
-            self.stop.clone(),
-        );
+        let served = serve(link, connection, self.service.clone(), self.stop.clone());
         tokio::select! {
             () = served => {}
             () = ends.cancelled() => {}
         }
     }
 
-    /// What a connection is for. Why it is for nothing is told when it asks for something.
-    async fn defaults(&self, header: Result<ConnectionHeader, Failure>) -> ConnectionDefaults {
-        let (header, wrong) = match header {
-            Ok(header) => (header, None),
-            Err(failure) => (ConnectionHeader::default(), Some(failure)),
-        };
-        let agent = match wrong {
-            Some(failure) => Err(failure),
-            None => self.agent(header.agent, header.thread).await,
-        };
-        ConnectionDefaults {
-            agent,
-            cwd: header.cwd.filter(|cwd| cwd.is_absolute()).unwrap_or_default(),
-            thread: header.thread.filter(|_| !header.opened),
-            checkpoints: header.marks,
-            after: header.after,
-            prompts: header.prompts,
-        }
-    }
-
+    /// The agent that a connection is for.
     async fn agent(&self, named: Option<String>, thread: Option<ThreadId>) -> Result<String, Failure> {
         if let Some(thread) = thread {
             let agent = self

@@ -3,11 +3,11 @@
 
 use acpd_model::RawJson;
 
-use crate::wire::{Object, members};
+use super::{Object, members};
 
 /// Appends `json` with these members: in the place of its own of the same name, else behind its last one. What is no
 /// object becomes one that has nothing else. Values are JSON text.
-pub(super) fn splice(out: &mut Vec<u8>, json: &RawJson, put: &[(&str, &str)]) {
+pub(crate) fn splice(out: &mut Vec<u8>, json: &RawJson, put: &[(&str, &str)]) {
     let text = json.get();
     let mut found = vec![false; put.len()];
     let mut copied = 0;
@@ -43,7 +43,7 @@ pub(super) fn splice(out: &mut Vec<u8>, json: &RawJson, put: &[(&str, &str)]) {
 }
 
 /// The same as a value of its own.
-pub(super) fn spliced(json: &RawJson, put: &[(&str, &str)]) -> RawJson {
+pub(crate) fn spliced(json: &RawJson, put: &[(&str, &str)]) -> RawJson {
     let mut out = Vec::with_capacity(json.get().len() + 64);
     splice(&mut out, json, put);
     // Text with text put between its members is text.
@@ -51,7 +51,7 @@ pub(super) fn spliced(json: &RawJson, put: &[(&str, &str)]) -> RawJson {
 }
 
 /// The member `name`, as it was written; of several the last, which is the one that parsers take.
-pub(super) fn member<'a>(json: &'a RawJson, name: &str) -> Option<&'a str> {
+pub(crate) fn member<'a>(json: &'a RawJson, name: &str) -> Option<&'a str> {
     let mut found = None;
     members(json, |key, value| {
         if is_key(key, name) {
@@ -62,7 +62,7 @@ pub(super) fn member<'a>(json: &'a RawJson, name: &str) -> Option<&'a str> {
 }
 
 /// An object of the members that have none of these names; nothing if there is no other.
-pub(super) fn others(json: &RawJson, names: &[&str]) -> Option<RawJson> {
+pub(crate) fn others(json: &RawJson, names: &[&str]) -> Option<RawJson> {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
     let mut found = false;
@@ -77,7 +77,7 @@ pub(super) fn others(json: &RawJson, names: &[&str]) -> Option<RawJson> {
 }
 
 /// Whether the object has a member `name` that is a string.
-pub(super) fn has_string(json: &RawJson, name: &str) -> bool {
+pub(crate) fn has_string(json: &RawJson, name: &str) -> bool {
     member(json, name).is_some_and(|value| value.starts_with('"'))
 }
 
@@ -88,17 +88,8 @@ fn is_key(key: &str, name: &str) -> bool {
             && serde_json::from_str::<String>(&format!("\"{key}\"")).is_ok_and(|key| key == name)
 }
 
-/// `params` with `session` in the place of the session that they name, if they name one.
-pub fn with_session(params: &RawJson, session: &str) -> RawJson {
-    if !has_string(params, "sessionId") {
-        return params.clone();
-    }
-    let session = serde_json::Value::from(session).to_string();
-    spliced(params, &[("sessionId", &session)])
-}
-
 /// The member `name` of `part`, which is a part of `whole`, as it stands there.
-pub(super) fn inside<'a>(whole: &'a str, part: &str, name: &str) -> Option<&'a str> {
+pub(crate) fn inside<'a>(whole: &'a str, part: &str, name: &str) -> Option<&'a str> {
     let at = part.as_ptr() as usize - whole.as_ptr() as usize;
     let json = RawJson::trusted(part);
     let found = member(&json, name)?;
@@ -144,27 +135,5 @@ mod tests {
         assert_eq!(put("[{}]", &two), r#"{"a":1,"b":2}"#);
         assert_eq!(put(r#"{"b":0 }"#, &two), r#"{"b":2,"a":1 }"#);
         assert_eq!(put(r#"{"c":0}"#, &[]), r#"{"c":0}"#);
-    }
-
-    #[test]
-    fn a_session_is_only_mapped_where_one_is_named() {
-        let mapped = |text: &str| {
-            with_session(&RawJson::parse(text).unwrap(), "x\"y")
-                .get()
-                .to_owned()
-        };
-        assert_eq!(
-            mapped(r#"{"sessionId":"s","k":1}"#),
-            r#"{"sessionId":"x\"y","k":1}"#
-        );
-        for other in [
-            "{}",
-            "[1]",
-            "null",
-            r#"{"sessionId":7}"#,
-            r#"{"k":{"sessionId":"s"}}"#,
-        ] {
-            assert_eq!(mapped(other), other);
-        }
     }
 }

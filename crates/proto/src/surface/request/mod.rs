@@ -3,20 +3,26 @@
 //! A surface reads its client's messages into [`Request`]s; the runtime carries them out and answers each with a
 //! [`Reply`](super::reply::Reply). The role that a request needs and the order in which it is carried out are decided here.
 
+mod kind;
+
 use std::collections::BTreeMap;
 
-use acpd_model::{Failure, RawJson, RequestId, Role, Seq, ThreadId, TurnId};
-use acpd_policy::{AGENT_IDS, Scope};
+use acpd_model::{Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
+use acpd_policy::Scope;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::agent::{AgentRequest, ConfigValue, PassthroughMethod};
+pub use self::kind::{Order, RequestKind};
+use crate::agent::{AgentRequest, ConfigValue};
+use crate::projection::SessionChange;
 use crate::thread::{Answer, Change};
 
 /// A request of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
+    /// Read what the connection's agent declares, the result of its `initialize`.
+    Initialize,
     /// List the agents that the daemon knows.
     ListAgents,
     /// List the processes of agents.
@@ -50,21 +56,16 @@ pub enum Request {
     /// Make a thread and follow it from its first event on.
     StartThread(Box<StartThread>),
     /// Follow a thread; its agent is started where the caller may do that.
-    OpenThread(OpenThread),
+    OpenThread(Box<OpenThread>),
     /// Follow a thread no longer.
     CloseThread {
         /// Which.
         thread: ThreadId,
+        /// Whether its agent is stopped if no other client follows the thread and no turn runs.
+        release: bool,
     },
     /// Make a thread that goes on from another one, and follow it from there on.
-    ForkThread {
-        /// The other one.
-        thread: ThreadId,
-        /// The last turn to take over; if absent, the last that is over.
-        turn: Option<TurnId>,
-        /// A name for the new thread; it has the other one's otherwise.
-        name: Option<String>,
-    },
+    ForkThread(Box<ForkThread>),
     /// Delete a thread and its log.
     DeleteThread {
         /// Which.
@@ -103,6 +104,13 @@ pub enum Request {
         /// Its id.
         id: u64,
     },
+    /// Take a thread's lease, or give it up.
+    MoveLease {
+        /// Of which thread.
+        thread: ThreadId,
+        /// Whether to take it.
+        take: bool,
+    },
     /// Send a prompt, now or when the turns before it are over.
     StartTurn(StartTurn),
     /// Say something in the middle of the running turn.
@@ -132,10 +140,12 @@ pub enum Request {
     },
     /// Have the agent do something besides turns.
     AskAgent {
-        /// The agent of which thread.
-        thread: ThreadId,
+        /// The agent of which thread; without one, any process of the connection's agent, also before it has a session.
+        thread: Option<ThreadId>,
         /// What.
         request: AgentRequest,
+        /// Whether an extension's params name the thread as their session. The agent gets the id of its own session.
+        names_thread: bool,
     },
     /// Send the agent a notification that ACP does not know.
     NotifyAgent {
@@ -145,6 +155,8 @@ pub enum Request {
         method: String,
         /// Params, passed on as they came.
         params: Option<RawJson>,
+        /// Whether the params name the thread as their session. The agent gets the id of its own session.
+        names_thread: bool,
     },
 }
 
@@ -158,13 +170,25 @@ pub struct ListThreads {
     /// Archived ones, or (the default) the others.
     pub archived: Option<bool>,
     /// Those of this agent.
-    pub agent: Option<String>,
+    pub agent: AgentFilter,
     /// Those in this directory.
     pub cwd: Option<String>,
     /// Those of which this is true.
     pub status: Option<ListedStatus>,
     /// Those with this in their name.
     pub search: Option<String>,
+}
+
+/// Threads of which agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum AgentFilter {
+    /// Of any.
+    #[default]
+    Any,
+    /// Of the one with this name.
+    Named(String),
+    /// Of the connection's agent.
+    Default,
 }
 
 /// What a thread is doing, or how its last turn ended.
@@ -209,14 +233,14 @@ pub struct Turns {
 /// What a new thread is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartThread {
-    /// Name of an agent.
-    pub agent: String,
+    /// Name of an agent; the connection's if absent.
+    pub agent: Option<String>,
     /// Absolute working directory.
     pub cwd: String,
     /// Further directories of the workspace, absolute.
     pub additional_directories: Vec<String>,
-    /// ACP `McpServer` objects, passed on to the agent.
-    pub mcp_servers: Vec<RawJson>,
+    /// What else its session is opened with.
+    pub session: SessionChange,
     /// A name for people.
     pub name: Option<String>,
     /// The client's own grouping.
@@ -235,17 +259,70 @@ pub struct StartThread {
     pub input: Vec<RawJson>,
     /// The client's own id for the first turn.
     pub client_turn_id: Option<String>,
+    /// When its events are delivered.
+    pub follow: Follow,
 }
 
-/// From where on a thread is followed.
+/// When the delivery of a new thread's events begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// As soon as there are any.
+    AtOnce,
+    /// After the reply.
+    WithReply,
+}
+
+/// Which thread is followed, and from where on.
+#[derive(Debug, Clone, PartialEq)]
 pub struct OpenThread {
     /// Which.
     pub thread: ThreadId,
-    /// The last event that the client has seen; none: the thread's latest.
-    pub after: Option<Seq>,
+    /// Where the delivery of its events begins.
+    pub from: FollowFrom,
     /// The turns wanted in the reply.
     pub turns: Option<Turns>,
+    /// What its session is opened with from now on; ignored for callers that may only look.
+    pub session: Option<SessionOptions>,
+    /// Prompts of an earlier connection, by the client's own ids for their turns.
+    pub claims: Vec<String>,
+}
+
+/// Where the delivery of a thread's events begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FollowFrom {
+    /// With the first event.
+    Start,
+    /// Behind the latest event.
+    Latest,
+    /// Behind this event.
+    After {
+        /// Its number.
+        seq: Seq,
+        /// Whether a number beyond the latest event means the latest; it is refused otherwise.
+        clamp: bool,
+    },
+}
+
+/// What a client that opens a thread wants of its session.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SessionOptions {
+    /// What the session is opened with from now on.
+    pub change: SessionChange,
+    /// Further directories, absolute; they must be the thread's.
+    pub additional_directories: Vec<String>,
+}
+
+/// What a fork is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkThread {
+    /// The thread that it goes on from.
+    pub thread: ThreadId,
+    /// The last turn to take over; if absent, the last that is over.
+    pub turn: Option<TurnId>,
+    /// A name for the new thread; it has the other one's otherwise.
+    pub name: Option<String>,
+    /// What its session is opened with. The agent is started at once then.
+    pub session: Option<SessionOptions>,
 }
 
 /// What a prompt says.
@@ -255,181 +332,10 @@ pub struct StartTurn {
     pub thread: ThreadId,
     /// ACP content blocks.
     pub input: Vec<RawJson>,
+    /// `_meta` of the prompt, for the agent.
+    pub meta: Option<RawJson>,
     /// The client's own id for the turn.
     pub client_turn_id: Option<String>,
-}
-
-/// In what order a request is carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Whenever it can be: it changes nothing.
-    Free,
-    /// In the order in which its connection asked, as far as the same thread is concerned.
-    Thread,
-}
-
-impl Order {
-    /// The word for it in schemas.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Free => "free",
-            Self::Thread => "thread",
-        }
-    }
-}
-
-/// A request without its members: all that can be known before its params are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each is the request of that name")]
-pub enum RequestKind {
-    ListAgents,
-    ListRunningAgents,
-    ExamineAgent,
-    ReadPolicies,
-    ListThreads,
-    SearchThreads,
-    ReadThread,
-    WatchThreadList,
-    StartThread,
-    OpenThread,
-    CloseThread,
-    ForkThread,
-    DeleteThread,
-    ChangeThread,
-    SetThreadPolicy,
-    ExplainPolicy,
-    ListRemembered,
-    RevokeRemembered,
-    StartTurn,
-    SteerTurn,
-    Interrupt,
-    Answer,
-    AskAgent,
-    /// [`Request::AskAgent`] to sign in or out.
-    SignIn,
-    /// [`Request::AskAgent`] to set or disable a provider.
-    ChangeProvider,
-    NotifyAgent,
-}
-
-impl RequestKind {
-    /// Returns the least role that may ask this.
-    pub fn role(self) -> Role {
-        match self {
-            Self::ListAgents
-            | Self::ListRunningAgents
-            | Self::ReadPolicies
-            | Self::ListThreads
-            | Self::SearchThreads
-            | Self::ReadThread
-            | Self::WatchThreadList
-            | Self::OpenThread
-            | Self::CloseThread
-            | Self::ExplainPolicy
-            | Self::ListRemembered => Role::Observer,
-            Self::Answer | Self::RevokeRemembered => Role::Approver,
-            Self::ExamineAgent
-            | Self::StartThread
-            | Self::ForkThread
-            | Self::ChangeThread
-            | Self::StartTurn
-            | Self::SteerTurn
-            | Self::Interrupt
-            | Self::AskAgent
-            | Self::NotifyAgent => Role::Operator,
-            Self::DeleteThread | Self::SetThreadPolicy | Self::SignIn | Self::ChangeProvider => Role::Owner,
-        }
-    }
-
-    /// Returns the order in which such requests are carried out.
-    pub fn order(self) -> Order {
-        match self {
-            Self::ListAgents
-            | Self::ListRunningAgents
-            | Self::ExamineAgent
-            | Self::ReadPolicies
-            | Self::ListThreads
-            | Self::SearchThreads
-            | Self::ReadThread => Order::Free,
-            Self::WatchThreadList
-            | Self::StartThread
-            | Self::OpenThread
-            | Self::CloseThread
-            | Self::ForkThread
-            | Self::DeleteThread
-            | Self::ChangeThread
-            | Self::SetThreadPolicy
-            | Self::ExplainPolicy
-            | Self::ListRemembered
-            | Self::RevokeRemembered
-            | Self::StartTurn
-            | Self::SteerTurn
-            | Self::Interrupt
-            | Self::Answer
-            | Self::AskAgent
-            | Self::SignIn
-            | Self::ChangeProvider
-            | Self::NotifyAgent => Order::Thread,
-        }
-    }
-}
-
-impl Request {
-    /// Returns what kind of request this is.
-    pub fn kind(&self) -> RequestKind {
-        match self {
-            Self::ListAgents => RequestKind::ListAgents,
-            Self::ListRunningAgents => RequestKind::ListRunningAgents,
-            Self::ExamineAgent { .. } => RequestKind::ExamineAgent,
-            Self::ReadPolicies { .. } => RequestKind::ReadPolicies,
-            Self::ListThreads(_) => RequestKind::ListThreads,
-            Self::SearchThreads(_) => RequestKind::SearchThreads,
-            Self::ReadThread { .. } => RequestKind::ReadThread,
-            Self::WatchThreadList { .. } => RequestKind::WatchThreadList,
-            Self::StartThread(_) => RequestKind::StartThread,
-            Self::OpenThread(_) => RequestKind::OpenThread,
-            Self::CloseThread { .. } => RequestKind::CloseThread,
-            Self::ForkThread { .. } => RequestKind::ForkThread,
-            Self::DeleteThread { .. } => RequestKind::DeleteThread,
-            Self::ChangeThread { .. } => RequestKind::ChangeThread,
-            Self::SetThreadPolicy { .. } => RequestKind::SetThreadPolicy,
-            Self::ExplainPolicy { .. } => RequestKind::ExplainPolicy,
-            Self::ListRemembered { .. } => RequestKind::ListRemembered,
-            Self::RevokeRemembered { .. } => RequestKind::RevokeRemembered,
-            Self::StartTurn(_) => RequestKind::StartTurn,
-            Self::SteerTurn { .. } => RequestKind::SteerTurn,
-            Self::Interrupt { .. } => RequestKind::Interrupt,
-            Self::Answer { .. } => RequestKind::Answer,
-            Self::AskAgent { request, .. } => match request {
-                AgentRequest::Authenticate { .. } | AgentRequest::Logout => RequestKind::SignIn,
-                AgentRequest::Passthrough {
-                    method: PassthroughMethod::SetProvider | PassthroughMethod::DisableProvider,
-                    ..
-                } => RequestKind::ChangeProvider,
-                _ => RequestKind::AskAgent,
-            },
-            Self::NotifyAgent { .. } => RequestKind::NotifyAgent,
-        }
-    }
-
-    /// Returns the least role that may ask this. Answers that hold in more than one thread take the owner, whatever
-    /// their kind needs.
-    pub fn role(&self) -> Role {
-        let holds_beyond_its_thread = match self {
-            Self::Answer { scope, .. } => matches!(scope, Some(Scope::Agent | Scope::Daemon)),
-            Self::RevokeRemembered { id, .. } => *id >= AGENT_IDS,
-            _ => false,
-        };
-        if holds_beyond_its_thread {
-            return Role::Owner;
-        }
-        self.kind().role()
-    }
-
-    /// Returns the order in which the request is carried out.
-    pub fn order(&self) -> Order {
-        self.kind().order()
-    }
 }
 
 /// The answer to a cursor that the daemon has not issued.

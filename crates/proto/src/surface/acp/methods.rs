@@ -1,0 +1,50 @@
+//! What an editor may ask for.
+
+use acpd_model::{ErrorCode, Failure};
+
+use crate::surface::request::RequestKind;
+
+/// Every request besides extensions. A request that is not listed does not exist.
+pub static METHODS: &[(&str, RequestKind)] = &[
+    ("initialize", RequestKind::Initialize),
+    ("session/load", RequestKind::OpenThread),
+    ("session/resume", RequestKind::OpenThread),
+    ("session/list", RequestKind::ListThreads),
+    ("session/close", RequestKind::CloseThread),
+    ("session/new", RequestKind::StartThread),
+    ("session/fork", RequestKind::ForkThread),
+    ("session/prompt", RequestKind::StartTurn),
+    ("session/set_mode", RequestKind::AskAgent),
+    ("session/set_model", RequestKind::AskAgent),
+    ("session/set_config_option", RequestKind::AskAgent),
+    ("auth/status", RequestKind::AskAgent),
+    ("providers/list", RequestKind::AskAgent),
+    ("_acpd/lease/acquire", RequestKind::MoveLease),
+    ("_acpd/lease/release", RequestKind::MoveLease),
+    ("authenticate", RequestKind::SignIn),
+    ("logout", RequestKind::SignIn),
+    ("session/delete", RequestKind::DeleteThread),
+    ("providers/set", RequestKind::ChangeProvider),
+    ("providers/disable", RequestKind::ChangeProvider),
+];
+
+/// Returns what a request asks for.
+pub(super) fn kind_of(method: &str) -> Result<RequestKind, Failure> {
+    let listed = METHODS.iter().find(|(name, _)| *name == method);
+    match listed {
+        Some((_, kind)) => Ok(*kind),
+        None if is_extension(method) => Ok(RequestKind::AskAgent),
+        None => Err(unknown(method)),
+    }
+}
+
+/// Whether a method is the agent's own. Names that begin with `_acpd/` are ours.
+pub(super) fn is_extension(method: &str) -> bool {
+    method.starts_with('_') && !method.starts_with("_acpd/")
+}
+
+/// The answer to a request that does not exist.
+pub(super) fn unknown(method: &str) -> Failure {
+    let shown: String = method.chars().take(80).collect();
+    Failure::new(ErrorCode::MethodNotFound, format!("unknown method {shown:?}"))
+}

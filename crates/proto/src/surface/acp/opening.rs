@@ -1,0 +1,154 @@
+//! Requests that open a session.
+
+use std::collections::BTreeMap;
+
+use acpd_model::{Failure, RawJson, Seq, ThreadId};
+use serde_json::value::RawValue;
+
+use super::params::{self, OpenSession};
+use super::peer::{Peer, ReplyTo};
+use super::session::OpenMode;
+use crate::projection::SessionChange;
+use crate::surface::request::{
+    Follow, FollowFrom, ForkThread, OpenThread, Request, SessionOptions, StartThread,
+};
+use crate::wire::others;
+
+impl Peer {
+    pub(super) fn open_request(
+        &mut self,
+        id: RawJson,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<(Request, ReplyTo), Failure> {
+        if method == "session/new" {
+            return Ok((
+                self.new_session(method, params)?,
+                ReplyTo::Open(id, OpenMode::New),
+            ));
+        }
+        let (thread, session) = self.existing(method, params)?;
+        let session = Some(session);
+        if method == "session/fork" {
+            let fork = ForkThread {
+                thread,
+                turn: None,
+                name: None,
+                session,
+            };
+            return Ok((
+                Request::ForkThread(Box::new(fork)),
+                ReplyTo::Open(id, OpenMode::New),
+            ));
+        }
+        let open = OpenThread {
+            thread,
+            from: FollowFrom::Start,
+            turns: None,
+            session,
+            claims: Vec::new(),
+        };
+        if method == "session/load" {
+            return Ok((
+                Request::OpenThread(Box::new(open)),
+                ReplyTo::Open(id, OpenMode::Load),
+            ));
+        }
+        let seen = |seq: &Seq| FollowFrom::After {
+            seq: *seq,
+            clamp: true,
+        };
+        let open = OpenThread {
+            from: self.start.after.get(&thread).map_or(FollowFrom::Latest, seen),
+            claims: self.claims(thread),
+            ..open
+        };
+        Ok((
+            Request::OpenThread(Box::new(open)),
+            ReplyTo::Open(id, OpenMode::Resume),
+        ))
+    }
+
+    /// A new session; the first may be a thread that is there.
+    fn new_session(&mut self, method: &str, params: Option<&RawValue>) -> Result<Request, Failure> {
+        let SessionOptions {
+            mut change,
+            additional_directories,
+        } = wanted(method, params)?;
+        let missing = || Failure::invalid_params("session/new: missing field `cwd`");
+        let cwd = change.cwd.take().ok_or_else(missing)?;
+        if let Some(thread) = self.start.thread.take() {
+            // The person has named the thread: where it is does not depend on where the editor is.
+            let session = SessionOptions {
+                change,
+                additional_directories: Vec::new(),
+            };
+            return Ok(Request::OpenThread(Box::new(OpenThread {
+                thread,
+                from: FollowFrom::Start,
+                turns: None,
+                session: Some(session),
+                claims: Vec::new(),
+            })));
+        }
+        let cwd = self.start.cwd.join(cwd);
+        Ok(Request::StartThread(Box::new(StartThread {
+            agent: None,
+            cwd: cwd.components().as_path().to_string_lossy().into_owned(),
+            additional_directories,
+            session: change,
+            name: None,
+            project_id: None,
+            metadata: None,
+            policy: None,
+            mode: None,
+            config: BTreeMap::new(),
+            session_id: None,
+            input: Vec::new(),
+            client_turn_id: None,
+            follow: Follow::WithReply,
+        })))
+    }
+
+    /// The session that is to be opened, and what is wanted of it.
+    fn existing(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<(ThreadId, SessionOptions), Failure> {
+        let thread = params::thread(method, params)?;
+        let mut wanted = wanted(method, params)?;
+        // What is about this one request is no change of the session.
+        let meta = wanted.change.meta.take();
+        wanted.change.meta = meta.and_then(|meta| others(&meta, &TRACE));
+        let absolute = |path: &mut String| {
+            *path = self.start.cwd.join(&*path).to_string_lossy().into_owned();
+        };
+        wanted.change.cwd.as_mut().into_iter().for_each(absolute);
+        wanted.additional_directories.iter_mut().for_each(absolute);
+        Ok((thread, wanted))
+    }
+}
+
+/// Members of `_meta` that ACP keeps for W3C's trace context.
+const TRACE: [&str; 3] = ["traceparent", "tracestate", "baggage"];
+
+/// What is wanted of a session.
+fn wanted(method: &str, params: Option<&RawValue>) -> Result<SessionOptions, Failure> {
+    let OpenSession {
+        cwd,
+        additional_directories,
+        mcp_servers,
+        meta,
+        members,
+    } = OpenSession::read(method, params)?;
+    Ok(SessionOptions {
+        change: SessionChange {
+            cwd,
+            mcp_servers,
+            members,
+            meta,
+        },
+        additional_directories: additional_directories.unwrap_or_default(),
+    })
+}

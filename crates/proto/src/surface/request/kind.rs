@@ -1,0 +1,188 @@
+//! What holds for all requests of one kind: the role that they need, and their order.
+
+use acpd_model::Role;
+use acpd_policy::{AGENT_IDS, Scope};
+
+use super::Request;
+use crate::agent::{AgentRequest, PassthroughMethod};
+
+/// In what order a request is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Whenever it can be: it changes nothing.
+    Free,
+    /// In the order in which its connection asked, as far as the same thread is concerned.
+    Thread,
+}
+
+impl Order {
+    /// The word for it in schemas.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Thread => "thread",
+        }
+    }
+}
+
+/// A request without its members: all that can be known before its params are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is the request of that name")]
+pub enum RequestKind {
+    Initialize,
+    ListAgents,
+    ListRunningAgents,
+    ExamineAgent,
+    ReadPolicies,
+    ListThreads,
+    SearchThreads,
+    ReadThread,
+    WatchThreadList,
+    StartThread,
+    OpenThread,
+    CloseThread,
+    ForkThread,
+    DeleteThread,
+    ChangeThread,
+    SetThreadPolicy,
+    ExplainPolicy,
+    ListRemembered,
+    RevokeRemembered,
+    MoveLease,
+    StartTurn,
+    SteerTurn,
+    Interrupt,
+    Answer,
+    AskAgent,
+    /// [`Request::AskAgent`] to sign in or out.
+    SignIn,
+    /// [`Request::AskAgent`] to set or disable a provider.
+    ChangeProvider,
+    NotifyAgent,
+}
+
+impl RequestKind {
+    /// Returns the least role that may ask this.
+    pub fn role(self) -> Role {
+        match self {
+            Self::Initialize
+            | Self::ListAgents
+            | Self::ListRunningAgents
+            | Self::ReadPolicies
+            | Self::ListThreads
+            | Self::SearchThreads
+            | Self::ReadThread
+            | Self::WatchThreadList
+            | Self::OpenThread
+            | Self::CloseThread
+            | Self::ExplainPolicy
+            | Self::ListRemembered => Role::Observer,
+            Self::Answer | Self::RevokeRemembered => Role::Approver,
+            Self::ExamineAgent
+            | Self::StartThread
+            | Self::ForkThread
+            | Self::ChangeThread
+            | Self::MoveLease
+            | Self::StartTurn
+            | Self::SteerTurn
+            | Self::Interrupt
+            | Self::AskAgent
+            | Self::NotifyAgent => Role::Operator,
+            Self::DeleteThread | Self::SetThreadPolicy | Self::SignIn | Self::ChangeProvider => Role::Owner,
+        }
+    }
+
+    /// Returns the order in which such requests are carried out.
+    pub fn order(self) -> Order {
+        match self {
+            Self::Initialize
+            | Self::ListAgents
+            | Self::ListRunningAgents
+            | Self::ExamineAgent
+            | Self::ReadPolicies
+            | Self::ListThreads
+            | Self::SearchThreads
+            | Self::ReadThread => Order::Free,
+            Self::WatchThreadList
+            | Self::StartThread
+            | Self::OpenThread
+            | Self::CloseThread
+            | Self::ForkThread
+            | Self::DeleteThread
+            | Self::ChangeThread
+            | Self::SetThreadPolicy
+            | Self::ExplainPolicy
+            | Self::ListRemembered
+            | Self::RevokeRemembered
+            | Self::MoveLease
+            | Self::StartTurn
+            | Self::SteerTurn
+            | Self::Interrupt
+            | Self::Answer
+            | Self::AskAgent
+            | Self::SignIn
+            | Self::ChangeProvider
+            | Self::NotifyAgent => Order::Thread,
+        }
+    }
+}
+
+impl Request {
+    /// Returns what kind of request this is.
+    pub fn kind(&self) -> RequestKind {
+        match self {
+            Self::Initialize => RequestKind::Initialize,
+            Self::ListAgents => RequestKind::ListAgents,
+            Self::ListRunningAgents => RequestKind::ListRunningAgents,
+            Self::ExamineAgent { .. } => RequestKind::ExamineAgent,
+            Self::ReadPolicies { .. } => RequestKind::ReadPolicies,
+            Self::ListThreads(_) => RequestKind::ListThreads,
+            Self::SearchThreads(_) => RequestKind::SearchThreads,
+            Self::ReadThread { .. } => RequestKind::ReadThread,
+            Self::WatchThreadList { .. } => RequestKind::WatchThreadList,
+            Self::StartThread(_) => RequestKind::StartThread,
+            Self::OpenThread(_) => RequestKind::OpenThread,
+            Self::CloseThread { .. } => RequestKind::CloseThread,
+            Self::ForkThread(_) => RequestKind::ForkThread,
+            Self::DeleteThread { .. } => RequestKind::DeleteThread,
+            Self::ChangeThread { .. } => RequestKind::ChangeThread,
+            Self::SetThreadPolicy { .. } => RequestKind::SetThreadPolicy,
+            Self::ExplainPolicy { .. } => RequestKind::ExplainPolicy,
+            Self::ListRemembered { .. } => RequestKind::ListRemembered,
+            Self::RevokeRemembered { .. } => RequestKind::RevokeRemembered,
+            Self::MoveLease { .. } => RequestKind::MoveLease,
+            Self::StartTurn(_) => RequestKind::StartTurn,
+            Self::SteerTurn { .. } => RequestKind::SteerTurn,
+            Self::Interrupt { .. } => RequestKind::Interrupt,
+            Self::Answer { .. } => RequestKind::Answer,
+            Self::AskAgent { request, .. } => match request {
+                AgentRequest::Authenticate { .. } | AgentRequest::Logout => RequestKind::SignIn,
+                AgentRequest::Passthrough {
+                    method: PassthroughMethod::SetProvider | PassthroughMethod::DisableProvider,
+                    ..
+                } => RequestKind::ChangeProvider,
+                _ => RequestKind::AskAgent,
+            },
+            Self::NotifyAgent { .. } => RequestKind::NotifyAgent,
+        }
+    }
+
+    /// Returns the least role that may ask this. Answers that hold in more than one thread take the owner, whatever
+    /// their kind needs.
+    pub fn role(&self) -> Role {
+        let holds_beyond_its_thread = match self {
+            Self::Answer { scope, .. } => matches!(scope, Some(Scope::Agent | Scope::Daemon)),
+            Self::RevokeRemembered { id, .. } => *id >= AGENT_IDS,
+            _ => false,
+        };
+        if holds_beyond_its_thread {
+            return Role::Owner;
+        }
+        self.kind().role()
+    }
+
+    /// Returns the order in which the request is carried out.
+    pub fn order(&self) -> Order {
+        self.kind().order()
+    }
+}

@@ -1,0 +1,243 @@
+//! What a connection begins with: a directory, a thread, and what a connection that was lost has left open.
+
+use std::collections::BTreeMap;
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId, TurnId};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::acp::{ConnectionStart, Peer, PeerOutput, PendingPrompt, frames};
+use acpd_proto::surface::reply::{ClaimedPrompt, Opened, Reply};
+use acpd_proto::surface::request::{FollowFrom, OpenThread, Request};
+use serde_json::{Value, json};
+
+use super::stage::SIMPLE;
+
+/// A connection after its handshake.
+fn connection(start: ConnectionStart) -> Peer {
+    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into()).starting(start);
+    let (token, request) = asks(&mut peer, 0, "initialize", SIMPLE);
+    assert_eq!(request, Request::Initialize);
+    peer.reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
+    sent(&mut peer);
+    peer
+}
+
+/// Makes a request: what the connection wants of the daemon then.
+fn asks(peer: &mut Peer, id: u64, method: &str, params: &str) -> (u64, Request) {
+    peer.handle_text(&format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
+    ));
+    match peer.poll_output() {
+        Some(PeerOutput::Call { token, request, .. }) => (token, request),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn opens(peer: &mut Peer, method: &str, params: &str) -> (u64, OpenThread) {
+    match asks(peer, 1, method, params) {
+        (token, Request::OpenThread(open)) => (token, *open),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn sent(peer: &mut Peer) -> Vec<Value> {
+    std::iter::from_fn(|| peer.poll_output())
+        .map(|output| match output {
+            PeerOutput::Send(text) => serde_json::from_slice(&text).unwrap(),
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+fn thread() -> ThreadId {
+    ThreadId(uuid::Uuid::from_u128(7))
+}
+
+fn event(seq: u64, turn: TurnId, kind: EventKind) -> Event {
+    Event {
+        seq,
+        at: 0,
+        turn: Some(turn),
+        by: Origin::Agent,
+        kind,
+        raw: None,
+        raw_params: None,
+    }
+}
+
+fn settled(seq: u64, turn: TurnId) -> Event {
+    let kind = EventKind::TurnSettled {
+        status: TurnStatus::Completed,
+        stop_reason: Some("end_turn".into()),
+        error: None,
+        started_at: None,
+        usage: None,
+    };
+    event(seq, turn, kind)
+}
+
+fn opened(claimed: Vec<ClaimedPrompt>) -> Reply {
+    let mut live = Box::new(Live::new(thread()));
+    live.last_seq = 9;
+    Reply::Opened(Box::new(Opened {
+        live,
+        cursor: 9,
+        turns: None,
+        turn: None,
+        fidelity: None,
+        claimed,
+    }))
+}
+
+#[test]
+fn paths_are_relative_to_the_directory_of_the_connection() {
+    let mut peer = connection(ConnectionStart {
+        cwd: "/home/u/project".into(),
+        ..ConnectionStart::default()
+    });
+    for (cwd, absolute) in [
+        (".", "/home/u/project"),
+        ("a/b/", "/home/u/project/a/b"),
+        ("/x/", "/x"),
+    ] {
+        let params = json!({ "cwd": cwd }).to_string();
+        let (_, Request::StartThread(start)) = asks(&mut peer, 1, "session/new", &params) else {
+            panic!("{cwd}")
+        };
+        assert_eq!(start.cwd, absolute);
+    }
+    let params = json!({ "sessionId": thread(), "cwd": "a", "additionalDirectories": ["b", "/c"] });
+    let (_, open) = opens(&mut peer, "session/load", &params.to_string());
+    let session = open.session.unwrap();
+    assert_eq!(session.change.cwd.as_deref(), Some("/home/u/project/a"));
+    assert_eq!(session.additional_directories, ["/home/u/project/b", "/c"]);
+}
+
+#[test]
+fn the_first_new_session_is_the_thread_of_the_connection() {
+    let mut peer = connection(ConnectionStart {
+        thread: Some(thread()),
+        ..ConnectionStart::default()
+    });
+    let (_, open) = opens(
+        &mut peer,
+        "session/new",
+        r#"{"cwd":"/elsewhere","mcpServers":[]}"#,
+    );
+    assert_eq!((open.thread, open.from), (thread(), FollowFrom::Start));
+    assert_eq!(open.session.unwrap().change.cwd, None);
+    let (_, next) = asks(&mut peer, 2, "session/new", r#"{"cwd":"/elsewhere"}"#);
+    assert!(matches!(next, Request::StartThread(_)), "{next:?}");
+}
+
+#[test]
+fn a_session_is_resumed_behind_the_last_event_that_was_seen() {
+    let mut peer = connection(ConnectionStart {
+        after: BTreeMap::from([(thread(), 4)]),
+        ..ConnectionStart::default()
+    });
+    let from = |peer: &mut Peer, thread: ThreadId| {
+        let params = json!({ "sessionId": thread }).to_string();
+        opens(peer, "session/resume", &params).1.from
+    };
+    let seen = FollowFrom::After { seq: 4, clamp: true };
+    assert_eq!(from(&mut peer, thread()), seen);
+    let other = ThreadId(uuid::Uuid::from_u128(8));
+    assert_eq!(from(&mut peer, other), FollowFrom::Latest);
+}
+
+/// Of four prompts one has ended, one runs, one never came, and one is of another thread.
+#[test]
+fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
+    let prompt = |id: u64, thread: ThreadId| PendingPrompt {
+        id: RawJson::parse(id.to_string()).unwrap(),
+        thread,
+        client_turn_id: format!("acp:old:{id}"),
+    };
+    let other = ThreadId(uuid::Uuid::from_u128(8));
+    let mut peer = connection(ConnectionStart {
+        prompts: vec![
+            prompt(11, thread()),
+            prompt(12, thread()),
+            prompt(13, thread()),
+            prompt(14, other),
+        ],
+        ..ConnectionStart::default()
+    });
+    let params = json!({ "sessionId": thread() }).to_string();
+    let (token, open) = opens(&mut peer, "session/resume", &params);
+    assert_eq!(open.claims, ["acp:old:11", "acp:old:12", "acp:old:13"]);
+    let claim = |id: u64, turn, settled: Option<Event>| ClaimedPrompt {
+        client_turn_id: format!("acp:old:{id}"),
+        turn,
+        settled: settled.map(Box::new),
+    };
+    peer.reply(
+        token,
+        Ok(opened(vec![
+            claim(11, Some(TurnId(1)), None),
+            claim(12, Some(TurnId(2)), Some(settled(5, TurnId(2)))),
+            claim(13, None, None),
+        ])),
+    );
+    let answers = sent(&mut peer);
+    let ids: Vec<_> = answers.iter().map(|answer| &answer["id"]).collect();
+    assert_eq!(ids, [&json!(1), &json!(12), &json!(13)]);
+    assert_eq!(answers[1]["result"]["stopReason"], "end_turn");
+    assert_eq!(answers[2]["error"]["data"]["acpd"]["code"], "overloaded");
+    let end = [settled(10, TurnId(1))];
+    peer.deliver(thread(), &frames(&thread().to_string(), &end), 10, |_, _| true);
+    let answers = sent(&mut peer);
+    assert_eq!((answers.len(), &answers[0]["id"]), (1, &json!(11)));
+    // Opened once more, there is nothing left to claim; the other thread's is.
+    assert_eq!(opens(&mut peer, "session/resume", &params).1.claims, [""; 0]);
+    let params = json!({ "sessionId": other }).to_string();
+    assert_eq!(
+        opens(&mut peer, "session/resume", &params).1.claims,
+        ["acp:old:14"]
+    );
+}
+
+#[test]
+fn a_connection_that_goes_on_elsewhere_is_told_where_it_stands() {
+    let mut peer = connection(ConnectionStart {
+        checkpoints: true,
+        ..ConnectionStart::default()
+    });
+    let session = json!({ "sessionId": thread() }).to_string();
+    let (token, _) = opens(&mut peer, "session/resume", &session);
+    peer.reply(token, Ok(opened(Vec::new())));
+    let [answer, mark] = &sent(&mut peer)[..] else {
+        panic!("an answer and a mark")
+    };
+    assert_eq!(answer["id"], 1);
+    let expected = json!({ "sessionId": thread(), "seq": 9, "open": [] });
+    assert_eq!(
+        (&mark["method"], &mark["params"]),
+        (&json!("_acpd/mark"), &expected)
+    );
+    peer.deliver(thread(), &[], 9, |_, _| true);
+    let expected = json!({ "sessionId": thread(), "seq": 9, "live": true });
+    assert_eq!(sent(&mut peer)[0]["params"], expected);
+    let prompt = json!({ "sessionId": thread(), "prompt": [] });
+    peer.handle_text(
+        &json!({ "jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": prompt }).to_string(),
+    );
+    let Some(PeerOutput::Send(named)) = peer.poll_output() else {
+        panic!("a prompt is named first")
+    };
+    let named: Value = serde_json::from_slice(&named).unwrap();
+    assert_eq!(named["params"], json!({ "id": 2, "name": "acp:c:1" }));
+    let Some(PeerOutput::Call {
+        request: Request::StartTurn(turn),
+        after_sent,
+        ..
+    }) = peer.poll_output()
+    else {
+        panic!("then it is sent")
+    };
+    assert_eq!(
+        (turn.client_turn_id.as_deref(), after_sent),
+        (Some("acp:c:1"), true)
+    );
+}

@@ -1,0 +1,222 @@
+//! Starting a thread.
+
+use std::path::Path;
+
+use acpd_log::{Filter, ListedThread};
+use acpd_model::limits::LIST_PAGE;
+use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
+use acpd_proto::agent::AgentRequest;
+use acpd_proto::projection::Spec;
+use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_proto::surface::request::{Follow, StartThread};
+use acpd_proto::thread::{self, Command, TurnView};
+
+use crate::feed::session_claims::SessionClaim;
+use crate::feed::snapshot::FollowRequest;
+use crate::host::paths;
+use crate::service::caller::Caller;
+use crate::service::{Dispatched, Response, Service, await_reply, misplaced};
+use crate::thread::directory::{Answer, log_failure};
+
+/// A thread that is being made: all that must be done in order is asked of it already.
+struct NewThread {
+    thread: ThreadId,
+    created: Answer,
+    /// Keeps its session for it until the log knows whose that is.
+    claim: Option<SessionClaim>,
+    settings: Vec<Answer>,
+    first_turn: Option<Answer>,
+    /// The prompt of the first turn, where it must wait for what was said in the session before.
+    prompt: Option<Command>,
+}
+
+impl Service {
+    pub(super) async fn start_thread(
+        &self,
+        caller: &mut Caller,
+        start: StartThread,
+    ) -> Result<Dispatched, Failure> {
+        let follow = start.follow;
+        let new = self.create(caller, start).await?;
+        let thread = new.thread;
+        let follow_now = match follow {
+            Follow::AtOnce => Some(FollowRequest {
+                thread,
+                cursor: 0,
+                snapshot: self.directory.subscribe(thread).await?,
+                attachment: None,
+            }),
+            Follow::WithReply => None,
+        };
+        let (service, caller) = (self.clone(), caller.detached());
+        let answer = Dispatched::respond(async move {
+            let turn = service.finish(new, caller.by.clone()).await;
+            let turn = turn.map_err(|failure| match (follow, failure.code) {
+                // Who follows it at once knows already which thread that is.
+                (Follow::WithReply, ErrorCode::SignInRequired) => failure.with_detail(thread.to_string()),
+                _ => failure,
+            })?;
+            let attachment = match follow {
+                Follow::AtOnce => None,
+                Follow::WithReply => service.attach(&caller, thread).await?,
+            };
+            let snapshot = service.directory.subscribe(thread).await?;
+            let opened = Opened {
+                live: snapshot.live.clone(),
+                cursor: 0,
+                turns: None,
+                turn,
+                fidelity: None,
+                claimed: Vec::new(),
+            };
+            let follow = (follow == Follow::WithReply).then_some(FollowRequest {
+                thread,
+                cursor: 0,
+                snapshot,
+                attachment,
+            });
+            Ok(Response {
+                follow,
+                ..Reply::Opened(Box::new(opened)).into()
+            })
+        });
+        Ok(Dispatched {
+            follow: follow_now,
+            ..answer
+        })
+    }
+
+    /// Makes the thread, and asks of it all that must be done in order.
+    async fn create(&self, caller: &mut Caller, start: StartThread) -> Result<NewThread, Failure> {
+        // As where it is set later: who starts a thread does not say what its agent may do.
+        if start.policy.is_some() && !caller.role.may(Role::Owner) {
+            let message = format!(
+                "policy needs the role owner; this token has the role {}",
+                caller.role
+            );
+            return Err(Failure::new(ErrorCode::Forbidden, message));
+        }
+        let agent = start.agent.map_or_else(|| caller.defaults.agent.clone(), Ok)?;
+        self.context.agents.find(&agent)?;
+        for directory in std::iter::once(&start.cwd).chain(&start.additional_directories) {
+            check_directory(directory)?;
+        }
+        let claim = match &start.session_id {
+            Some(session) => Some(self.begin_with(&agent, session).await?),
+            None => None,
+        };
+        let thread = self.context.ids.thread();
+        let mut spec = Spec {
+            agent,
+            cwd: start.cwd,
+            additional_directories: start.additional_directories,
+            mcp_servers: start.session.mcp_servers.unwrap_or_default(),
+            meta: start.session.meta,
+            members: start.session.members,
+            session_id: start.session_id,
+            ..Spec::default()
+        };
+        spec.real_directories = paths::real_directories(&spec);
+        self.offer_standby(caller, thread, &spec.agent, &spec.cwd, true)
+            .await?;
+        let command = |command| self.directory.command(thread, caller.by.clone(), command);
+        let has_session = spec.session_id.is_some();
+        let created = command(Command::Create {
+            spec: Box::new(spec),
+            name: start.name,
+            project_id: start.project_id,
+            metadata: start.metadata,
+        });
+        let created = created.await?;
+        let policy = start.policy.map(|policy| Command::SetPolicy(Some(policy)));
+        let mode = start.mode.map(|mode_id| AgentRequest::SetMode { mode_id });
+        let config = start.config.into_iter();
+        let config = config.map(|(config_id, value)| AgentRequest::SetConfigOption { config_id, value });
+        let asked = mode.into_iter().chain(config).map(Command::AgentRequest);
+        let mut settings = Vec::new();
+        for setting in policy.into_iter().chain(asked) {
+            settings.push(command(setting).await?);
+        }
+        let mut prompt = (!start.input.is_empty()).then_some(Command::StartTurn {
+            input: start.input,
+            meta: None,
+            client_turn_id: start.client_turn_id,
+        });
+        // What was said before comes first.
+        let first_turn = match prompt.take_if(|_| !has_session) {
+            Some(prompt) => Some(command(prompt).await?),
+            None => None,
+        };
+        Ok(NewThread {
+            thread,
+            created,
+            claim,
+            settings,
+            first_turn,
+            prompt,
+        })
+    }
+
+    /// Waits until a new thread is ready. Returns its first turn, if it has one.
+    async fn finish(&self, new: NewThread, by: Origin) -> Result<Option<TurnView>, Failure> {
+        let thread = new.thread;
+        await_reply(new.created).await?;
+        // From here on the log knows whose it is.
+        drop(new.claim);
+        let first_turn = match new.prompt {
+            Some(prompt) => Some(self.directory.command(thread, by, prompt).await?),
+            None => new.first_turn,
+        };
+        for setting in new.settings {
+            await_reply(setting).await.map_err(|failure| Failure {
+                message: format!("the thread {thread} was started, but {}", failure.message),
+                ..failure
+            })?;
+        }
+        match first_turn {
+            Some(answer) => match await_reply(answer).await? {
+                thread::Reply::Turn(turn) => Ok(Some(turn)),
+                _ => Err(misplaced()),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// A session that a thread goes on with is that thread's: two would not know of each other's turns. One that never got
+    /// it does not go on with it.
+    async fn begin_with(&self, agent: &str, session: &str) -> Result<SessionClaim, Failure> {
+        let conflict = |message: String| Failure::new(ErrorCode::Conflict, message);
+        let start = self.context.session_claims.begin(agent, session);
+        let start =
+            start.ok_or_else(|| conflict("another thread is being started with this session".into()))?;
+        let filter = Filter {
+            agent: Some(agent.to_owned()),
+            session_id: Some(session.to_owned()),
+            ..Filter::default()
+        };
+        let found = self.context.log.list(filter, None, LIST_PAGE).await;
+        for ListedThread { thread, .. } in found.map_err(|error| log_failure(&error))? {
+            if self.directory.subscribe(thread).await?.live.bound {
+                let message = format!("thread {thread} already uses this session");
+                return Err(conflict(message));
+            }
+        }
+        Ok(start)
+    }
+}
+
+/// Refuses what is no directory of this host.
+fn check_directory(path: &str) -> Result<(), Failure> {
+    let directory = Path::new(path);
+    if !directory.is_absolute() {
+        return Err(Failure::invalid_params(format!(
+            "{path:?} is not an absolute path"
+        )));
+    }
+    if !directory.is_dir() {
+        return Err(Failure::invalid_params(format!(
+            "directory not found on the daemon's host: {path:?}"
+        )));
+    }
+    Ok(())
+}

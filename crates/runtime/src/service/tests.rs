@@ -1,0 +1,135 @@
+//! Requests against a daemon that has no agent and a log in memory.
+
+use std::collections::BTreeMap;
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{
+    ErrorCode, Event, EventKind, Limits, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
+};
+use acpd_policy::Scope;
+use acpd_proto::agent::AgentRequest;
+use acpd_proto::surface::request::{ListThreads, Request};
+use acpd_proto::thread::Answer;
+
+use super::{Caller, Defaults, Service};
+use crate::test_context::context;
+use crate::thread::directory::Directory;
+
+async fn service(data_dir: &std::path::Path) -> Service {
+    let context = context(data_dir, BTreeMap::new(), Limits::default());
+    let directory = Directory::open(context.clone()).await.unwrap();
+    Service::new(directory, context)
+}
+
+fn thread() -> ThreadId {
+    ThreadId(uuid::Uuid::from_u128(7))
+}
+
+async fn failure(service: &Service, role: Role, request: Request) -> Option<ErrorCode> {
+    let mut caller = Caller::new(Origin::Daemon, role, Defaults::none());
+    let dispatched = service.call(&mut caller, request).await;
+    dispatched.answer.await.err().map(|failure| failure.code)
+}
+
+#[tokio::test]
+async fn what_a_role_may_not_ask_is_refused_whatever_its_surface_lets_through() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let thread = thread();
+    let answer = |scope| Request::Answer {
+        request: RequestId { thread, number: 1 },
+        answer: Answer::Decline { always: true },
+        scope,
+    };
+    let sign_in = |thread| Request::AskAgent {
+        thread,
+        request: AgentRequest::Logout,
+        names_thread: false,
+    };
+    for (role, request) in [
+        (Role::Operator, Request::DeleteThread { thread }),
+        (Role::Operator, sign_in(Some(thread))),
+        (Role::Operator, sign_in(None)),
+        (Role::Observer, Request::Interrupt { thread, turn: None }),
+        (Role::Observer, answer(None)),
+        (Role::Approver, answer(Some(Scope::Agent))),
+    ] {
+        let refused = failure(&service, role, request.clone()).await;
+        assert_eq!(refused, Some(ErrorCode::Forbidden), "{request:?}");
+        let known = failure(&service, Role::Owner, request.clone()).await;
+        assert_ne!(known, Some(ErrorCode::Forbidden), "{request:?}");
+    }
+    let list = Request::ListThreads(ListThreads::default());
+    assert_eq!(failure(&service, Role::Observer, list).await, None);
+}
+
+#[tokio::test]
+async fn who_answers_nothing_holds_no_lease() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let (thread, take) = (thread(), true);
+    let refused = failure(&service, Role::Owner, Request::MoveLease { thread, take }).await;
+    assert_eq!(refused, Some(ErrorCode::Unsupported));
+}
+
+#[tokio::test]
+async fn an_agent_that_nobody_has_named_is_asked_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let refused = failure(&service, Role::Owner, Request::Initialize).await;
+    assert_eq!(refused, Some(ErrorCode::InvalidParams));
+}
+
+fn event(seq: Seq, turn: u32, kind: EventKind) -> Event {
+    Event {
+        seq,
+        at: 1,
+        turn: Some(TurnId(turn)),
+        by: Origin::Agent,
+        kind,
+        raw: None,
+        raw_params: None,
+    }
+}
+
+fn queued(name: &str) -> EventKind {
+    EventKind::TurnQueued {
+        client_turn_id: Some(name.into()),
+        input: vec![RawJson::parse(r#"{"type":"text","text":"x"}"#).unwrap()],
+        meta: None,
+    }
+}
+
+fn settled() -> EventKind {
+    EventKind::TurnSettled {
+        status: TurnStatus::Completed,
+        stop_reason: Some("end_turn".into()),
+        error: None,
+        started_at: None,
+        usage: None,
+    }
+}
+
+#[tokio::test]
+async fn what_became_of_a_prompt_is_in_the_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let events = [
+        event(1, 1, queued("over")),
+        event(2, 2, queued("later")),
+        event(3, 1, settled()),
+        event(4, 2, settled()),
+    ];
+    let log = &service.context.log;
+    log.append(thread(), &events, Some(&Summary::default()))
+        .await
+        .unwrap();
+    let names = ["over", "later", "never"].map(str::to_owned).to_vec();
+    let claimed = service.claim(thread(), names, 3).await.unwrap();
+    let found: Vec<_> = claimed
+        .iter()
+        .map(|claim| (claim.turn, claim.settled.as_ref().map(|event| event.seq)))
+        .collect();
+    let expected = [(Some(TurnId(1)), Some(3)), (Some(TurnId(2)), None), (None, None)];
+    assert_eq!(found, expected);
+}
