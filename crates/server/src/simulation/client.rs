@@ -154,12 +154,14 @@ async fn read(
     seen: Arc<Mutex<Seen>>,
     truth: Truth,
 ) {
-    let mut lines = BufReader::with_capacity(512, reader).lines();
+    let mut reader = BufReader::with_capacity(512, reader);
     while open.wait_for(|open| *open).await.is_ok() {
-        let Ok(Some(line)) = lines.next_line().await else {
+        let mut line = String::new();
+        // A connection may end within a line, which is no message then.
+        if reader.read_line(&mut line).await.is_err() || line.pop() != Some('\n') {
             lock(&seen).is_closed = true;
             return;
-        };
+        }
         lock(&seen).handle(line, &truth);
     }
 }

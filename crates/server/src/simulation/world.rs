@@ -387,6 +387,11 @@ impl World {
         }
         // A rate window passes.
         sleep(Duration::from_secs(60)).await;
+        // Clients that read nothing notice only now that the daemon has closed their connections.
+        self.leave_ended();
+        if self.clients.is_empty() {
+            self.connect().await;
+        }
         self.start_thread_list().await;
         for round in 0..12 {
             for thread in self.threads.clone() {
