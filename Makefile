@@ -37,10 +37,9 @@ FUZZ := $(TOOLS)/fuzz
 FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
 FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
-SEEDS ?= 3
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run dev web test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy deny bench snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy deny bench sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -82,6 +81,7 @@ test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the te
 	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/))'
 	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run --workspace --run-ignored only -E 'binary(real_agents) & test(/^table::/)'
 
+test-shells: SEEDS ?= 3
 test-shells: ## Compare the policy with bash and dash: 20,000 random lines for each of SEEDS=3 fresh seeds
 	@first=$$(date +%s); for seed in $$(seq $$first $$((first + $(SEEDS) - 1))); do echo "seed $$seed"; \
 		ACPD_SHELL_LINES=20000 ACPD_SHELL_SEED=$$seed $(NEXTEST) run -p acpd-policy --test policy -E 'test(/shells_run_nothing/)' || exit 1; done
@@ -110,6 +110,10 @@ deny: $(DENY)
 bench: ## Measure the daemon beside a bare relay; prints ratios, writes bench/out/bench.json
 	$(CARGO) build --release -p acpd -p acpd-fake-agent -p xtask
 	./target/release/xtask bench $(ARGS)
+
+sim: SEEDS ?= 1000
+sim: deps ## Run the simulation on SEEDS=1000 seeds, or on one SEED
+	ACPD_SIM_SEED=$(SEED) ACPD_SIM_SEEDS=$(SEEDS) $(NEXTEST) run -p acpd-server --lib --run-ignored only --no-capture -E 'test(many_seeds)'
 
 snap: deps ## Run the scenario tests and accept their new snapshots
 	INSTA_UPDATE=always $(NEXTEST) run -p acpd-proto -p acpd-policy

@@ -16,8 +16,6 @@ pub mod context;
 pub mod feed;
 pub mod host;
 pub mod ids;
-#[cfg(test)]
-mod many_clients;
 pub mod metrics;
 pub mod policy;
 pub mod private_file;

@@ -41,16 +41,16 @@ pub enum Input {
         /// Where they lead.
         real: RealPaths,
     },
-    /// What became of an answer for all threads of the agent, see [`Effect::Answers`].
+    /// What became of an answer for all threads of the agent, see [`Effect::ChangeRemembered`].
     RememberedChanged {
         /// Who wanted it.
         by: Origin,
         /// How it went.
         outcome: RememberedOutcome,
     },
-    /// The conversation so far was collected, see [`Effect::HistoryText`]; or why it cannot be read.
+    /// The conversation so far was collected, see [`Effect::CollectHistory`]; or why it cannot be read.
     HistoryCollected(Result<String, Failure>),
-    /// The conversation so far was gone through, see [`Effect::Exchanges`]; or why it cannot be read.
+    /// The conversation so far was gone through, see [`Effect::CollectExchanges`]; or why it cannot be read.
     ExchangesCollected(Result<Exchanges, Failure>),
     /// An editor answered what it was asked, see [`Effect::Editor`].
     EditorAnswered {
@@ -453,14 +453,14 @@ pub enum Effect {
         /// The paths, each once.
         paths: Vec<String>,
     },
-    /// Change the answers that hold for all threads of the agent, and bring the outcome back as [`Input::Answers`].
+    /// Change the answers that hold for all threads of the agent, and bring the outcome back as [`Input::RememberedChanged`].
     ChangeRemembered {
         /// Who wants it.
         by: Origin,
         /// What.
         order: RememberedChange,
     },
-    /// Go through the conversation so far, with [`Exchanges::known`], and bring it back as [`Input::Exchanges`].
+    /// Go through the conversation so far, with [`Exchanges::known`], and bring it back as [`Input::ExchangesCollected`].
     CollectExchanges {
         /// Leave this turn out: it is about to be prompted.
         except: Option<TurnId>,
@@ -468,7 +468,7 @@ pub enum Effect {
         dropped: DroppedTurns,
     },
     /// Collect the conversation so far, with [`HistoryText`](crate::projection::HistoryText), and bring it back as
-    /// [`Input::Recalled`].
+    /// [`Input::HistoryCollected`].
     CollectHistory {
         /// Leave this turn out: it is about to be prompted.
         except: TurnId,

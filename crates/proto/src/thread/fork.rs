@@ -1,4 +1,4 @@
-//! The events of one thread as those of another, which is split off it.
+//! The events of a thread, rewritten for a thread that is forked from it.
 
 use acpd_model::{Event, EventKind, RequestId, ThreadId, TurnId};
 

@@ -1,22 +1,23 @@
 //! One thread: where what clients want and what the agent does meet. This is the only place that decides
 //! what happened.
 //!
-//! In: [`Input`]s and time. Out: [`Effect`]s. Owns: the [`Live`](crate::projection::Live) view and what only
+//! In: [`Input`]s and time. Out: events and [`Effect`]s. Owns: the [`Live`](crate::projection::Live) view and what only
 //! this process knows (is an agent there, which callbacks wait). Never: does IO, or lets anything leave that
 //! is not in the log; an effect may be carried out only after the events before it are stored.
+//!
+//! A thread has parts with private fields: [`journal`], [`message`], [`tool_call`], [`approval`], [`callback`], [`session`] and
+//! [`turn`]. A part takes the journal and an input, writes events and effects into the journal, and returns what is not its own
+//! to do. Only [`machine`] knows all parts, and takes such an outcome of one to another.
 
 mod approval;
 mod callback;
 mod command;
 mod editors;
-mod flow;
 mod fork;
 mod journal;
+mod machine;
 mod message;
-
 mod session;
-#[allow(clippy::module_inception, reason = "the thread's own state")]
-mod thread;
 mod tool_call;
 mod turn;
 
@@ -28,4 +29,4 @@ pub use command::{
 };
 pub use editors::{EditorCapabilities, EditorCommand, EditorRequest};
 pub use fork::ThreadCopy;
-pub use thread::Thread;
+pub use machine::Thread;

@@ -8,3 +8,6 @@ pub mod delegates;
 pub mod directory;
 pub(crate) mod history;
 pub mod subscription;
+
+#[cfg(test)]
+mod tests;

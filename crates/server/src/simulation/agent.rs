@@ -158,7 +158,7 @@ impl Agent {
             40..60 => self.call(&session),
             60..65 => self.update(
                 &session,
-                json!({
+                &json!({
                     "sessionUpdate": "plan",
                     "entries": [{ "content": "c", "priority": "low", "status": "pending" }],
                 }),
@@ -167,8 +167,8 @@ impl Agent {
             75..80 => self.ask(&session, "fs/read_text_file", json!({ "path": "/nowhere/file" })),
             80..84 => self.ask(&session, "terminal/create", json!({ "command": "true" })),
             84..87 => self.out.push("this is not JSON\n".to_owned()),
-            87..90 => self.update(&session, json!({ "sessionUpdate": "from_the_future", "x": 1 })),
-            90..93 => (0..40).for_each(|_| self.say(&session, "agent_message_chunk")),
+            87..90 => self.update(&session, &json!({ "sessionUpdate": "from_the_future", "x": 1 })),
+            90..93 => (0..150).for_each(|_| self.say(&session, "agent_message_chunk")),
             93..95 => self.deaf_until = Instant::now() + Duration::from_secs(self.dice.roll(90)),
             95 => return None,
             _ => {}
@@ -182,7 +182,7 @@ impl Agent {
             "w".repeat(1 + usize::try_from(self.dice.roll(200)).unwrap_or(0))
         );
         let update = json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } });
-        self.update(session, update);
+        self.update(session, &update);
     }
 
     /// Opens a tool call, or ends the one that is open.
@@ -201,7 +201,7 @@ impl Agent {
                 json!({ "sessionUpdate": "tool_call", "toolCallId": new, "title": "a call", "kind": "other" })
             }
         };
-        self.update(session, update);
+        self.update(session, &update);
     }
 
     fn ask_permission(&mut self, session: &str) {
@@ -230,7 +230,7 @@ impl Agent {
         self.line(&json!({ "jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params }));
     }
 
-    fn update(&mut self, session: &str, update: Value) {
+    fn update(&mut self, session: &str, update: &Value) {
         let params = json!({ "sessionId": session, "update": update });
         self.line(&json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }));
     }

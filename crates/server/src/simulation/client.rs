@@ -157,11 +157,13 @@ async fn read(
     let mut reader = BufReader::with_capacity(512, reader);
     while open.wait_for(|open| *open).await.is_ok() {
         let mut line = String::new();
-        // A connection may end within a line, which is no message then.
-        if reader.read_line(&mut line).await.is_err() || line.pop() != Some('\n') {
+        let read = reader.read_line(&mut line).await;
+        // A connection may end within a line.
+        if read.is_err() || !line.ends_with('\n') {
             lock(&seen).is_closed = true;
             return;
         }
+        line.truncate(line.len() - 1);
         lock(&seen).handle(line, &truth);
     }
 }

@@ -169,9 +169,10 @@ impl AgentProcess for ScriptedProcess {
             // The task may have gone with its runtime.
             let _ = ended.wait_for(|ended| *ended).await;
             ProcessExit {
-                reason: match by_itself {
-                    true => "sim exited with code 0".to_owned(),
-                    false => "sim was ended by SIGKILL".to_owned(),
+                reason: if by_itself {
+                    "sim exited with code 0".to_owned()
+                } else {
+                    "sim was ended by SIGKILL".to_owned()
                 },
                 stderr: String::new(),
             }

@@ -7,13 +7,16 @@
 //! `make sim SEEDS=n` runs more seeds than `make test`.
 
 mod agent;
+mod check;
 mod client;
 mod dice;
 mod host;
 mod log;
 mod world;
 
-use world::World;
+use std::collections::BTreeMap;
+
+use world::{Report, World};
 
 /// Steps of a run.
 const STEPS: u32 = 150;
@@ -30,8 +33,8 @@ impl Drop for Hint {
     }
 }
 
-/// Runs a seed; what happened.
-fn run(seed: u64) -> Vec<String> {
+/// Runs a seed.
+fn run(seed: u64) -> Report {
     let _hint = Hint(seed);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -41,28 +44,50 @@ fn run(seed: u64) -> Vec<String> {
     runtime.block_on(async {
         let mut world = World::new(seed).await;
         world.run(STEPS).await;
-        world.trace().to_vec()
+        world.into_report()
     })
 }
 
 /// Two runs of a seed are the same.
-fn run_twice(seed: u64) {
+fn run_twice(seed: u64) -> Report {
     let (first, second) = (run(seed), run(seed));
     let _hint = Hint(seed);
-    for (first, second) in first.iter().zip(&second) {
+    for (first, second) in first.trace.iter().zip(&second.trace) {
         assert_eq!(first, second, "the second run differs");
     }
-    assert_eq!(first.len(), second.len());
+    assert_eq!(first.trace.len(), second.trace.len());
+    first
 }
+
+/// Counters that are above zero when a few dozen seeds have run: else the simulation has missed what it is for.
+const HAPPENS: [&str; 9] = [
+    "acpd_turns_total{status=\"completed\"}",
+    "acpd_turns_total{status=\"failed\"}",
+    "acpd_turns_total{status=\"interrupted\"}",
+    "acpd_client_catch_ups_total",
+    "acpd_client_missed_batches_total",
+    "acpd_clients_dropped_total{reason=\"stalled\"}",
+    "acpd_threads_woken_total",
+    "acpd_agents_let_go_total",
+    "acpd_requests_total{method=\"item/approve\",result=\"ok\"}",
+];
 
 /// Runs the seeds of one test; every tenth twice.
 fn run_all(seeds: std::ops::Range<u64>) {
+    let mut happened: BTreeMap<String, f64> = BTreeMap::new();
     for seed in seeds {
-        if seed % 10 == 0 {
-            run_twice(seed);
+        let report = if seed % 10 == 0 {
+            run_twice(seed)
         } else {
-            run(seed);
+            run(seed)
+        };
+        for (name, value) in report.happened {
+            *happened.entry(name).or_default() += value;
         }
+    }
+    for name in HAPPENS {
+        let times = happened.get(name).copied().unwrap_or_default();
+        assert!(times > 0.0, "{name}: that never happened: {happened:#?}");
     }
 }
 
@@ -95,7 +120,7 @@ fn invariants_hold_for_many_seeds() {
             .and_then(|value| value.parse::<u64>().ok())
     };
     match number("ACPD_SIM_SEED") {
-        Some(seed) => run_twice(seed),
+        Some(seed) => drop(run_twice(seed)),
         None => run_all(0..number("ACPD_SIM_SEEDS").unwrap_or(1_000)),
     }
 }

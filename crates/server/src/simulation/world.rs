@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use acpd_log::{EventLog, Memory};
-use acpd_model::{Event, Limits, Role, ThreadId};
-use acpd_proto::surface::app::{Peer, frames};
+use acpd_log::{EventLog, Filter, ListedThread, Memory};
+use acpd_model::{Event, Limits, Role, ThreadId, ThreadStatus};
+use acpd_proto::surface::app::Peer;
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::clock::Clock;
@@ -40,26 +40,36 @@ const SOCKET_BYTES: usize = 4 << 10;
 
 /// One run of a seed.
 pub struct World {
-    dice: Dice,
+    pub(super) dice: Dice,
     limits: Limits,
     place: PathBuf,
-    truth: Truth,
+    pub(super) truth: Truth,
     clock: Clock,
     ids: Ids,
     host: ScriptedHost,
-    daemon: Daemon,
-    clients: Vec<Client>,
-    threads: Vec<String>,
+    pub(super) daemon: Daemon,
+    pub(super) clients: Vec<Client>,
+    pub(super) threads: Vec<String>,
     /// The events of each thread when they were last looked at.
-    known: BTreeMap<ThreadId, Vec<Event>>,
+    pub(super) known: BTreeMap<ThreadId, Vec<Event>>,
     /// What connections that are over were sent.
-    trace: Vec<String>,
+    pub(super) trace: Vec<String>,
+    /// Counters of all daemons of this run.
+    happened: BTreeMap<String, f64>,
+}
+
+/// What a run has shown.
+pub struct Report {
+    /// Messages to clients with their times, and all events.
+    pub trace: Vec<String>,
+    /// Counters by name.
+    pub happened: BTreeMap<String, f64>,
 }
 
 /// One incarnation of the daemon.
-struct Daemon {
-    log: Arc<SlowLog>,
-    service: Service,
+pub(super) struct Daemon {
+    pub log: Arc<SlowLog>,
+    pub service: Service,
     stop: CancellationToken,
 }
 
@@ -75,7 +85,7 @@ impl World {
             thread_commands: usize::try_from(2 + dice.roll(30)).unwrap(),
             live_batches: usize::try_from(1 + dice.roll(4)).unwrap(),
             outbound_queue: usize::try_from(1 + dice.roll(3)).unwrap(),
-            agents: usize::try_from(1 + dice.roll(4)).unwrap(),
+            agents: usize::try_from(1 + dice.roll(8)).unwrap(),
             cancel_secs: 5,
             agent_exit_grace_secs: 1,
             agent_idle_secs: 60,
@@ -102,6 +112,7 @@ impl World {
             threads: Vec::new(),
             known: BTreeMap::new(),
             trace: Vec::new(),
+            happened: BTreeMap::new(),
         }
     }
 
@@ -115,9 +126,12 @@ impl World {
         self.rest().await;
     }
 
-    /// What happened, for a comparison of two runs.
-    pub fn trace(&self) -> &[String] {
-        &self.trace
+    /// Returns what was sent to clients and stored, and the counters of all daemons.
+    pub fn into_report(mut self) -> Report {
+        Report {
+            trace: std::mem::take(&mut self.trace),
+            happened: std::mem::take(&mut self.happened),
+        }
     }
 
     async fn step(&mut self) {
@@ -156,12 +170,12 @@ impl World {
             94..96 => sleep(Duration::from_secs(self.dice.roll(100))).await,
             96 => self.restart().await,
             97 => self.crash().await,
-            98 => sleep(Duration::from_secs(3_600)).await,
+            98 => sleep(Duration::from_hours(1)).await,
             _ => self.flood().await,
         }
     }
 
-    async fn connect(&mut self) {
+    pub(super) async fn connect(&mut self) {
         if self.clients.len() < 5 {
             let io = self.daemon.connect(&self.limits);
             self.clients.push(Client::connect(io, self.truth.clone()).await);
@@ -183,15 +197,7 @@ impl World {
             client.request("thread/start", None, params).await;
             sleep(Duration::from_millis(1)).await;
         }
-        let listed = self
-            .truth
-            .memory
-            .list(acpd_log::Filter::default(), None, 100)
-            .await
-            .unwrap();
-        let mut threads: Vec<_> = listed.iter().map(|listed| listed.thread.to_string()).collect();
-        threads.sort();
-        self.threads = threads;
+        self.list_threads().await;
     }
 
     async fn with_thread(&mut self, method: &'static str, params: serde_json::Value) {
@@ -303,6 +309,7 @@ impl World {
     }
 
     async fn come_back(&mut self) {
+        self.count();
         while !self.clients.is_empty() {
             self.leave(0);
         }
@@ -310,13 +317,24 @@ impl World {
         self.daemon = Daemon::start(log, &self.limits, self.clock, &self.ids, &self.host, &self.place).await;
     }
 
-    fn leave_ended(&mut self) {
+    /// Adds the counters of the daemon that ends.
+    pub(super) fn count(&mut self) {
+        let metrics = self.daemon.service.context.metrics.text();
+        let counters = metrics.lines().filter_map(|line| line.rsplit_once(' '));
+        for (name, value) in counters {
+            if let Ok(value) = value.parse::<f64>() {
+                *self.happened.entry(name.to_owned()).or_default() += value;
+            }
+        }
+    }
+
+    pub(super) fn leave_ended(&mut self) {
         while let Some(at) = self.clients.iter().position(|client| client.seen().is_closed) {
             self.leave(at);
         }
     }
 
-    fn leave(&mut self, at: usize) {
+    pub(super) fn leave(&mut self, at: usize) {
         let client = self.clients.remove(at);
         self.check_client(&client);
         let seen = client.seen();
@@ -324,148 +342,25 @@ impl World {
         self.trace.extend(messages);
     }
 
-    /// What must hold at any time.
-    async fn check(&mut self) {
-        self.look_at_log().await;
-        for client in &self.clients {
-            self.check_client(client);
-        }
-    }
-
-    /// Events are numbered without gaps, and what was stored stays as it is.
-    async fn look_at_log(&mut self) {
-        for thread in &self.threads {
-            let thread: ThreadId = thread.parse().unwrap();
-            let known = self.known.entry(thread).or_default();
-            loop {
-                let after = known.last().map_or(0, |event| event.seq);
-                let page = self.truth.memory.read(thread, after).await.unwrap();
-                known.extend(page.events);
-                if page.at_end {
-                    break;
-                }
-            }
-            for (event, expected) in known.iter().zip(1..) {
-                assert_eq!(event.seq, expected, "thread {thread}");
-            }
-        }
-    }
-
-    fn check_client(&self, client: &Client) {
-        let seen = client.seen();
-        assert_eq!(seen.fault, None);
-        for stream in &seen.streams {
-            let events = self.known.get(&stream.thread.parse().unwrap());
-            let events = events.map(Vec::as_slice).unwrap_or_default();
-            // Of the last step's events nothing is known yet.
-            let until = events.last().map_or(0, |event| event.seq);
-            let expected = frames(&stream.thread, events);
-            let expected = expected.iter().filter(|frame| frame.seq > stream.base);
-            let came = stream.events.iter().take_while(|(seq, _)| *seq <= until);
-            for ((seq, text), frame) in came.zip(expected) {
-                let asked = frame.ask.as_ref().is_some_and(|ask| ask.1 == text.as_bytes());
-                assert!(
-                    *seq == frame.seq && (asked || frame.text == text.as_bytes()),
-                    "event {} of {} came as {text}",
-                    frame.seq,
-                    stream.thread
-                );
-            }
-        }
-    }
-
-    /// Lets everything come to its end, and checks that it does.
-    async fn rest(&mut self) {
-        self.daemon.log.heal();
-        sleep(Duration::from_secs(120)).await;
-        self.leave_ended();
-        if self.clients.is_empty() {
-            self.connect().await;
-        }
-        for client in &self.clients {
-            client.read(true);
-        }
-        // A rate window passes.
-        sleep(Duration::from_secs(60)).await;
-        // Clients that read nothing notice only now that the daemon has closed their connections.
-        self.leave_ended();
-        if self.clients.is_empty() {
-            self.connect().await;
-        }
-        self.start_thread_list().await;
-        for round in 0..12 {
-            for thread in self.threads.clone() {
-                if let Some(client) = self.clients.first_mut() {
-                    client.request("turn/interrupt", Some(&thread), json!({})).await;
-                }
-            }
-            sleep(Duration::from_secs(30 + round)).await;
-        }
-        self.look_at_log().await;
-        for thread in self.threads.clone() {
-            let last = self.known[&thread.parse::<ThreadId>().unwrap()].len() as u64;
-            for client in &mut self.clients {
-                let cursor = last.saturating_sub(200);
-                client
-                    .request("thread/resume", Some(&thread), json!({ "after": cursor }))
-                    .await;
-                sleep(Duration::from_secs(20)).await;
-            }
-        }
-        self.look_at_log().await;
-        for client in &self.clients {
-            self.check_client(client);
-            let seen = client.seen();
-            if seen.is_closed {
-                continue;
-            }
-            let waiting: Vec<_> = seen.pending.values().map(|request| request.method).collect();
-            assert!(waiting.is_empty(), "without a response: {waiting:?}");
-            for (thread, at) in &seen.current {
-                let last = self.known[&thread.parse::<ThreadId>().unwrap()].len() as u64;
-                assert_eq!(seen.streams[*at].last(), last, "the end of {thread} is missing");
-            }
-        }
-        let listed = self
-            .truth
-            .memory
-            .list(acpd_log::Filter::default(), None, 100)
-            .await
-            .unwrap();
-        for listed in listed {
-            let status = listed.summary.status;
-            assert_eq!(status, acpd_model::ThreadStatus::Idle, "thread {}", listed.thread);
-        }
-        while !self.clients.is_empty() {
-            self.leave(0);
-        }
-        self.daemon.stop().await;
-        let metrics = self.daemon.service.context.metrics.text();
-        for name in [
-            "acpd_threads_awake",
-            "acpd_agents_running",
-            "acpd_clients_connected",
-        ] {
-            assert!(metrics.contains(&format!("\n{name} 0\n")), "{name} is not 0");
-        }
-        let events = self.known.values().flatten();
-        let lines = events.map(|event| {
-            let mut line = Vec::new();
-            event.encode(&mut line).unwrap();
-            String::from_utf8(line).unwrap()
-        });
-        self.trace.extend(lines);
-    }
-
-    async fn start_thread_list(&mut self) {
-        let listed = self
-            .truth
-            .memory
-            .list(acpd_log::Filter::default(), None, 100)
-            .await
-            .unwrap();
+    /// Learns which threads there are.
+    pub(super) async fn list_threads(&mut self) {
+        let listed = self.listed().await;
         self.threads = listed.iter().map(|listed| listed.thread.to_string()).collect();
         self.threads.sort();
+    }
+
+    pub(super) async fn busy_threads(&self) -> Vec<String> {
+        let listed = self.listed().await.into_iter();
+        let busy = listed.filter(|listed| listed.summary.status != ThreadStatus::Idle);
+        busy.map(|listed| listed.thread.to_string()).collect()
+    }
+
+    async fn listed(&self) -> Vec<ListedThread> {
+        self.truth
+            .memory
+            .list(Filter::default(), None, 100)
+            .await
+            .unwrap()
     }
 }
 
@@ -522,7 +417,7 @@ impl Daemon {
         theirs
     }
 
-    async fn stop(&self) {
+    pub(super) async fn stop(&self) {
         self.service.directory.close_within(Duration::from_secs(30)).await;
         self.stop.cancel();
         // Connections say farewell.

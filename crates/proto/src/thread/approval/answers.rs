@@ -10,7 +10,7 @@ use crate::thread::command::{Answer, PickedOption};
 use crate::thread::journal::Journal;
 
 impl Approvals {
-    /// Takes a client's answer, and remembers it where it is to hold. Returns the outcome of the question, to be settled.
+    /// Reads a client's answer, and remembers it if it is to hold. Returns the outcome that the question is to be settled with.
     pub fn answer(
         &self,
         journal: &mut Journal,

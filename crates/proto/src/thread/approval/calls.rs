@@ -1,4 +1,4 @@
-//! Files and commands that the agent wants without having asked.
+//! Calls that the agent makes without asking for permission first.
 
 use acpd_model::event::{Always, PermissionOption, QuestionTopic};
 use acpd_model::{ErrorCode, EventKind, Failure, OptionKind, Origin, PreviousContent};
@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 
 use super::path_lookup::{PathLookup, names_paths};
 use super::policy::{PolicyCheck, ruling};
+use super::remembered::always;
 use super::shown::subjects;
-use super::{Approvals, OpenQuestion, Verdict, Waiting, request_id};
+use super::{Approvals, NextStep, OpenQuestion, Waiting, request_id};
 use crate::agent::Call;
 use crate::projection::{is_computed, unified_diff};
 use crate::thread::command::{HostCall, HostReply};
 use crate::thread::journal::Journal;
 
-/// A write whose file is read first, to compare it with the old text that a question showed.
+/// A write that waits until its file is read, to compare it with the old text that a question showed.
 #[derive(Debug)]
 pub(super) struct Comparison {
     request: Call,
@@ -23,10 +24,10 @@ pub(super) struct Comparison {
 }
 
 impl Approvals {
-    /// Decides about a call, as soon as that can be done. `form` is what a command without arguments is where it is run.
-    pub fn evaluate(&mut self, journal: &mut Journal, call: u64, request: Call, form: Form) -> Verdict {
+    /// Decides about a call, or first looks up where its paths lead. `form` says how a command without arguments is run.
+    pub fn evaluate(&mut self, journal: &mut Journal, call: u64, request: Call, form: Form) -> NextStep {
         match self.call_request(journal.live(), &request, form) {
-            None => Verdict::Run {
+            None => NextStep::Run {
                 call,
                 request,
                 at: None,
@@ -48,7 +49,7 @@ impl Approvals {
         wanted: Request,
         at: Option<Result<String, Failure>>,
         old: Option<&PreviousContent>,
-    ) -> Verdict {
+    ) -> NextStep {
         let check = self.check_policy(journal, &request, &wanted, old);
         let unknown = &PreviousContent::Unknown;
         match (check, at.transpose()) {
@@ -56,13 +57,13 @@ impl Approvals {
             // It would fail the same way; nobody need be asked about it.
             (_, Err(failure)) => {
                 journal.emit_refusal(request.method(), &failure);
-                Verdict::refuse(call, &failure)
+                NextStep::refuse(call, &failure)
             }
             (PolicyCheck::Ask, Ok(at)) => {
                 self.ask_person(journal, call, request, wanted, at, old.unwrap_or(unknown))
             }
             (PolicyCheck::Compare, Ok(at)) => self.compare(journal, call, request, wanted, at),
-            (PolicyCheck::Allow, Ok(at)) => Verdict::Run { call, request, at },
+            (PolicyCheck::Allow, Ok(at)) => NextStep::Run { call, request, at },
         }
     }
 
@@ -74,7 +75,7 @@ impl Approvals {
         request: Call,
         wanted: Request,
         at: Option<String>,
-    ) -> Verdict {
+    ) -> NextStep {
         let Call::WriteFile { path, .. } = &request else {
             return self.ask_person(journal, call, request, wanted, at, &PreviousContent::Unknown);
         };
@@ -87,23 +88,23 @@ impl Approvals {
         let comparison = Comparison { request, wanted, at };
         self.comparisons.insert(call, comparison);
         journal.call_host(call, read);
-        Verdict::Wait
+        NextStep::Wait
     }
 
-    /// Whether the host reads a file for the decision about this call.
+    /// Returns whether the host is reading a file for the decision about this call.
     pub fn compares(&self, call: u64) -> bool {
         self.comparisons.contains_key(&call)
     }
 
-    /// The host has read the file that is to be written.
+    /// Decides about a write, now that the host has read its file.
     pub fn compared(
         &mut self,
         journal: &mut Journal,
         call: u64,
         result: Result<HostReply, Failure>,
-    ) -> Verdict {
+    ) -> NextStep {
         let Some(Comparison { request, wanted, at }) = self.comparisons.remove(&call) else {
-            return Verdict::Wait;
+            return NextStep::Wait;
         };
         let old = match result {
             Ok(HostReply::Read { content }) => PreviousContent::Text(content),
@@ -122,7 +123,7 @@ impl Approvals {
         mut wanted: Request,
         at: Option<String>,
         old: &PreviousContent,
-    ) -> Verdict {
+    ) -> NextStep {
         // Who decides on a name should know what it stands for.
         let place = match wanted.subjects() {
             [
@@ -143,10 +144,10 @@ impl Approvals {
             }]);
         }
         let Some((about, title, tool_call)) = describe(&request, &place) else {
-            return Verdict::Wait;
+            return NextStep::Wait;
         };
         let number = journal.live().last_request + 1;
-        let always = self.always(journal.live(), &wanted);
+        let always = always(journal.live(), &wanted);
         let kind = EventKind::PermissionRequested {
             request: request_id(journal, number),
             item: None,
@@ -171,7 +172,7 @@ impl Approvals {
     }
 }
 
-/// What a question about a call shows: its topic, its title and an ACP tool call.
+/// Returns what a question about a call shows: its topic, its title and an ACP tool call.
 fn describe(request: &Call, place: &str) -> Option<(QuestionTopic, String, Value)> {
     match request {
         Call::ReadFile { path, .. } => {
@@ -204,14 +205,14 @@ fn describe(request: &Call, place: &str) -> Option<(QuestionTopic, String, Value
     }
 }
 
-fn deny(journal: &mut Journal, call: u64, request: &Call, decision: &Decision) -> Verdict {
+fn deny(journal: &mut Journal, call: u64, request: &Call, decision: &Decision) -> NextStep {
     let kind = EventKind::CallRefused {
         method: request.method().to_owned(),
         reason: decision.reason.clone(),
     };
     journal.emit(ruling(decision), kind, None);
     let message = format!("not allowed here: {}", decision.reason);
-    Verdict::refuse(call, &Failure::new(ErrorCode::Forbidden, message))
+    NextStep::refuse(call, &Failure::new(ErrorCode::Forbidden, message))
 }
 
 /// The answers to a question of our own: "always" only where that can be remembered.

@@ -1,8 +1,8 @@
 //! Approvals: what a policy or a person decides about calls and questions of the agent.
 //!
-//! In: calls that the agent makes, questions that it asks, answers, where paths lead, what files hold. Out: a [`Verdict`] on each.
-//! Owns: the policies, open questions with what waits for them, and what was allowed in the turn. Never: carries a call out, or
-//! answers it.
+//! In: calls and questions of the agent, answers of clients, resolved paths, the old text of files. Out: the [`NextStep`] of each
+//! call. Owns: policies, open questions with the calls that wait for them, and what was allowed in the turn. Never: runs or answers
+//! a call.
 
 mod answers;
 mod calls;
@@ -31,42 +31,43 @@ use crate::wire::RpcError;
 
 pub use policy::Policies;
 pub(super) use questions::{METHOD as PERMISSION_METHOD, read_question};
+pub(super) use remembered::adopt_rules;
 
 /// The answer to a call of the agent.
 pub(super) type CallResult = Result<RawJson, RpcError>;
 
-/// What becomes of a call of the agent.
+/// What to do next about a call of the agent.
 #[derive(Debug)]
-pub(super) enum Verdict {
-    /// It is carried out; `at` is where its file was then.
+pub(super) enum NextStep {
+    /// Run it; `at` is where its file was when it was decided on.
     Run {
         call: u64,
         request: Call,
         at: Option<String>,
     },
-    /// It is answered, and not carried out.
+    /// Answer it without running it.
     Answer { call: u64, result: CallResult },
-    /// The question that it asks, or that was asked about it, is settled at once.
+    /// Settle its question at once.
     Settle {
         number: u32,
         by: Origin,
         outcome: Outcome,
     },
-    /// It waits for the host or for a person, or nothing waits any more.
+    /// Nothing: it waits for the host or for a person, or there is no such call any more.
     Wait,
 }
 
-impl Verdict {
+impl NextStep {
     fn refuse(call: u64, failure: &Failure) -> Self {
         let result = Err(failure.into());
         Self::Answer { call, result }
     }
 }
 
-/// What is to be done once a question is settled.
+/// What follows from a settled question.
 pub(super) struct Settled {
-    /// What becomes of the call that waited for it.
-    pub verdict: Verdict,
+    /// What to do next about the call that waited for it.
+    pub next: NextStep,
     /// The tool call that it was about.
     pub item: Option<ItemId>,
 }
@@ -74,9 +75,9 @@ pub(super) struct Settled {
 /// What waits for the answer to a question.
 #[derive(Debug)]
 enum Waiting {
-    /// The agent, which has asked with this call.
+    /// The agent, which asked with this call.
     Agent(u64),
-    /// A call that the agent made without having asked.
+    /// A call that the agent made without asking first.
     Call {
         call: u64,
         request: Call,
@@ -97,7 +98,7 @@ impl Waiting {
 #[derive(Debug)]
 struct OpenQuestion {
     waiting: Waiting,
-    /// What it is about; none if it is for information.
+    /// What it asks permission for; absent if it asks for information.
     request: Option<Request>,
 }
 
@@ -107,21 +108,21 @@ pub(super) struct Approvals {
     policies: Arc<Policies>,
     /// Open questions by number.
     questions: BTreeMap<u32, OpenQuestion>,
-    /// Calls and questions that are decided on when it is known where their paths lead.
+    /// Calls and questions whose paths are being resolved.
     lookups: BTreeMap<u64, PathLookup>,
-    /// Writes that are decided on when it is known what their file holds.
+    /// Writes whose file is being read.
     comparisons: BTreeMap<u64, Comparison>,
     /// What was allowed in this turn, and is not done yet.
     grants: Vec<Grant>,
 }
 
 impl Approvals {
-    /// How many calls of the agent wait here.
+    /// Returns how many calls of the agent wait for a decision.
     pub fn len(&self) -> usize {
         self.questions.len() + self.lookups.len() + self.comparisons.len()
     }
 
-    /// Whether a call of the agent waits here.
+    /// Returns whether this call waits for a decision.
     pub fn holds(&self, call: u64) -> bool {
         self.lookups.contains_key(&call)
             || self.comparisons.contains_key(&call)
@@ -134,18 +135,18 @@ impl Approvals {
         found.map(|(number, _)| *number)
     }
 
-    /// Another turn begins, which was allowed nothing yet.
+    /// Forgets what was allowed in the turn.
     pub fn forget_grants(&mut self) {
         self.grants.clear();
     }
 
-    /// The agent is gone: nothing is decided on any more that has not become a question.
+    /// Drops the calls of an agent that is gone. Its questions are voided separately.
     pub fn abandon(&mut self) {
         self.lookups.clear();
         self.comparisons.clear();
     }
 
-    /// Records the outcome of a question, and says what follows from it.
+    /// Records the outcome of a question, and returns what follows from it.
     pub fn settle(&mut self, journal: &mut Journal, by: Origin, number: u32, outcome: &Outcome) -> Settled {
         let open = journal.live().requests.get(&number);
         let item = open.and_then(|open| open.event.kind.item());
@@ -155,23 +156,25 @@ impl Approvals {
             outcome: outcome.clone(),
         };
         journal.emit(by, kind, None);
-        let verdict = match self.questions.remove(&number) {
-            None => Verdict::Wait,
+        let next = match self.questions.remove(&number) {
+            None => NextStep::Wait,
             Some(OpenQuestion { waiting, request }) => match waiting {
                 Waiting::Agent(call) => {
                     self.grant(request.as_ref(), outcome);
                     let result = Ok(outcome_result(outcome, wants_input));
-                    Verdict::Answer { call, result }
+                    NextStep::Answer { call, result }
                 }
                 // A yes to a question of our own is for that one call.
-                Waiting::Call { call, request, at } if outcome.allows() => Verdict::Run { call, request, at },
+                Waiting::Call { call, request, at } if outcome.allows() => {
+                    NextStep::Run { call, request, at }
+                }
                 Waiting::Call { call, .. } => {
                     let failure = Failure::new(ErrorCode::Forbidden, "it was not allowed");
-                    Verdict::refuse(call, &failure)
+                    NextStep::refuse(call, &failure)
                 }
             },
         };
-        Settled { verdict, item }
+        Settled { next, item }
     }
 
     fn grant(&mut self, request: Option<&Request>, outcome: &Outcome) {
@@ -183,8 +186,8 @@ impl Approvals {
         }
     }
 
-    /// Voids all questions: nobody would act on an answer any more. Returns the answers for the calls that waited. An agent that
-    /// `listens` still is told "cancelled", since JSON-RPC wants an answer to every request.
+    /// Voids all questions, and returns the answers for the calls that waited. An agent that still `listens` receives "cancelled",
+    /// since JSON-RPC wants an answer to every request.
     pub fn void_all(&mut self, journal: &mut Journal, reason: &str, listens: bool) -> Vec<(u64, CallResult)> {
         let open: Vec<u32> = journal.live().requests.keys().copied().collect();
         let mut answers = Vec::new();
@@ -204,7 +207,7 @@ impl Approvals {
         answers
     }
 
-    /// The agent takes a call back.
+    /// Drops a call that the agent withdrew, with its question.
     pub fn withdraw(&mut self, journal: &mut Journal, call: u64) {
         self.lookups.remove(&call);
         self.comparisons.remove(&call);
@@ -231,13 +234,13 @@ fn request_id(journal: &Journal, number: u32) -> RequestId {
     }
 }
 
-/// Whether a question is for information, not for a permission.
+/// Returns whether a question asks for information, not for permission.
 fn wants_input(journal: &Journal, number: u32) -> bool {
     let open = journal.live().requests.get(&number);
     open.is_some_and(|open| matches!(open.event.kind, EventKind::InputRequested { .. }))
 }
 
-/// The outcome of a question as its answer in ACP.
+/// Returns the outcome of a question as ACP's result.
 fn outcome_result(outcome: &Outcome, wants_input: bool) -> RawJson {
     let result = match outcome {
         Outcome::Selected {

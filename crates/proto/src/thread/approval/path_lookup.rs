@@ -1,13 +1,12 @@
 //! What is decided on only when it is known where its paths lead: calls and questions of the agent that name files.
 //!
-//! In: a call, or a question, with the request that it comes to. Out: the effect that has the paths looked up, and with
-//! its answer the decision.
+//! In: a call or a question with its paths, and later where they lead. Out: the effect that resolves the paths, then the decision.
 
-use acpd_model::{ErrorCode, Failure};
+use acpd_model::event::{PermissionOption, QuestionTopic};
+use acpd_model::{ErrorCode, Failure, ItemId, RawJson, TurnId};
 use acpd_policy::{RealPaths, Request};
 
-use super::questions::Question;
-use super::{Approvals, Verdict};
+use super::{Approvals, NextStep};
 use crate::agent::Call;
 use crate::thread::command::{Effect, Waiter};
 use crate::thread::journal::Journal;
@@ -18,7 +17,23 @@ pub(super) enum PathLookup {
     /// A file that the agent wants to read or write without having asked.
     Call(Call, Request),
     /// The agent asks.
-    Question(Box<Question>),
+    Question(Question),
+}
+
+/// A question of the agent, as it was when it was asked.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub turn: Option<TurnId>,
+    pub item: ItemId,
+    pub about: QuestionTopic,
+    pub title: String,
+    pub options: Vec<PermissionOption>,
+    pub raw: RawJson,
+    /// The whole call, if the question does not repeat it.
+    pub call: Option<RawJson>,
+    /// It shows diffs that are too long to be repeated.
+    pub keeps_content: bool,
+    pub request: Request,
 }
 
 impl Approvals {
@@ -27,7 +42,7 @@ impl Approvals {
         journal: &mut Journal,
         call: u64,
         lookup: PathLookup,
-    ) -> Verdict {
+    ) -> NextStep {
         let request = match &lookup {
             PathLookup::Call(_, request) => request,
             PathLookup::Question(question) => &question.request,
@@ -36,23 +51,23 @@ impl Approvals {
         let waiter = Waiter::Call(call);
         journal.push(Effect::Resolve { waiter, paths });
         self.lookups.insert(call, lookup);
-        Verdict::Wait
+        NextStep::Wait
     }
 
     /// It is known where the paths lead.
-    pub fn paths_resolved(&mut self, journal: &mut Journal, waiter: Waiter, real: &RealPaths) -> Verdict {
+    pub fn paths_resolved(&mut self, journal: &mut Journal, waiter: Waiter, real: &RealPaths) -> NextStep {
         let call = match waiter {
             Waiter::Call(call) => call,
             Waiter::Explain { call, tool_call, .. } => {
                 let request = self.tool_request(journal.live(), &tool_call);
                 let explained = self.explanation(journal.live(), &request.with_real_paths(real));
                 journal.reply(call, Ok(explained));
-                return Verdict::Wait;
+                return NextStep::Wait;
             }
         };
         // One that was withdrawn, or whose agent is gone, is not decided on any more.
         match self.lookups.remove(&call) {
-            None => Verdict::Wait,
+            None => NextStep::Wait,
             Some(PathLookup::Call(request, wanted)) => {
                 let at = wanted.files().next().map(|path| match real.paths.get(path) {
                     Some(found) => found.clone(),
@@ -65,7 +80,7 @@ impl Approvals {
             }
             Some(PathLookup::Question(mut question)) => {
                 question.request = question.request.with_real_paths(real);
-                self.ask_permission(journal, call, *question)
+                self.ask_permission(journal, call, question)
             }
         }
     }

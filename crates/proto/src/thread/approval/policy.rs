@@ -1,4 +1,4 @@
-//! The permission policy at work: which rules hold, and what they say about a request.
+//! The permission policy: which rules apply, and what they say about a request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -91,8 +91,8 @@ impl Approvals {
         ))
     }
 
-    /// Says which decision the policy would make about an ACP tool call, and every rule that has a say: at once, or when it is
-    /// known where the call's paths lead.
+    /// Replies with the decision that the policy would make about an ACP tool call, and every rule that has a say: at once, or once
+    /// the call's paths are resolved.
     pub fn explain(&self, journal: &mut Journal, call: u64, tool_call: RawJson, sight: Sight) {
         let request = self.tool_request(journal.live(), &tool_call);
         let paths = self.layers(journal.live()).paths(&request);
@@ -196,7 +196,7 @@ impl Approvals {
         PolicyCheck::Allow
     }
 
-    /// What a call comes to; `None` for one that nobody decides on. `form` is what a command without arguments is where it is run.
+    /// Returns what a call asks for; `None` if no policy decides about it. `form` says how a command without arguments is run.
     pub(super) fn call_request(&self, live: &Live, call: &Call, form: Form) -> Option<Request> {
         let cwd = &live.spec.cwd;
         let request = match call {

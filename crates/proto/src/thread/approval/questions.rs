@@ -6,14 +6,13 @@ use acpd_model::event::{Outcome, PermissionOption, QuestionTopic};
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::QUESTION_OPTIONS;
 use acpd_model::text::shorten;
-use acpd_model::{EventKind, Failure, ItemId, Origin, RawJson, TurnId};
-use acpd_policy::Request;
+use acpd_model::{EventKind, Failure, Origin, RawJson};
 use serde::Deserialize;
 
-use super::path_lookup::{PathLookup, names_paths};
-use super::remembered::agent_remembers;
+use super::path_lookup::{PathLookup, Question, names_paths};
+use super::remembered::{agent_remembers, always};
 use super::shown::{keeps_content, kept_call, show_changes, subjects};
-use super::{Approvals, OpenQuestion, Verdict, Waiting, request_id};
+use super::{Approvals, NextStep, OpenQuestion, Waiting, request_id};
 use crate::agent::ToolUpdate;
 use crate::projection::ItemView;
 use crate::thread::journal::Journal;
@@ -43,23 +42,7 @@ fn string(member: Option<RawJson>) -> Option<String> {
     member?.read().ok()
 }
 
-/// A question of the agent, as it was when it was asked.
-#[derive(Debug)]
-pub(super) struct Question {
-    pub turn: Option<TurnId>,
-    pub item: ItemId,
-    pub about: QuestionTopic,
-    pub title: String,
-    pub options: Vec<PermissionOption>,
-    pub raw: RawJson,
-    /// The whole call, if the question does not repeat it.
-    pub call: Option<RawJson>,
-    /// It shows diffs that are too long to be repeated.
-    pub keeps_content: bool,
-    pub request: Request,
-}
-
-/// Reads what a question says of its tool call, as an update of that call. A question that is not clear is none.
+/// Reads what a question says about its tool call, as an update of that call. Refuses an ambiguous question.
 pub(in crate::thread) fn read_question(
     tool: &RawJson,
     options: &[PermissionOption],
@@ -108,7 +91,7 @@ fn ambiguous(place: &str, key: &str) -> Failure {
 }
 
 impl Approvals {
-    /// Takes a question about the open tool call `id`, and puts it to the policy and then to people, as soon as that can be done.
+    /// Puts a question about the open tool call `id` to the policy and then to people, once its paths are resolved.
     pub fn ask(
         &mut self,
         journal: &mut Journal,
@@ -117,9 +100,9 @@ impl Approvals {
         tool: &RawJson,
         options: Vec<PermissionOption>,
         raw: RawJson,
-    ) -> Verdict {
+    ) -> NextStep {
         let Some(known) = journal.live().tools.get(id) else {
-            return Verdict::Wait;
+            return NextStep::Wait;
         };
         let (title, kind, whole) = match journal.item(known.item) {
             Some(ItemView::Tool(view)) => (view.title(), view.kind(), view.to_json()),
@@ -133,7 +116,7 @@ impl Approvals {
         if let Some(key) = repeated_key(&whole) {
             let failure = ambiguous("the tool call", &key);
             journal.emit_refusal(METHOD, &failure);
-            return Verdict::refuse(call, &failure);
+            return NextStep::refuse(call, &failure);
         }
         let kept = kept_call(&whole, tool);
         let mut request = self.tool_request(journal.live(), &whole);
@@ -149,15 +132,20 @@ impl Approvals {
             call: kept,
             request,
         };
-        // A person may want the answer to hold, so that it is always known what it is about.
+        // The answer may be remembered, so its paths are always resolved.
         if names_paths(&question.request) {
-            self.start_path_lookup(journal, call, PathLookup::Question(Box::new(question)))
+            self.start_path_lookup(journal, call, PathLookup::Question(question))
         } else {
             self.ask_permission(journal, call, question)
         }
     }
 
-    pub(super) fn ask_permission(&mut self, journal: &mut Journal, call: u64, question: Question) -> Verdict {
+    pub(super) fn ask_permission(
+        &mut self,
+        journal: &mut Journal,
+        call: u64,
+        question: Question,
+    ) -> NextStep {
         let Question {
             turn,
             item,
@@ -175,7 +163,7 @@ impl Approvals {
         let (always, agent_remembers, whole) = match ruled {
             Some(_) => (None, Vec::new(), None),
             None => {
-                let always = self.always(journal.live(), &request);
+                let always = always(journal.live(), &request);
                 let agent_remembers = agent_remembers(&always, &options);
                 (Some(Box::new(always)), agent_remembers, whole)
             }
@@ -209,7 +197,7 @@ impl Approvals {
     }
 
     /// Asks for information.
-    pub fn ask_input(&mut self, journal: &mut Journal, call: u64, message: String, raw: RawJson) -> Verdict {
+    pub fn ask_input(&mut self, journal: &mut Journal, call: u64, message: String, raw: RawJson) -> NextStep {
         let number = journal.live().last_request + 1;
         let request = request_id(journal, number);
         let open = OpenQuestion {
@@ -222,8 +210,8 @@ impl Approvals {
         Self::asked(journal, number, None)
     }
 
-    /// A question was asked. Who wants the turn to end is not asked about its next step.
-    pub(super) fn asked(journal: &mut Journal, number: u32, settled: Option<(Origin, Outcome)>) -> Verdict {
+    /// Returns the next step of a new question: it is cancelled if its turn is being interrupted.
+    pub(super) fn asked(journal: &mut Journal, number: u32, settled: Option<(Origin, Outcome)>) -> NextStep {
         let interrupted = journal.live().turn.is_some_and(|turn| turn.interrupted.is_some());
         let settled = if interrupted {
             Some((Origin::Daemon, Outcome::Cancelled))
@@ -231,10 +219,10 @@ impl Approvals {
             settled
         };
         match settled {
-            Some((by, outcome)) => Verdict::Settle { number, by, outcome },
+            Some((by, outcome)) => NextStep::Settle { number, by, outcome },
             None => {
                 journal.note_status();
-                Verdict::Wait
+                NextStep::Wait
             }
         }
     }

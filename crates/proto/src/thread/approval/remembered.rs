@@ -20,7 +20,7 @@ impl Approvals {
         Reply::Remembered(own.chain(self.policies.answers.iter()).cloned().collect())
     }
 
-    /// Takes an answer back. The command is answered when that is durable.
+    /// Revokes a remembered answer. The command is answered when that is durable.
     pub fn revoke(&mut self, journal: &mut Journal, call: u64, by: Origin, id: u64) {
         if self.policies.answers.iter().any(|rule| rule.id == id) {
             let order = RememberedChange::Revoke { call, id };
@@ -32,32 +32,6 @@ impl Approvals {
         self.grants.clear();
         journal.emit(by, EventKind::AnswerRevoked { id }, None);
         journal.reply(call, Ok(Reply::Done));
-    }
-
-    /// Makes the thread's own policy and answers those of the thread that it was split off.
-    pub fn adopt(&self, journal: &mut Journal, policy: Option<Policy>, remembered: &[RememberedRule]) {
-        if journal.live().policy != policy {
-            let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
-            journal.emit_in(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
-        }
-        let had: Vec<RememberedRule> = journal.live().remembered.iter().cloned().collect();
-        for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
-            let kind = EventKind::AnswerRevoked { id: rule.id };
-            journal.emit_in(None, Origin::Daemon, kind, None);
-        }
-        for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
-            if let Ok(answer) = RawJson::of(rule) {
-                journal.emit_in(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
-            }
-        }
-    }
-
-    /// What becomes of an "always" as the answer about `request`.
-    pub(super) fn always(&self, live: &Live, request: &Request) -> Always {
-        match live.remembered.would_hold_for(request, Scope::Session) {
-            Ok(what) => Always::Holds(what),
-            Err(error) => Always::NotRemembered(error.to_string()),
-        }
     }
 
     /// Remembers an answer that is to hold: for the session, or for what the person says.
@@ -189,4 +163,34 @@ pub(super) fn sent_as_once(question: &EventKind, mut outcome: Outcome) -> Outcom
         *sent_option_id = once.map(|once| once.option_id.clone());
     }
     outcome
+}
+
+/// Replaces the thread's own policy and remembered answers by those of the thread that it is forked from.
+pub(in crate::thread) fn adopt_rules(
+    journal: &mut Journal,
+    policy: Option<Policy>,
+    remembered: &[RememberedRule],
+) {
+    if journal.live().policy != policy {
+        let policy = policy.and_then(|policy| RawJson::of(&policy).ok());
+        journal.emit_in(None, Origin::Daemon, EventKind::PolicySet { policy }, None);
+    }
+    let had: Vec<RememberedRule> = journal.live().remembered.iter().cloned().collect();
+    for rule in had.iter().filter(|rule| !remembered.contains(rule)) {
+        let kind = EventKind::AnswerRevoked { id: rule.id };
+        journal.emit_in(None, Origin::Daemon, kind, None);
+    }
+    for rule in remembered.iter().filter(|rule| !had.contains(rule)) {
+        if let Ok(answer) = RawJson::of(rule) {
+            journal.emit_in(None, Origin::Daemon, EventKind::AnswerRemembered { answer }, None);
+        }
+    }
+}
+
+/// What becomes of an "always" as the answer about `request`.
+pub(super) fn always(live: &Live, request: &Request) -> Always {
+    match live.remembered.would_hold_for(request, Scope::Session) {
+        Ok(what) => Always::Holds(what),
+        Err(error) => Always::NotRemembered(error.to_string()),
+    }
 }

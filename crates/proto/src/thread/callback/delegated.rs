@@ -1,25 +1,25 @@
 //! Callbacks that an editor answers in our place.
 //!
-//! In: a callback that was decided on, what the editor answers, that it is gone or too late. Out: orders for the editor, the
+//! In: a callback that was decided on, what the editor answers. Out: orders for the editor, the
 //! answer for the agent, the events of what was done. What an editor has answered, an error too, is the answer. What it may
 //! have begun is never begun again.
 
 use std::time::Duration;
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS, EDITOR_EXTENSION_SECS};
-use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd, ItemOutcome, Origin, PreviousContent, RawJson};
+use acpd_model::{ErrorCode, EventKind, Failure, Origin, PreviousContent, RawJson};
 use serde::Deserialize;
 
 use super::Callbacks;
 use super::delegated_terminals::{CreatedTerminal, is_exit, is_output};
+use super::files::{FileWrite, begin_change, fail_change};
 use super::final_output::is_own;
 use super::lease::AttachedEditor;
-use super::task::{Delegation, HostTask, Responder, name};
+use super::task::{Delegation, HostTask, Responder, TerminalCommand, name, terminal_id};
 use crate::agent::Call;
 use crate::thread::command::Effect;
 use crate::thread::editors::{EditorCommand, EditorRequest};
 use crate::thread::journal::Journal;
-use crate::time::{Instant, earliest};
 use crate::wire::{RpcError, Text};
 
 /// The members of an answer that must be there. Others are nothing to us.
@@ -99,10 +99,10 @@ impl Callbacks {
             _ => self.raw_params.remove(&call),
         };
         let item = match &request {
-            Call::WriteFile { path, .. } => self.begin_change(journal, path, by.clone()),
+            Call::WriteFile { path, .. } => begin_change(journal, path, by.clone()),
             _ => None,
         };
-        let makes = creates.then(|| format!("term_{}", call + 1));
+        let makes = creates.then(|| terminal_id(call));
         let terminal_id = match &request {
             Call::TerminalOutput { terminal_id }
             | Call::WaitForTerminalExit { terminal_id }
@@ -143,13 +143,13 @@ impl Callbacks {
 
     /// The callbacks that an editor has.
     pub(super) fn delegated_to(&self, connection: &str) -> impl Iterator<Item = u64> {
-        self.tasks.iter().filter_map(move |(call, work)| match work {
+        self.tasks.iter().filter_map(move |(call, task)| match task {
             HostTask::Delegated(delegation) if delegation.connection == connection => Some(*call),
             _ => None,
         })
     }
 
-    fn take_delegation(&mut self, call: u64) -> Option<Delegation> {
+    pub(super) fn take_delegation(&mut self, call: u64) -> Option<Delegation> {
         match self.tasks.remove(&call)? {
             HostTask::Delegated(delegation) => Some(*delegation),
             other => {
@@ -218,15 +218,13 @@ impl Callbacks {
                 journal.emit(by, EventKind::FileRead { path, bytes }, None);
             }
             Call::WriteFile { path, content } => {
-                self.file_written(
-                    journal,
+                let write = FileWrite {
                     path,
-                    &content,
-                    &PreviousContent::Unknown,
+                    content,
                     item,
-                    begun,
-                    by,
-                );
+                    turn: begun,
+                };
+                write.complete(journal, &PreviousContent::Unknown, by);
             }
             Call::CreateTerminal {
                 command,
@@ -236,13 +234,16 @@ impl Callbacks {
                 ..
             } => {
                 if let Some(terminal_id) = makes {
-                    let made = CreatedTerminal {
-                        connection,
-                        by,
+                    let command = TerminalCommand {
                         terminal_id,
                         command,
                         args,
                         cwd: cwd.unwrap_or_else(|| journal.live().spec.session_cwd().to_owned()),
+                    };
+                    let made = CreatedTerminal {
+                        connection,
+                        by,
+                        command,
                         output_byte_limit,
                         withdrawn,
                     };
@@ -271,7 +272,7 @@ impl Callbacks {
     }
 
     /// It was not done, or nobody knows whether it was. The agent hears why; what would have changed the world is recorded.
-    fn not_done(
+    pub(super) fn not_done(
         &mut self,
         journal: &mut Journal,
         call: u64,
@@ -279,7 +280,7 @@ impl Callbacks {
         by: Origin,
         error: RpcError,
     ) {
-        self.end_change(journal, delegation, by.clone());
+        end_change(journal, delegation, by.clone());
         if !matches!(
             delegation.request,
             Call::ReadFile { .. } | Call::TerminalOutput { .. } | Call::WaitForTerminalExit { .. }
@@ -292,176 +293,22 @@ impl Callbacks {
         }
         self.answer(journal, call, Err(error));
     }
+}
 
-    fn end_change(&mut self, journal: &mut Journal, delegation: &Delegation, by: Origin) {
-        let (Some(item), Call::WriteFile { path, .. }) = (delegation.item, &delegation.request) else {
-            return;
-        };
-        let end = ItemEnd::FileChange {
-            path: path.clone(),
-            diff: String::new(),
-            replaced: None,
-        };
-        let kind = EventKind::ItemCompleted {
-            item,
-            outcome: ItemOutcome::Failed,
-            end,
-        };
-        journal.emit(by, kind, None);
-    }
-
-    /// An editor is gone. What it was not asked yet, and what changes nothing, is done here; of the rest nobody knows whether
-    /// it was done.
-    pub(super) fn end_delegations_to(
-        &mut self,
-        journal: &mut Journal,
-        gone: &AttachedEditor,
-        unsent: &[u64],
-    ) {
-        let calls: Vec<u64> = self.delegated_to(&gone.connection).collect();
-        for call in calls {
-            let Some(delegation) = self.take_delegation(call) else {
-                continue;
-            };
-            // Nobody waits for what only the agent wanted to know.
-            if self.is_abandoned(call) && !delegation.changes() {
-                continue;
-            }
-            let is_unsent = unsent.contains(&call);
-            if is_unsent && (delegation.withdrawn || self.is_abandoned(call)) {
-                self.end_change(journal, &delegation, Origin::Daemon);
-                continue;
-            }
-            match &delegation.request {
-                Call::ReadFile { .. } => self.run_on_host(journal, call, delegation.request, delegation.at),
-                Call::WriteFile { .. } if is_unsent => {
-                    let Delegation {
-                        request, at, item, ..
-                    } = delegation;
-                    if let Call::WriteFile { path, content } = request {
-                        self.write_on_host(journal, call, path, at, content, item);
-                    }
-                }
-                Call::CreateTerminal { .. } if is_unsent => {
-                    self.run_on_host(journal, call, delegation.request, delegation.at)
-                }
-                // Somebody else may know it.
-                Call::Extension { .. } if is_unsent => self.run(journal, call, delegation.request, None),
-                Call::TerminalOutput { .. }
-                | Call::WaitForTerminalExit { .. }
-                | Call::KillTerminal { .. }
-                | Call::ReleaseTerminal { .. } => self.answer_lost(journal, call, delegation.request),
-                _ => {
-                    let message = format!(
-                        "{} was gone before it answered {}{}",
-                        name(&delegation.by),
-                        delegation.request.method(),
-                        unknown_effect(&delegation.request)
-                    );
-                    let error = unknown(message);
-                    self.not_done(journal, call, &delegation, Origin::Daemon, error);
-                }
-            }
-        }
-    }
-
-    /// When the next editor will have been given enough time.
-    pub(super) fn delegation_deadline(&self) -> Option<Instant> {
-        let deadlines = self.tasks.values().map(|work| match work {
-            HostTask::Delegated(delegation) => delegation.until,
-            _ => None,
-        });
-        deadlines.fold(None, earliest)
-    }
-
-    pub(super) fn expire_delegations(&mut self, journal: &mut Journal) {
-        let now = journal.now().mono;
-        let is_late = |work: &HostTask| matches!(work, HostTask::Delegated(delegation) if delegation.until.is_some_and(|at| at <= now));
-        let late: Vec<u64> = self
-            .tasks
-            .iter()
-            .filter(|(_, work)| is_late(work))
-            .map(|(call, _)| *call)
-            .collect();
-        for call in late {
-            let Some(delegation) = self.take_delegation(call) else {
-                continue;
-            };
-            self.withdraw_from_editor(journal, &delegation, call, true);
-            let message = format!(
-                "{} did not answer {} within {} s{}",
-                name(&delegation.by),
-                delegation.request.method(),
-                answer_timeout(&delegation.request).unwrap_or_default().as_secs(),
-                unknown_effect(&delegation.request)
-            );
-            let error = unknown(message);
-            self.not_done(journal, call, &delegation, Origin::Daemon, error);
-        }
-    }
-
-    /// The agent takes a callback back that an editor has. What changes something is still waited for: it may happen.
-    pub(super) fn withdraw_delegation(&mut self, journal: &mut Journal, call: u64) {
-        let Some(mut delegation) = self.take_delegation(call) else {
-            return;
-        };
-        delegation.withdrawn = true;
-        let changes = delegation.changes();
-        self.withdraw_from_editor(journal, &delegation, call, !changes);
-        if changes {
-            self.tasks.insert(call, HostTask::Delegated(Box::new(delegation)));
-        }
-    }
-
-    /// The agent is gone: editors need not go on with what only it wanted to know.
-    pub fn withdraw_delegations(&mut self, journal: &mut Journal) {
-        let calls: Vec<u64> = self.tasks.keys().copied().collect();
-        for call in calls {
-            let Some(delegation) = self.take_delegation(call) else {
-                continue;
-            };
-            if delegation.outlives_agent() {
-                self.tasks.insert(call, HostTask::Delegated(Box::new(delegation)));
-            } else {
-                self.withdraw_from_editor(journal, &delegation, call, true);
-            }
-        }
-    }
-
-    /// The daemon stops: it will not hear any more what editors are at.
-    pub fn abort_delegations(&mut self, journal: &mut Journal, reason: &str) {
-        let calls: Vec<u64> = self.tasks.keys().copied().collect();
-        for call in calls {
-            if let Some(delegation) = self.take_delegation(call) {
-                self.withdraw_from_editor(journal, &delegation, call, true);
-                let message = format!("{reason}{}", unknown_effect(&delegation.request));
-                let error = unknown(message);
-                self.not_done(journal, call, &delegation, Origin::Daemon, error);
-            }
-        }
-    }
-
-    fn withdraw_from_editor(
-        &mut self,
-        journal: &mut Journal,
-        delegation: &Delegation,
-        call: u64,
-        forget: bool,
-    ) {
-        journal.push(Effect::Editor {
-            connection: delegation.connection.clone(),
-            order: EditorCommand::Withdraw { call, forget },
-        });
+/// Ends the file change of a delegated write that failed, or whose result is unknown.
+pub(super) fn end_change(journal: &mut Journal, delegation: &Delegation, by: Origin) {
+    if let Call::WriteFile { path, .. } = &delegation.request {
+        fail_change(journal, delegation.item, path, by);
     }
 }
 
 /// What the agent hears that has no answer.
-fn unknown(message: String) -> RpcError {
+pub(super) fn unknown(message: String) -> RpcError {
     RpcError::new(ErrorCode::Internal.rpc(), message)
 }
 
 /// How long an editor may take.
-fn answer_timeout(request: &Call) -> Option<Duration> {
+pub(super) fn answer_timeout(request: &Call) -> Option<Duration> {
     match request {
         Call::WaitForTerminalExit { .. } => None,
         Call::Extension { .. } => Some(Duration::from_secs(EDITOR_EXTENSION_SECS)),
@@ -470,7 +317,7 @@ fn answer_timeout(request: &Call) -> Option<Duration> {
 }
 
 /// What nobody knows, now that there is no answer.
-fn unknown_effect(request: &Call) -> String {
+pub(super) fn unknown_effect(request: &Call) -> String {
     match request {
         Call::WriteFile { path, .. } => format!("; it is not known whether {path} was written"),
         Call::CreateTerminal { command, .. } => format!("; it is not known whether {command} was started"),

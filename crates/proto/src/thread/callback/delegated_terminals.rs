@@ -11,7 +11,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Callbacks;
-use super::task::{Responder, name};
+use super::task::{Responder, TerminalCommand, name};
+use super::terminals::terminal_end;
 use crate::agent::{Call, TerminalExit};
 use crate::fanout::{Delta, Source};
 use crate::thread::command::Effect;
@@ -45,11 +46,7 @@ pub(super) struct EditorTerminal {
 pub(super) struct CreatedTerminal {
     pub connection: String,
     pub by: Origin,
-    /// Its name by us.
-    pub terminal_id: String,
-    pub command: String,
-    pub args: Vec<String>,
-    pub cwd: String,
+    pub command: TerminalCommand,
     pub output_byte_limit: Option<u64>,
     /// The agent took its wish back meanwhile.
     pub withdrawn: bool,
@@ -120,13 +117,11 @@ impl Callbacks {
         let CreatedTerminal {
             connection,
             by,
-            terminal_id,
             command,
-            args,
-            cwd,
             output_byte_limit,
             withdrawn,
         } = made;
+        let terminal_id = command.terminal_id.clone();
         let kept = output_byte_limit
             .map_or(TERMINAL_BYTES, |limit| {
                 usize::try_from(limit).unwrap_or(usize::MAX)
@@ -145,7 +140,7 @@ impl Callbacks {
             leaving: false,
             lost: false,
         };
-        self.terminal_created(journal, call, terminal_id.clone(), command, args, cwd, by);
+        self.terminal_created(journal, call, command, by);
         // Whoever wanted it is gone, or wants it no longer, and does not know its name.
         if withdrawn || self.is_abandoned(call) {
             self.close_terminal(journal, terminal.item);
@@ -300,7 +295,7 @@ impl Callbacks {
         if !journal.live().items.contains_key(&item) {
             return;
         }
-        let end = self.terminal_end(journal, terminal_id.to_owned(), exit, output, truncated);
+        let end = terminal_end(journal, terminal_id.to_owned(), exit, output, truncated);
         let kind = EventKind::ItemCompleted { item, outcome, end };
         journal.emit(by, kind, None);
     }

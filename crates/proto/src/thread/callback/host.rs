@@ -1,15 +1,12 @@
 //! Callbacks of the agent: which of them are carried out, and what comes of it.
 
-use acpd_model::{
-    ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, RawJson,
-    TurnId,
-};
+use acpd_model::{ErrorCode, EventKind, Failure, ItemId, Origin, RawJson};
 use serde_json::{Value, json};
 
 use super::Callbacks;
-use super::task::HostTask;
+use super::files::{FileWrite, begin_change, fail_change};
+use super::task::{HostTask, TerminalCommand, terminal_id};
 use crate::agent::{Call, TerminalExit, not_found};
-use crate::projection::{ItemView, unified_diff};
 use crate::thread::command::{HostCall, HostReply};
 use crate::thread::journal::Journal;
 use crate::wire;
@@ -24,7 +21,7 @@ impl Callbacks {
     ) {
         self.raw_params.remove(&call);
         match request {
-            // Questions are never carried out.
+            // Questions go to people, not to the host.
             Call::Permission { .. } | Call::Elicit { .. } => {}
             Call::ReadFile { path, line, limit } => {
                 self.tasks.insert(call, HostTask::Read { path: path.clone() });
@@ -37,7 +34,7 @@ impl Callbacks {
                 journal.call_host(call, what);
             }
             Call::WriteFile { path, content } => {
-                let item = self.begin_change(journal, &path, Origin::Agent);
+                let item = begin_change(journal, &path, Origin::Agent);
                 self.write_on_host(journal, call, path, at, content, item);
             }
             Call::CreateTerminal {
@@ -47,7 +44,13 @@ impl Callbacks {
                 cwd,
                 output_byte_limit,
             } => {
-                self.create_terminal(journal, call, command, args, env, cwd, output_byte_limit);
+                let command = TerminalCommand {
+                    terminal_id: terminal_id(call),
+                    command,
+                    args,
+                    cwd: cwd.unwrap_or_else(|| journal.live().spec.session_cwd().to_owned()),
+                };
+                self.create_terminal(journal, call, command, env, output_byte_limit);
             }
             Call::TerminalOutput { terminal_id } => {
                 self.other(journal, call, HostCall::TerminalOutput { terminal_id })
@@ -94,26 +97,6 @@ impl Callbacks {
         journal.call_host(call, what);
     }
 
-    /// A file that a tool call shows already is that call's file change; another one is a change by itself.
-    pub(super) fn begin_change(&mut self, journal: &mut Journal, path: &str, by: Origin) -> Option<ItemId> {
-        let shown = journal.live().items.values().any(|open| {
-            open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if known == path)
-        });
-        if shown {
-            return None;
-        }
-        let item = journal.next_item();
-        let kind = EventKind::ItemStarted {
-            item,
-            parent: None,
-            start: ItemStart::FileChange {
-                path: path.to_owned(),
-            },
-        };
-        journal.emit(by, kind, None);
-        Some(item)
-    }
-
     /// Writes a file whose change was begun.
     pub(super) fn write_on_host(
         &mut self,
@@ -124,20 +107,18 @@ impl Callbacks {
         content: String,
         item: Option<ItemId>,
     ) {
-        self.tasks.insert(
-            call,
-            HostTask::Write {
-                path: path.clone(),
-                content: content.clone(),
-                item,
-                turn: journal.current_turn(),
-            },
-        );
+        let write = FileWrite {
+            path: path.clone(),
+            content: content.clone(),
+            item,
+            turn: journal.current_turn(),
+        };
+        self.tasks.insert(call, HostTask::Write(write));
         journal.call_host(call, HostCall::WriteFile { path, at, content });
     }
 
     pub fn host_replied(&mut self, journal: &mut Journal, call: u64, result: Result<HostReply, Failure>) {
-        // What an editor has was not begun here, whatever is said to be done.
+        // The host was not asked to do what an editor does.
         if matches!(
             self.tasks.get(&call),
             Some(HostTask::Delegated(_) | HostTask::QueuedRelease(_))
@@ -155,26 +136,14 @@ impl Callbacks {
             },
             Err(failure) => {
                 let method = task.recorded_method();
-                if let HostTask::Create { terminal_id, .. } = &task {
-                    self.output_limits.remove(terminal_id);
-                }
-                if let HostTask::Write {
-                    path,
-                    item: Some(item),
-                    ..
-                } = task
-                {
-                    let end = ItemEnd::FileChange {
-                        path,
-                        diff: String::new(),
-                        replaced: None,
-                    };
-                    let kind = EventKind::ItemCompleted {
-                        item,
-                        outcome: ItemOutcome::Failed,
-                        end,
-                    };
-                    journal.emit(Origin::Daemon, kind, None);
+                match &task {
+                    HostTask::Create(command) => {
+                        self.output_limits.remove(&command.terminal_id);
+                    }
+                    HostTask::Write(write) => {
+                        fail_change(journal, write.item, &write.path, Origin::Daemon);
+                    }
+                    _ => {}
                 }
                 return match method {
                     Some(method) => self.refuse_and_record(journal, call, method, &failure),
@@ -191,29 +160,13 @@ impl Callbacks {
                     result.put("content", &content);
                 })
             }
-            (
-                HostTask::Write {
-                    path,
-                    content,
-                    item,
-                    turn,
-                },
-                HostReply::Written { old },
-            ) => {
-                self.file_written(journal, path, &content, &old, item, turn, Origin::Agent);
+            (HostTask::Write(write), HostReply::Written { old }) => {
+                write.complete(journal, &old, Origin::Agent);
                 nothing
             }
-            (
-                HostTask::Create {
-                    terminal_id,
-                    command,
-                    args,
-                    cwd,
-                },
-                HostReply::Created,
-            ) => {
-                let result = RawJson::from(json!({ "terminalId": terminal_id }));
-                self.terminal_created(journal, call, terminal_id, command, args, cwd, Origin::Agent);
+            (HostTask::Create(command), HostReply::Created) => {
+                let result = RawJson::from(json!({ "terminalId": command.terminal_id }));
+                self.terminal_created(journal, call, command, Origin::Agent);
                 result
             }
             (
@@ -248,49 +201,6 @@ impl Callbacks {
         self.quirks.missing_file_is_empty
             && failure.code == ErrorCode::NotFound
             && matches!(task, HostTask::Read { .. })
-    }
-
-    /// A file was written that the agent asked for in the turn `begun`. What is done after that turn is none of
-    /// another one's changes.
-    pub(super) fn file_written(
-        &mut self,
-        journal: &mut Journal,
-        path: String,
-        content: &str,
-        old: &PreviousContent,
-        item: Option<ItemId>,
-        begun: Option<TurnId>,
-        by: Origin,
-    ) {
-        let turn = journal.current_turn();
-        let bytes = content.len() as u64;
-        let written = Some(journal.content(content));
-        journal.emit(
-            by.clone(),
-            EventKind::FileWritten {
-                path: path.clone(),
-                bytes,
-                replaced: Some(old.replaced()),
-                content: written,
-            },
-            None,
-        );
-        let Some(item) = item else { return };
-        let diff = unified_diff(&path, old, content);
-        if turn == begun {
-            journal.note_file_change(&path, old, content);
-        }
-        let replaced = Some(old.replaced());
-        let end = ItemEnd::FileChange { path, diff, replaced };
-        journal.emit(
-            by,
-            EventKind::ItemCompleted {
-                item,
-                outcome: ItemOutcome::Completed,
-                end,
-            },
-            None,
-        );
     }
 }
 

@@ -47,7 +47,7 @@ impl Callbacks {
         if journal.live().lease.is_none() && abilities.any() {
             self.move_lease(journal, Some(connection), LeaseMove::Opened, by);
         }
-        self.lease_reply(journal)
+        lease_reply(journal)
     }
 
     /// Gives the lease to an editor that asks for it.
@@ -58,10 +58,10 @@ impl Callbacks {
         connection: &str,
     ) -> Result<Reply, Failure> {
         self.attached_mut(connection)?.declines = false;
-        if !self.holds_lease(journal, connection) {
+        if !holds_lease(journal, connection) {
             self.move_lease(journal, Some(connection), LeaseMove::Acquired, by);
         }
-        Ok(self.lease_reply(journal))
+        Ok(lease_reply(journal))
     }
 
     /// Takes the lease back from an editor that does not want it. It is passed on as if the editor had gone.
@@ -72,10 +72,10 @@ impl Callbacks {
         connection: &str,
     ) -> Result<Reply, Failure> {
         self.attached_mut(connection)?.declines = true;
-        if self.holds_lease(journal, connection) {
+        if holds_lease(journal, connection) {
             self.pass_lease_on(journal, LeaseMove::Released, by);
         }
-        Ok(self.lease_reply(journal))
+        Ok(lease_reply(journal))
     }
 
     /// An editor has closed the thread, or its connection is gone. `unsent` is what it was never asked.
@@ -88,7 +88,7 @@ impl Callbacks {
             return;
         };
         let gone = self.editors.remove(at);
-        if self.holds_lease(journal, connection) {
+        if holds_lease(journal, connection) {
             self.pass_lease_on(journal, LeaseMove::Left, Origin::Daemon);
         }
         self.lose_terminals(journal, connection);
@@ -125,14 +125,6 @@ impl Callbacks {
         })
     }
 
-    fn holds_lease(&self, journal: &Journal, connection: &str) -> bool {
-        journal
-            .live()
-            .lease
-            .as_ref()
-            .is_some_and(|holder| holder.connection == connection)
-    }
-
     /// To the editor that came next and can answer, if there is one.
     fn pass_lease_on(&mut self, journal: &mut Journal, why: LeaseMove, by: Origin) {
         let next = self
@@ -159,8 +151,16 @@ impl Callbacks {
         let kind = EventKind::LeaseMoved { holder, why };
         journal.emit(by, kind, None);
     }
+}
 
-    fn lease_reply(&self, journal: &Journal) -> Reply {
-        Reply::Lease(journal.live().lease.clone())
-    }
+fn holds_lease(journal: &Journal, connection: &str) -> bool {
+    journal
+        .live()
+        .lease
+        .as_ref()
+        .is_some_and(|holder| holder.connection == connection)
+}
+
+fn lease_reply(journal: &Journal) -> Reply {
+    Reply::Lease(journal.live().lease.clone())
 }

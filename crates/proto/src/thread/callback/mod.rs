@@ -1,11 +1,13 @@
-//! Callbacks: what the agent wants done with files and terminals, and its extensions.
+//! Callbacks: the agent's requests about files and terminals, and its extensions.
 //!
-//! In: calls that are to be carried out, what the host and editors answer, terminals, editors that come and go. Out: orders for
-//! the host and for editors, answers for the agent, the events of what was done. Owns: the calls that are being carried out, the
-//! attached editors, the terminals. Never: decides whether a call is allowed.
+//! In: approved calls, answers of the host and of editors, events of terminals, editors that attach and detach. Out: requests for
+//! the host and for editors, answers for the agent, events. Owns: the calls in progress, the attached editors, the terminals.
+//! Never: decides whether a call is allowed.
 
 mod delegated;
 mod delegated_terminals;
+mod delegation_end;
+mod files;
 mod final_output;
 mod host;
 mod lease;
@@ -37,9 +39,9 @@ pub(super) struct Callbacks {
     count: u64,
     /// Those below this one have nobody who waits for their answer.
     abandoned: u64,
-    /// What is odd about the agent whose session is open.
+    /// The oddities of the agent whose session is open.
     quirks: Quirks,
-    /// What is being carried out, by callback.
+    /// Calls in progress, by callback.
     tasks: BTreeMap<u64, HostTask>,
     /// Bytes of unanswered callbacks that are large. Those that are over are forgotten when the next one comes.
     large_calls: BTreeMap<u64, usize>,
@@ -56,29 +58,29 @@ pub(super) struct Callbacks {
 }
 
 impl Callbacks {
-    /// Goes on after a restart. A terminal is called after the callback that made it, and no two of a thread have one name.
+    /// Continues the numbers of callbacks after a restart: terminals are named after them, and names are unique in a thread.
     pub fn recover(&mut self, last_terminal: u64) {
         self.count = self.count.max(last_terminal);
     }
 
-    /// Another process of the agent is started, which numbers its callbacks anew.
+    /// Prepares for another process of the agent, which numbers its callbacks anew.
     pub fn start_process(&mut self) {
         self.before = self.count;
     }
 
-    /// The agent's session is open.
+    /// Sets the oddities of the agent whose session is open.
     pub fn set_quirks(&mut self, quirks: Quirks) {
         self.quirks = quirks;
     }
 
-    /// Our number for a callback that the process has just made.
+    /// Returns our number for a new callback of the process.
     pub fn count(&mut self, call: u64) -> u64 {
         let call = self.number(call);
         self.count = self.count.max(call + 1);
         call
     }
 
-    /// Our number for a callback of the process.
+    /// Returns our number for a callback of the process.
     pub fn number(&self, call: u64) -> u64 {
         self.before + call
     }
@@ -93,7 +95,7 @@ impl Callbacks {
         self.tasks.values().any(HostTask::outlives_agent)
     }
 
-    /// Whether the agent waits for something that is being carried out.
+    /// Returns whether the agent waits for a call in progress.
     pub fn has_agent_waiting(&self) -> bool {
         self.tasks.range(self.abandoned..).next().is_some()
     }
@@ -101,7 +103,7 @@ impl Callbacks {
     /// Whether the file change is a write that the machine, or an editor, is at.
     pub fn is_being_written(&self, change: ItemId) -> bool {
         self.tasks.values().any(|task| match task {
-            HostTask::Write { item, .. } => *item == Some(change),
+            HostTask::Write(write) => write.item == Some(change),
             HostTask::Delegated(delegation) => delegation.item == Some(change),
             _ => false,
         })
@@ -112,8 +114,8 @@ impl Callbacks {
         call < self.abandoned
     }
 
-    /// Takes a callback on, which is then decided about, or refuses it. `undecided` callbacks wait for decisions already, those
-    /// that `waits` is true for.
+    /// Checks a new callback against the limits, and refuses it if it exceeds them. `undecided` is how many callbacks wait for a
+    /// decision; `waits` tells whether a callback is one of them.
     pub fn admit(
         &mut self,
         journal: &mut Journal,
@@ -134,7 +136,7 @@ impl Callbacks {
             self.refuse_and_record(journal, call, request.method(), &failure);
             return false;
         }
-        // A question is answered by nobody but people.
+        // No editor answers a question.
         if !matches!(request, Call::Permission { .. } | Call::Elicit { .. }) {
             let raw_params = raw_params.map(|raw_params| (call, raw_params));
             self.raw_params.extend(raw_params);
@@ -163,7 +165,7 @@ impl Callbacks {
         Ok(())
     }
 
-    /// What a command without arguments is where this call would be carried out.
+    /// Returns how a command without arguments is run where this call would be.
     pub fn form_of(&self, journal: &Journal, request: &Call) -> Form {
         match self.responder(journal, request) {
             Responder::Daemon => self.command_form(),
@@ -171,7 +173,7 @@ impl Callbacks {
         }
     }
 
-    /// Carries out what was decided on; `at` is where its file was then.
+    /// Runs an approved call; `at` is where its file was when it was decided on.
     pub fn run(&mut self, journal: &mut Journal, call: u64, request: Call, at: Option<String>) {
         match self.responder(journal, &request) {
             Responder::Daemon => self.run_on_host(journal, call, request, at),
@@ -180,7 +182,7 @@ impl Callbacks {
         }
     }
 
-    /// The agent takes a callback back. JSON-RPC still wants an answer to it.
+    /// Ends a callback that the agent withdrew. JSON-RPC still wants an answer to it.
     pub fn withdraw(&mut self, journal: &mut Journal, call: u64) {
         self.withdraw_delegation(journal, call);
         // What changes the machine is done all the same, and recorded when it is.
@@ -191,7 +193,7 @@ impl Callbacks {
         self.answer(journal, call, Err(error));
     }
 
-    /// Refuses what could not be done, so that it is known what the agent tried.
+    /// Refuses a call, and records what the agent tried.
     pub fn refuse_and_record(&mut self, journal: &mut Journal, call: u64, method: &str, failure: &Failure) {
         journal.emit_refusal(method, failure);
         self.refuse(journal, call, failure);
@@ -201,19 +203,19 @@ impl Callbacks {
         self.answer(journal, call, Err(failure.into()));
     }
 
-    /// Answers a callback, unless nobody waits for that any more.
+    /// Answers a callback, unless the process that made it is gone.
     pub fn answer(&mut self, journal: &mut Journal, call: u64, result: Result<RawJson, RpcError>) {
         self.raw_params.remove(&call);
         if self.is_abandoned(call) {
             return;
         }
-        // One below that is of a process that is gone.
+        // A lower number belongs to an earlier process.
         if let Some(call) = call.checked_sub(self.before) {
             journal.send_to_agent(AgentCommand::Answer { call, result });
         }
     }
 
-    /// The agent is gone, and nobody waits for its callbacks any more. What was begun happens all the same, and is recorded then.
+    /// Drops the callbacks of an agent that is gone. Writes and commands that have begun go on, and are recorded when they end.
     pub fn abandon(&mut self, journal: &mut Journal) {
         self.withdraw_delegations(journal);
         self.raw_params.clear();
@@ -227,7 +229,7 @@ impl Callbacks {
         earliest(self.delegation_deadline(), self.final_output_deadline())
     }
 
-    /// Goes on without the answers of editors that are late.
+    /// Gives up the answers of editors that are late.
     pub fn expire(&mut self, journal: &mut Journal) {
         self.expire_delegations(journal);
         self.expire_final_outputs(journal);

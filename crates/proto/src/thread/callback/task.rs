@@ -1,7 +1,8 @@
-//! What is being carried out for the agent, with what its end needs to know.
+//! Calls in progress, with what their end needs to know.
 
 use acpd_model::{ItemId, Origin, TurnId};
 
+use super::files::FileWrite;
 use crate::agent::Call;
 use crate::time::Instant;
 
@@ -13,25 +14,29 @@ pub(super) enum Responder {
     Lost,
 }
 
-/// A callback that the machine works on, with what its end needs to know.
+/// A command in a terminal.
+#[derive(Debug)]
+pub(super) struct TerminalCommand {
+    /// Our name for the terminal.
+    pub terminal_id: String,
+    pub command: String,
+    pub args: Vec<String>,
+    pub cwd: String,
+}
+
+/// Returns our name for the terminal that a callback creates.
+pub(super) fn terminal_id(call: u64) -> String {
+    format!("term_{}", call + 1)
+}
+
+/// A call in progress, with what its end needs to know.
 #[derive(Debug)]
 pub(super) enum HostTask {
     Read {
         path: String,
     },
-    Write {
-        path: String,
-        content: String,
-        item: Option<ItemId>,
-        /// The turn in which it was begun.
-        turn: Option<TurnId>,
-    },
-    Create {
-        terminal_id: String,
-        command: String,
-        args: Vec<String>,
-        cwd: String,
-    },
+    Write(FileWrite),
+    Create(TerminalCommand),
     Kill {
         terminal_id: String,
     },
@@ -58,8 +63,8 @@ impl HostTask {
     pub fn recorded_method(&self) -> Option<&'static str> {
         match self {
             Self::Read { .. } => Some("fs/read_text_file"),
-            Self::Write { .. } => Some("fs/write_text_file"),
-            Self::Create { .. } => Some("terminal/create"),
+            Self::Write(_) => Some("fs/write_text_file"),
+            Self::Create(_) => Some("terminal/create"),
             _ => None,
         }
     }
@@ -68,7 +73,7 @@ impl HostTask {
     pub fn outlives_agent(&self) -> bool {
         match self {
             Self::Delegated(delegation) => delegation.outlives_agent(),
-            _ => matches!(self, Self::Write { .. } | Self::Create { .. }),
+            _ => matches!(self, Self::Write(_) | Self::Create(_)),
         }
     }
 }

@@ -7,7 +7,7 @@ use acpd_model::{ErrorCode, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, It
 use acpd_policy::Form;
 
 use super::Callbacks;
-use super::task::HostTask;
+use super::task::{HostTask, TerminalCommand};
 use crate::agent::TerminalExit;
 use crate::fanout::{Delta, LiveEnd, Source};
 use crate::projection::ItemView;
@@ -19,35 +19,37 @@ impl Callbacks {
         &mut self,
         journal: &mut Journal,
         call: u64,
-        command: String,
-        args: Vec<String>,
+        wanted: TerminalCommand,
         env: Vec<(String, String)>,
-        cwd: Option<String>,
         limit: Option<u64>,
     ) {
         if let Err(failure) = self.check_terminals(journal) {
             return self.refuse_and_record(journal, call, "terminal/create", &failure);
         }
+        let TerminalCommand {
+            terminal_id,
+            command,
+            args,
+            cwd,
+        } = wanted;
         let (command, args) = if args.is_empty() && self.command_form() == Form::Line {
             ("/bin/sh".to_owned(), vec!["-c".to_owned(), command])
         } else {
             (command, args)
         };
-        let terminal_id = format!("term_{}", call + 1);
-        let cwd = cwd.unwrap_or_else(|| journal.live().spec.session_cwd().to_owned());
         let output_bytes = limit
             .map_or(TERMINAL_BYTES, |limit| {
                 usize::try_from(limit).unwrap_or(usize::MAX)
             })
             .min(TERMINAL_BYTES_MAX)
             .min(self.room_for_output());
-        let work = HostTask::Create {
+        let task = TerminalCommand {
             terminal_id: terminal_id.clone(),
             command: command.clone(),
             args: args.clone(),
             cwd: cwd.clone(),
         };
-        self.tasks.insert(call, work);
+        self.tasks.insert(call, HostTask::Create(task));
         self.output_limits.insert(terminal_id.clone(), output_bytes);
         journal.call_host(
             call,
@@ -83,8 +85,8 @@ impl Callbacks {
         let runs = |item: &ItemId| !self.has_ended_in_editor(*item);
         let running = journal.live().items.iter();
         let running = running.filter(|(item, open)| is_terminal(&open.view) && runs(item));
-        let creating = self.tasks.values().filter(|work| match work {
-            HostTask::Create { .. } => true,
+        let creating = self.tasks.values().filter(|task| match task {
+            HostTask::Create(_) => true,
             HostTask::Delegated(delegation) => delegation.makes.is_some(),
             _ => false,
         });
@@ -100,12 +102,15 @@ impl Callbacks {
         &mut self,
         journal: &mut Journal,
         call: u64,
-        terminal_id: String,
-        command: String,
-        args: Vec<String>,
-        cwd: String,
+        command: TerminalCommand,
         by: Origin,
     ) {
+        let TerminalCommand {
+            terminal_id,
+            command,
+            args,
+            cwd,
+        } = command;
         let item = journal.next_item();
         let kept_as = terminal_id.clone();
         let kept = self.output_limits.get(&terminal_id);
@@ -177,37 +182,11 @@ impl Callbacks {
                 // What is still held comes before the end.
                 journal.end_shown_text(item);
                 self.output_limits.remove(terminal_id);
-                let end = self.terminal_end(journal, terminal_id.to_owned(), exit, output, truncated);
+                let end = terminal_end(journal, terminal_id.to_owned(), exit, output, truncated);
                 EventKind::ItemCompleted { item, outcome, end }
             }
         };
         journal.emit(Origin::Agent, kind, None);
-    }
-
-    /// How a command ended, for an event; of long output it holds the end, and all of it becomes a blob.
-    pub(super) fn terminal_end(
-        &mut self,
-        journal: &mut Journal,
-        terminal_id: String,
-        exit: TerminalExit,
-        output: String,
-        truncated: bool,
-    ) -> ItemEnd {
-        let mut end = output;
-        let output_blob = (end.len() > INLINE_BYTES).then(|| {
-            let last = end.split_off(end.ceil_char_boundary(end.len() - TERMINAL_PREVIEW_BYTES));
-            let mut all = std::mem::replace(&mut end, last);
-            all.push_str(&end);
-            Box::new(journal.blob(all.into_bytes()))
-        });
-        ItemEnd::TerminalCommand {
-            terminal_id,
-            exit_code: exit.code,
-            signal: exit.signal,
-            output: end,
-            output_blob,
-            truncated,
-        }
     }
 
     /// Ends every terminal: the agent that they belong to is gone. Of those in editors the last output may still come.
@@ -248,12 +227,37 @@ impl Callbacks {
         let excess = output.len().saturating_sub(kept.unwrap_or(TERMINAL_BYTES_MAX));
         output.drain(..output.ceil_char_boundary(excess));
         let truncated = begins_later || cut || excess > 0 || kept.is_none();
-        let end = self.terminal_end(journal, terminal_id, TerminalExit::default(), output, truncated);
+        let end = terminal_end(journal, terminal_id, TerminalExit::default(), output, truncated);
         let kind = EventKind::ItemCompleted {
             item,
             outcome: ItemOutcome::Interrupted,
             end,
         };
         journal.emit(Origin::Agent, kind, None);
+    }
+}
+
+/// How a command ended, for an event; of long output it holds the end, and all of it becomes a blob.
+pub(super) fn terminal_end(
+    journal: &mut Journal,
+    terminal_id: String,
+    exit: TerminalExit,
+    output: String,
+    truncated: bool,
+) -> ItemEnd {
+    let mut end = output;
+    let output_blob = (end.len() > INLINE_BYTES).then(|| {
+        let last = end.split_off(end.ceil_char_boundary(end.len() - TERMINAL_PREVIEW_BYTES));
+        let mut all = std::mem::replace(&mut end, last);
+        all.push_str(&end);
+        Box::new(journal.blob(all.into_bytes()))
+    });
+    ItemEnd::TerminalCommand {
+        terminal_id,
+        exit_code: exit.code,
+        signal: exit.signal,
+        output: end,
+        output_blob,
+        truncated,
     }
 }

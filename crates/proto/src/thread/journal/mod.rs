@@ -1,32 +1,33 @@
-//! How what happened comes to be on record: events in their order, text and diffs that are merged, content beside them.
+//! The journal: events in their order, text and diffs that are merged, blobs, effects.
 //!
 //! In: what happened, effects, time. Out: events, blobs, effects. Owns: the [`Live`] view, which is the fold of the events, and
-//! what is held back to be merged. Never: decides what happened. It is the only part of a thread that all others write.
+//! what is held back to be merged. Never: decides what happened. It is the only part of a thread that all others write to.
 
+mod text;
 mod turn_files;
 
 use acpd_model::event::{Content, Level};
 use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
-    BlobId, ErrorCode, Event, EventKind, Failure, ItemId, ItemOutcome, Limits, Origin, PreviousContent,
-    RawJson, Summary, ThreadId, ThreadStatus, TurnId,
+    BlobId, ErrorCode, Event, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
+    MessageType, Origin, PreviousContent, RawJson, Summary, ThreadId, ThreadStatus, TurnId,
 };
 
 use self::turn_files::TurnFiles;
 use super::command::{Effect, HostCall, Reply};
 use crate::agent::AgentCommand;
-use crate::fanout::{Coalescer, Delta, LiveEnd, LiveTail, LiveText, Source};
-use crate::projection::{Chunks, ItemView, Live};
+use crate::fanout::{Coalescer, LiveTail};
+use crate::projection::{ItemView, Live};
 use crate::queue::Queue;
-use crate::time::{Instant, Now, earliest};
+use crate::time::Now;
 
-/// A thread's view, and what is on its way into the log and out of the thread.
+/// A thread's view, its new events and blobs, and its effects.
 #[derive(Debug)]
 pub(super) struct Journal {
     live: Live,
     limits: Limits,
     now: Now,
-    /// The turn that is being taken over from the agent's history.
+    /// The turn that is being imported from the agent's history.
     importing: Option<TurnId>,
     /// Whether the configuration wants each chunk of text to be recorded by itself.
     single_chunks: bool,
@@ -74,7 +75,7 @@ impl Journal {
         self.now = now;
     }
 
-    /// The turn that events belong to.
+    /// Returns the turn that new events belong to.
     pub fn current_turn(&self) -> Option<TurnId> {
         self.importing.or(self.live.turn.map(|turn| turn.id))
     }
@@ -83,7 +84,7 @@ impl Journal {
         ItemId(self.live.last_item + 1)
     }
 
-    /// An unfinished item.
+    /// Returns an unfinished item.
     pub fn item(&self, item: ItemId) -> Option<&ItemView> {
         self.live.items.get(&item).map(|open| &open.view)
     }
@@ -93,7 +94,7 @@ impl Journal {
         self.live.fold(event);
     }
 
-    /// Events belong to `turn`, which is taken over from the agent's history, until this is called with `None`.
+    /// Attributes new events to an imported turn, until this is called with `None`.
     pub fn set_importing(&mut self, turn: Option<TurnId>) {
         self.importing = turn;
     }
@@ -105,7 +106,7 @@ impl Journal {
 }
 
 impl Journal {
-    /// Makes an event of the current turn out of what happened. What is held back goes first.
+    /// Appends an event of the current turn, after the text that is held back.
     pub fn emit(&mut self, by: Origin, kind: EventKind, raw: Option<RawJson>) {
         self.emit_with_params(by, kind, raw, None);
     }
@@ -121,13 +122,13 @@ impl Journal {
         self.record(self.current_turn(), by, kind, raw, raw_params);
     }
 
-    /// Makes an event of this turn, or of none.
+    /// Appends an event of the given turn, or of none.
     pub fn emit_in(&mut self, turn: Option<TurnId>, by: Origin, kind: EventKind, raw: Option<RawJson>) {
         self.flush();
         self.record(turn, by, kind, raw, None);
     }
 
-    /// Keeps and hands on an update of the agent that changes nothing that is shown.
+    /// Records an update of the agent that changes nothing that is shown.
     pub fn emit_unshown(&mut self, raw: Option<RawJson>, raw_params: Option<RawJson>) {
         let kind = EventKind::AgentNotified {
             method: "session/update".to_owned(),
@@ -135,8 +136,7 @@ impl Journal {
         self.emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
-    /// Records a call of the agent that could not be done, so that it is known what it tried. That something is not there is no
-    /// more than an answer.
+    /// Records a refused call of the agent. "Not found" is an ordinary answer, and is not recorded.
     pub fn emit_refusal(&mut self, method: &str, failure: &Failure) {
         if failure.code != ErrorCode::NotFound {
             let kind = EventKind::CallRefused {
@@ -147,7 +147,38 @@ impl Journal {
         }
     }
 
-    /// Ends an item with what it holds.
+    /// Adds a complete message of a person.
+    pub fn add_user_message(&mut self, turn: TurnId, by: &Origin, content: &[RawJson]) {
+        let item = self.next_item();
+        let role = MessageType::UserMessage;
+        let start = ItemStart::Message {
+            role,
+            message_id: None,
+        };
+        let content = content.to_vec();
+        let end = ItemEnd::Message {
+            role,
+            content: content.clone(),
+        };
+        let kinds = [
+            EventKind::ItemStarted {
+                item,
+                parent: None,
+                start,
+            },
+            EventKind::UserMessageAdded { item, content },
+            EventKind::ItemCompleted {
+                item,
+                outcome: ItemOutcome::Completed,
+                end,
+            },
+        ];
+        for kind in kinds {
+            self.emit_in(Some(turn), by.clone(), kind, None);
+        }
+    }
+
+    /// Completes an item with its content.
     pub fn complete(&mut self, item: ItemId, outcome: ItemOutcome) {
         let Some(view) = self.item(item) else {
             return;
@@ -233,107 +264,12 @@ impl Journal {
 }
 
 impl Journal {
-    /// Takes text for a message or of a terminal; it may be held back and merged.
-    pub fn emit_text(&mut self, delta: Delta) {
-        if matches!(delta.source, Source::Message(_)) && self.keeps_chunks_apart() {
-            self.flush();
-            return self.emit_delta(delta);
-        }
-        for due in self.coalescer.push(delta, self.now.mono).into_iter().flatten() {
-            self.emit_delta(due);
-        }
-    }
-
-    /// Whether each chunk of the agent's text is recorded by itself: as a client said, else as the configuration does.
-    fn keeps_chunks_apart(&self) -> bool {
-        let said = self.live.spec.chunks;
-        said.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
-    }
-
-    /// What is held back of `item`.
-    pub fn held_text(&self, item: ItemId) -> &str {
-        self.coalescer.held(item).unwrap_or_default()
-    }
-
-    pub fn flush(&mut self) {
-        if let Some(delta) = self.coalescer.flush() {
-            self.emit_delta(delta);
-        }
-    }
-
-    fn emit_delta(&mut self, delta: Delta) {
-        let Delta {
-            turn,
-            item,
-            source,
-            text,
-            raw,
-            message_id,
-        } = delta;
-        let kind = match source {
-            Source::Message(role) => EventKind::ItemDelta {
-                item,
-                role,
-                text,
-                message_id: message_id.filter(|_| raw.is_none()),
-            },
-            Source::Terminal(terminal_id) => EventKind::TerminalOutput {
-                item,
-                terminal_id,
-                text,
-            },
-        };
-        self.record(turn, Origin::Agent, kind, raw, None);
-    }
-
-    /// Takes output that the log does not keep: it is only shown.
-    pub fn show_text(&mut self, item: ItemId, terminal_id: &str, text: &str) {
-        self.live_tail.push(item, terminal_id, text, self.now.mono);
-    }
-
-    /// Shows the rest of a terminal's output that the log does not keep, and returns what is known of its end.
-    pub fn end_shown_text(&mut self, item: ItemId) -> LiveEnd {
-        let mut end = self.live_tail.end(item);
-        if let Some(shown) = end.unshown.take() {
-            self.show(shown);
-        }
-        end
-    }
-
-    /// Shows what is in no log, after all that is.
-    fn show(&mut self, shown: LiveText) {
-        self.flush();
-        self.effects.push(Effect::Show {
-            turn: self.current_turn(),
-            at: self.now.wall,
-            after: self.live.last_seq,
-            shown,
-        });
-    }
-
-    /// When to call [`expire`](Self::expire).
-    pub fn deadline(&self) -> Option<Instant> {
-        earliest(self.coalescer.deadline(), self.live_tail.deadline())
-    }
-
-    /// Emits and shows what was held back long enough.
-    pub fn expire(&mut self) {
-        if let Some(delta) = self.coalescer.expire(self.now.mono) {
-            self.emit_delta(delta);
-        }
-        for shown in self.live_tail.expire(self.now.mono) {
-            self.show(shown);
-        }
-    }
-}
-
-impl Journal {
-    /// A file is `new` now, and was `old` before.
+    /// Adds a file change to the turn's diff.
     pub fn note_file_change(&mut self, path: &str, old: &PreviousContent, new: &str) {
         self.files.note(path, old, new);
     }
 
-    /// Forgets which files were changed: another turn begins.
+    /// Forgets the file changes of the turn.
     pub fn forget_file_changes(&mut self) {
         self.files.clear();
     }
@@ -347,7 +283,7 @@ impl Journal {
 }
 
 impl Journal {
-    /// Has something done, once all events so far are stored.
+    /// Adds an effect, to be carried out once all events so far are stored.
     pub fn push(&mut self, effect: Effect) {
         self.effects.push(effect);
     }

@@ -176,7 +176,7 @@ impl Echo {
         }
     }
 
-    /// What came of a text of which the rest is missing, as a chunk. Nothing is a repetition any more then.
+    /// Returns the part of an incomplete repetition as a chunk, and expects nothing any more.
     pub fn take_partial(&mut self) -> Option<Chunk> {
         if self.partial.is_empty() {
             return None;

@@ -1,11 +1,11 @@
 //! Messages: chunks of the agent's text become items.
 //!
-//! In: chunks, and what breaks a message off. Out: nothing but the journal's events. Owns: the message that the agent is in the
-//! middle of, and what it may repeat of its prompt ([`echo`]). Never: shows words twice.
+//! In: chunks, and what interrupts a message. Out: only events in the journal. Owns: the open message, and what the agent may
+//! repeat of its prompt ([`echo`]). Never: shows text twice.
 
 mod echo;
 
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson, TurnId};
+use acpd_model::{EventKind, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson};
 
 use self::echo::Echo;
 use super::journal::Journal;
@@ -34,24 +34,24 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// The item of the message that the agent is in the middle of.
+    /// Returns the item of the open message.
     pub fn open_item(&self) -> Option<ItemId> {
         self.open.as_ref().map(|open| open.item)
     }
 
-    /// Notes what the agent is told and may send back.
+    /// Expects the agent to send these blocks back.
     pub fn expect_echo(&mut self, blocks: &[RawJson]) {
         self.echo.expect(blocks);
     }
 
-    /// Something that is not text came: what follows repeats nothing.
+    /// Notes that something else than text came: what follows is no repetition.
     pub fn interrupt(&mut self) {
         if let Some(open) = &mut self.open {
             open.interrupted = true;
         }
     }
 
-    /// Text without a message id is another message from now on.
+    /// Makes further text without a message id another message.
     pub fn break_off(&mut self) {
         if let Some(open) = &mut self.open {
             open.broken = true;
@@ -153,7 +153,7 @@ impl Messages {
         }
     }
 
-    /// Whether a piece of a message is that whole message once more. Anything else that looks alike is text: "ha", "ha".
+    /// Returns whether a chunk repeats its whole message. Anything else that looks alike is text: "ha", "ha".
     fn repeats(&self, journal: &Journal, item: ItemId, text: &str) -> bool {
         let broken = |open: &OpenMessage| open.broken || open.interrupted;
         if self.open.as_ref().is_none_or(broken) || text.is_empty() {
@@ -205,42 +205,11 @@ impl Messages {
         item
     }
 
-    /// Ends the message that the agent is in the middle of.
+    /// Completes the open message.
     pub fn end(&mut self, journal: &mut Journal, outcome: ItemOutcome) {
         if let Some(open) = self.open.take() {
             journal.flush();
             journal.complete(open.item, outcome);
         }
-    }
-}
-
-/// Adds a person's words, whole from the beginning.
-pub(super) fn add_user_message(journal: &mut Journal, turn: TurnId, by: &Origin, content: &[RawJson]) {
-    let item = journal.next_item();
-    let role = MessageType::UserMessage;
-    let start = ItemStart::Message {
-        role,
-        message_id: None,
-    };
-    let content = content.to_vec();
-    let end = ItemEnd::Message {
-        role,
-        content: content.clone(),
-    };
-    let kinds = [
-        EventKind::ItemStarted {
-            item,
-            parent: None,
-            start,
-        },
-        EventKind::UserMessageAdded { item, content },
-        EventKind::ItemCompleted {
-            item,
-            outcome: ItemOutcome::Completed,
-            end,
-        },
-    ];
-    for kind in kinds {
-        journal.emit_in(Some(turn), by.clone(), kind, None);
     }
 }

@@ -27,7 +27,7 @@ impl PendingAgentRequest {
     }
 }
 
-/// The greater thing that a request is a part of. Whatever the agent answers, and if it answers nothing, it goes on from there.
+/// What continues once a request is answered or has failed.
 #[derive(Debug)]
 pub(in crate::thread) enum Continuation {
     /// Words for the turn.
@@ -42,7 +42,7 @@ pub(in crate::thread) enum Continuation {
     Delete { by: Origin },
 }
 
-/// The agent's answer to the command `call`, or why there is none, and what goes on now.
+/// An answered or failed request of the command `call`, and what continues now.
 pub(in crate::thread) struct Continued {
     pub call: u64,
     pub continuation: Continuation,
@@ -50,7 +50,7 @@ pub(in crate::thread) struct Continued {
 }
 
 impl PendingAgentRequest {
-    /// Answers the client, unless something greater goes on.
+    /// Replies to the client, unless something continues with the answer.
     fn finish(self, journal: &mut Journal, call: u64, answer: Result<RawJson, Failure>) -> Option<Continued> {
         let Some(continuation) = self.then else {
             journal.reply(call, answer.map(Reply::Agent));
@@ -65,7 +65,7 @@ impl PendingAgentRequest {
 }
 
 impl Session {
-    /// Takes a request, which waits to be sent. Returns whether the agent is to be started for it.
+    /// Queues a request. Returns whether to start the agent for it.
     pub fn request(
         &mut self,
         journal: &mut Journal,
@@ -93,7 +93,7 @@ impl Session {
         starts
     }
 
-    /// Tells the agent something that ACP does not know.
+    /// Sends the agent a notification that ACP does not define.
     pub fn notify(
         &self,
         journal: &mut Journal,
@@ -108,8 +108,7 @@ impl Session {
         Ok(Reply::Done)
     }
 
-    /// Sends what waits, as far as the agent is there, up to a refused request that something goes on from: call it again after
-    /// that.
+    /// Sends the requests that the agent can take now. Returns a refused request that something continues from; call it again then.
     pub fn send_requests(&mut self, journal: &mut Journal) -> Option<Continued> {
         loop {
             let ready = match self.agent {
@@ -142,7 +141,7 @@ impl Session {
         self.requests.remove(&call)?.finish(journal, call, Err(failure))
     }
 
-    /// Refuses some of the requests, up to one that something goes on from: call it again after that.
+    /// Refuses some requests. Returns one that something continues from; call it again then.
     fn refuse_some(
         &mut self,
         journal: &mut Journal,
@@ -158,7 +157,7 @@ impl Session {
         None
     }
 
-    /// The agent has answered a request.
+    /// Handles the agent's answer to a request.
     pub fn answered(
         &mut self,
         journal: &mut Journal,
@@ -196,7 +195,8 @@ impl Session {
         pending.finish(journal, call, Ok(answer))
     }
 
-    /// The agent opens no session until somebody signs in. Other requests are refused with [`refuse_unsigned`](Self::refuse_unsigned).
+    /// Handles that the agent opens no session before a user signs in. [`refuse_unsigned`](Self::refuse_unsigned) refuses other
+    /// requests.
     pub fn sign_in_required(&mut self, journal: &mut Journal, failure: &Failure) {
         self.agent = AgentState::SigningIn;
         self.fail_ready_waiters(journal, failure);
@@ -205,14 +205,13 @@ impl Session {
         journal.notice(Level::Warning, "signInRequired", &message);
     }
 
-    /// Refuses what an agent does not do before somebody signs in, up to a request that something goes on from: call it again
-    /// after that.
+    /// Refuses requests that need a signed-in user. Returns one that something continues from; call it again then.
     pub fn refuse_unsigned(&mut self, journal: &mut Journal, failure: &Failure) -> Option<Continued> {
         self.refuse_some(journal, failure, |pending| !pending.signs_in())
     }
 
-    /// The agent is gone: nobody will answer what it was asked, nor, with `unsent_too`, what it was to be asked. Goes up to a
-    /// request that something goes on from: call it again after that.
+    /// Fails the requests that the agent had, and with `unsent_too` those that it had not got. Returns one that something continues
+    /// from; call it again then.
     pub fn fail_requests(
         &mut self,
         journal: &mut Journal,
@@ -223,7 +222,7 @@ impl Session {
         self.refuse_some(journal, &failure, |pending| pending.sent || unsent_too)
     }
 
-    /// The daemon stops: nothing greater goes on.
+    /// Fails the requests that something would continue from: the daemon stops.
     pub fn fail_continuations(&mut self, journal: &mut Journal, reason: &str) {
         let greater = self.requests.extract_if(.., |_, pending| pending.then.is_some());
         for (call, _) in greater {
@@ -231,7 +230,7 @@ impl Session {
         }
     }
 
-    /// Whether something goes on once the agent has answered.
+    /// Returns whether something continues once a request is answered.
     pub fn has_continuations(&self) -> bool {
         self.requests.values().any(|pending| pending.then.is_some())
     }

@@ -1,7 +1,7 @@
-//! The conversation so far, for an agent that has forgotten it.
+//! The conversation so far, for an agent that lost its session.
 //!
-//! In: that the agent is about to be prompted, the conversation once it is collected. Out: the effect that has it collected, and
-//! the block that goes before the prompt. Owns: how far that is. Never: becomes an event.
+//! In: a prompt that is about to be sent, the collected conversation. Out: the effect that collects it, and the block that goes
+//! before the prompt. Owns: whether it is collected. Never: becomes an event.
 
 use acpd_model::event::{Fidelity, Level};
 use acpd_model::{ErrorCode, Failure, RawJson, TurnId};
@@ -33,7 +33,7 @@ pub(super) struct History {
 pub(in crate::thread) struct HistoryPending;
 
 impl History {
-    /// The process is gone: the next one is told what the conversation is by then.
+    /// Forgets the collected conversation: the next process gets what it is by then.
     pub fn forget(&mut self) {
         self.state = HistoryState::Unrequested;
     }

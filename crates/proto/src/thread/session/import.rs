@@ -50,13 +50,12 @@ fn size(update: &Update) -> usize {
 }
 
 impl Session {
-    /// Takes what the agent tells of the conversation while it opens the session.
+    /// Adds an update that the agent sends while it opens the session.
     pub fn replayed(&mut self, update: Update) {
         self.import.push(update);
     }
 
-    /// Whether the agent has told something that must be held against the log before the session can be used. Then that is
-    /// on its way; else the session is handed back.
+    /// Starts the comparison of the agent's history with the log. Returns the session if there is nothing to compare.
     pub fn begin_import(&mut self, journal: &mut Journal, opened: Opened) -> Option<Opened> {
         if self.import.updates.is_empty() {
             return Some(opened);
@@ -76,17 +75,17 @@ impl Session {
         self.import = SessionImport::default();
     }
 
-    /// Takes what was told, and the session that waits for that.
+    /// Takes the agent's history, and the session that waits for its import.
     pub fn take_import(&mut self) -> Option<(Vec<Update>, Opened)> {
         let SessionImport { updates, opened, .. } = std::mem::take(&mut self.import);
         Some((updates.into(), opened?))
     }
 }
 
-/// What the agent tells that the log does not have.
+/// The part of the agent's history that the log does not have.
 #[derive(Debug, Default)]
 pub(in crate::thread) struct NewHistory {
-    /// What the agent did after a turn had failed here.
+    /// The updates after the end of a turn that failed here.
     pub rest: Vec<Update>,
     /// Turns outside of acpd.
     pub turns: Vec<ImportedTurn>,
@@ -95,9 +94,9 @@ pub(in crate::thread) struct NewHistory {
 /// A turn outside of acpd.
 #[derive(Debug)]
 pub(in crate::thread) struct ImportedTurn {
-    /// A person's words, as ACP content blocks.
+    /// The user's message, as ACP content blocks.
     pub input: Vec<RawJson>,
-    /// What the agent did.
+    /// The agent's updates.
     pub updates: Vec<Update>,
 }
 
@@ -111,7 +110,7 @@ impl ImportedTurn {
     }
 }
 
-/// Holds what the agent told against the log. `None`: the two differ.
+/// Compares the agent's history with the log. Returns `None` if they differ.
 pub(in crate::thread) fn compare(known: &Exchanges, updates: Vec<Update>) -> Option<NewHistory> {
     let mut reported = Exchanges::reported();
     // The round of each update; what comes before the first stands with it.

@@ -1,8 +1,7 @@
-//! The agent's process and its session: when it is started, which session it gets, what it is asked beside turns, and what its
-//! end means.
+//! The agent's process and session: start, requests beside turns, history, exit.
 //!
-//! In: what clients want of the agent, how its session was opened, its answers, its end. Out: the order to start it, requests for
-//! it, answers for clients, and what else must happen then. Owns: what is known of the process. Never: runs a turn.
+//! In: requests of clients for the agent, its opened session, its answers, its exit. Out: effects that start and stop it, requests
+//! for it, replies to clients. Owns: the state of the process. Never: runs a turn.
 
 mod agent_requests;
 mod history;
@@ -48,13 +47,13 @@ enum AgentState {
     Stopping,
 }
 
-/// What is to be done so that the agent runs.
+/// What else to do so that the agent runs.
 pub(super) enum Wake {
-    /// Nothing: it runs, is on its way, or must wait.
+    /// Nothing: it runs, is starting, or must wait.
     Nothing,
-    /// It was started.
+    /// It was just started.
     Started,
-    /// It has to be stopped, so that another process can follow.
+    /// Stop it; another process follows.
     Replace,
 }
 
@@ -84,7 +83,7 @@ impl Session {
         self.agent != AgentState::Absent
     }
 
-    /// Whether the session is open.
+    /// Returns whether the session is open.
     pub fn is_ready(&self) -> bool {
         self.agent == AgentState::Ready
     }
@@ -115,12 +114,12 @@ impl Session {
         self.is_stopping() && journal.live().summary.session_id.is_none()
     }
 
-    /// What the agent can do; nothing is known before its session is open.
+    /// Returns the agent's capabilities, which are known once its session is open.
     pub fn capabilities(&self) -> Option<&Capabilities> {
         self.capabilities.as_ref()
     }
 
-    /// What is odd about the agent that is there.
+    /// Returns the oddities of the agent.
     pub fn quirks(&self) -> Quirks {
         let capabilities = self.capabilities.as_ref();
         capabilities.map_or_else(Quirks::default, |capabilities| capabilities.quirks)
@@ -139,7 +138,7 @@ impl Session {
 }
 
 impl Session {
-    /// The command is answered when the agent is ready, or has failed.
+    /// Replies to this command when the agent is ready or has failed.
     pub fn wait_until_ready(&mut self, call: u64) {
         self.ready_waiters.push(call);
     }
@@ -150,7 +149,7 @@ impl Session {
         }
     }
 
-    /// If the agent is on its way out, another process follows.
+    /// Starts another process after the one that is being stopped, if any.
     pub fn restart_if_stopping(&mut self) {
         self.restart_wanted = self.is_stopping();
     }
@@ -236,14 +235,14 @@ impl Session {
         }
     }
 
-    /// The agent could not be started, or its session not be opened.
+    /// Handles that the agent could not be started, or could not open its session.
     pub fn failed(&mut self, journal: &mut Journal, failure: &Failure) {
         self.watchdog.record_failure(journal.now().mono);
         self.fail_ready_waiters(journal, failure);
         journal.notice(Level::Error, "agentFailed", &failure.message);
     }
 
-    /// The process is gone. Returns whether it was told to go.
+    /// Records the exit of the process. Returns whether it was told to stop.
     pub fn exited(&mut self, journal: &mut Journal, exit: &AgentExit) -> bool {
         let expected = self.is_stopping();
         self.agent = AgentState::Absent;
@@ -264,32 +263,31 @@ impl Session {
         expected
     }
 
-    /// Nothing of the process that is gone, or is about to go, is known of the next one.
+    /// Forgets what is known of the process that is gone, or is about to go.
     pub fn abandon(&mut self) {
         self.history.forget();
         self.watchdog.take_silence();
         self.capabilities = None;
     }
 
-    /// Whether another process is to be started now that the last one is gone.
+    /// Returns whether another process is wanted now that the last one is gone.
     pub fn take_restart(&mut self) -> bool {
         std::mem::take(&mut self.restart_wanted) || !self.requests.is_empty()
     }
 
-    /// Whether there is an agent that can be told to go.
+    /// Returns whether an agent runs that was not told to stop.
     pub fn can_stop(&self) -> bool {
         let up = [AgentState::Starting, AgentState::SigningIn, AgentState::Ready];
         up.contains(&self.agent)
     }
 
-    /// Tells the agent to go.
+    /// Stops the agent.
     pub fn stop(&mut self, journal: &mut Journal) {
         self.agent = AgentState::Stopping;
         journal.push(Effect::StopAgent);
     }
 
-    /// Whether the session is to be opened once more, in another process, now that nothing is lost by it. It has to be stopped
-    /// then.
+    /// Returns whether to stop the agent now, so that another process opens the session with new parameters.
     pub fn take_reopen(&mut self) -> bool {
         let is_idle = self.is_ready() && self.requests.is_empty();
         if is_idle && std::mem::take(&mut self.reopen_requested) {
@@ -299,7 +297,7 @@ impl Session {
         false
     }
 
-    /// Has a session of the agent closed that another thread's process opens again; this one is not to hold it.
+    /// Closes a forked session: the process of the new thread opens it again.
     pub fn close_copy(&self, journal: &mut Journal, ask: u64, session_id: String) {
         let closes = self.capabilities.as_ref().is_some_and(|c| c.close);
         if closes && self.is_ready() {
@@ -310,33 +308,33 @@ impl Session {
 }
 
 impl Session {
-    /// The agent gives signs of life, or cannot.
+    /// Restarts the time after which the agent counts as silent.
     pub fn record_activity(&mut self, journal: &Journal) {
         self.watchdog.record_activity(journal.now().mono);
     }
 
-    /// The agent has ended a turn. Returns why it was told to, if it was silent.
+    /// Notes that the agent ended a turn. Returns the reason if the daemon had asked for that because of silence.
     pub fn turn_ended(&mut self) -> Option<String> {
         self.watchdog.record_success();
         self.watchdog.take_silence()
     }
 
-    /// Why the agent was told to end the turn, if it was silent.
+    /// Takes the reason if the daemon asked the agent to end the turn because of silence.
     pub fn take_silence(&mut self) -> Option<String> {
         self.watchdog.take_silence()
     }
 
-    /// When the agent will have been silent for too long, while nothing else is waited for.
+    /// Returns when the agent will have been silent for too long, if nothing but the agent is waited for.
     pub fn silence_deadline(&self, journal: &Journal) -> Option<Instant> {
         self.watchdog.silence_deadline(journal.limits())
     }
 
-    /// The agent was silent for too long.
+    /// Records that the agent was silent for too long.
     pub fn note_silence(&mut self, journal: &mut Journal) {
         self.watchdog.note_silence(journal);
     }
 
-    /// When the agent may be started, if it is wanted by then.
+    /// Returns when to start the agent, if it is wanted but may not be started yet.
     pub fn start_at(&self) -> Option<Instant> {
         self.watchdog.start_at()
     }

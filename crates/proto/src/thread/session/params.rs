@@ -12,7 +12,7 @@ use crate::projection::SessionChange;
 use crate::thread::journal::Journal;
 
 impl Session {
-    /// Opens the session otherwise from now on.
+    /// Changes what the session is opened with.
     pub fn set_params(
         &mut self,
         journal: &mut Journal,

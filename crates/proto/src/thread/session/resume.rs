@@ -35,7 +35,7 @@ impl ResumeAttempts {
 }
 
 impl Session {
-    /// The agent is asked to go on with the session.
+    /// Notes that the agent is asked to continue the session.
     pub fn resume_started(&mut self, how: Binding) {
         self.resume.trying = Some(how);
     }

@@ -58,13 +58,13 @@ impl Watchdog {
         self.silence.take()
     }
 
-    /// When the agent will have been silent for too long.
+    /// Returns when the agent will have been silent for too long.
     pub fn silence_deadline(&self, limits: &Limits) -> Option<Instant> {
         let limit = limits.agent_silence_secs;
         (limit > 0).then(|| self.last_activity + Duration::from_secs(limit))
     }
 
-    /// The agent was silent for too long, and is to end its turn.
+    /// Records that the agent was silent for too long, and is to end its turn.
     pub fn note_silence(&mut self, journal: &mut Journal) {
         let seconds = journal.limits().agent_silence_secs;
         let reason = format!("the agent sent no message for {seconds} s");

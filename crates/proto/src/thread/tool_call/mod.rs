@@ -1,7 +1,7 @@
 //! Tool calls of the agent, and the files that they change.
 //!
-//! In: what the agent says of its tool calls, answers to questions about them. Out: nothing but the journal's events, and which
-//! calls are too much. Owns: what is known of the calls that the events do not say. Never: asks anybody.
+//! In: what the agent says about its tool calls, answers to questions about them. Out: events, and the calls that exceed a limit.
+//! Owns: what is known of the calls beyond their events. Never: settles a question.
 
 mod unreported;
 
@@ -16,13 +16,13 @@ use super::journal::Journal;
 use crate::agent::ToolUpdate;
 use crate::projection::{FileDiff, ItemView, unified_diff};
 
-/// What an update of a tool call was.
+/// What an update did to its tool call.
 pub(super) enum ToolOutcome {
-    /// It began a call.
+    /// It opened the call.
     Began(ItemId),
-    /// It was about an open call.
+    /// It changed the open call.
     Updated(ItemId),
-    /// It came after the end of its call.
+    /// It came after the end of the call.
     Late,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct ToolCalls {
 }
 
 impl ToolCalls {
-    /// Takes what is said of a tool call: by an update, or where it is `asked` whether the call may go on.
+    /// Handles what the agent says about a tool call: in an update, or in a question if `asked`.
     pub fn handle(
         &mut self,
         journal: &mut Journal,
@@ -119,8 +119,8 @@ impl ToolCalls {
         }
     }
 
-    /// The tool call that has to end because all of them hold too much together: the oldest, and one that somebody is asked about
-    /// only where there is no other. `next` is the one that somebody is about to be asked about.
+    /// Returns a tool call to end if all together exceed the limit of bytes: the oldest without a question, else the oldest. `next`
+    /// is the call of a question that is about to be asked.
     pub fn next_excess(&mut self, journal: &mut Journal, next: Option<ItemId>) -> Option<ItemId> {
         if journal.live().items.tool_bytes() <= OPEN_TOOL_BYTES {
             return None;
@@ -135,12 +135,12 @@ impl ToolCalls {
         Some(oldest)
     }
 
-    /// Ends a tool call that the agent has not ended.
+    /// Ends a tool call as failed.
     pub fn fail(&mut self, journal: &mut Journal, tool: ItemId) {
         self.complete_tool(journal, tool, ItemOutcome::Failed);
     }
 
-    /// Another turn begins, in which the agent has not gone against the protocol yet.
+    /// Forgets the violations of the last turn.
     pub fn begin_turn(&mut self) {
         self.violations.clear();
     }
@@ -251,7 +251,7 @@ impl ToolCalls {
         journal.complete(tool, outcome);
     }
 
-    /// Ends everything that is open, but for terminals, which may outlive a turn and end when they do, and for what `is_kept`.
+    /// Ends all open items except terminals, which may outlive a turn, and those that `is_kept` names.
     pub fn close_all(
         &mut self,
         journal: &mut Journal,

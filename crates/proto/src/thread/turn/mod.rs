@@ -1,7 +1,7 @@
 //! Turns: queued, running, settled.
 //!
-//! In: prompts, what the agent and clients do to end a turn. Out: the prompt for the agent, the events of turns. Owns: what is known
-//! of the running turn that its events do not say. Never: starts an agent, or ends what a turn has begun.
+//! In: prompts, interrupts, the agent's answers to prompts. Out: prompts for the agent, events of turns. Owns: what is known of the
+//! running turn beyond its events. Never: starts an agent, or ends items.
 
 mod input;
 mod result;
@@ -13,7 +13,6 @@ use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, TurnId};
 
 use super::command::TurnView;
 use super::journal::Journal;
-use super::message::add_user_message;
 use crate::agent::{AgentCommand, Capabilities};
 use crate::projection::Interrupter;
 use crate::time::Instant;
@@ -21,11 +20,11 @@ use crate::time::Instant;
 pub(super) use input::{UnsentPrompt, check_input};
 pub(super) use result::TurnResult;
 
-/// What is to be done about an interrupt.
+/// What to do about an interrupt.
 pub(super) enum Interrupt {
-    /// Nothing: the turn had not begun, and is settled, or a client has interrupted it before.
+    /// Nothing: the turn was only queued and is settled now, or a client interrupted it before.
     Nothing,
-    /// The running turn is to end. The agent has to be asked, unless it `knows`.
+    /// End the running turn. The agent `knows` if it was asked before.
     End { knows: bool },
 }
 
@@ -36,32 +35,32 @@ pub(super) struct Turns {
     prompt: Option<UnsentPrompt>,
     /// The turn whose prompt the agent has and has not answered.
     prompted: Option<TurnId>,
-    /// When the agent has to have ended the turn that it was asked to end.
+    /// When the agent must have ended a cancelled turn.
     cancel_deadline: Option<Instant>,
 }
 
 impl Turns {
-    /// Whether the agent has a prompt that it has not answered.
+    /// Returns whether the agent has an unanswered prompt.
     pub fn is_prompted(&self) -> bool {
         self.prompted.is_some()
     }
 
-    /// Whether the agent has the prompt of this turn, and has not answered.
+    /// Returns whether the agent has the unanswered prompt of this turn.
     pub fn is_prompted_for(&self, turn: TurnId) -> bool {
         self.prompted == Some(turn)
     }
 
-    /// Whether a prompt waits for the agent.
+    /// Returns whether a prompt waits for the agent.
     pub fn has_unsent(&self) -> bool {
         self.prompted.is_none() && self.prompt.is_some()
     }
 
-    /// When the agent has to have ended the turn that it was asked to end.
+    /// When the agent must have ended a cancelled turn.
     pub fn cancel_deadline(&self) -> Option<Instant> {
         self.cancel_deadline
     }
 
-    /// Begins a turn. Its prompt waits for the agent.
+    /// Starts a turn. Its prompt waits for the agent.
     pub fn begin(
         &mut self,
         journal: &mut Journal,
@@ -76,11 +75,11 @@ impl Turns {
         };
         journal.emit_in(Some(turn), by.clone(), kind, None);
         journal.note_status();
-        add_user_message(journal, turn, by, &prompt.blocks);
+        journal.add_user_message(turn, by, &prompt.blocks);
         self.prompt = Some(prompt);
     }
 
-    /// Takes the prompt that waits for the agent; refuses one that the agent cannot take.
+    /// Takes the prompt that waits for the agent, and checks that the agent can take it.
     pub fn take_prompt(
         &mut self,
         capabilities: Option<&Capabilities>,
@@ -100,7 +99,7 @@ impl Turns {
         });
     }
 
-    /// The agent has answered a prompt. Returns whether it had that.
+    /// Handles the end of a prompt. Returns whether the agent had that prompt.
     pub fn prompt_ended(&mut self, turn: TurnId) -> bool {
         let had = self.is_prompted_for(turn);
         if had {
@@ -109,63 +108,62 @@ impl Turns {
         had
     }
 
-    /// A client wants the end of a turn, or of the one that runs.
-    pub fn interrupt(
-        &self,
-        journal: &mut Journal,
-        by: &Origin,
-        turn: Option<TurnId>,
-    ) -> Result<Interrupt, Failure> {
-        let is_queued = |id: &TurnId| journal.live().queue.iter().any(|queued| queued.id == *id);
-        if let Some(queued) = turn.filter(is_queued) {
-            settle_queued(journal, queued, TurnResult::interrupted(), by);
-            return Ok(Interrupt::Nothing);
-        }
-        let Some(running) = journal.live().turn else {
-            return Err(Failure::new(ErrorCode::Conflict, "no turn is running"));
-        };
-        if turn.is_some_and(|id| id != running.id) {
-            return Err(Failure::new(ErrorCode::Conflict, "that turn is not running"));
-        }
-        if running.interrupted == Some(Interrupter::Client) {
-            return Ok(Interrupt::Nothing);
-        }
-        let kind = EventKind::InterruptRequested {};
-        journal.emit_in(Some(running.id), by.clone(), kind, None);
-        let knows = running.interrupted.is_some();
-        Ok(Interrupt::End { knows })
-    }
-
-    /// Asks the agent to end the turn.
+    /// Asks the agent to end the turn in time.
     pub fn cancel(&mut self, journal: &mut Journal) {
         journal.send_to_agent(AgentCommand::Cancel);
         let patience = Duration::from_secs(journal.limits().cancel_secs);
         self.cancel_deadline = Some(journal.now().mono + patience);
     }
 
-    /// The agent has not ended the turn in time, and is not waited for any more.
+    /// Stops waiting for the agent to end the turn.
     pub fn give_up_cancel(&mut self) {
         self.cancel_deadline = None;
     }
 
-    /// The agent is told to go: it answers no prompt any more.
+    /// Forgets the prompt of an agent that was told to stop.
     pub fn agent_stopped(&mut self) {
         self.prompted = None;
     }
 
-    /// The agent is gone. Returns whether the running turn's prompt went with it.
+    /// Forgets the prompt of an agent that is gone. Returns false if that agent had not got the running turn's prompt.
     pub fn abandon(&mut self) -> bool {
         self.prompted.take().is_some() || self.prompt.is_none()
     }
 
-    /// The running turn ends, whatever was still to be done for it.
+    /// Drops what the running turn still waits for.
     pub fn end(&mut self) {
         self.cancel_deadline = None;
         self.prompt = None;
     }
 }
 
-/// The turn that a client has started under this id before.
+/// Interrupts this turn, or the running one, for a client.
+pub(super) fn interrupt(
+    journal: &mut Journal,
+    by: &Origin,
+    turn: Option<TurnId>,
+) -> Result<Interrupt, Failure> {
+    let is_queued = |id: &TurnId| journal.live().queue.iter().any(|queued| queued.id == *id);
+    if let Some(queued) = turn.filter(is_queued) {
+        settle_queued(journal, queued, TurnResult::interrupted(), by);
+        return Ok(Interrupt::Nothing);
+    }
+    let Some(running) = journal.live().turn else {
+        return Err(Failure::new(ErrorCode::Conflict, "no turn is running"));
+    };
+    if turn.is_some_and(|id| id != running.id) {
+        return Err(Failure::new(ErrorCode::Conflict, "that turn is not running"));
+    }
+    if running.interrupted == Some(Interrupter::Client) {
+        return Ok(Interrupt::Nothing);
+    }
+    let kind = EventKind::InterruptRequested {};
+    journal.emit_in(Some(running.id), by.clone(), kind, None);
+    let knows = running.interrupted.is_some();
+    Ok(Interrupt::End { knows })
+}
+
+/// Returns the turn that a client started with this id before.
 pub(super) fn known_turn(journal: &Journal, client_turn_id: Option<&String>) -> Option<TurnView> {
     let turn = journal.live().client_turns.get(client_turn_id?)?;
     Some(turn_view(journal, turn.id, turn.status))
@@ -193,7 +191,7 @@ pub(super) fn check_queue(journal: &Journal) -> Result<(), Failure> {
     ))
 }
 
-/// Queues a turn behind those that run and wait.
+/// Queues a turn.
 pub(super) fn queue(
     journal: &mut Journal,
     turn: TurnId,
@@ -209,13 +207,13 @@ pub(super) fn queue(
     journal.emit_in(Some(turn), by, kind, None);
 }
 
-/// Whether a client wants the end of the running turn.
+/// Returns whether a client interrupted the running turn.
 pub(super) fn is_interrupted_by_client(journal: &Journal) -> bool {
     let interrupter = journal.live().turn.and_then(|turn| turn.interrupted);
     interrupter == Some(Interrupter::Client)
 }
 
-/// Records the end of a turn that has not begun.
+/// Records the end of a queued turn.
 pub(super) fn settle_queued(journal: &mut Journal, turn: TurnId, result: TurnResult, by: &Origin) {
     settle(journal, turn, None, result, by);
 }

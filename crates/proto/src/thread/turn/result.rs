@@ -37,8 +37,8 @@ impl TurnResult {
         }
     }
 
-    /// Reads the agent's answer to a prompt. One that was silent for too long has failed, whatever it answers after that; one that
-    /// ends a turn which a client has interrupted with an error has not.
+    /// Reads the agent's answer to a prompt. After `silence` the turn has failed, whatever the answer is. A turn that a client
+    /// interrupted is interrupted, even if the answer is an error.
     pub fn of(answer: Result<RawJson, RpcError>, silence: Option<&str>, by_client: bool) -> Self {
         let mut result = match (answer, silence) {
             (_, Some(silence)) => Self::failed(silence),
@@ -54,7 +54,7 @@ impl TurnResult {
         result
     }
 
-    /// What becomes of items that are open when a turn ends so.
+    /// Returns the outcome of items that are open at the end of the turn.
     pub fn item_outcome(&self) -> ItemOutcome {
         match self.status {
             TurnStatus::Interrupted => ItemOutcome::Interrupted,

@@ -3,11 +3,10 @@
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
 use serde::Deserialize;
 
+use super::Thread;
 use crate::agent::AgentRequest;
 use crate::thread::command::{Reply, SteerDelivery};
-use crate::thread::message::add_user_message;
 use crate::thread::session::Continuation;
-use crate::thread::thread::Thread;
 use crate::thread::turn::{UnsentPrompt, check_input};
 
 impl Thread {
@@ -48,7 +47,6 @@ impl Thread {
     fn steerable_turn(&self) -> Option<TurnId> {
         let takes = self.session.is_ready() && self.session.capabilities().is_some_and(|c| c.steering);
         let running = self
-            .journal
             .live()
             .turn
             .filter(|turn| takes && turn.interrupted.is_none())?;
@@ -90,7 +88,7 @@ impl Thread {
                     return self.steer_later(call, by, input);
                 }
                 self.messages.break_off();
-                add_user_message(&mut self.journal, turn, &by, &input);
+                self.journal.add_user_message(turn, &by, &input);
                 let delivery = SteerDelivery::Steered;
                 self.journal.reply(call, Ok(Reply::Steered { turn, delivery }));
             }

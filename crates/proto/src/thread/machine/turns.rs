@@ -1,16 +1,13 @@
-//! The way of a turn: what its beginning and its end mean for the parts of a thread.
+//! The start and end of turns, which concern all parts of a thread.
 
 use acpd_model::event::Level;
 use acpd_model::{Failure, ItemOutcome, Origin, RawJson, TurnId};
 
+use super::Thread;
 use crate::thread::command::TurnView;
-use crate::thread::thread::Thread;
 use crate::thread::turn::{self, Interrupt, TurnResult, UnsentPrompt, check_input};
 use crate::time::Instant;
 use crate::wire::RpcError;
-
-/// The notice of a turn that was interrupted and ends with the daemon.
-pub(in crate::thread) const DAEMON_STOPPED: &str = "daemonStopped";
 
 impl Thread {
     pub(super) fn start_turn(
@@ -25,8 +22,8 @@ impl Thread {
         self.session.check_accepts_turns(&self.journal)?;
         check_input(&prompt.blocks, self.session.capabilities())?;
         turn::check_queue(&self.journal)?;
-        let id = TurnId(self.journal.live().last_turn + 1);
-        if self.journal.live().turn.is_some() {
+        let id = TurnId(self.live().last_turn + 1);
+        if self.live().turn.is_some() {
             turn::queue(&mut self.journal, id, by, prompt, client_turn_id);
         } else {
             self.begin(id, &by, prompt, client_turn_id);
@@ -46,7 +43,7 @@ impl Thread {
     }
 
     pub(super) fn begin_next(&mut self) {
-        if let Some(next) = self.journal.live().queue.front().cloned() {
+        if let Some(next) = self.live().queue.front().cloned() {
             let prompt = UnsentPrompt {
                 blocks: next.input,
                 meta: next.meta,
@@ -56,7 +53,7 @@ impl Thread {
     }
 
     /// Sends the running turn's prompt, once there is an agent to take it.
-    pub(in crate::thread) fn prompt_if_ready(&mut self) {
+    pub(super) fn prompt_if_ready(&mut self) {
         if !self.session.is_ready() || !self.turns.has_unsent() || self.session.settings_wait() {
             return;
         }
@@ -78,8 +75,8 @@ impl Thread {
         }
     }
 
-    pub(super) fn interrupt(&mut self, by: &Origin, turn: Option<TurnId>) -> Result<(), Failure> {
-        let Interrupt::End { knows } = self.turns.interrupt(&mut self.journal, by, turn)? else {
+    pub(super) fn interrupt(&mut self, by: &Origin, id: Option<TurnId>) -> Result<(), Failure> {
+        let Interrupt::End { knows } = turn::interrupt(&mut self.journal, by, id)? else {
             return Ok(());
         };
         self.cancel_requests(by);
@@ -93,7 +90,7 @@ impl Thread {
     }
 
     /// When the agent will have been silent for too long. Not while it waits for us or for a person.
-    pub(in crate::thread) fn silence_deadline(&self) -> Option<Instant> {
+    pub(super) fn silence_deadline(&self) -> Option<Instant> {
         let waits = self.approvals.len() > 0
             || self.callbacks.has_agent_waiting()
             || self.turns.cancel_deadline().is_some();
@@ -103,12 +100,12 @@ impl Thread {
         self.session.silence_deadline(&self.journal)
     }
 
-    pub(in crate::thread) fn handle_silence(&mut self) {
+    pub(super) fn handle_silence(&mut self) {
         self.session.note_silence(&mut self.journal);
         self.turns.cancel(&mut self.journal);
     }
 
-    pub(in crate::thread) fn cancel_timed_out(&mut self) {
+    pub(super) fn cancel_timed_out(&mut self) {
         let seconds = self.journal.limits().cancel_secs;
         self.turns.give_up_cancel();
         self.stop_agent();
@@ -140,7 +137,7 @@ impl Thread {
 
     /// Records why a turn that a client interrupted ends without the agent's answer. A turn that fails has the
     /// reason as its error.
-    pub(in crate::thread) fn note_interrupted(&mut self, code: &str, reason: &str) {
+    pub(super) fn note_interrupted(&mut self, code: &str, reason: &str) {
         if turn::is_interrupted_by_client(&self.journal) {
             self.journal.notice(Level::Warning, code, reason);
         }
@@ -159,7 +156,7 @@ impl Thread {
 
     /// Ends the running turn and begins the next one that waits.
     fn settle(&mut self, result: TurnResult, by: &Origin) {
-        let Some(running) = self.journal.live().turn else {
+        let Some(running) = self.live().turn else {
             return;
         };
         self.journal.flush();

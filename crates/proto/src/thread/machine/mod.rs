@@ -1,13 +1,25 @@
-//! The machine itself: its state and its four verbs.
+//! The state machine of a thread: its parts, and what passes between them.
+//!
+//! In: inputs, time, outcomes of the parts. Out: calls of the parts, in the order in which things happen. Owns: the parts, which
+//! have the state. Never: decides what a part can decide alone.
+
+mod agent;
+mod calls;
+mod commands;
+mod fork;
+mod import;
+mod lifecycle;
+mod steer;
+mod turns;
+mod updates;
 
 use std::sync::Arc;
 
-use acpd_model::{Event, Failure, Limits, Origin, Summary, ThreadId};
+use acpd_model::{Event, Failure, Limits, Summary, ThreadId};
 
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
 use super::command::{Effect, Input};
-use super::flow::DAEMON_STOPPED;
 use super::journal::Journal;
 use super::message::Messages;
 use super::session::{Session, reset_directory};
@@ -19,17 +31,17 @@ use crate::time::{Instant, Now, earliest};
 /// One thread's machine.
 #[derive(Debug)]
 pub struct Thread {
-    pub(super) journal: Journal,
-    pub(super) session: Session,
-    pub(super) messages: Messages,
-    pub(super) callbacks: Callbacks,
-    pub(super) approvals: Approvals,
-    pub(super) tool_calls: ToolCalls,
-    pub(super) turns: Turns,
+    journal: Journal,
+    session: Session,
+    messages: Messages,
+    callbacks: Callbacks,
+    approvals: Approvals,
+    tool_calls: ToolCalls,
+    turns: Turns,
 }
 
 impl Thread {
-    /// A thread that does not exist yet; [`Command::Create`] makes it.
+    /// A thread that does not exist yet; [`Command::Create`](super::Command::Create) makes it.
     pub fn new(id: ThreadId, limits: Limits, now: Now) -> Self {
         Self {
             journal: Journal::new(id, limits, now),
@@ -50,14 +62,13 @@ impl Thread {
     /// Goes on after a restart: what the last process left unfinished is ended, and said so.
     pub fn recover(&mut self, now: Now) {
         self.journal.set_now(now);
-        if self.journal.live().is_deleted() {
+        if self.live().is_deleted() {
             return self.journal.push(Effect::Delete { call: None });
         }
-        self.callbacks.recover(self.journal.live().last_terminal);
+        self.callbacks.recover(self.live().last_terminal);
         self.callbacks.void_lease(&mut self.journal);
         let reason = "the daemon was stopped while the turn was running";
-        self.note_interrupted(DAEMON_STOPPED, reason);
-        self.abandon(reason, &Origin::Daemon, true);
+        self.abandon_with_daemon(reason);
     }
 
     /// Deals with one thing that happened.
@@ -69,10 +80,10 @@ impl Thread {
         ) {
             self.session.record_activity(&self.journal);
         }
-        if self.journal.live().is_deleted() {
+        if self.live().is_deleted() {
             // Nothing follows its last event.
             if let Input::Command { call, .. } = input {
-                let gone = Failure::not_found(format!("thread {}", self.journal.live().thread));
+                let gone = Failure::not_found(format!("thread {}", self.live().thread));
                 self.journal.reply(call, Err(gone));
             }
             return;
@@ -84,8 +95,8 @@ impl Thread {
             }
             Input::ExchangesCollected(known) => self.exchanges_collected(known),
             Input::Resolved { waiter, real } => {
-                let verdict = self.approvals.paths_resolved(&mut self.journal, waiter, &real);
-                self.follow(verdict);
+                let next = self.approvals.paths_resolved(&mut self.journal, waiter, &real);
+                self.follow(next);
             }
             Input::RememberedChanged { by, outcome } => {
                 self.approvals.remembered_changed(&mut self.journal, by, outcome)
@@ -116,7 +127,7 @@ impl Thread {
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Now) {
         self.journal.set_now(now);
-        if self.journal.live().is_deleted() {
+        if self.live().is_deleted() {
             return;
         }
         self.journal.expire();

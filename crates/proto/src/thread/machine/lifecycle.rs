@@ -4,19 +4,19 @@ use acpd_model::event::{Fidelity, SessionDeleted};
 use acpd_model::limits::{METADATA_BYTES, NAME_BYTES};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
 
+use super::Thread;
 use crate::agent::AgentRequest;
 use crate::thread::command::{Change, Effect, Reply};
 use crate::thread::session::{Continuation, history_fidelity};
-use crate::thread::thread::Thread;
 
 impl Thread {
-    pub(in crate::thread) fn change(&mut self, by: Origin, change: Change) -> Result<Reply, Failure> {
+    pub(super) fn change(&mut self, by: Origin, change: Change) -> Result<Reply, Failure> {
         match change {
             Change::Rename { name } => self.rename(by, name.as_deref()),
             Change::SetMetadata { metadata } => self.set_metadata(by, metadata),
             Change::Archive => self.archive(by),
             Change::Unarchive => {
-                if self.journal.live().summary.archived {
+                if self.live().summary.archived {
                     self.journal
                         .emit_in(None, by, EventKind::ThreadUnarchived {}, None);
                 }
@@ -26,9 +26,9 @@ impl Thread {
         }
     }
 
-    pub(in crate::thread) fn rename(&mut self, by: Origin, name: Option<&str>) -> Result<Reply, Failure> {
+    pub(super) fn rename(&mut self, by: Origin, name: Option<&str>) -> Result<Reply, Failure> {
         let name = name.map(clean_name).transpose()?;
-        let shown = self.journal.live().names.shown_with(name.as_ref());
+        let shown = self.live().names.shown_with(name.as_ref());
         self.journal
             .emit(by, EventKind::ThreadRenamed { name, shown }, None);
         Ok(Reply::Done)
@@ -48,7 +48,7 @@ impl Thread {
     }
 
     fn archive(&mut self, by: Origin) -> Result<Reply, Failure> {
-        if self.journal.live().summary.archived {
+        if self.live().summary.archived {
             return Ok(Reply::Done);
         }
         self.check_idle()?;
@@ -59,7 +59,7 @@ impl Thread {
 
     /// What changes a thread as a whole waits for nothing: it is refused while something goes on.
     fn check_idle(&self) -> Result<(), Failure> {
-        let busy = if self.journal.live().turn.is_some() || !self.journal.live().queue.is_empty() {
+        let busy = if self.live().turn.is_some() || !self.live().queue.is_empty() {
             "a turn is running: interrupt it first"
         } else if self.callbacks.is_changing() {
             "a file is still being written: try again when it is"
@@ -78,8 +78,8 @@ impl Thread {
         if let Some(turn) = last_kept {
             self.check_kept(turn)?;
         }
-        if last_kept == self.journal.live().last_kept() {
-            let fidelity = if self.journal.live().forgotten {
+        if last_kept == self.live().last_kept() {
+            let fidelity = if self.live().forgotten {
                 Fidelity::Recalled
             } else {
                 Fidelity::Exact
@@ -100,26 +100,25 @@ impl Thread {
     }
 
     /// Refuses a turn that is not part of the conversation.
-    pub(in crate::thread) fn check_kept(&self, turn: TurnId) -> Result<(), Failure> {
-        let known = (1..=self.journal.live().last_turn).contains(&turn.0);
-        if known && !self.journal.live().dropped.contains(turn) {
+    pub(super) fn check_kept(&self, turn: TurnId) -> Result<(), Failure> {
+        let known = (1..=self.live().last_turn).contains(&turn.0);
+        if known && !self.live().dropped.contains(turn) {
             return Ok(());
         }
         Err(Failure::not_found(turn))
     }
 
     /// Deletes the thread, and before it the agent's session where the agent can do that.
-    pub(in crate::thread) fn delete(&mut self, call: u64, by: Origin) {
+    pub(super) fn delete(&mut self, call: u64, by: Origin) {
         if let Err(failure) = self.check_idle() {
             return self.journal.reply(call, Err(failure));
         }
         match self
-            .journal
             .live()
             .summary
             .session_id
             .clone()
-            .filter(|_| self.journal.live().declared.delete)
+            .filter(|_| self.live().declared.delete)
         {
             Some(session_id) => {
                 let then = Continuation::Delete { by: by.clone() };
@@ -131,7 +130,7 @@ impl Thread {
     }
 
     /// The last event of the thread; what follows is the end of its log.
-    pub(in crate::thread) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
+    pub(super) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
         self.callbacks.withdraw_delegations(&mut self.journal);
@@ -144,7 +143,7 @@ impl Thread {
 }
 
 /// A name as it is kept.
-pub(in crate::thread) fn clean_name(name: &str) -> Result<String, Failure> {
+pub(super) fn clean_name(name: &str) -> Result<String, Failure> {
     let name = name.trim();
     if name.is_empty() {
         return Err(Failure::invalid_params("a name has at least one character"));

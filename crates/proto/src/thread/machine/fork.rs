@@ -1,21 +1,22 @@
-//! Splitting a thread off another one. The other thread says where, [`ThreadCopy`](crate::thread::ThreadCopy) takes its events
-//! over, and the new thread adopts them.
+//! Forks. The thread returns the fork point, [`ThreadCopy`](crate::thread::ThreadCopy) copies its events, and the new thread
+//! adopts them.
 
 use acpd_model::event::{Fidelity, ThreadForked};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
 use acpd_policy::{RememberedRule, Scope};
 use serde::Deserialize;
 
+use super::Thread;
 use super::lifecycle::clean_name;
 use crate::agent::AgentRequest;
+use crate::thread::approval::adopt_rules;
 use crate::thread::command::{ForkContents, ForkPoint, Reply};
 use crate::thread::session::{Continuation, history_fidelity};
-use crate::thread::thread::Thread;
 
 impl Thread {
     /// Says where another thread is split off: after `turn`, or after the last turn that is over. Where that is all of
     /// this thread, the agent is asked for a copy of its session.
-    pub(in crate::thread) fn fork(&mut self, call: u64, by: Origin, turn: Option<TurnId>) {
+    pub(super) fn fork(&mut self, call: u64, by: Origin, turn: Option<TurnId>) {
         let last = match self
             .session
             .check_not_deleted()
@@ -25,17 +26,17 @@ impl Thread {
             Err(failure) => return self.journal.reply(call, Err(failure)),
         };
         let mut point = ThreadForked {
-            from: self.journal.live().thread,
+            from: self.live().thread,
             last,
             session_id: None,
             fidelity: Fidelity::Exact,
         };
-        let rests = self.journal.live().turn.is_none() && self.journal.live().queue.is_empty();
-        let whole = rests && last.is_some() && last == self.journal.live().last_kept();
+        let rests = self.live().turn.is_none() && self.live().queue.is_empty();
+        let whole = rests && last.is_some() && last == self.live().last_kept();
         if whole
-            && self.journal.live().declared.fork
-            && self.journal.live().summary.session_id.is_some()
-            && !self.journal.live().forgotten
+            && self.live().declared.fork
+            && self.live().summary.session_id.is_some()
+            && !self.live().forgotten
         {
             let then = Continuation::Fork(point);
             return self.request_agent(call, by, AgentRequest::ForkSession, Some(then));
@@ -51,13 +52,12 @@ impl Thread {
     }
 
     fn last_to_copy(&self, turn: Option<TurnId>) -> Result<Option<TurnId>, Failure> {
-        let waiting = self.journal.live().queue.iter().map(|queued| queued.id);
+        let waiting = self.live().queue.iter().map(|queued| queued.id);
         let unsettled = self.journal.current_turn().into_iter().chain(waiting).min();
         let is_over = |turn: TurnId| unsettled.is_none_or(|unsettled| turn < unsettled);
         let Some(turn) = turn else {
-            let turns = (1..=self.journal.live().last_turn).rev().map(TurnId);
-            let mut kept =
-                turns.filter(|turn| is_over(*turn) && !self.journal.live().dropped.contains(*turn));
+            let turns = (1..=self.live().last_turn).rev().map(TurnId);
+            let mut kept = turns.filter(|turn| is_over(*turn) && !self.live().dropped.contains(*turn));
             return Ok(kept.next());
         };
         self.check_kept(turn)?;
@@ -69,24 +69,17 @@ impl Thread {
     }
 
     /// What the agent may do is as it is now, whatever it was at that turn: nobody gets around a policy by a fork.
-    pub(in crate::thread) fn fork_point(&self, forked: ThreadForked) -> ForkPoint {
+    pub(super) fn fork_point(&self, forked: ThreadForked) -> ForkPoint {
         let lasting = |rule: &&RememberedRule| rule.scope != Scope::Session;
         ForkPoint {
             forked,
-            policy: self.journal.live().policy.clone(),
-            remembered: self
-                .journal
-                .live()
-                .remembered
-                .iter()
-                .filter(lasting)
-                .cloned()
-                .collect(),
+            policy: self.live().policy.clone(),
+            remembered: self.live().remembered.iter().filter(lasting).cloned().collect(),
         }
     }
 
     /// Makes this thread of another one's events.
-    pub(in crate::thread) fn adopt(&mut self, by: &Origin, adopted: ForkContents) -> Result<Reply, Failure> {
+    pub(super) fn adopt(&mut self, by: &Origin, adopted: ForkContents) -> Result<Reply, Failure> {
         let ForkContents { events, point, name } = adopted;
         let ForkPoint {
             forked,
@@ -102,7 +95,7 @@ impl Thread {
         self.close_items(ItemOutcome::Failed);
         self.callbacks.close_terminals(&mut self.journal);
         self.void_requests("the thread was split off");
-        self.approvals.adopt(&mut self.journal, policy, &remembered);
+        adopt_rules(&mut self.journal, policy, &remembered);
         if name.is_some() {
             self.rename(by.clone(), name.as_deref())?;
         }
@@ -110,13 +103,8 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    /// The agent has made a copy of its session, or has not.
-    pub(in crate::thread) fn fork_answered(
-        &mut self,
-        call: u64,
-        mut point: ThreadForked,
-        answer: Option<&RawJson>,
-    ) {
+    /// Replies with the fork point, now that the agent has forked its session or refused to.
+    pub(super) fn fork_answered(&mut self, call: u64, mut point: ThreadForked, answer: Option<&RawJson>) {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Forked {
@@ -124,7 +112,7 @@ impl Thread {
         }
         let forked = answer.and_then(|answer| answer.read::<Forked>().ok());
         // An agent that had to begin anew has forked what knows nothing.
-        let exact = forked.filter(|_| !self.journal.live().forgotten);
+        let exact = forked.filter(|_| !self.live().forgotten);
         if let Some(Forked { session_id }) = exact {
             self.session
                 .close_copy(&mut self.journal, call, session_id.clone());

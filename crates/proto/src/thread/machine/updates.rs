@@ -1,10 +1,10 @@
-//! What the agent reports: to the messages, the tool calls, or straight on record.
+//! Updates of the agent: which part of the thread handles each.
 
 use acpd_model::event::{Level, Outcome};
 use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson};
 
+use super::Thread;
 use crate::agent::{ToolUpdate, Update, UpdateKind};
-use crate::thread::thread::Thread;
 use crate::thread::tool_call::ToolOutcome;
 
 impl Thread {
@@ -31,7 +31,7 @@ impl Thread {
             UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced {},
             UpdateKind::Usage { used, size, cost } => EventKind::UsageUpdated { used, size, cost },
             UpdateKind::SessionInfo { title } => {
-                let overruled = title.is_some() && self.journal.live().names.person.is_some();
+                let overruled = title.is_some() && self.live().names.person.is_some();
                 EventKind::SessionInfoUpdated { title, overruled }
             }
             UpdateKind::Notice { level, message } => EventKind::NoticeGiven {
@@ -54,7 +54,7 @@ impl Thread {
             .emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
-    /// Takes what is said of a tool call: by an update, or where it is `asked` whether the call may go on.
+    /// Handles what the agent says about a tool call: in an update, or in a question if `asked`.
     pub(super) fn handle_tool(
         &mut self,
         tool: ToolUpdate,
@@ -75,11 +75,11 @@ impl Thread {
         }
     }
 
-    /// Ends tool calls that hold too much together, and the questions about them. `next` is the one that somebody is about to be
-    /// asked about.
+    /// Ends tool calls that exceed the limit of bytes, and the questions about them. `next` is the call of a question that is about
+    /// to be asked.
     fn bound_tool_bytes(&mut self, next: Option<ItemId>) {
         while let Some(tool) = self.tool_calls.next_excess(&mut self.journal, next) {
-            let requests = self.journal.live().requests.iter();
+            let requests = self.live().requests.iter();
             let about: Vec<u32> = requests
                 .filter(|(_, open)| open.event.kind.item() == Some(tool))
                 .map(|(number, _)| *number)

@@ -1,17 +1,16 @@
-//! Turns that were taken outside of acpd, as the agent tells them when it goes on with a session.
+//! Import of turns that happened outside of acpd, from what the agent reports when it continues a session.
 
 use acpd_model::event::{Level, TurnStatus};
 use acpd_model::{EventKind, Failure, ItemOutcome, Origin, TurnId};
 
+use super::Thread;
 use crate::agent::Update;
 use crate::projection::Exchanges;
-use crate::thread::message::add_user_message;
 use crate::thread::session::{ImportedTurn, NewHistory, compare};
-use crate::thread::thread::Thread;
 
 impl Thread {
-    /// It is known what the log has: what is new of what the agent told is taken over, and its session is used.
-    pub(in crate::thread) fn exchanges_collected(&mut self, known: Result<Exchanges, Failure>) {
+    /// Compares the agent's history with the log, imports what is new, and uses the session.
+    pub(super) fn exchanges_collected(&mut self, known: Result<Exchanges, Failure>) {
         let Some((updates, opened)) = self.session.take_import() else {
             return;
         };
@@ -58,7 +57,7 @@ impl Thread {
 
     fn import_turn(&mut self, imported: ImportedTurn) {
         let ImportedTurn { input, updates } = imported;
-        let turn = TurnId(self.journal.live().last_turn + 1);
+        let turn = TurnId(self.live().last_turn + 1);
         let begun = EventKind::TurnStarted {
             client_turn_id: None,
             imported: true,
@@ -67,7 +66,7 @@ impl Thread {
         self.journal.emit_in(Some(turn), Origin::Agent, begun, None);
         self.journal.set_importing(Some(turn));
         if !input.is_empty() {
-            add_user_message(&mut self.journal, turn, &Origin::Agent, &input);
+            self.journal.add_user_message(turn, &Origin::Agent, &input);
         }
         self.import_updates(updates);
         let kind = EventKind::TurnSettled {

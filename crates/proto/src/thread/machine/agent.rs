@@ -1,17 +1,19 @@
-//! The agent: what its events mean for the parts of a thread, and what its start and its end bring with them.
+//! Events of the agent, and the start and end of its process.
 
 use acpd_model::event::SessionDeleted;
 use acpd_model::{EventKind, Failure, ItemOutcome, Origin};
 
-use super::turns::DAEMON_STOPPED;
+use super::Thread;
 use crate::agent::{AgentEvent, AgentRequest, Opened};
 use crate::thread::command::AgentExit;
 use crate::thread::session::{Continuation, Continued, Wake};
-use crate::thread::thread::Thread;
 use crate::thread::turn::{self, TurnResult};
 
+/// The notice of a turn that was interrupted and ends with the daemon.
+const DAEMON_STOPPED: &str = "daemonStopped";
+
 impl Thread {
-    pub(in crate::thread) fn handle_agent(&mut self, event: AgentEvent) {
+    pub(super) fn handle_agent(&mut self, event: AgentEvent) {
         match event {
             // Said to whoever started it without a session.
             AgentEvent::Initialized(_) => {}
@@ -73,7 +75,7 @@ impl Thread {
     }
 
     /// Has the agent started, unless it is there or on its way.
-    pub(in crate::thread) fn wake(&mut self) {
+    pub(super) fn wake(&mut self) {
         match self.session.wake(&mut self.journal) {
             Wake::Nothing => {}
             Wake::Started => self.callbacks.start_process(),
@@ -92,7 +94,7 @@ impl Thread {
     }
 
     /// Uses a session that is open.
-    pub(in crate::thread) fn bind(&mut self, opened: Opened) {
+    pub(super) fn bind(&mut self, opened: Opened) {
         if self.session.is_stopping() {
             return;
         }
@@ -124,16 +126,16 @@ impl Thread {
         self.stop_agent();
     }
 
-    pub(in crate::thread) fn handle_agent_exit(&mut self, exit: &AgentExit) {
+    pub(super) fn handle_agent_exit(&mut self, exit: &AgentExit) {
         let expected = self.session.exited(&mut self.journal, exit);
         self.abandon(&exit.reason, &Origin::Agent, !expected);
         // A turn, or someone who wants the agent, may have come while the old process was on its way out.
-        if self.session.take_restart() || self.journal.live().turn.is_some() {
+        if self.session.take_restart() || self.live().turn.is_some() {
             self.wake();
         }
     }
 
-    pub(in crate::thread) fn stop_agent(&mut self) {
+    pub(super) fn stop_agent(&mut self) {
         if self.session.can_stop() {
             self.void_requests("the agent is being stopped");
             self.journal.note_status();
@@ -143,14 +145,14 @@ impl Thread {
     }
 
     /// Lets the agent go, if nothing is going on.
-    pub(in crate::thread) fn stop_if_idle(&mut self) {
+    pub(super) fn stop_if_idle(&mut self) {
         if self.session.is_idle(&self.journal) {
             self.stop_agent();
         }
     }
 
     /// Opens the session once more, in another process, if that is wanted and nothing is lost by it.
-    pub(in crate::thread) fn reopen_if_idle(&mut self) {
+    pub(super) fn reopen_if_idle(&mut self) {
         if !self.turns.is_prompted() && self.session.take_reopen() {
             self.stop_agent();
         }
@@ -158,7 +160,7 @@ impl Thread {
 
     /// Nobody will go on with what is open: the process that did it is gone. A turn whose prompt was never
     /// sent fails only if `unsent_too`; else the next process gets it.
-    pub(in crate::thread) fn abandon(&mut self, reason: &str, by: &Origin, unsent_too: bool) {
+    pub(super) fn abandon(&mut self, reason: &str, by: &Origin, unsent_too: bool) {
         self.journal.flush();
         self.void_requests(reason);
         self.approvals.abandon();
@@ -170,37 +172,42 @@ impl Thread {
         self.callbacks.end_in_editors(&mut self.journal);
         self.callbacks.close_terminals(&mut self.journal);
         let sent = self.turns.abandon();
-        if self.journal.live().turn.is_some() && (sent || unsent_too) {
+        if self.live().turn.is_some() && (sent || unsent_too) {
             self.settle_unanswered(reason, by);
         } else {
             // What the process that is gone had begun is not the next one's.
             self.close_items(ItemOutcome::Failed);
-            if self.journal.live().turn.is_none() {
+            if self.live().turn.is_none() {
                 self.begin_next();
             }
         }
         self.journal.note_status();
     }
 
-    /// The daemon stops.
-    pub(in crate::thread) fn stop(&mut self) {
+    /// Ends what is open because the daemon stops, or has stopped.
+    pub(super) fn abandon_with_daemon(&mut self, reason: &str) {
+        self.note_interrupted(DAEMON_STOPPED, reason);
+        self.abandon(reason, &Origin::Daemon, true);
+    }
+
+    /// Stops everything, since the daemon stops.
+    pub(super) fn stop(&mut self) {
         let reason = "the daemon is stopping";
         self.session.fail_continuations(&mut self.journal, reason);
-        while let Some(queued) = self.journal.live().queue.front().map(|queued| queued.id) {
+        while let Some(queued) = self.live().queue.front().map(|queued| queued.id) {
             let result = TurnResult::failed(reason);
             turn::settle_queued(&mut self.journal, queued, result, &Origin::Daemon);
         }
         self.callbacks.drop_in_editors(&mut self.journal);
-        self.note_interrupted(DAEMON_STOPPED, reason);
-        self.abandon(reason, &Origin::Daemon, true);
+        self.abandon_with_daemon(reason);
         self.callbacks.abort_delegations(&mut self.journal, reason);
         self.stop_agent();
     }
 }
 
 impl Thread {
-    /// Asks something of the agent, and then goes on with `then`.
-    pub(in crate::thread) fn request_agent(
+    /// Sends the agent a request, and continues with `then` once it is answered.
+    pub(super) fn request_agent(
         &mut self,
         call: u64,
         by: Origin,
@@ -220,7 +227,7 @@ impl Thread {
         }
     }
 
-    /// Goes on with what an answer of the agent, or its refusal, was waited for.
+    /// Continues what waited for an answer of the agent.
     fn go_on(&mut self, continued: Continued) {
         let Continued {
             call,

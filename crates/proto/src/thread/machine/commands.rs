@@ -1,15 +1,15 @@
-//! Commands of clients: which part of a thread carries out each.
+//! Commands of clients: which part of the thread handles each.
 
 use acpd_model::event::ThreadCreated;
 use acpd_model::{EventKind, Origin};
 
+use super::Thread;
 use crate::thread::command::{Command, Reply};
 use crate::thread::session::name_linked_directories;
-use crate::thread::thread::Thread;
 use crate::thread::turn::UnsentPrompt;
 
 impl Thread {
-    pub(in crate::thread) fn handle_command(&mut self, call: u64, by: Origin, command: Command) {
+    pub(super) fn handle_command(&mut self, call: u64, by: Origin, command: Command) {
         let result = match command {
             Command::Create {
                 spec,
@@ -70,7 +70,7 @@ impl Thread {
                 return self.approvals.explain(&mut self.journal, call, tool_call, sight);
             }
             Command::SetPolicy(policy) => self.approvals.set_policy(&mut self.journal, by, policy),
-            Command::Remembered => Ok(self.approvals.remembered(self.journal.live())),
+            Command::Remembered => Ok(self.approvals.remembered(self.live())),
             Command::Revoke { id } => return self.approvals.revoke(&mut self.journal, call, by, id),
             Command::AgentRequest(request) => match self.session.check_accepts_turns(&self.journal) {
                 Ok(()) => return self.request_agent(call, by, request, None),

@@ -1,0 +1,85 @@
+//! Files written for the agent. Each write is an item, a file change.
+
+use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, TurnId};
+
+use crate::projection::{ItemView, unified_diff};
+use crate::thread::journal::Journal;
+
+/// A write in progress.
+#[derive(Debug)]
+pub(super) struct FileWrite {
+    pub path: String,
+    pub content: String,
+    /// Its file change, unless a tool call shows the file already.
+    pub item: Option<ItemId>,
+    /// The turn in which it began.
+    pub turn: Option<TurnId>,
+}
+
+impl FileWrite {
+    /// Records the write of a file that held `old` before. It counts as a change of the current turn only if it began in that turn.
+    pub fn complete(self, journal: &mut Journal, old: &PreviousContent, by: Origin) {
+        let Self {
+            path,
+            content,
+            item,
+            turn,
+        } = self;
+        let replaced = Some(old.replaced());
+        let kind = EventKind::FileWritten {
+            path: path.clone(),
+            bytes: content.len() as u64,
+            replaced,
+            content: Some(journal.content(&content)),
+        };
+        journal.emit(by.clone(), kind, None);
+        let Some(item) = item else { return };
+        let diff = unified_diff(&path, old, &content);
+        if turn == journal.current_turn() {
+            journal.note_file_change(&path, old, &content);
+        }
+        let kind = EventKind::ItemCompleted {
+            item,
+            outcome: ItemOutcome::Completed,
+            end: ItemEnd::FileChange { path, diff, replaced },
+        };
+        journal.emit(by, kind, None);
+    }
+}
+
+/// Begins a file change, unless a tool call shows the file already: then the change is part of that call.
+pub(super) fn begin_change(journal: &mut Journal, path: &str, by: Origin) -> Option<ItemId> {
+    let shown = journal.live().items.values().any(|open| {
+        open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if known == path)
+    });
+    if shown {
+        return None;
+    }
+    let item = journal.next_item();
+    let start = ItemStart::FileChange {
+        path: path.to_owned(),
+    };
+    let kind = EventKind::ItemStarted {
+        item,
+        parent: None,
+        start,
+    };
+    journal.emit(by, kind, None);
+    Some(item)
+}
+
+/// Ends a file change that did not happen.
+pub(super) fn fail_change(journal: &mut Journal, item: Option<ItemId>, path: &str, by: Origin) {
+    let Some(item) = item else { return };
+    let end = ItemEnd::FileChange {
+        path: path.to_owned(),
+        diff: String::new(),
+        replaced: None,
+    };
+    let kind = EventKind::ItemCompleted {
+        item,
+        outcome: ItemOutcome::Failed,
+        end,
+    };
+    journal.emit(by, kind, None);
+}

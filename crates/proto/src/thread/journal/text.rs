@@ -1,0 +1,104 @@
+//! Text of messages and terminals: merged before it becomes an event, or only shown.
+
+use acpd_model::{EventKind, ItemId, Origin};
+
+use super::Journal;
+use crate::fanout::{Delta, LiveEnd, LiveText, Source};
+use crate::projection::Chunks;
+use crate::thread::command::Effect;
+use crate::time::{Instant, earliest};
+
+impl Journal {
+    /// Adds text of a message or a terminal; it may be held back and merged.
+    pub fn emit_text(&mut self, delta: Delta) {
+        if matches!(delta.source, Source::Message(_)) && self.keeps_chunks_apart() {
+            self.flush();
+            return self.emit_delta(delta);
+        }
+        for due in self.coalescer.push(delta, self.now.mono).into_iter().flatten() {
+            self.emit_delta(due);
+        }
+    }
+
+    /// Whether each chunk of the agent's text is recorded by itself: as a client said, else as the configuration does.
+    fn keeps_chunks_apart(&self) -> bool {
+        let said = self.live.spec.chunks;
+        said.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
+    }
+
+    /// What is held back of `item`.
+    pub fn held_text(&self, item: ItemId) -> &str {
+        self.coalescer.held(item).unwrap_or_default()
+    }
+
+    pub fn flush(&mut self) {
+        if let Some(delta) = self.coalescer.flush() {
+            self.emit_delta(delta);
+        }
+    }
+
+    fn emit_delta(&mut self, delta: Delta) {
+        let Delta {
+            turn,
+            item,
+            source,
+            text,
+            raw,
+            message_id,
+        } = delta;
+        let kind = match source {
+            Source::Message(role) => EventKind::ItemDelta {
+                item,
+                role,
+                text,
+                message_id: message_id.filter(|_| raw.is_none()),
+            },
+            Source::Terminal(terminal_id) => EventKind::TerminalOutput {
+                item,
+                terminal_id,
+                text,
+            },
+        };
+        self.record(turn, Origin::Agent, kind, raw, None);
+    }
+
+    /// Adds output of a terminal that is only shown, and not recorded.
+    pub fn show_text(&mut self, item: ItemId, terminal_id: &str, text: &str) {
+        self.live_tail.push(item, terminal_id, text, self.now.mono);
+    }
+
+    /// Shows the rest of a terminal's unrecorded output, and returns what is known of the end of its output.
+    pub fn end_shown_text(&mut self, item: ItemId) -> LiveEnd {
+        let mut end = self.live_tail.end(item);
+        if let Some(shown) = end.unshown.take() {
+            self.show(shown);
+        }
+        end
+    }
+
+    /// Shows what is in no log, after all that is.
+    fn show(&mut self, shown: LiveText) {
+        self.flush();
+        self.effects.push(Effect::Show {
+            turn: self.current_turn(),
+            at: self.now.wall,
+            after: self.live.last_seq,
+            shown,
+        });
+    }
+
+    /// When to call [`expire`](Self::expire).
+    pub fn deadline(&self) -> Option<Instant> {
+        earliest(self.coalescer.deadline(), self.live_tail.deadline())
+    }
+
+    /// Records and shows what was held back long enough.
+    pub fn expire(&mut self) {
+        if let Some(delta) = self.coalescer.expire(self.now.mono) {
+            self.emit_delta(delta);
+        }
+        for shown in self.live_tail.expire(self.now.mono) {
+            self.show(shown);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What callers of a thread receive when it cannot keep up, or its log fails. Everything is real but the log, which is in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use acpd_log::{Fault, Memory};
+use acpd_model::event::ClientOrigin;
+use acpd_model::{ErrorCode, Limits, Origin, ThreadId};
+use acpd_proto::projection::Spec;
+use acpd_proto::surface::app::Subscriber;
+use acpd_proto::thread::Command;
+use tokio::sync::mpsc;
+
+use crate::agent::config::AgentConfig;
+use crate::context::Context;
+use crate::feed::snapshot::FollowRequest;
+use crate::test_context::context_with_log;
+use crate::thread::directory::Directory;
+use crate::thread::subscription::{FollowEnd, follow};
+
+/// A daemon without connections, and one thread.
+struct Stage {
+    log: Arc<Memory>,
+    context: Context,
+    directory: Directory,
+    thread: ThreadId,
+    _place: tempfile::TempDir,
+}
+
+impl Stage {
+    /// Makes the thread. Its agent is never started.
+    async fn new(limits: Limits) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let agents = BTreeMap::from([("none".to_owned(), AgentConfig::default())]);
+        let log = Arc::new(Memory::new());
+        let context = context_with_log(log.clone(), place.path(), agents, limits);
+        let directory = Directory::open(context.clone()).await.unwrap();
+        let thread = context.ids.thread();
+        let spec = Spec {
+            agent: "none".into(),
+            cwd: place.path().display().to_string(),
+            ..Spec::default()
+        };
+        let create = Command::Create {
+            spec: Box::new(spec),
+            name: None,
+            project_id: None,
+            metadata: None,
+        };
+        let created = directory.command(thread, Origin::Daemon, create).await;
+        created.unwrap().await.unwrap().unwrap();
+        Self {
+            log,
+            context,
+            directory,
+            thread,
+            _place: place,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_hears_that_its_thread_cannot_be_read() {
+    let stage = Stage::new(Limits::default()).await;
+    stage.log.inject(Fault::FailRead { after: 0 });
+    let to_follow = FollowRequest {
+        thread: stage.thread,
+        cursor: 0,
+        snapshot: stage.directory.subscribe(stage.thread).await.unwrap(),
+    };
+    let someone = Subscriber {
+        who: ClientOrigin {
+            principal: "someone".into(),
+            client: "test".into(),
+        },
+        may_answer: false,
+    };
+    let presence = stage.context.subscribers.join(stage.thread, someone, false);
+    let (deliver, _deliveries) = mpsc::channel(1);
+    let (directory, context) = (stage.directory.clone(), stage.context.clone());
+    let end = follow(directory, context, to_follow, presence, 0, deliver).await;
+    assert_eq!(end, FollowEnd::Lost);
+}
+
+#[tokio::test]
+async fn a_thread_with_too_much_to_do_says_so_and_answers_what_it_took() {
+    const ROOM: usize = 4;
+    let limits = Limits {
+        thread_commands: ROOM,
+        ..Limits::default()
+    };
+    let stage = Stage::new(limits).await;
+    stage.log.hold();
+    let policy = || Command::SetPolicy(None);
+    let mut taken = Vec::new();
+    let refused = loop {
+        match stage
+            .directory
+            .command(stage.thread, Origin::Daemon, policy())
+            .await
+        {
+            Ok(answer) => taken.push(answer),
+            Err(failure) => break failure,
+        }
+        // The thread takes what it can before the next one comes; the last it takes is stored for ever.
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert_eq!(refused.code, ErrorCode::Overloaded);
+    assert_eq!((refused.code.rpc(), refused.code.retryable()), (-32001, true));
+    assert!(taken.len() >= ROOM, "{}", taken.len());
+    stage.log.release();
+    for answer in taken {
+        answer.await.unwrap().unwrap();
+    }
+    let again = stage
+        .directory
+        .command(stage.thread, Origin::Daemon, policy())
+        .await;
+    again.unwrap().await.unwrap().unwrap();
+}

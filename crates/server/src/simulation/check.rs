@@ -1,0 +1,222 @@
+//! What must hold after each step, and at the end.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use acpd_log::EventLog;
+use acpd_model::{Event, EventKind, Origin, ThreadId};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::app::frames;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::client::Client;
+use super::world::World;
+
+impl World {
+    /// Checks what must hold at any time.
+    pub(super) async fn check(&mut self) {
+        self.read_log().await;
+        for client in &self.clients {
+            self.check_client(client);
+        }
+    }
+
+    /// Reads the new events of all threads, which are numbered without gaps.
+    async fn read_log(&mut self) {
+        for thread in &self.threads {
+            let thread: ThreadId = thread.parse().unwrap();
+            let known = self.known.entry(thread).or_default();
+            loop {
+                let after = known.last().map_or(0, |event| event.seq);
+                let page = self.truth.memory.read(thread, after).await.unwrap();
+                for event in page.events {
+                    let last = known.last().map_or(0, |event| event.seq);
+                    assert_eq!(event.seq, last + 1, "thread {thread}");
+                    known.push(event);
+                }
+                if page.at_end {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// A client has each event after its cursor once, in order, byte for byte.
+    pub(super) fn check_client(&self, client: &Client) {
+        let seen = client.seen();
+        assert_eq!(seen.fault, None);
+        for stream in &seen.streams {
+            let events = self.known.get(&stream.thread.parse().unwrap());
+            let events = events.map(Vec::as_slice).unwrap_or_default();
+            // Of the last step's events nothing is known yet.
+            let until = events.last().map_or(0, |event| event.seq);
+            let base = usize::try_from(stream.base).unwrap().min(events.len());
+            let expected = frames(&stream.thread, &events[base..]);
+            let came: Vec<_> = stream
+                .events
+                .iter()
+                .take_while(|(seq, _)| *seq <= until)
+                .collect();
+            assert!(
+                came.len() <= expected.len(),
+                "more than the log has of {}",
+                stream.thread
+            );
+            for ((seq, text), frame) in came.into_iter().zip(expected) {
+                let is_asked = frame.ask.as_ref().is_some_and(|ask| ask.1 == text.as_bytes());
+                assert!(
+                    *seq == frame.seq && (is_asked || frame.text == text.as_bytes()),
+                    "event {} of {} came as {text}",
+                    frame.seq,
+                    stream.thread
+                );
+            }
+        }
+    }
+
+    /// Lets everything come to its end, and checks that it does.
+    pub(super) async fn rest(&mut self) {
+        self.daemon.log.heal();
+        for client in &self.clients {
+            client.read(true);
+        }
+        // Clients that took nothing learn that they were dropped, and rate windows pass.
+        sleep(Duration::from_mins(2)).await;
+        self.leave_ended();
+        while self.clients.len() > 4 {
+            self.leave(0);
+        }
+        self.connect().await;
+        self.list_threads().await;
+        self.end_turns().await;
+        self.catch_up().await;
+        self.read_log().await;
+        for client in &self.clients {
+            self.check_client(client);
+            self.check_end(client);
+        }
+        for (thread, events) in &self.known {
+            self.check_fold(*thread, events).await;
+            check_approvals(events);
+        }
+        while !self.clients.is_empty() {
+            self.leave(0);
+        }
+        self.daemon.stop().await;
+        let metrics = self.daemon.service.context.metrics.text();
+        for name in [
+            "acpd_threads_awake",
+            "acpd_agents_running",
+            "acpd_clients_connected",
+        ] {
+            assert!(metrics.contains(&format!("\n{name} 0\n")), "{name} is not 0");
+        }
+        self.count();
+        self.check_history().await;
+    }
+
+    async fn end_turns(&mut self) {
+        // Each interrupt ends a turn, of which many may wait.
+        for _ in 0..300 {
+            for thread in self.busy_threads().await {
+                if let Some(client) = self.clients.last_mut() {
+                    client.request("turn/interrupt", Some(&thread), json!({})).await;
+                }
+            }
+            sleep(Duration::from_secs(30)).await;
+            if self.busy_threads().await.is_empty() {
+                return;
+            }
+        }
+        panic!("turns of {:?} do not end", self.busy_threads().await);
+    }
+
+    /// All clients subscribe to the last events of all threads.
+    async fn catch_up(&mut self) {
+        self.read_log().await;
+        for thread in self.threads.clone() {
+            let last = self.last(&thread);
+            for client in &mut self.clients {
+                let after = json!({ "after": last.saturating_sub(200) });
+                client.request("thread/resume", Some(&thread), after).await;
+                sleep(Duration::from_secs(20)).await;
+            }
+        }
+    }
+
+    fn last(&self, thread: &str) -> u64 {
+        let events = self.known.get(&thread.parse::<ThreadId>().unwrap());
+        events
+            .and_then(|events| events.last())
+            .map_or(0, |event| event.seq)
+    }
+
+    /// Each request has its response, and each subscription is at the end of its thread.
+    fn check_end(&self, client: &Client) {
+        let seen = client.seen();
+        if seen.is_closed {
+            return;
+        }
+        let waiting: Vec<_> = seen.pending.values().map(|request| request.method).collect();
+        assert!(waiting.is_empty(), "without a response: {waiting:?}");
+        for (thread, at) in &seen.current {
+            let (last, expected) = (seen.streams[*at].last(), self.last(thread));
+            assert_eq!(last, expected, "the end of {thread} is missing");
+        }
+    }
+
+    /// A thread's own view is what its events fold to.
+    async fn check_fold(&self, thread: ThreadId, events: &[Event]) {
+        let snapshot = self.daemon.service.directory.subscribe(thread).await.unwrap();
+        let mut folded = Live::new(thread);
+        let until = snapshot.live.last_seq;
+        for event in events.iter().take_while(|event| event.seq <= until) {
+            folded.fold(event);
+        }
+        assert_eq!(folded, *snapshot.live, "the view of {thread}");
+    }
+
+    /// What was stored has stayed as it was.
+    async fn check_history(&mut self) {
+        for (thread, known) in &self.known {
+            let mut after = 0;
+            loop {
+                let page = self.truth.memory.read(*thread, after).await.unwrap();
+                for event in &page.events {
+                    let at = usize::try_from(after).unwrap();
+                    if let Some(known) = known.get(at) {
+                        assert_eq!(event, known, "thread {thread}");
+                    }
+                    after = event.seq;
+                    let mut line = Vec::new();
+                    event.encode(&mut line).unwrap();
+                    self.trace.push(String::from_utf8(line).unwrap());
+                }
+                if page.at_end {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Nothing is allowed but by a client or a policy, and each question has one end.
+fn check_approvals(events: &[Event]) {
+    let mut open = BTreeSet::new();
+    for event in events {
+        match &event.kind {
+            EventKind::PermissionRequested { request, .. } => {
+                assert!(open.insert(*request), "asked twice: {request:?}");
+            }
+            EventKind::RequestSettled { request, outcome } => {
+                assert!(open.remove(request), "answered, and not open: {request:?}");
+                let by_somebody = matches!(event.by, Origin::Client(_) | Origin::Policy { .. });
+                assert!(by_somebody || !outcome.allows(), "allowed by nobody: {event:?}");
+            }
+            EventKind::RequestVoided { request, .. } => drop(open.remove(request)),
+            _ => {}
+        }
+    }
+    assert!(open.is_empty(), "still open: {open:?}");
+}
