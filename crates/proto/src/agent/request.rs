@@ -114,9 +114,9 @@ impl PassthroughMethod {
 #[serde(untagged, expecting = "a value is a string or a boolean")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ConfigValue {
-    /// A boolean option's value.
+    /// Value of a boolean option.
     Boolean(bool),
-    /// One of a select option's values.
+    /// Id of one of a select option's values.
     Id(String),
 }
 

@@ -1,4 +1,4 @@
-//! One event, one frame.
+//! Encodes events: one frame per event.
 
 use acpd_model::event::{Level, Outcome, QuestionTopic};
 use acpd_model::{
@@ -15,21 +15,21 @@ use crate::fanout::LiveText;
 use crate::projection::content_text;
 use crate::wire::{Object, notification};
 
-/// What clients are sent for one event.
+/// The messages that clients receive for one event.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// The event's number; 0 for what is no event.
+    /// The event's number; 0 for frames without an event.
     pub seq: Seq,
     /// The notification's method.
     pub method: &'static str,
     /// The notification, one JSON text.
     pub text: Bytes,
-    /// If it is a question: its id, and the same as a request, for clients that answer.
+    /// For a question, its id and the same message as a request, for clients that answer.
     pub ask: Option<Box<(RequestId, Bytes)>>,
 }
 
 impl Frame {
-    /// What is no event.
+    /// Creates a frame that belongs to no event.
     pub(super) fn without_event(method: &'static str, text: Vec<u8>) -> Self {
         Self {
             seq: 0,
@@ -40,12 +40,12 @@ impl Frame {
     }
 }
 
-/// The frame for `event` of `thread`; `None` for a kind that this version cannot show.
+/// Returns the frame for `event` of `thread`; `None` for a kind that this version cannot show.
 pub fn frame(thread: &str, event: &Event) -> Option<Frame> {
     frames(thread, std::slice::from_ref(event)).pop()
 }
 
-/// The frames for `events` of `thread`, all in one piece of memory.
+/// Returns the frames for `events` of `thread`, all in one allocation.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
     let room = events
         .iter()
@@ -84,7 +84,7 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
     spans.into_iter().map(cut).collect()
 }
 
-/// The frame for output that is only shown: it has no `seq`.
+/// Returns the frame for output that is only shown live. It has no `seq`.
 pub fn live_frame(thread: &str, turn: Option<TurnId>, at: Millis, shown: &LiveText) -> Frame {
     const METHOD: &str = "item/terminalCommand/output";
     let mut out = Vec::with_capacity(shown.text.len() + 256);
@@ -101,7 +101,7 @@ pub fn live_frame(thread: &str, turn: Option<TurnId>, at: Millis, shown: &LiveTe
     Frame::without_event(METHOD, out)
 }
 
-/// One message: a request if it has an id.
+/// Writes one message, which is a request if it has an id.
 fn write(out: &mut Vec<u8>, thread: &str, event: &Event, method: &str, id: Option<RequestId>) {
     let mut message = Object::open(out);
     message.raw("jsonrpc", "\"2.0\"").maybe("id", id.as_ref());
@@ -355,7 +355,7 @@ fn fill(params: &mut Object<'_>, thread: &str, event: &Event) {
     }
 }
 
-/// The client that did it in the daemon's place: of files and terminals.
+/// Writes the client that acted instead of the daemon, for files and terminals.
 fn fill_answerer(params: &mut Object<'_>, event: &Event) {
     let of_machine = matches!(
         event.kind,
@@ -547,7 +547,7 @@ fn fill_turn(params: &mut Object<'_>, event: &Event) {
     }
 }
 
-/// The members of an item that say what it is.
+/// Writes the members of an item that identify it.
 pub(super) fn fill_start(params: &mut Object<'_>, start: &ItemStart, raw: Option<&RawJson>) {
     match start {
         ItemStart::Message { role, message_id } => {
@@ -589,7 +589,7 @@ pub(super) fn fill_start(params: &mut Object<'_>, start: &ItemStart, raw: Option
     }
 }
 
-/// The members of an item that say what it holds.
+/// Writes the members of an item with its content.
 pub(super) fn fill_content(params: &mut Object<'_>, end: &ItemEnd) {
     match end {
         ItemEnd::Message { role, content } => {
@@ -636,14 +636,14 @@ fn fill_end(params: &mut Object<'_>, outcome: ItemOutcome, end: &ItemEnd) {
     fill_content(params, end);
 }
 
-/// The agent's own words for what it asks.
+/// The agent's own description of a permission request.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Asked {
     tool_call: RawJson,
 }
 
-/// What an agent wants to know: the form's schema or the address, and all of its params.
+/// Writes an elicitation: the form's schema or the URL, and all of its params.
 fn fill_wanted(params: &mut Object<'_>, raw: Option<&RawJson>) {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

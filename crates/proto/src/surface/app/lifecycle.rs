@@ -1,4 +1,4 @@
-//! What happens to a thread as a whole: names, data, put away, deleted, rolled back, split off.
+//! Notifications about a thread as a whole: name, data, archive, deletion, rollback, fork.
 
 use acpd_model::{Event, EventKind};
 
@@ -6,7 +6,7 @@ use super::encode::by_json;
 use crate::projection::server_name;
 use crate::wire::Object;
 
-/// The members of an event's notification that are its own, with who caused it.
+/// Writes the specific members of an event's notification, and its originator.
 pub(super) fn fill_lifecycle(params: &mut Object<'_>, event: &Event) {
     match &event.kind {
         EventKind::ThreadRenamed { shown, .. } => {

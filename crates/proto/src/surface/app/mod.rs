@@ -1,8 +1,8 @@
 //! The app protocol: threads, turns and items over JSON-RPC.
 //!
-//! In: messages of one client; events of threads. Out: requests for the daemon; frames for the client. Owns:
-//! the handshake, the connection's current thread, its rate window. Never: keeps anything about a thread; all
-//! it shows is computed from events and views.
+//! In: messages of one client, events of threads. Out: requests for the daemon, frames for the client. Owns:
+//! the handshake, the connection's current thread, its rate window. Never: stores anything about a thread. All
+//! output is computed from events and views.
 
 #[cfg(test)]
 mod describe;
@@ -22,5 +22,5 @@ pub use subscribers::{OtherSubscribers, Subscriber, subscribers_frame};
 pub use table::{METHODS, Method};
 pub use view::{list_reset_frame, listed_frame};
 
-/// Version of the app protocol; goes up when something is renamed or dropped.
+/// Version of the app protocol. It increases when something is renamed or removed.
 pub const PROTOCOL_VERSION: u32 = 1;

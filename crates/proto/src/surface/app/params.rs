@@ -1,4 +1,4 @@
-//! The params of every method, as they come.
+//! The params of every method, as clients send them.
 
 use std::collections::BTreeMap;
 
@@ -20,28 +20,28 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 /// Params of one method.
 pub(super) trait Params: Sized {
-    /// Reads them; `current` is the connection's current thread.
+    /// Parses the params. `current` is the connection's current thread.
     fn read(text: &str, current: Option<ThreadId>) -> Result<Self, Failure>;
 
     #[cfg(test)]
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 }
 
-/// Params about a thread: the one that is named, else the connection's current one.
+/// Params about a thread, which defaults to the connection's current one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct On<P> {
-    /// Which.
+    /// The thread.
     pub thread: ThreadId,
-    /// The rest.
+    /// The other params.
     pub params: P,
 }
 
-/// Params about a thread that must be named.
+/// Params about a thread, with a required `threadId`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named<P> {
-    /// Which.
+    /// The thread.
     pub thread: ThreadId,
-    /// The rest.
+    /// The other params.
     pub params: P,
 }
 
@@ -52,7 +52,7 @@ struct Thread {
     thread_id: Option<ThreadId>,
 }
 
-/// What a schema needs of params: nothing, but where schemas are made.
+/// What a schema requires of params. Only test builds generate schemas; in other builds it requires nothing.
 #[cfg(not(test))]
 pub(super) trait Shape {}
 #[cfg(not(test))]
@@ -128,70 +128,70 @@ pub(super) fn missing(name: &str) -> Failure {
     Failure::invalid_params(format!("{name} is missing"))
 }
 
-/// None.
+/// No params.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct NoParams {}
 
-/// Which agent.
+/// Params of `agent/doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ExamineAgent {
-    /// Its name, as in `agent/list`.
+    /// Name of the agent, as in `agent/list`.
     pub agent_type: String,
 }
 
-/// Whose policies.
+/// Params of `policy/read`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ReadPolicy {
-    /// The agent whose own policy is wanted as well, as in `agent/list`.
+    /// Name of an agent whose own policy is also returned, as in `agent/list`.
     pub agent_type: Option<String>,
 }
 
-/// What a new thread is.
+/// Params of `thread/start`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct StartThread {
     /// Name of an agent, as in `agent/list`.
     pub agent_type: String,
-    /// Absolute working directory.
+    /// Absolute path of the working directory.
     pub cwd: String,
-    /// A name for people.
+    /// Name of the thread, as shown to users.
     #[serde(default)]
     pub name: Option<String>,
-    /// The client's own grouping.
+    /// Project id that the client chooses to group threads by.
     #[serde(default)]
     pub project_id: Option<String>,
-    /// The client's own data.
+    /// Arbitrary data that the client stores with the thread.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     pub metadata: Option<RawJson>,
-    /// Further directories of the workspace, absolute.
+    /// Absolute paths of additional directories of the workspace.
     #[serde(default)]
     pub additional_directories: Vec<String>,
     /// ACP `McpServer` objects, passed on to the agent.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Vec<Acp>"))]
     pub mcp_servers: Vec<RawJson>,
-    /// The mode to begin in: a mode's id.
+    /// Id of the initial mode.
     #[serde(default)]
     pub mode: Option<String>,
-    /// Config options to begin with, by id.
+    /// Initial values of config options, by id.
     #[serde(default)]
     pub config: BTreeMap<String, ConfigValue>,
-    /// A permission policy of its own: a preset's name, or an object. Needs the role owner.
+    /// The thread's own permission policy: a preset's name, or an object. Requires the role owner.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     pub policy: Option<RawJson>,
-    /// The session of the agent to go on with, as `agent/session/list` has it, in place of a new one: what was said there
-    /// is taken over, if the agent tells it. `conflict` if a thread goes on with it already.
+    /// Id of an agent's session to continue instead of a new one, as in `agent/session/list`. Its history is imported if the
+    /// agent replays it. Returns `conflict` if a thread already uses the session.
     #[serde(default)]
     pub session_id: Option<String>,
-    /// The first turn as plain text; it stands before `input`.
+    /// The first turn as plain text, placed before `input`.
     #[serde(default)]
     pub text: Option<String>,
     /// The first turn as ACP content blocks.
@@ -203,82 +203,82 @@ pub struct StartThread {
     pub client_turn_id: Option<String>,
 }
 
-/// Where to begin to follow.
+/// Params of `thread/resume`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ResumeThread {
-    /// The last event that the client has seen; 0 for none.
+    /// Number of the last event that the client has received; 0 for none.
     #[serde(default)]
     pub after: Option<Seq>,
-    /// Turns wanted in the result, if there is no `after`.
+    /// Maximum number of turns in the result, if `after` is absent.
     #[serde(default)]
     pub limit: Option<usize>,
 }
 
-/// Which threads.
+/// Params of `thread/list`.
 #[derive(Debug, Clone, PartialEq, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ListThreads {
-    /// Where the last page ended.
+    /// `nextCursor` of the previous page.
     pub cursor: Option<String>,
-    /// Threads wanted.
+    /// Maximum number of threads.
     pub limit: Option<usize>,
-    /// Archived threads, or (the default) threads that are not archived.
+    /// Whether to list archived threads; by default, only threads that are not archived.
     pub archived: Option<bool>,
-    /// Those in this directory.
+    /// Lists only threads in this directory.
     pub cwd: Option<String>,
-    /// Those of this agent.
+    /// Lists only threads of this agent.
     pub agent_type: Option<String>,
-    /// Those of which this is true.
+    /// Lists only threads with this status.
     pub status: Option<ListedStatus>,
-    /// Those with this in their name.
+    /// Lists only threads whose name contains this text.
     pub search_term: Option<String>,
 }
 
-/// What is looked for.
+/// Params of `thread/search`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct SearchThreads {
-    /// Words that must all be in one text, whatever their case and accents; those in double quotes one after the
-    /// other. The last one, if it is not in quotes, stands for every word that begins so. At most 1 KiB.
+    /// Words that must all occur in one text. Case and accents are ignored. Words in double quotes must follow each
+    /// other. The last word, if it is not in quotes, matches every word that begins with it. At most 1 KiB.
     pub query: String,
-    /// Where the last page ended.
+    /// `nextCursor` of the previous page.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// Hits wanted, at most 100.
+    /// Maximum number of hits, at most 100.
     #[serde(default)]
     pub limit: Option<usize>,
-    /// In this thread alone; if it is left out, in all of them.
+    /// Searches only this thread; by default, all threads.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub thread_id: Option<ThreadId>,
 }
 
-/// What of a thread.
+/// Params of `thread/read`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ReadThread {
-    /// With its turns and items.
+    /// Whether the result contains turns and items.
     #[serde(default)]
     pub include_turns: Option<bool>,
-    /// Where the last page ended: `thread.cursor`.
+    /// `thread.cursor` of the previous page.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// Turns wanted.
+    /// Maximum number of turns.
     #[serde(default)]
     pub limit: Option<usize>,
 }
 
-/// What a turn says: at least one of `text` and `input`.
+/// Params of `turn/start`, with at least one of `text` and `input`.
 #[derive(Debug, Clone, PartialEq, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct StartTurn {
-    /// Plain text; it stands before `input`.
+    /// Plain text, placed before `input`.
     pub text: Option<String>,
     /// ACP content blocks.
     #[cfg_attr(test, schemars(with = "Option<Vec<Acp>>"))]
@@ -389,7 +389,7 @@ impl From<Answered> for Request {
     }
 }
 
-/// `text`, if there is any, and `input` as one list of ACP content blocks.
+/// Returns `text`, if present, and `input` as one list of ACP content blocks.
 fn blocks(text: Option<&str>, input: Option<Vec<RawJson>>) -> Vec<RawJson> {
     let mut blocks = input.unwrap_or_default();
     if let Some(text) = text {
@@ -398,48 +398,48 @@ fn blocks(text: Option<&str>, input: Option<Vec<RawJson>>) -> Vec<RawJson> {
     blocks
 }
 
-/// Which turn.
+/// Params of `turn/interrupt`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct InterruptTurn {
-    /// The one that runs, if it is left out.
+    /// Id of the turn; by default, the running turn.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub turn_id: Option<TurnId>,
 }
 
-/// Which mode.
+/// Params of `thread/mode/set`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct SetMode {
-    /// One of the agent's modes.
+    /// Id of one of the agent's modes.
     pub mode_id: String,
 }
 
-/// Which option.
+/// Params of `thread/config/set`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct SetConfig {
-    /// One of the agent's options.
+    /// Id of one of the agent's config options.
     pub config_id: String,
-    /// One of a select option's values, or a boolean.
+    /// Id of one of a select option's values, or a boolean.
     pub value: ConfigValue,
 }
 
-/// Which policy.
+/// Params of `thread/policy/set`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct SetPolicy {
-    /// A preset's name or an object; nothing, or `null`, takes the thread's own policy away.
+    /// A preset's name or an object. If absent or `null`, removes the thread's own policy.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     pub policy: Option<RawJson>,
 }
 
-/// What is to be explained.
+/// Params of `policy/explain`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -449,51 +449,51 @@ pub struct ExplainPolicy {
     pub tool_call: RawJson,
 }
 
-/// Which answer.
+/// Params of `policy/remembered/revoke`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct RevokeRemembered {
-    /// Its id in `policy/remembered/list`.
+    /// Id of the answer, as in `policy/remembered/list`.
     pub id: u64,
 }
 
-/// How to sign in.
+/// Params of `agent/authenticate`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Authenticate {
-    /// One of the agent's authentication methods.
+    /// Id of one of the agent's authentication methods.
     pub method_id: String,
 }
 
-/// Which of the agent's sessions.
+/// Selects sessions of the agent.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ListSessions {
-    /// Those of this directory.
+    /// Lists only sessions of this directory.
     #[serde(default)]
     pub cwd: Option<String>,
-    /// Where the agent's last page ended.
+    /// The agent's cursor for the next page, from the previous result.
     #[serde(default)]
     pub cursor: Option<String>,
 }
 
-/// Which of the agent's sessions.
+/// Selects sessions of the agent.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct DeleteSession {
-    /// The agent's id for it.
+    /// The agent's id for the session.
     pub session_id: String,
 }
 
-/// A message that ACP does not know.
+/// A message that ACP does not define.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct AgentExtension {
-    /// Its name, which begins with `_`.
+    /// Name of the method, which begins with `_`.
     pub method: String,
-    /// Passed on as they came.
+    /// Params, which the agent receives unchanged.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     pub params: Option<RawJson>,
@@ -502,11 +502,11 @@ pub struct AgentExtension {
 /// An answer to a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
-    /// The question.
+    /// Id of the question.
     pub request: RequestId,
     /// The answer.
     pub answer: Answer,
-    /// How long it holds, if it is to hold for more than this question.
+    /// Scope of the answer, if it applies to more than this question.
     pub scope: Option<Scope>,
 }
 
@@ -516,24 +516,24 @@ pub struct Answered {
 #[cfg_attr(test, derive(JsonSchema), schemars(with = "ApproveWire"))]
 pub struct Approve(pub Answered);
 
-/// Yes or no: `approved` or `optionId`.
+/// An answer to a permission request: `approved` or `optionId`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "Approve"))]
 struct ApproveWire {
-    /// The question.
+    /// Id of the question.
     #[cfg_attr(test, schemars(with = "String"))]
     request_id: RequestId,
-    /// Yes or no.
+    /// Whether the agent may proceed.
     #[serde(default)]
     approved: Option<bool>,
-    /// One of the agent's options. An answer that `approved` contradicts is refused.
+    /// Id of one of the agent's options. The answer is refused if `approved` contradicts it.
     #[serde(default)]
     option_id: Option<String>,
-    /// The kind of that option as the person saw it. An answer whose option is of another kind is refused.
+    /// Kind of that option, as shown to the user. The answer is refused if the option is of another kind.
     #[serde(default)]
     option_kind: Option<String>,
-    /// Makes the answer hold for more than this question.
+    /// Remembers the answer, so that it also applies to later questions in this scope.
     #[serde(default)]
     scope: Option<Scope>,
 }
@@ -569,19 +569,19 @@ impl TryFrom<ApproveWire> for Approve {
 #[cfg_attr(test, derive(JsonSchema), schemars(with = "AnswerWire"))]
 pub struct AnswerInput(pub Answered);
 
-/// What a person says: `answers`, or `dismissed: true`.
+/// An answer to an elicitation: `answers`, or `dismissed: true`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "AnswerInput"))]
 struct AnswerWire {
-    /// The question.
+    /// Id of the question.
     #[cfg_attr(test, schemars(with = "String"))]
     request_id: RequestId,
-    /// By the question's schema; they reach the agent as they are.
+    /// Answers that follow the question's schema. The agent receives them unchanged.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     answers: Option<RawJson>,
-    /// Nothing will be said.
+    /// Whether the user declines to answer.
     #[serde(default)]
     dismissed: bool,
 }
@@ -608,8 +608,8 @@ fn told(answers: Option<RawJson>, dismissed: bool) -> Option<Answer> {
     }
 }
 
-/// The result of a question, as a client's response has it: `decision`, with `optionId` and `scope` if there is
-/// more to say, or `answers`, or `dismissed: true`.
+/// A client's response to a question: `decision`, optionally with `optionId` and `scope`,
+/// or `answers`, or `dismissed: true`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "QuestionAnswered"))]
@@ -617,26 +617,26 @@ pub(super) struct Response {
     /// `accept`, `acceptForSession`, `decline`, `declineForSession` or `cancel`.
     #[serde(default)]
     decision: Option<String>,
-    /// One of the agent's options; it says more than `decision`, and must not contradict it.
+    /// Id of one of the agent's options. It is more specific than `decision` and must not contradict it.
     #[serde(default)]
     option_id: Option<String>,
-    /// The kind of that option as the person saw it. An answer whose option is of another kind is refused.
+    /// Kind of that option, as shown to the user. The answer is refused if the option is of another kind.
     #[serde(default)]
     option_kind: Option<String>,
-    /// Makes the answer hold for more than this question.
+    /// Remembers the answer, so that it also applies to later questions in this scope.
     #[serde(default)]
     scope: Option<Scope>,
-    /// Of a question for information.
+    /// Answers to an elicitation.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<Json>"))]
     answers: Option<RawJson>,
-    /// Nothing will be said.
+    /// Whether the user declines to answer.
     #[serde(default)]
     dismissed: bool,
 }
 
 impl Response {
-    /// Reads a client's response to `request`.
+    /// Parses a client's response to `request`.
     pub fn read(request: RequestId, result: Result<&str, ()>) -> Result<Answered, Failure> {
         // A client that answers with an error will not decide; others may.
         let Ok(text) = result else {

@@ -19,32 +19,32 @@ use crate::surface::request::{Request, RequestKind};
 use crate::time::{Instant, Now};
 use crate::wire::{Message, Object};
 
-/// Who is at the other end.
+/// The client of the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Client {
-    /// The name it gave itself.
+    /// The client's name, as it reported it.
     pub name: String,
-    /// Whether it answers questions.
+    /// Whether the client answers questions.
     pub approvals: bool,
-    /// Whether it wants to know who else follows its threads.
+    /// Whether the client wants to be notified of other subscribers of its threads.
     pub subscribers: bool,
     opted_out: BTreeSet<String>,
 }
 
-/// What the connection wants done.
+/// An output of the connection.
 #[derive(Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
     reason = "one of them is made for each request, and handed on at once"
 )]
 pub enum PeerOutput {
-    /// Send one message.
+    /// Sends one message.
     Send(Vec<u8>),
-    /// Carry out a request; its answer goes to [`Peer::reply`] under `token`.
+    /// Carries out a request. Its result goes to [`Peer::reply`] with `token`.
     Call {
-        /// Names the answer.
+        /// Identifies the result.
         token: u64,
-        /// What is wanted.
+        /// The request.
         request: Request,
     },
 }
@@ -56,16 +56,16 @@ enum Phase {
     Ready,
 }
 
-/// Where an answer goes.
+/// Destination of a result.
 #[derive(Debug)]
 enum ReplyTo {
     /// To a request, under its id, as a result of that type.
     Request(RawJson, ResultType),
-    /// To a response that answered a question: heard of only if it failed.
+    /// A response to a question. The client is notified only if it failed.
     Response(RequestId),
 }
 
-/// One connection: reads messages, keeps the handshake and the rules, writes answers.
+/// One connection: reads messages, enforces the handshake and the limits, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
     limits: Limits,
@@ -81,23 +81,23 @@ pub struct Peer {
     handled: Vec<Handled>,
 }
 
-/// How a request of a client was answered, without anything that it said.
+/// The outcome of a client's request, without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handled {
-    /// Its method; [`UNKNOWN_METHOD`] for what is none of ours, [`ANSWER`] for the answer to a question.
+    /// The method; [`UNKNOWN_METHOD`] for unknown methods, [`ANSWER`] for an answer to a question.
     pub method: &'static str,
-    /// What it was refused with.
+    /// The error, if the request failed.
     pub error: Option<ErrorCode>,
 }
 
-/// Stands for every method that does not exist, and for what is no request.
+/// Represents every unknown method, and messages that are not requests.
 pub const UNKNOWN_METHOD: &str = "unknown";
-/// Stands for a response to one of our own requests.
+/// Represents a response to one of the daemon's own requests.
 pub const ANSWER: &str = "answer";
 const INITIALIZE: &str = "initialize";
 
 impl Peer {
-    /// A connection of `principal`, before its handshake.
+    /// Creates a connection of `principal`, before its handshake.
     pub fn new(principal: String, role: Role, limits: Limits) -> Self {
         Self {
             limits,
@@ -114,12 +114,12 @@ impl Peer {
         }
     }
 
-    /// Who is at the other end; nameless before the handshake.
+    /// Returns the client, which has no name before the handshake.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Who it is, for the record.
+    /// Returns the client as the originator of events.
     pub fn caller(&self) -> ClientOrigin {
         ClientOrigin {
             principal: self.principal.clone(),
@@ -127,7 +127,7 @@ impl Peer {
         }
     }
 
-    /// What others who follow the same thread are told of it.
+    /// Returns the client as other subscribers see it.
     pub fn subscriber(&self) -> Subscriber {
         Subscriber {
             who: self.caller(),
@@ -135,12 +135,12 @@ impl Peer {
         }
     }
 
-    /// What it may do.
+    /// Returns the role of the connection.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// Takes one message.
+    /// Handles one message of the client.
     pub fn handle_text(&mut self, text: &str, now: Now) {
         match Message::parse(text) {
             Ok(Message::Request { id, method, params }) => {
@@ -169,7 +169,7 @@ impl Peer {
         }
     }
 
-    /// How requests were answered since this was last asked.
+    /// Returns the outcomes of requests since the last call.
     pub fn take_handled(&mut self) -> Vec<Handled> {
         std::mem::take(&mut self.handled)
     }
@@ -178,7 +178,7 @@ impl Peer {
         self.handled.push(Handled { method, error });
     }
 
-    /// Takes the answer to a [`PeerOutput::Call`].
+    /// Sends the result of a [`PeerOutput::Call`] to the client.
     pub fn reply(&mut self, token: u64, reply: Result<Reply, Failure>) {
         let Some((method, reply_to)) = self.waiting.remove(&token) else {
             return;
@@ -209,13 +209,13 @@ impl Peer {
         }
     }
 
-    /// Makes `thread` the one that requests without a thread mean.
+    /// Makes `thread` the default for requests without a thread.
     pub fn set_current(&mut self, thread: ThreadId) {
         self.current = Some(thread);
     }
 
-    /// What of a frame this client is sent, if anything. `pending` says whether a question is still open: who answers
-    /// is asked, whatever notifications it does not want.
+    /// Returns the message of a frame for this client, if any. `pending` says whether a question is still open. A client that
+    /// answers questions always receives open ones, even if it opted out of the notification.
     pub fn select<'f>(
         &self,
         frame: &'f Frame,
@@ -228,12 +228,12 @@ impl Peer {
         }
     }
 
-    /// Whether it is asked: it says that it answers, and it may.
+    /// Returns whether the client receives questions as requests: it answers them, and its role allows that.
     fn answers(&self) -> bool {
         self.client.approvals && self.role.may(RequestKind::Answer.role())
     }
 
-    /// What is to be done next.
+    /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<PeerOutput> {
         self.out.pop()
     }
@@ -310,7 +310,7 @@ impl Peer {
         Ok(())
     }
 
-    /// A JSON-RPC response has no answer of its own; a client that was too late is told by a notification.
+    /// Notifies a client that its answer failed, because a JSON-RPC response has no response of its own.
     fn late_answer(&mut self, request: RequestId, failure: &Failure) {
         const METHOD: &str = "serverRequest/rejected";
         if self.client.opted_out.contains(METHOD) {

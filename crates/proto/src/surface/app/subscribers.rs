@@ -1,4 +1,4 @@
-//! Who else follows a thread.
+//! The other clients that follow a thread.
 
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Millis, RawJson, ThreadId};
@@ -6,25 +6,25 @@ use acpd_model::{Millis, RawJson, ThreadId};
 use super::encode::Frame;
 use crate::wire::{self, notification};
 
-/// Somebody who follows a thread.
+/// A client that follows a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscriber {
-    /// Who.
+    /// The client.
     pub who: ClientOrigin,
-    /// Whether it is asked what the agent asks.
+    /// Whether the client receives the agent's questions as requests.
     pub may_answer: bool,
 }
 
-/// All but one of those who follow a thread.
+/// The clients that follow a thread, without the one that is notified.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherSubscribers {
-    /// Those of whom one is told.
+    /// The clients that the notification lists.
     pub told: Vec<Subscriber>,
-    /// How many more there are.
+    /// Number of further clients.
     pub more: usize,
 }
 
-/// The frame that tells one subscriber who the others are. It has no `seq`.
+/// Returns the frame that lists the other subscribers for one subscriber. It has no `seq`.
 pub fn subscribers_frame(thread: ThreadId, at: Millis, others: &OtherSubscribers) -> Frame {
     const METHOD: &str = "thread/subscribers/changed";
     let told = others.told.iter();

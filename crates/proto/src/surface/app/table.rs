@@ -15,16 +15,16 @@ use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
 use crate::thread::Change;
 
-/// What holds for all requests of one method.
+/// The properties of one method.
 pub struct Method {
-    /// Its name.
+    /// Name of the method.
     pub name: &'static str,
     /// What its requests ask for.
     pub kind: RequestKind,
     /// What it answers.
     pub(super) result: ResultType,
     read: fn(&str, Option<ThreadId>) -> Result<Request, Failure>,
-    /// What it does, and its types.
+    /// Description and types of the method.
     #[cfg(test)]
     pub(super) described: super::describe::Described,
 }
@@ -36,17 +36,17 @@ impl std::fmt::Debug for Method {
 }
 
 impl Method {
-    /// The method of this name.
+    /// Returns the method with this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         METHODS.iter().find(|method| method.name == name)
     }
 
-    /// The least role that may call it.
+    /// The lowest role that may call the method.
     pub fn role(&self) -> Role {
         self.kind.role()
     }
 
-    /// Reads a request. `current` is the thread that is meant where none is named.
+    /// Parses a request. `current` is the thread that the request defaults to.
     pub fn read(&self, params: &str, current: Option<ThreadId>) -> Result<Request, Failure> {
         let request = (self.read)(params, current)?;
         debug_assert_eq!(request.kind(), self.kind, "the row of {}", self.name);
@@ -59,7 +59,7 @@ macro_rules! methods {
         $(#[doc = $about:literal])+
         $name:literal $kind:ident($params:ty) -> $result:ident, $request:expr;
     )+) => {
-        /// Every method.
+        /// All methods.
         pub static METHODS: &[Method] = &[$(
             Method {
                 name: $name,
@@ -93,8 +93,8 @@ fn ask_agent(thread: ThreadId, request: AgentRequest) -> Request {
 }
 
 methods! {
-    /// Lists the agents that the daemon can start, and why it cannot start the others: the configured ones first,
-    /// then those of the registry and those that are installed.
+    /// Lists the known agents and, for those that cannot be started, the reason. Configured agents come first, then
+    /// those of the registry and installed ones.
     "agent/list" ListAgents(NoParams) -> AgentsListed,
         |_| Ok(Request::ListAgents);
 
@@ -107,25 +107,25 @@ methods! {
     "agent/doctor" ExamineAgent(ExamineAgent) -> AgentExamined,
         |params| Ok(Request::ExamineAgent { agent: params.agent_type });
 
-    /// Makes a thread, starts its agent and opens a session. Answered once the agent is ready; `thread/started`
-    /// comes at once, and the caller is subscribed from there on. `mode` and `config` are set before the first turn:
-    /// if one of them is refused, so is the request, and the thread is there all the same.
+    /// Creates a thread, starts its agent and opens a session. Returns once the agent is ready. `thread/started` is sent
+    /// immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of
+    /// them is refused, the request fails, but the thread exists.
     "thread/start" StartThread(StartThread) -> ThreadStarted,
         |params| Ok(Request::StartThread(Box::new(params.into())));
 
-    /// Subscribes. With `after`, every later event follows as the notification it was, without gap or repeat;
-    /// without it, the result has the thread's latest turns. Open questions are asked again either way. Starts the
-    /// agent if it is gone and the caller may do that.
+    /// Subscribes to a thread. With `after`, sends every later event as its original notification, without gaps or
+    /// duplicates. Without it, the result contains the thread's latest turns. Sends open questions again in both cases.
+    /// Starts the agent if it is not running and the caller's role allows that.
     "thread/resume" OpenThread(Named<ResumeThread>) -> ThreadResumed,
         |Named { thread, params }| Ok(Request::OpenThread(Box::new(params.on(thread))));
 
-    /// Lists threads, the newest first.
+    /// Lists threads, newest first.
     "thread/list" ListThreads(ListThreads) -> ThreadsListed,
         |params| Ok(Request::ListThreads(params.into()));
 
-    /// Sends `thread/list/changed` to this connection when any thread is created, deleted or listed differently, even
-    /// threads that it does not follow. Ask for the list after that, and for a thread of which a
-    /// change comes while the list is on its way, let the change win.
+    /// Sends `thread/list/changed` to this connection when any thread is created, deleted or changes its list entry, even
+    /// threads that it does not follow. Request the list after this method. If a change to a thread arrives before the list,
+    /// the change takes precedence.
     "thread/list/watch" WatchThreadList(NoParams) -> Nothing,
         |_| Ok(Request::WatchThreadList { on: true });
 
@@ -137,8 +137,8 @@ methods! {
     "thread/read" ReadThread(On<ReadThread>) -> ThreadFound,
         |On { thread, params }| Ok(Request::ReadThread { thread, turns: params.turns()? });
 
-    /// Finds texts of all threads, archived ones too: what people and agents said, titles of tool calls, commands, and
-    /// paths of files. The newest come first. A thread's texts are found from the moment their item is complete.
+    /// Searches all threads, including archived ones: messages of users and agents, titles of tool calls, commands and file
+    /// paths. Returns the newest hits first. A text can be found once its item is complete.
     "thread/search" SearchThreads(SearchThreads) -> TextsFound,
         |params| Ok(Request::SearchThreads(params.into()));
 
@@ -146,12 +146,12 @@ methods! {
     "thread/unsubscribe" CloseThread(On<NoParams>) -> Unsubscribed,
         |On { thread, .. }| Ok(Request::CloseThread { thread, release: false });
 
-    /// Names the thread. Such a name wins over the agent's titles; `null` gives it back. `thread/updated` has the name
-    /// that the thread is called by from then on.
+    /// Sets the thread's name, which takes precedence over the agent's titles. `null` removes it. `thread/updated` contains
+    /// the resulting name.
     "thread/name/set" ChangeThread(On<SetName>) -> Nothing,
         |On { thread, params }| Ok(change(thread, Change::Rename { name: params.name }));
 
-    /// Replaces the client's own data as a whole; `null` takes them away.
+    /// Replaces all of the client's own data; `null` removes it.
     "thread/metadata/set" ChangeThread(On<SetMetadata>) -> Nothing,
         |On { thread, params }| Ok(change(thread, Change::SetMetadata { metadata: params.metadata }));
 
@@ -164,55 +164,55 @@ methods! {
     "thread/unarchive" ChangeThread(On<NoParams>) -> ThreadFound,
         |On { thread, .. }| Ok(change(thread, Change::Unarchive));
 
-    /// Deletes the thread and its log, for good; before it, the agent's session where the agent can do that.
-    /// `conflict` while a turn runs. Answered when nothing is left; those who follow the thread get `thread/deleted`
-    /// as its last notification.
+    /// Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns
+    /// `conflict` while a turn runs. Returns when everything is deleted. Subscribers receive `thread/deleted` as the thread's
+    /// last notification.
     "thread/delete" DeleteThread(Named<NoParams>) -> Nothing,
         |Named { thread, .. }| Ok(Request::DeleteThread { thread });
 
-    /// Drops the turns after `turnId` from the conversation: no view shows them, no agent is told of them, the log and
-    /// exports keep them. The agent's session is let go; the next prompt opens a new one, which is told what is kept.
-    /// `conflict` while a turn runs, `unsupported` where agents are told nothing (`recall_bytes = 0`).
+    /// Drops the turns after `turnId` from the conversation. Views and agents do not receive them; the log and exports keep
+    /// them. Releases the agent's session. The next prompt opens a new one, which receives the remaining conversation.
+    /// Returns `conflict` while a turn runs, and `unsupported` if agents receive no history (`recall_bytes = 0`).
     "thread/rollback" ChangeThread(On<RollBack>) -> RolledBack,
         |On { thread, params }| Ok(change(thread, Change::RollBack { last_kept: params.turn_id }));
 
-    /// Splits a new thread off: it begins with this one's events up to the end of `turnId`, and has its permission
-    /// policy as it is now. Where that is the whole thread and the agent can fork its session, the new one goes on with
-    /// that fork; else its agent is told the conversation with the first prompt. The caller is subscribed, from the end
-    /// of what was copied on. `conflict` if the turn is not over.
+    /// Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current
+    /// permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with
+    /// that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end
+    /// of the copied events. Returns `conflict` if the turn is not over.
     "thread/fork" ForkThread(On<ForkThread>) -> ThreadForkedResult,
         |On { thread, params }| Ok(Request::ForkThread(Box::new(params.on(thread))));
 
-    /// Sets the agent's mode. Answered once the agent has agreed.
+    /// Sets the agent's mode. Returns once the agent has accepted it.
     "thread/mode/set" AskAgent(On<SetMode>) -> Nothing,
         |On { thread, params }| Ok(ask_agent(thread, AgentRequest::SetMode { mode_id: params.mode_id }));
 
-    /// Sets one of the agent's options. Answered once the agent has agreed.
+    /// Sets one of the agent's config options. Returns once the agent has accepted it.
     "thread/config/set" AskAgent(On<SetConfig>) -> Nothing,
         |On { thread, params: SetConfig { config_id, value } }| {
             Ok(ask_agent(thread, AgentRequest::SetConfigOption { config_id, value }))
         };
 
-    /// Gives the thread a permission policy of its own, or takes it away.
+    /// Sets or removes the thread's own permission policy.
     "thread/policy/set" SetThreadPolicy(On<SetPolicy>) -> Nothing,
         |On { thread, params }| Ok(Request::SetThreadPolicy { thread, policy: params.policy });
 
-    /// Sends a prompt. While a turn runs, the next ones wait. The same `clientTurnId` again is the same turn.
+    /// Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn.
     "turn/start" StartTurn(On<StartTurn>) -> TurnStartedResult,
         |On { thread, params }| Ok(Request::StartTurn(params.on(thread)));
 
-    /// Says something in the middle of the running turn: `steered` if the agent takes the words into it, which then are a
-    /// message of that turn; else `queued`: they are a turn of their own, after those that wait.
+    /// Sends a message during the running turn. `steered` means that the agent accepted it, and it is a message of that turn.
+    /// `queued` means that it becomes a turn of its own, after the turns that are already queued.
     "turn/steer" SteerTurn(On<SteerTurn>) -> TurnSteered,
         |On { thread, params }| Ok(Request::SteerTurn { thread, input: params.content.0, turn: params.turn_id });
 
-    /// Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes
-    /// with the agent's answer. If the agent or the daemon ends first, or `cancel_secs` pass without an answer, the turn
-    /// is `interrupted` and a notice says why. A turn that waits is taken back.
+    /// Ends a turn. The agent is asked to stop, and its open questions are answered with `cancelled`. `turn/completed` follows
+    /// with the agent's response. If the agent or the daemon ends first, or `cancel_secs` pass without a response, the turn
+    /// is `interrupted` and a notice says why. A queued turn is removed from the queue.
     "turn/interrupt" Interrupt(On<InterruptTurn>) -> Nothing,
         |On { thread, params }| Ok(Request::Interrupt { thread, turn: params.turn_id });
 
-    /// Answers a permission request. `optionId` picks one of the agent's options; `approved` alone the first
+    /// Answers a permission request. `optionId` selects one of the agent's options; `approved` alone selects the first
     /// once-option of that kind.
     "item/approve" Answer(Approve) -> Nothing,
         |Approve(answered)| Ok(answered.into());
@@ -234,7 +234,7 @@ methods! {
     "policy/remembered/list" ListRemembered(On<NoParams>) -> RememberedListed,
         |On { thread, .. }| Ok(Request::ListRemembered { thread });
 
-    /// Revokes a remembered answer. One that holds for the agent only the owner takes back.
+    /// Revokes a remembered answer. Only the owner can revoke an answer that applies to the agent.
     "policy/remembered/revoke" RevokeRemembered(On<RevokeRemembered>) -> Nothing,
         |On { thread, params }| Ok(Request::RevokeRemembered { thread, id: params.id });
 
@@ -249,26 +249,26 @@ methods! {
     "agent/logout" SignIn(On<NoParams>) -> Nothing,
         |On { thread, .. }| Ok(ask_agent(thread, AgentRequest::Logout));
 
-    /// Lists the sessions that the agent keeps.
+    /// Lists the sessions that the agent has stored.
     "agent/session/list" AskAgent(On<ListSessions>) -> AgentAnswered,
         |On { thread, params: ListSessions { cwd, cursor } }| {
             Ok(ask_agent(thread, AgentRequest::ListSessions { cwd, cursor }))
         };
 
-    /// Deletes one of the sessions that the agent keeps.
+    /// Deletes one of the sessions that the agent has stored.
     "agent/session/delete" AskAgent(On<DeleteSession>) -> Nothing,
         |On { thread, params: DeleteSession { session_id } }| {
             Ok(ask_agent(thread, AgentRequest::DeleteSession { session_id }))
         };
 
-    /// Sends the agent a request that ACP does not know; its name begins with `_`.
+    /// Sends the agent an extension request, which ACP does not define. Its name begins with `_`.
     "agent/request" AskAgent(On<AgentExtension>) -> AgentAnswered,
         |On { thread, params: AgentExtension { method, params } }| {
             Ok(ask_agent(thread, AgentRequest::Extension { method, params }))
         };
 
-    /// Sends the agent a notification that ACP does not know; its name begins with `_`. `conflict` if the agent is
-    /// not running.
+    /// Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if
+    /// the agent is not running.
     "agent/notify" NotifyAgent(On<AgentExtension>) -> Nothing,
         |On { thread, params: AgentExtension { method, params } }| {
             Ok(Request::NotifyAgent { thread, method, params, names_thread: false })

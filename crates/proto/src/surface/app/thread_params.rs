@@ -1,4 +1,4 @@
-//! The params of what is done with a thread as a whole, and of words into a running turn.
+//! Params of methods for a thread as a whole, and of steering.
 
 use acpd_model::{RawJson, ThreadId, TurnId};
 use serde::{Deserialize, Deserializer};
@@ -10,52 +10,52 @@ use crate::surface::request;
 #[cfg(test)]
 use schemars::JsonSchema;
 
-/// A member that must be there, and may be `null`.
+/// Reads a required member that may be `null`.
 fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(from)
 }
 
-/// What the thread is to be called.
+/// Params of `thread/name/set`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct SetName {
-    /// At most 1024 bytes; `null` gives the name back.
+    /// The new name, at most 1024 bytes; `null` removes it.
     #[serde(deserialize_with = "said")]
     #[cfg_attr(test, schemars(with = "Nullable"))]
     pub name: Option<String>,
 }
 
-/// The client's own data.
+/// Params of `thread/metadata/set`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct SetMetadata {
-    /// At most 64 KiB; `null` takes them away.
+    /// The new data, at most 64 KiB; `null` removes the data.
     #[serde(deserialize_with = "said")]
     #[cfg_attr(test, schemars(with = "Json"))]
     pub metadata: Option<RawJson>,
 }
 
-/// What is kept.
+/// Params of `thread/rollback`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct RollBack {
-    /// The last turn that is kept; `null` keeps none.
+    /// Id of the last turn to keep; `null` keeps none.
     #[serde(deserialize_with = "said")]
     #[cfg_attr(test, schemars(with = "Nullable"))]
     pub turn_id: Option<TurnId>,
 }
 
-/// What is taken over.
+/// Params of `thread/fork`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct ForkThread {
-    /// The last turn that is taken over; if it is left out, the last that is over.
+    /// Id of the last turn to copy; by default, the last turn that is over.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub turn_id: Option<TurnId>,
-    /// A name for the new thread; it has the other one's otherwise.
+    /// Name of the new thread; by default, the name of this thread.
     #[serde(default)]
     pub name: Option<String>,
 }
@@ -72,20 +72,20 @@ impl ForkThread {
     }
 }
 
-/// What is said into the turn.
+/// Params of `turn/steer`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct SteerTurn {
     /// Plain text, or ACP content blocks.
     pub content: Words,
-    /// The turn that is meant: `conflict` if it is not the one that runs.
+    /// Id of the turn to steer. Returns `conflict` if it is not the running turn.
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub turn_id: Option<TurnId>,
 }
 
-/// Plain text, or ACP content blocks; read as the latter.
+/// Plain text, or ACP content blocks. Plain text becomes one block.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawJson")]
 #[cfg_attr(test, derive(JsonSchema), schemars(with = "WordsWire"))]

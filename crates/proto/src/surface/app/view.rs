@@ -1,4 +1,4 @@
-//! Threads, turns and items as results show them.
+//! Threads, turns and items, as results contain them.
 
 use acpd_model::{EventKind, MessageType, Millis, RawJson, Summary, ThreadId};
 
@@ -34,8 +34,8 @@ fn fill_summary(thread: &mut Object<'_>, id: ThreadId, summary: &Summary) {
     thread.put("turnCount", &summary.turns);
 }
 
-/// What those who watch the list are sent when it changes: the thread as it is listed from now on, or nothing of it
-/// if it is no more.
+/// Returns the frame for connections that watch the thread list: the thread's new entry, or `null` if
+/// the thread was deleted.
 pub fn listed_frame(id: ThreadId, at: Millis, summary: Option<&Summary>) -> Frame {
     let mut out = Vec::with_capacity(512);
     notification(&mut out, LIST_CHANGED, |params| {
@@ -48,7 +48,7 @@ pub fn listed_frame(id: ThreadId, at: Millis, summary: Option<&Summary>) -> Fram
     Frame::without_event(LIST_CHANGED, out)
 }
 
-/// What one of those is sent who has missed such a change.
+/// Returns the frame for a watching connection that missed changes.
 pub fn list_reset_frame() -> Frame {
     let mut out = Vec::new();
     notification(&mut out, LIST_RESET, |_| {});
@@ -60,7 +60,7 @@ const LIST_CHANGED: &str = "thread/list/changed";
 /// The method of [`list_reset_frame`].
 const LIST_RESET: &str = "thread/list/reset";
 
-/// A thread in a list.
+/// Returns a thread's list entry.
 pub(super) fn summary_json(id: ThreadId, summary: &Summary) -> RawJson {
     wire::object(|thread| fill_summary(thread, id, summary))
 }
@@ -106,7 +106,7 @@ pub(super) fn thread_json(live: &Live, turns: Option<&TurnsPage>) -> RawJson {
     })
 }
 
-/// A turn as `turn/start` answers it.
+/// Returns a turn, as in the result of `turn/start`.
 pub(super) fn turn_json(turn: &TurnView) -> RawJson {
     wire::object(|object| {
         object.put("id", &turn.id);

@@ -191,20 +191,20 @@ pub enum AgentFilter {
     Default,
 }
 
-/// What a thread is doing, or how its last turn ended.
+/// Filter of `thread/list`: what a thread is doing, or how its last turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(JsonSchema))]
 pub enum ListedStatus {
-    /// A turn runs, whether or not it waits for a person.
+    /// A turn is running, whether or not it waits for a user.
     Active,
-    /// A turn runs and waits for nobody.
+    /// A turn is running and does not wait for a user.
     Running,
-    /// A turn waits for a person.
+    /// A turn is running and waits for a user.
     Waiting,
-    /// No turn runs, however the last one ended.
+    /// No turn is running, however the last one ended.
     Idle,
-    /// No turn runs, and the last one failed.
+    /// No turn is running, and the last one failed.
     Failed,
 }
 

@@ -1,9 +1,9 @@
-//! What the app protocol looks like, for those who read it: types of everything that goes over the wire, and what is
-//! generated from them and from the table of methods.
+//! The description of the app protocol: types of all messages on the wire, and the documents that are generated
+//! from them and from the table of methods.
 //!
-//! In: the table. Out: the JSON Schema, the TypeScript types and the reference, which stand in the repository and
-//! are checked here to be up to date. Only built for tests: the daemon itself writes its frames without these types,
-//! and the tests hold every frame against the schema.
+//! In: the table. Out: the JSON Schema, the TypeScript types and the reference, which are in the repository. Tests
+//! here check that they are up to date. Only built for tests. The daemon writes its frames without these types,
+//! and the tests validate every frame against the schema.
 
 #![allow(dead_code, reason = "of many types only the schema is wanted")]
 #![allow(clippy::struct_field_names, reason = "the names are those of the wire")]
@@ -25,14 +25,14 @@ pub use results::*;
 
 use super::table::METHODS;
 
-/// What a method does, and its types.
+/// Description and types of a method.
 pub struct Described {
     pub about: &'static str,
     pub params: fn(&mut SchemaGenerator) -> Schema,
     pub result: fn(&mut SchemaGenerator) -> Schema,
 }
 
-/// An object of ACP, as its schema has it.
+/// An object of ACP, as in ACP's schema.
 pub struct Acp;
 
 /// Any JSON value.
@@ -58,7 +58,7 @@ impl JsonSchema for Json {
     }
 }
 
-/// A text that may be `null`, and must be there.
+/// A required text that may be `null`.
 pub struct Nullable;
 
 impl JsonSchema for Nullable {
@@ -75,15 +75,15 @@ impl JsonSchema for Nullable {
     }
 }
 
-/// The params `P` and the thread that they are about.
+/// Returns the schema of the params `P` with their `threadId`.
 pub fn with_thread<P: JsonSchema>(generator: &mut SchemaGenerator, required: bool) -> Schema {
     let mut schema = P::json_schema(generator);
     let object = schema.ensure_object();
     object.insert("type".into(), json!("object"));
     let about = if required {
-        "The thread."
+        "Id of the thread."
     } else {
-        "The thread; if it is left out, the one that this connection started or resumed last."
+        "Id of the thread; by default, the one that this connection last started, resumed or forked."
     };
     let members = object.entry("properties").or_insert_with(|| json!({}));
     let mut properties = Map::new();
@@ -100,7 +100,7 @@ pub fn with_thread<P: JsonSchema>(generator: &mut SchemaGenerator, required: boo
     schema
 }
 
-/// A type's name from a method's: `thread/tokenUsage/updated` is `ThreadTokenUsageUpdated`.
+/// Returns the type name for a method: `thread/tokenUsage/updated` becomes `ThreadTokenUsageUpdated`.
 fn type_name(method: &str, end: &str) -> String {
     let words = method.split('/').map(|word| {
         let (first, rest) = word.split_at(1);
@@ -109,7 +109,7 @@ fn type_name(method: &str, end: &str) -> String {
     words.collect::<String>() + end
 }
 
-/// The whole protocol: types under `$defs`, and the tables that name them.
+/// Returns the whole protocol: types under `$defs`, and the tables that refer to them.
 fn document() -> Value {
     let settings = SchemaSettings::draft2020_12();
     let mut generator = settings.into_generator();
@@ -170,7 +170,7 @@ fn document() -> Value {
     document
 }
 
-/// Doc comments are broken into lines for the source; descriptions are not.
+/// Joins the lines of descriptions, which doc comments in the source wrap.
 fn one_line(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -192,7 +192,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Holds `path` of the repository against `text`, or writes it where that is wanted.
+/// Compares `path` of the repository with `text`, or writes the file if `ACPD_GENERATE` is set.
 fn up_to_date(path: &str, text: &str) {
     let place = repository().join(path);
     let is = std::fs::read_to_string(&place).unwrap_or_default();

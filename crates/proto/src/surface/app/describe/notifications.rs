@@ -1,4 +1,4 @@
-//! What the daemon sends by itself: notifications, and questions.
+//! Messages that the daemon sends unrequested: notifications and questions.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
@@ -27,45 +27,45 @@ macro_rules! described {
 }
 
 described! { NOTIFICATIONS:
-    /// A thread was made.
+    /// A thread was created.
     "thread/started" ThreadMade;
-    /// A turn begins, ends, or waits for a person.
+    /// The status of the thread changed: a turn started, ended, or waits for a user.
     "thread/status/changed" StatusChanged;
-    /// Something about the thread changed; only what did is there.
+    /// Properties of the thread changed. Contains only the changed ones.
     "thread/updated" ThreadUpdated;
-    /// To those who watch the list of threads: a thread is new, is no more, or is listed differently. It is no event of the
-    /// thread: it has no `seq`, and what happened in between is left out.
+    /// Sent to connections that watch the thread list when a thread is created, deleted or changes its list entry. Not an
+    /// event of the thread: it has no `seq`, and intermediate changes are omitted.
     "thread/list/changed" ListChanged;
-    /// To one of those: changes were missed, so that the list is to be asked for again. The watch goes on.
+    /// Sent to a connection that missed changes of the thread list and must request it again. The watch continues.
     "thread/list/reset" ListReset;
-    /// To a subscriber that offers `capabilities.subscribers`: who else follows the thread. It comes at the beginning, and
-    /// when somebody came or left; it may say the same again. It is no event of the thread: it has no `seq`.
+    /// Sent to subscribers with `capabilities.subscribers`: the other clients that follow the thread. Sent at the start and
+    /// whenever a client joins or leaves, possibly without a change. Not an event of the thread: it has no `seq`.
     "thread/subscribers/changed" SubscribersChanged;
     /// The thread was archived.
     "thread/archived" ThreadChanged;
     /// The thread was unarchived.
     "thread/unarchived" ThreadChanged;
-    /// The thread and its log are deleted. Nothing follows.
+    /// The thread and its log are deleted. No event follows.
     "thread/deleted" ThreadDeleted;
-    /// Turns were dropped: they are no longer part of the conversation.
+    /// Turns were dropped and are no longer part of the conversation.
     "thread/rolledBack" TurnsRolledBack;
-    /// The thread was split off another one: all before this is that thread's.
+    /// The thread was forked from another thread. All events before this one are copies of that thread's events.
     "thread/forked" ThreadForked;
-    /// What the agent asks of its client, files and terminals, is answered by another editor, or by the daemon.
+    /// The lease moved: another editor, or the daemon, answers the agent's client requests (files, terminals).
     "thread/lease/moved" LeaseMoved;
-    /// The agent's context fills up.
+    /// The usage of the agent's context changed.
     "thread/tokenUsage/updated" TokenUsageUpdated;
-    /// What a person should know.
+    /// A notice for the user.
     "thread/notice" Notice;
     /// The agent read a file.
     "thread/file/read" FileTouched;
     /// The agent wrote a file.
     "thread/file/written" FileWritten;
-    /// The agent ended a terminal's command.
+    /// The agent terminated the command in a terminal.
     "thread/terminal/killed" TerminalNamed;
     /// The agent released a terminal.
     "thread/terminal/released" TerminalNamed;
-    /// The policy let the agent do something that it had not asked for.
+    /// The agent called a method without a permission request, and the policy allowed it.
     "policy/permitted" Permitted;
     /// An answer was remembered.
     "policy/remembered" Remembered;
@@ -73,65 +73,65 @@ described! { NOTIFICATIONS:
     "policy/revoked" Revoked;
     /// An unknown message from the agent, unchanged.
     "agent/notification" AgentNotification;
-    /// A turn waits for those before it.
+    /// A prompt was queued until the turns before it are over.
     "turn/queued" TurnChanged;
-    /// A turn begins.
+    /// A turn started.
     "turn/started" TurnChanged;
-    /// A turn is being stopped.
+    /// A turn is being interrupted.
     "turn/interrupting" TurnInterrupting;
-    /// Somebody has something to say in the middle of a turn; the agent was told. Once it has taken the words, they
-    /// come as a message of the turn.
+    /// A client sent a message during the running turn, and the daemon passed it on to the agent. Once the agent has accepted
+    /// it, it follows as a message of the turn.
     "turn/steering" TurnSteering;
-    /// A turn has ended.
+    /// A turn ended.
     "turn/completed" TurnCompleted;
-    /// The whole plan; it replaces the one before, also when it is empty.
+    /// The agent replaced the whole plan. An empty plan counts too.
     "turn/plan/updated" PlanUpdated;
-    /// All changes of files in the turn so far.
+    /// The unified diff of the whole turn so far changed.
     "turn/diff/updated" DiffUpdated;
-    /// A message or a thought begins.
+    /// A message or thought started.
     "item/started" MessageStarted;
-    /// A message or a thought is whole.
+    /// A message or thought is complete.
     "item/completed" MessageCompleted;
-    /// What a person said; also when another client, or the agent's own history, put it there.
+    /// A message of the user, from this client, another client or the agent's own history.
     "item/userMessage" UserMessage;
-    /// More of a message.
+    /// Text or a content block was added to a message.
     "item/agentMessage/delta" Delta;
-    /// More of a thought.
+    /// Text or a content block was added to a thought.
     "item/agentThought/delta" Delta;
-    /// A tool call begins.
+    /// A tool call started.
     "item/toolCall/started" ToolCallStarted;
-    /// More is known of a tool call.
+    /// A tool call changed.
     "item/updated" ToolCallUpdated;
-    /// A tool call is over.
+    /// A tool call ended.
     "item/toolCall/completed" ToolCallCompleted;
-    /// A file is about to change.
+    /// A file change started.
     "item/fileChange/started" FileChangeStarted;
-    /// A file has changed, or has not.
+    /// A file change ended, successfully or not.
     "item/fileChange/completed" FileChangeCompleted;
-    /// A command begins.
+    /// A command in a terminal started.
     "item/terminalCommand/started" TerminalCommandStarted;
-    /// A command wrote something. What is only shown live has no `seq`.
+    /// A command in a terminal wrote output. Output that is only shown live has no `seq`.
     "item/terminalCommand/output" TerminalOutput;
-    /// A command has ended.
+    /// A command in a terminal ended.
     "item/terminalCommand/completed" TerminalCommandCompleted;
-    /// A question is answered, or is none any more.
+    /// A question was answered, or needs no answer any more.
     "serverRequest/resolved" Resolved;
-    /// The client's response to a question was not taken. Goes to that client alone.
+    /// The client's response to a question was refused. Sent only to that client.
     "serverRequest/rejected" Rejected;
 }
 
 described! { REQUESTS:
-    /// May the agent run a command?
+    /// Asks whether the agent may run a command.
     "item/commandExecution/requestApproval" Approval;
-    /// May the agent change a file?
+    /// Asks whether the agent may change a file.
     "item/fileChange/requestApproval" Approval;
-    /// May the agent do something else?
+    /// Asks whether the agent may make any other tool call.
     "item/permissions/requestApproval" Approval;
-    /// The agent wants to know something.
+    /// The agent requests information from the user.
     "item/tool/requestUserInput" InputWanted;
 }
 
-/// What every event has.
+/// Members of every event.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct At {
@@ -140,7 +140,7 @@ struct At {
     seq: u64,
     /// Milliseconds since the epoch.
     ts: u64,
-    /// The turn inside which it is.
+    /// The turn in which the event happened.
     turn_id: Option<String>,
 }
 
@@ -162,19 +162,19 @@ events! {
     ThreadMade { thread: NewThread }
     /// A thread's status.
     StatusChanged { status: ThreadStatus }
-    /// What changed.
+    /// Changed properties of a thread.
     ThreadUpdated {
         /// A session was opened.
         agent: Option<AgentBound>,
-        /// The thread's name; `null` if it has none any more.
+        /// The thread's name; `null` if it was removed.
         name: Option<String>,
-        /// The client's own data; `null` if they were taken away.
+        /// The client's own data; `null` if it was removed.
         metadata: Option<Json>,
-        /// Who changed the name or the data.
+        /// The originator of the change of the name or the data.
         by: Option<By>,
-        /// The mode.
+        /// Id of the new mode.
         mode_id: Option<String>,
-        /// The model.
+        /// Id of the new model.
         model_id: Option<String>,
         /// ACP's `config_option_update`.
         config_option_update: Option<Acp>,
@@ -184,108 +184,108 @@ events! {
         session_info: Option<Acp>,
         /// The thread's own policy.
         policy: Option<Json>,
-        /// A client wants the agent's session to be opened otherwise.
+        /// Parameters with which a client wants the agent's session to be opened from now on.
         session: Option<SessionParams>,
     }
-    /// Who did it.
+    /// A change of the thread, with its originator.
     ThreadChanged { by: By }
-    /// A thread that is no more.
+    /// A deleted thread.
     ThreadDeleted { session: SessionDeleted, by: By }
-    /// What is kept.
+    /// Result of a rollback.
     TurnsRolledBack {
-        /// The last turn that is kept; `null` if none is.
+        /// The last turn that is kept; `null` if no turn is kept.
         last_kept_turn_id: Option<String>,
         fidelity: Fidelity,
         by: By,
     }
-    /// Where a thread comes from.
+    /// The origin of a forked thread.
     ThreadForked {
         from_thread_id: String,
-        /// The last turn that was taken over.
+        /// The last turn that was copied.
         last_turn_id: Option<String>,
-        /// The fork of the agent's session.
+        /// The agent's id for the fork of its session.
         session_id: Option<String>,
         fidelity: Fidelity,
         by: By,
     }
-    /// Who answers from now on.
+    /// A move of the lease.
     LeaseMoved {
-        /// None: the daemon itself.
+        /// The new holder; absent if the daemon itself answers.
         holder: Option<LeaseHolder>,
         why: LeaseMove,
         by: By,
     }
-    /// Words for the turn.
+    /// A message for the running turn.
     TurnSteering {
         text: String,
         /// ACP content blocks.
         content: Vec<Acp>,
         by: By,
     }
-    /// How full the context is.
+    /// Usage of the agent's context.
     TokenUsageUpdated {
         used: Option<u64>,
         size: Option<u64>,
         cost: Option<Acp>,
     }
-    /// What a person should know.
+    /// A notice for the user.
     Notice {
         level: Level,
         code: String,
         message: String,
         detail: Option<String>,
-        /// Of a line that is no message: its length.
+        /// Length of a line that is not a message.
         bytes: Option<u64>,
-        /// The agent's own words.
+        /// The agent's own update, unchanged.
         update: Option<Json>,
-        /// Who refused.
+        /// Who refused the agent's call.
         by: Option<By>,
     }
-    /// A file, and how much of it.
+    /// A file, and the number of bytes.
     FileTouched {
         path: String,
         bytes: u64,
-        /// The client that did it in the daemon's place.
+        /// The client that acted instead of the daemon.
         by: Option<By>,
     }
-    /// A file, how much was written, and what it replaced.
+    /// A written file, the number of bytes, and what they replaced.
     FileWritten {
         path: String,
         bytes: u64,
         replaced: Option<Replaced>,
-        /// The client that did it in the daemon's place.
+        /// The client that acted instead of the daemon.
         by: Option<By>,
     }
     /// A terminal.
     TerminalNamed {
         item_id: Option<String>,
         terminal_id: String,
-        /// The client that did it in the daemon's place.
+        /// The client that acted instead of the daemon.
         by: Option<By>,
     }
-    /// What was let pass.
+    /// A call that the policy allowed.
     Permitted {
-        /// What the agent called.
+        /// The method that the agent called.
         method: String,
-        /// The path or the command line.
+        /// The file, command or other subject of the call.
         subject: String,
         by: By,
     }
-    /// An answer that holds.
+    /// A remembered answer.
     Remembered { answer: Json }
-    /// An answer that holds no longer.
+    /// A revoked answer.
     Revoked { id: u64 }
-    /// A message of the agent.
+    /// An unknown message of the agent.
     AgentNotification {
         method: String,
-        /// Of `session/update`.
+        /// The `update` of a `session/update`.
         update: Option<Json>,
-        /// Of any other method.
+        /// The params of any other method.
         params: Option<Json>,
     }
     /// A turn.
     TurnChanged { turn: Turn }
-    /// Who stops it.
+    /// The originator of the interruption.
     TurnInterrupting { by: By }
     /// A turn that has ended.
     TurnCompleted { turn: Turn, token_usage: Option<Acp> }
@@ -293,165 +293,165 @@ events! {
     PlanUpdated { entries: Vec<PlanEntry> }
     /// A diff.
     DiffUpdated {
-        /// Unified.
+        /// Unified diff of all files that the turn changed.
         diff: String,
     }
-    /// A message that begins.
+    /// A message that started.
     MessageStarted {
         item_id: String,
         parent_item_id: Option<String>,
         #[serde(flatten)]
         message: Message,
     }
-    /// A whole message.
+    /// A complete message.
     MessageCompleted {
         item_id: String,
         outcome: ItemOutcome,
         #[serde(flatten)]
         message: Message,
     }
-    /// Words of a person.
+    /// A message of the user.
     UserMessage {
         item_id: String,
         text: String,
         /// ACP content blocks.
         content: Vec<Acp>,
     }
-    /// More of something.
+    /// An addition to a message or thought.
     Delta {
         item_id: String,
         text: String,
-        /// A block that is no text.
+        /// A content block other than plain text.
         content: Option<Acp>,
     }
-    /// A tool call that begins.
+    /// A tool call that started.
     ToolCallStarted {
         item_id: String,
         parent_item_id: Option<String>,
         #[serde(flatten)]
         call: ToolCall,
     }
-    /// What changed about a tool call.
+    /// A change of a tool call.
     ToolCallUpdated {
         item_id: String,
         status: ToolStatus,
-        /// ACP's `tool_call_update`: what is left out is unchanged.
+        /// ACP's `tool_call_update`. Absent members are unchanged.
         tool_call: Option<Acp>,
     }
-    /// A tool call that is over.
+    /// A tool call that ended.
     ToolCallCompleted {
         item_id: String,
         outcome: ItemOutcome,
         #[serde(flatten)]
         call: ToolCall,
     }
-    /// A file that is about to change.
+    /// A file change that started.
     FileChangeStarted {
         item_id: String,
         parent_item_id: Option<String>,
         #[serde(flatten)]
         change: FileChange,
-        /// The client that does it in the daemon's place.
+        /// The client that acts instead of the daemon.
         by: Option<By>,
     }
-    /// A file that has changed.
+    /// A file change that ended.
     FileChangeCompleted {
         item_id: String,
         outcome: ItemOutcome,
         #[serde(flatten)]
         change: FileChange,
-        /// The client that did it in the daemon's place.
+        /// The client that acted instead of the daemon.
         by: Option<By>,
     }
-    /// A command that begins.
+    /// A command that started.
     TerminalCommandStarted {
         item_id: String,
         parent_item_id: Option<String>,
         #[serde(flatten)]
         command: TerminalCommand,
-        /// The client that did it in the daemon's place.
+        /// The client that acted instead of the daemon.
         by: Option<By>,
     }
-    /// A command that has ended.
+    /// A command that ended.
     TerminalCommandCompleted {
         item_id: String,
         outcome: ItemOutcome,
         #[serde(flatten)]
         command: TerminalCommand,
-        /// The client that did it in the daemon's place.
+        /// The client that acted instead of the daemon.
         by: Option<By>,
     }
-    /// The answer.
+    /// How a question was resolved.
     Resolved {
         item_id: Option<String>,
         request_id: String,
         outcome: Resolution,
         by: By,
-        /// The agent's option that was picked.
+        /// Id of the agent's option that was selected.
         option_id: Option<String>,
-        /// Its kind.
+        /// ACP's kind of that option.
         option_kind: Option<String>,
-        /// The agent's option that it was told instead: acpd remembers the answer, and the agent is told "once".
+        /// The option that the daemon sent to the agent instead. acpd remembers an "always" and sends "once" to the agent.
         sent_option_id: Option<String>,
-        /// Of a form.
+        /// Answers to an elicitation with a form.
         answers: Option<Json>,
-        /// Why it is void.
+        /// Why the question was closed.
         reason: Option<String>,
     }
-    /// A question about what the agent may do.
+    /// A permission request.
     Approval {
-        /// None where the policy asks about something that the agent did not ask for.
+        /// The tool call's item. Absent if the agent did not ask and the policy requires an approval.
         item_id: Option<String>,
         request_id: String,
-        /// The agent's title of the tool call; acpd's own where there is no `itemId`.
+        /// The agent's title of the tool call, or acpd's own title if there is no `itemId`.
         title: String,
         reason: Option<String>,
         options: Vec<PermissionOption>,
-        /// Ids of the always-options that the agent may remember by itself; acpd keeps no rule in its place.
+        /// Ids of the always-options that the agent may remember itself. acpd stores no rule for them.
         agent_remembers: Option<Vec<String>>,
-        /// What becomes of an "always". None in threads that were recorded before there was this member.
+        /// The effect of an "always" answer. Absent in logs from before this member existed.
         always: Option<Always>,
-        /// What it would do, as the daemon reads it: this is what the policy decides on and what an answer is about. Empty in
-        /// threads that were recorded before there was this member.
+        /// The effects of the call, as the daemon interprets them. The policy and the answer apply to exactly these. Empty in
+        /// logs from before this member existed.
         subjects: Vec<CallSubject>,
-        /// The agent's own words for it.
+        /// The agent's own description of the call.
         tool_call: Option<Acp>,
     }
-    /// A question for information.
+    /// An elicitation.
     InputWanted {
         item_id: Option<String>,
         request_id: String,
-        /// What the agent says.
+        /// The agent's message.
         title: String,
         /// `form` or `url`.
         mode: Option<String>,
-        /// Of a form: a JSON Schema.
+        /// JSON Schema of a form.
         schema: Option<Json>,
-        /// Of an address: where the person is to go.
+        /// The URL that the user is to open.
         url: Option<String>,
         /// The params of ACP's `elicitation/create`.
         elicitation: Option<Acp>,
     }
 }
 
-/// What became of a deleted thread's session in the agent.
+/// Whether a deleted thread's session was also deleted in the agent.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum SessionDeleted {
-    /// The agent has deleted it.
+    /// The agent deleted the session.
     Deleted,
-    /// The agent was asked to, and has not.
+    /// The daemon sent the request, but the agent did not delete the session.
     Failed,
-    /// There was none, or the agent cannot delete any.
+    /// There was no session, or the agent does not support deleting sessions.
     NotAsked,
 }
 
-/// What a command wrote.
+/// Output of a command in a terminal.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TerminalOutput {
     thread_id: String,
-    /// The event's number; none if it is only shown live.
+    /// Number of the event; absent if the output is only shown live.
     seq: Option<u64>,
     /// Milliseconds since the epoch.
     ts: u64,
@@ -459,51 +459,51 @@ struct TerminalOutput {
     item_id: String,
     terminal_id: String,
     text: String,
-    /// Bytes before `text` that were left out.
+    /// Number of bytes before `text` that were omitted.
     skipped_bytes: Option<u64>,
 }
 
-/// A thread in the list.
+/// A change of the thread list.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ListChanged {
     thread_id: String,
-    /// When it was told: milliseconds since the epoch.
+    /// Time of the notification, in milliseconds since the epoch.
     ts: u64,
-    /// The thread as `thread/list` has it from now on; `null` if it is deleted.
+    /// The thread's new entry in `thread/list`; `null` if the thread is deleted.
     thread: Option<ThreadSummary>,
 }
 
-/// Nothing but that it is so.
+/// A reset of the thread list, without members.
 #[derive(JsonSchema)]
 struct ListReset {}
 
-/// Who else follows a thread.
+/// The other clients that follow a thread.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SubscribersChanged {
     thread_id: String,
-    /// When it was told: milliseconds since the epoch.
+    /// Time of the notification, in milliseconds since the epoch.
     ts: u64,
-    /// All others; of more than 32 those who came first. Those who are asked stand before those who only look.
+    /// At most 32 of the other clients. Clients that answer questions come first, each group in order of arrival.
     others: Vec<Subscriber>,
-    /// How many more there are.
+    /// Number of further clients.
     more: u64,
 }
 
-/// Somebody who follows a thread.
+/// A client that follows a thread.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Subscriber {
-    /// Whose credentials.
+    /// The principal whose credentials the client used.
     principal: String,
-    /// The program's name for itself.
+    /// The client's name, as it reported it.
     client: String,
-    /// Whether it is asked what the agent asks: it says that it answers, and has the role for it.
+    /// Whether the client receives the agent's questions as requests: it answers questions, and its role allows that.
     may_answer: bool,
 }
 
-/// A response that was not taken.
+/// A refused response.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Rejected {
@@ -512,7 +512,7 @@ struct Rejected {
     error: Error,
 }
 
-/// A thread as it began.
+/// A new thread, as created.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct NewThread {
@@ -527,32 +527,32 @@ struct NewThread {
     created_at: u64,
 }
 
-/// A session that was opened.
+/// An agent session that was opened.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AgentBound {
-    /// The agent's id for it.
+    /// The agent's id for the session.
     session_id: String,
     how: Binding,
-    /// The agent's answer to `initialize`.
+    /// The agent's result of `initialize`.
     initialize: Option<Json>,
-    /// The agent's answer to the request that opened the session.
+    /// The result of the ACP method that opened the session.
     session: Option<Json>,
 }
 
-/// How a session was opened.
+/// How a thread got its agent session.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum Binding {
-    /// A new one.
+    /// A new session. The agent remembers nothing.
     New,
-    /// The agent loaded it.
+    /// The agent loaded the earlier session.
     Load,
-    /// The agent went on with it.
+    /// The agent resumed the earlier session.
     Resume,
 }
 
-/// How grave it is.
+/// Severity of a notice.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Level {
@@ -561,123 +561,123 @@ enum Level {
     Error,
 }
 
-/// What became of a question.
+/// How a question was resolved.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Resolution {
-    /// Yes.
+    /// The answer permits the call, or provides the information.
     Accepted,
-    /// No.
+    /// The answer denies the call, or declines to give the information.
     Declined,
-    /// Neither.
+    /// The question was cancelled, neither accepted nor declined.
     Cancelled,
-    /// It needs no answer any more.
+    /// The question was closed, because nothing waits for its answer.
     Void,
 }
 
-/// What becomes of an "always" as the answer to a question.
+/// The effect of an "always" answer.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum Always {
-    /// It holds for this from then on: words that follow "Always allow" or "Always reject".
+    /// The answer applies to this from then on. The text follows "Always allow" or "Always reject".
     Holds(String),
-    /// acpd does not remember it, for this reason.
+    /// acpd does not remember the answer, for this reason.
     NotRemembered(String),
 }
 
-/// One part of what a call would do.
+/// One effect of a call.
 #[derive(JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum CallSubject {
-    /// A program is run with these arguments.
+    /// Runs a program with these arguments.
     Command {
-        /// The program and its arguments.
+        /// The program, followed by its arguments.
         argv: Vec<String>,
-        /// Absolute path of the directory that it runs in.
+        /// Absolute path of the working directory.
         cwd: String,
-        /// Variables set for it.
+        /// Environment variables that the call sets.
         env: Option<Vec<Variable>>,
     },
-    /// A shell runs a command line.
+    /// Runs a command line in a shell.
     CommandLine {
-        /// All of it.
+        /// The whole command line.
         line: String,
-        /// Absolute path of the directory that it runs in.
+        /// Absolute path of the working directory.
         cwd: String,
-        /// Variables set for it.
+        /// Environment variables that the call sets.
         env: Option<Vec<Variable>>,
     },
-    /// Something is done with a file.
+    /// Accesses a file.
     File {
-        /// What is done.
+        /// The type of access.
         access: FileAccess,
         /// Absolute path, without `..`.
         path: String,
-        /// The file that it leads to through symbolic links, if that is another one.
+        /// The target of the path after symbolic links, if it differs from `path`.
         real_path: Option<String>,
-        /// The change as a unified diff, where the call shows one.
+        /// The change as a unified diff, if the call shows one.
         diff: Option<String>,
-        /// The call's input as JSON text, where it changes a file and the diff does not show all of it.
+        /// The call's input as JSON text, if the call changes a file and the diff does not show all of the change.
         arguments: Option<String>,
     },
-    /// An address is fetched.
+    /// Fetches a URL.
     Fetch {
-        /// The address.
+        /// The URL.
         url: String,
-        /// Its host, if that is clear.
+        /// The host of the URL, if it can be determined.
         host: Option<String>,
     },
-    /// A tool of an MCP server is called.
+    /// Calls a tool of an MCP server.
     Mcp {
-        /// The server's name.
+        /// Name of the MCP server.
         server: String,
-        /// The tool's name; none if the call does not say which.
+        /// Name of the tool; absent if the call does not name it.
         tool: Option<String>,
         /// The call's input, as JSON text.
         arguments: Option<String>,
     },
-    /// Another tool is called.
+    /// Calls any other tool.
     Tool {
-        /// Its name for programs, if the agent gives one.
+        /// Programmatic name of the tool, if the agent sends one.
         name: Option<String>,
-        /// ACP's kind of it.
+        /// ACP's kind of the tool.
         kind: String,
         /// The call's input, as JSON text.
         arguments: Option<String>,
     },
-    /// A part that cannot be read, or that is too long to be shown.
+    /// A part that the daemon cannot interpret, or that is too long to show.
     Unknown {
-        /// What is known of it: one sentence for a person, without an end.
+        /// What is known about the part: one sentence for the user, without a period.
         what: String,
     },
 }
 
-/// What is done with a file.
+/// A type of access to a file.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum FileAccess {
-    /// Its content is read.
+    /// Reads the content.
     Read,
-    /// Files are looked for in it, or it is searched.
+    /// Searches the file, or finds files in the directory.
     Search,
-    /// It is made or changed.
+    /// Creates or changes the file.
     Edit,
-    /// It is deleted.
+    /// Deletes the file.
     Delete,
-    /// It is moved or renamed, or something is moved onto it.
+    /// Moves or renames the file, or moves another file onto it.
     Move,
 }
 
 /// An environment variable.
 #[derive(JsonSchema)]
 struct Variable {
-    /// Its name.
+    /// Name of the variable.
     name: String,
-    /// Its value.
+    /// Value of the variable.
     value: String,
 }
 
-/// One of the answers that the agent offers.
+/// One of the answers that an agent offers.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PermissionOption {

@@ -1,195 +1,195 @@
-//! What results and notifications are made of.
+//! Types that results and notifications are composed of.
 
 use schemars::JsonSchema;
 
 use super::{Acp, Json};
 
-/// What a thread is.
+/// The summary of a thread, as lists show it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSummary {
-    /// Its id.
+    /// Id of the thread.
     id: String,
-    /// Its agent, as in `agent/list`.
+    /// Name of the agent, as in `agent/list`.
     agent_type: String,
-    /// Absolute working directory.
+    /// Absolute path of the working directory.
     cwd: String,
-    /// A name for people: given by one, or by the agent.
+    /// The name that a user set, else the agent's title, else the beginning of the first prompt.
     name: Option<String>,
-    /// The client's own grouping.
+    /// Project id that the client chose to group threads by.
     project_id: Option<String>,
-    /// The client's own data.
+    /// Arbitrary data that the client stored with the thread.
     metadata: Option<Json>,
     status: ThreadStatus,
-    /// How the last turn ended that is over; not there if there was none, or if it was dropped.
+    /// Status of the last ended turn; absent if there was none, or if it was dropped.
     last_turn_status: Option<TurnStatus>,
-    /// Whether it was put away.
+    /// Whether the thread is archived.
     archived: bool,
-    /// When it was made, or split off another one: milliseconds since the epoch.
+    /// When the thread was created or forked, in milliseconds since the epoch.
     created_at: u64,
-    /// When a turn last began or ended: milliseconds since the epoch.
+    /// When a turn last started or ended, in milliseconds since the epoch.
     updated_at: u64,
-    /// Turns that are part of the conversation.
+    /// Number of turns in the conversation. Dropped turns do not count.
     turn_count: u64,
 }
 
-/// A thread and its state.
+/// A thread with its current state.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
     #[serde(flatten)]
     summary: ThreadSummary,
-    /// Its last event.
+    /// Number of the thread's last event.
     latest_seq: u64,
-    /// Further directories of the workspace.
+    /// Additional directories of the workspace.
     additional_directories: Vec<String>,
     /// The agent's id for its session.
     session_id: Option<String>,
-    /// The turn that runs.
+    /// Id of the running turn.
     turn_id: Option<String>,
-    /// Turns that wait.
+    /// Ids of queued turns.
     queued_turn_ids: Vec<String>,
-    /// Questions that are open.
+    /// Ids of open questions.
     pending_request_ids: Vec<String>,
-    /// The agent's mode.
+    /// Id of the agent's current mode.
     mode_id: Option<String>,
     /// ACP's `SessionModeState`, as it was when the session was opened.
     modes: Option<Acp>,
     /// The thread's own permission policy.
     policy: Option<Json>,
-    /// Whose editor answers what the agent asks of its client; nobody's: the daemon does.
+    /// The editor that answers the agent's client requests; if absent, the daemon answers.
     lease: Option<LeaseHolder>,
     /// ACP's `SessionConfigOption` objects.
     config_options: Option<Vec<Acp>>,
-    /// ACP's update with the agent's commands.
+    /// ACP's `available_commands_update` with the agent's commands.
     available_commands_update: Option<Acp>,
     /// The latest plan.
     plan: Option<Vec<PlanEntry>>,
     token_usage: Option<TokenUsage>,
-    /// The latest turns, oldest first, if they were asked for.
+    /// The latest turns, oldest first, if the request includes turns.
     turns: Option<Vec<Turn>>,
-    /// Leads to older turns.
+    /// Cursor for older turns.
     cursor: Option<String>,
 }
 
-/// The connection of an editor that answers what an agent asks of its client.
+/// The editor connection that answers the agent's client requests (files, terminals).
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeaseHolder {
-    /// Whose credentials it showed.
+    /// The principal whose credentials the connection used.
     principal: String,
-    /// The editor's name for itself.
+    /// The editor's name, as it reported it.
     client: String,
-    /// Names the connection among all others.
+    /// Unique id of the connection.
     connection: String,
 }
 
-/// What the agent's session is opened with, beside what the thread was made with.
+/// Parameters for opening the agent's session that differ from those the thread was created with.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionParams {
-    /// Its directory; `null`: that of the thread.
+    /// Working directory of the session; `null` is the thread's.
     cwd: Option<String>,
-    /// The names of further MCP servers.
+    /// Names of additional MCP servers.
     mcp_servers: Vec<Option<String>>,
 }
 
-/// Why a lease moved.
+/// Why a thread's lease moved.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum LeaseMove {
-    /// Nobody held it when an editor that can answer opened the thread.
+    /// The lease was free when an editor that can answer the agent opened the thread.
     Opened,
-    /// An editor asked for it.
+    /// An editor requested the lease.
     Acquired,
-    /// Its holder gave it up.
+    /// The holder released the lease.
     Released,
-    /// Its holder closed the session, or its connection ended.
+    /// The holder closed the session, or its connection ended.
     Left,
-    /// The daemon was started anew.
+    /// The daemon restarted, which ends every connection.
     Restarted,
 }
 
-/// Whether something goes on in a thread.
+/// What a thread is doing.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ThreadStatus {
-    /// No turn runs.
+    /// No turn is running.
     Idle,
-    /// A turn runs.
+    /// A turn is running.
     Running,
-    /// A turn waits for a person.
+    /// A turn is running and waits for a user.
     Waiting,
-    /// It is about to vanish.
+    /// The thread is being deleted.
     Deleting,
 }
 
-/// How full the agent's context is.
+/// Usage of the agent's context.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsage {
-    /// Tokens in the context.
+    /// Tokens in use.
     used: Option<u64>,
-    /// Tokens that fit.
+    /// Tokens that fit into the context.
     size: Option<u64>,
     /// ACP's `Cost`.
     cost: Option<Acp>,
 }
 
-/// One step of a plan.
+/// One step of an agent's plan.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanEntry {
-    /// What is to be done.
+    /// Description of the step.
     content: String,
-    /// `high`, `medium` or `low`, or whatever the agent says.
+    /// `high`, `medium` or `low`; other values are kept as received.
     priority: String,
-    /// `pending`, `in_progress` or `completed`, or whatever the agent says.
+    /// `pending`, `in_progress` or `completed`; other values are kept as received.
     status: String,
 }
 
-/// One prompt and everything that the agent did until it stopped.
+/// One prompt and everything that the agent did until the turn ended.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
-    /// Its id. What came outside of any turn stands in one without an id.
+    /// Id of the turn. Items outside of any turn are in a turn without an id.
     id: Option<String>,
-    /// The client's own id for it.
+    /// The client's own id for the turn.
     client_turn_id: Option<String>,
-    /// Whether it was held in the agent's session outside of acpd, and was taken over from there. It is over already.
+    /// Whether the turn took place in the agent's session outside of acpd and was imported. It is already over.
     imported: Option<bool>,
     status: TurnStatus,
-    /// Why the agent stopped, in its own word.
+    /// ACP's stop reason, as the agent sent it.
     stop_reason: Option<String>,
-    /// Why it failed: one sentence.
+    /// Why the turn failed, in one sentence.
     error: Option<String>,
     /// Milliseconds since the epoch.
     started_at: Option<u64>,
     /// Milliseconds since the epoch.
     completed_at: Option<u64>,
-    /// What the agent says that it took.
+    /// The token usage that the agent reported.
     token_usage: Option<Acp>,
-    /// What is in it, in the order in which it began; only where turns were asked for.
+    /// Items in the order in which they started; only if the request includes turns.
     items: Option<Vec<Item>>,
 }
 
-/// How a turn stands.
+/// Status of a turn.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnStatus {
-    /// Waits for the turns before it.
+    /// The turn waits for the turns before it.
     Queued,
-    /// Goes on.
+    /// It is running.
     Running,
-    /// The agent came to its end.
+    /// The agent ended the turn normally.
     Completed,
-    /// Somebody stopped it.
+    /// A client interrupted the turn.
     Interrupted,
-    /// It broke off; `error` says why.
+    /// The turn failed; `error` says why.
     Failed,
-    /// The agent would not.
+    /// The agent refused to continue.
     Refused,
-    /// A limit of the agent ended it.
+    /// The turn reached a limit of the model or of the agent.
     Limited,
 }
 
@@ -197,22 +197,22 @@ pub enum TurnStatus {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Error {
-    /// JSON-RPC's number.
+    /// JSON-RPC error code.
     code: i64,
-    /// One sentence.
+    /// One sentence for the user.
     message: String,
     data: Option<ErrorData>,
 }
 
-/// What programs look at.
+/// Error details for programs.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorData {
-    /// Stable.
+    /// Stable code of the error.
     code: String,
     /// Whether the same request may succeed later.
     retryable: bool,
-    /// What explains it further.
+    /// Further explanation.
     detail: Option<String>,
 }
 
@@ -220,53 +220,53 @@ pub struct ErrorData {
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ItemOutcome {
-    /// It is whole.
+    /// The item finished.
     Completed,
-    /// It went wrong, or was broken off.
+    /// The item failed, or its turn did.
     Failed,
-    /// Its turn was interrupted.
+    /// The item's turn was interrupted.
     Interrupted,
 }
 
-/// How far a tool call is.
+/// ACP's tool call status.
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
-    /// Not begun.
+    /// The call has not started.
     Pending,
-    /// Goes on.
+    /// It is running.
     InProgress,
-    /// Done.
+    /// The call finished.
     Completed,
-    /// Gone wrong.
+    /// The call failed.
     Failed,
 }
 
-/// Who speaks.
+/// Type of a message, which also names its author.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MessageType {
-    /// A person.
+    /// A message of the user.
     UserMessage,
     /// The agent.
     AgentMessage,
-    /// The agent, to itself.
+    /// The agent's reasoning.
     AgentThought,
 }
 
-/// One thing inside a turn. `outcome` is `null` while it goes on.
+/// One part of a turn. `outcome` is `null` until the item ends.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     item_id: String,
-    /// The item inside which it stands.
+    /// Id of the item that contains this one.
     parent_item_id: Option<String>,
     outcome: Option<ItemOutcome>,
     #[serde(flatten)]
     content: ItemContent,
 }
 
-/// What an item is and holds.
+/// Type and content of an item.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 pub enum ItemContent {
@@ -281,9 +281,9 @@ pub enum ItemContent {
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     r#type: MessageType,
-    /// The agent's own id for it.
+    /// The agent's own id for the message.
     message_id: Option<String>,
-    /// All of its text.
+    /// The whole text.
     text: Option<String>,
     /// ACP content blocks.
     content: Option<Vec<Acp>>,
@@ -313,28 +313,28 @@ pub enum TerminalCommandType {
 pub struct ToolCall {
     r#type: ToolCallType,
     status: ToolStatus,
-    /// The agent's id for it.
+    /// The agent's id for the call.
     tool_call_id: Option<String>,
     /// The same as `title`.
     name: Option<String>,
-    /// What the agent calls it.
+    /// The agent's title for the call.
     title: Option<String>,
     /// ACP's `ToolKind`.
     kind: Option<String>,
-    /// ACP's tool call with everything known of it.
+    /// The ACP tool call with all its updates applied.
     tool_call: Option<Acp>,
 }
 
-/// A file that changes.
+/// A change to a file.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileChange {
     r#type: FileChangeType,
-    /// Absolute.
+    /// Absolute path of the file.
     path: String,
-    /// Unified; once it is known.
+    /// Unified diff, once it is known.
     diff: Option<String>,
-    /// Where the daemon wrote the file: what was there before.
+    /// What the write replaced, if the daemon wrote the file.
     replaced: Option<Replaced>,
 }
 
@@ -342,11 +342,11 @@ pub struct FileChange {
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Replaced {
-    /// The file is new.
+    /// The file did not exist before.
     Nothing,
-    /// Text.
+    /// Text that the diff shows.
     Text,
-    /// No UTF-8 text, or too much of it, or nothing that could be read.
+    /// Content that cannot be shown: not UTF-8, too large or unreadable.
     Unknown,
 }
 
@@ -359,19 +359,19 @@ pub struct TerminalCommand {
     command: Option<String>,
     args: Option<Vec<String>>,
     cwd: Option<String>,
-    /// Once it has exited by itself.
+    /// Exit code, if the command exited normally.
     exit_code: Option<i64>,
-    /// The name of the signal that ended it.
+    /// Name of the signal that terminated the command.
     signal: Option<String>,
-    /// The end of what it wrote.
+    /// The last part of the output.
     output: Option<String>,
-    /// All that was kept of what it wrote, at `GET /api/blobs/{outputBlob}`, where `output` is only the end of that.
+    /// Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it.
     output_blob: Option<String>,
-    /// Whether it wrote more than was kept.
+    /// Whether some of the output was not kept.
     truncated: Option<bool>,
 }
 
-/// Who did something.
+/// Who caused an event.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum By {
@@ -379,20 +379,20 @@ pub enum By {
     Agent,
     /// The daemon.
     Daemon,
-    /// A rule.
+    /// A permission policy.
     Policy {
-        /// Whose policy: `session`, `thread`, `agent` or `daemon`.
+        /// Scope of the policy: `session`, `thread`, `agent` or `daemon`.
         scope: Option<String>,
-        /// The rule as it was written.
+        /// The rule that matched, as written in the policy.
         rule: Option<String>,
-        /// One sentence.
+        /// One sentence for the user.
         reason: Option<String>,
     },
-    /// Somebody.
+    /// A client.
     Client {
-        /// Whose credentials.
+        /// The principal whose credentials the client used.
         principal: String,
-        /// The program's name for itself.
+        /// The client's name, as it reported it.
         client: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The protocol as tables for people, between marks of a page that is otherwise written by hand.
+//! The protocol as reference tables, between markers in a page that is otherwise written by hand.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::typescript;
 
-/// The page with its generated parts brought up to date.
+/// Returns the page with up-to-date generated parts.
 pub fn put_into(page: &str, document: &Value) -> String {
     let page = between(page, "methods", &methods(document));
     let page = between(&page, "notifications", &notifications(document, "notifications"));
@@ -37,7 +37,7 @@ fn description(value: &Value) -> String {
         .replace('|', "\\|")
 }
 
-/// A type, short enough for a table.
+/// Returns a type, short enough for a table.
 fn kind(schema: &Value) -> String {
     format!("`{}`", typescript::of(schema, "").replace(" | null", "")).replace('|', "\\|")
 }
@@ -69,7 +69,7 @@ fn rows(out: &mut String, schema: &Value, leave_out: &[&str]) {
     }
 }
 
-/// The names of an object's members, as one writes an object.
+/// Returns the members of an object in object notation.
 fn shape(schema: &Value) -> String {
     let required = schema["required"].as_array();
     let names = schema["properties"]
@@ -177,7 +177,7 @@ fn types(document: &Value) -> String {
     out
 }
 
-/// Every type that a schema speaks of, and those that these speak of.
+/// Collects all types that a schema refers to, directly or indirectly.
 fn mentioned<'a>(schema: &'a Value, document: &'a Value, found: &mut Vec<&'a str>) {
     match schema {
         Value::Object(members) => {

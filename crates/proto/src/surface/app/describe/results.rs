@@ -1,10 +1,10 @@
-//! What methods answer.
+//! Results of methods.
 
 use schemars::JsonSchema;
 
 use super::{Acp, Json, Thread, ThreadSummary, Turn};
 
-/// The first params of a connection.
+/// Params of `initialize`.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeParams {
@@ -13,32 +13,32 @@ pub struct InitializeParams {
     capabilities: ClientCapabilities,
 }
 
-/// Which program this is.
+/// Name and version of the client program.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientInfo {
-    /// Stands beside every decision in the log.
+    /// Name of the client, which the log records with every decision.
     name: String,
     title: Option<String>,
     version: Option<String>,
 }
 
-/// What a client can do.
+/// Capabilities of a client.
 #[derive(JsonSchema, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClientCapabilities {
     streaming: bool,
     tools: bool,
-    /// It answers questions; otherwise it only sees them.
+    /// Whether the client answers questions. Otherwise it receives them as notifications.
     approvals: bool,
-    /// It wants to know who else follows its threads: `thread/subscribers/changed`.
+    /// Whether the client wants `thread/subscribers/changed` for the threads that it follows.
     subscribers: bool,
-    /// Notifications that it does not want, by their exact names. Their `seq` are left out; whoever answers questions is
-    /// asked all the same.
+    /// Exact names of notifications that the client does not want. Their `seq` are skipped. A client that answers questions
+    /// still receives all questions.
     opt_out_notification_methods: Vec<String>,
 }
 
-/// Whom a client has reached, and what holds.
+/// Result of `initialize`.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Initialized {
@@ -49,14 +49,14 @@ pub struct Initialized {
     identity: Identity,
 }
 
-/// The daemon.
+/// Name and version of the daemon.
 #[derive(JsonSchema)]
 pub struct ServerInfo {
     name: String,
     version: String,
 }
 
-/// What the daemon can do.
+/// Capabilities of the daemon.
 #[derive(JsonSchema)]
 pub struct ServerCapabilities {
     streaming: bool,
@@ -64,57 +64,57 @@ pub struct ServerCapabilities {
     approvals: bool,
 }
 
-/// The limits in force.
+/// Effective limits of the daemon.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsInForce {
-    /// Bytes of one message of a client.
+    /// Maximum size of a client's message, in bytes.
     message_bytes: u64,
-    /// Requests of one connection within `requestWindowSecs`.
+    /// Maximum number of requests of one connection within `requestWindowSecs`.
     requests_per_window: u64,
     request_window_secs: u64,
-    /// Turns that may wait in a thread.
+    /// Maximum number of queued turns in a thread.
     queued_turns: u64,
-    /// Requests of one connection that may be unanswered.
+    /// Maximum number of requests in flight on one connection.
     requests_in_flight: u64,
-    /// Commands that may wait for a thread; beyond them requests are refused with -32001.
+    /// Maximum number of commands queued for a thread. Further requests fail with -32001.
     thread_commands: u64,
-    /// Batches of events that may wait for one connection.
+    /// Maximum number of batches of events queued for one connection.
     outbound_queue: u64,
-    /// Batches of events that a connection may be behind before it is sent them from the log.
+    /// Batches of events that a connection may fall behind before the daemon serves it from the log.
     live_batches: u64,
-    /// Connections served at once; further ones are refused, at a local socket they wait.
+    /// Maximum number of concurrent connections. Further ones are refused; on a local socket they wait.
     connections: u64,
     /// Seconds between the daemon's pings.
     ping_secs: u64,
-    /// Seconds of silence after a ping until the connection is closed.
+    /// Seconds of silence after a ping, after which the daemon closes the connection.
     pong_secs: u64,
-    /// Seconds that a client may take nothing of what is sent until the connection is closed.
+    /// Seconds that a client may read nothing, after which the daemon closes the connection.
     write_secs: u64,
 }
 
-/// As whom a client has come in.
+/// Identity and role of a connection.
 #[derive(JsonSchema)]
 pub struct Identity {
     principal: String,
     role: Role,
 }
 
-/// What a principal may do; each may do what those before it may.
+/// The role of a principal. Each role includes the permissions of those before it.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Looks on.
+    /// Lists, reads and follows threads.
     Observer,
-    /// Answers questions.
+    /// Also answers questions.
     Approver,
-    /// Starts, steers and ends threads and turns.
+    /// Also starts, steers and ends threads and turns.
     Operator,
-    /// Changes what others may do.
+    /// Also changes permissions: policies, sign-ins, tokens.
     Owner,
 }
 
-/// Nothing but that it is done.
+/// An empty result.
 #[derive(JsonSchema)]
 pub struct Nothing {}
 
@@ -124,105 +124,105 @@ pub struct AgentsListed {
     data: Vec<Agent>,
 }
 
-/// An agent that the daemon knows.
+/// A known agent.
 #[derive(JsonSchema)]
 pub struct Agent {
-    /// Its name: `agentType` of a thread.
+    /// Name of the agent, which is the `agentType` of a thread.
     id: String,
-    /// What people call it.
+    /// Display name of the agent.
     title: String,
     /// `config`, `registry` or `installed`.
     source: String,
-    /// Whether it can be started.
+    /// Whether the agent can be started.
     installed: bool,
-    /// How its program is found: `path`, `installed`, `npx` or `uvx`.
+    /// How the daemon finds the agent's program: `path`, `installed`, `npx` or `uvx`.
     runs: Option<String>,
-    /// Why it cannot be started.
+    /// Why the agent cannot be started.
     reason: Option<String>,
     version: Option<String>,
-    /// One sentence about it.
+    /// Description of the agent, in one sentence.
     description: Option<String>,
 }
 
-/// The agents that run.
+/// The running agent processes.
 #[derive(JsonSchema)]
 pub struct AgentsRunning {
     data: Vec<RunningAgent>,
 }
 
-/// A process of an agent.
+/// A running agent process.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningAgent {
-    /// The agent's name.
+    /// Name of the agent.
     agent_type: String,
-    /// The process's id; `null` while it starts.
+    /// Process id; `null` while the process starts.
     pid: Option<u32>,
-    /// The threads that use it: several where it is shared, none while it waits for its first session.
+    /// Ids of the threads that use the process: several if it is shared, none while it waits for its first session.
     threads: Vec<String>,
-    /// `busy`: it is in a turn; `idle`; `waiting`: for its first session; `leaving`: it was told to go.
+    /// `busy` (in a turn), `idle`, `waiting` (for its first session) or `leaving` (being stopped).
     state: String,
-    /// Resident memory of it and of what it has started, in bytes.
+    /// Resident memory of the process and of all processes that it started, in bytes.
     memory_bytes: u64,
-    /// When it was started, milliseconds since the epoch.
+    /// When the process was started, in milliseconds since the epoch.
     started_at: u64,
-    /// Since when it is idle.
+    /// Since when the process is idle, in milliseconds since the epoch.
     idle_since: Option<u64>,
 }
 
-/// What a look at an agent found.
+/// Result of `agent/doctor`.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentExamined {
-    /// The agent's name.
+    /// Name of the agent.
     agent_type: String,
-    /// The result of its `initialize`; nothing if it does not work.
+    /// The agent's result of `initialize`; absent if the agent failed.
     hello: Option<AgentHello>,
-    /// Why it does not work.
+    /// Why the agent failed.
     error: Option<String>,
-    /// Milliseconds from the start of the process to its answer, or to its failure.
+    /// Milliseconds from the start of the process to its response or its failure.
     millis: u64,
-    /// The last of its standard error.
+    /// The end of the agent's stderr.
     stderr: String,
-    /// First lines of its standard output that are no message.
+    /// The first lines of the agent's stdout that are not messages.
     stray_lines: Vec<String>,
-    /// What it and its terminals may use.
+    /// The sandbox of the agent and its terminals.
     sandbox: Option<AgentSandbox>,
 }
 
-/// How an agent is confined.
+/// The sandbox of an agent.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSandbox {
     /// `workspace`, `readonly` or `off`.
     mode: String,
-    /// Why it is not confined although nobody wanted that, or why it cannot be confined here.
+    /// Why there is no sandbox although none was switched off, or why one cannot be built on this host.
     reason: Option<String>,
-    /// What the kernel does not enforce.
+    /// Restrictions that the kernel does not enforce.
     gaps: Vec<String>,
-    /// Paths that may be read, beside those that may be written; empty without a sandbox.
+    /// Readable paths, in addition to the writable ones; empty without a sandbox.
     read: Vec<String>,
-    /// Paths that may be written, beside the workspace.
+    /// Writable paths, in addition to the workspace.
     write: Vec<String>,
-    /// `on`, `off`, or ports with commas between.
+    /// `on`, `off`, or comma-separated ports.
     network: String,
-    /// Paths of the configuration that do not exist, for which nothing is granted.
+    /// Configured paths that do not exist. They grant no access.
     missing: Vec<String>,
-    /// Directories that may be written, in which no new files can be made, because acpd's own files are in them.
+    /// Writable directories in which no new files can be created, because they contain acpd's own files.
     closed: Vec<String>,
 }
 
-/// What an agent says of itself.
+/// What an agent reports in `initialize`.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentHello {
-    /// The version of ACP that it chose.
+    /// The version of ACP that the agent chose.
     protocol_version: i64,
-    /// Its name and version.
+    /// Name and version of the agent.
     agent_info: Option<Acp>,
-    /// What it can do.
+    /// ACP capabilities of the agent.
     agent_capabilities: Option<Acp>,
-    /// Ways to sign in.
+    /// ACP authentication methods of the agent.
     auth_methods: Option<Vec<Acp>>,
 }
 
@@ -230,16 +230,16 @@ pub struct AgentHello {
 #[derive(JsonSchema)]
 pub struct ThreadStarted {
     thread: Thread,
-    /// The first turn, if there was one in the params.
+    /// The first turn, if the params contain one.
     turn: Option<Turn>,
 }
 
-/// The thread that is followed now.
+/// The subscribed thread.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadResumed {
     thread: Thread,
-    /// Its last event. What comes after it follows as notifications.
+    /// Number of the thread's last event. Later events follow as notifications.
     latest_seq: u64,
 }
 
@@ -249,45 +249,45 @@ pub struct ThreadFound {
     thread: Thread,
 }
 
-/// The turns after one were dropped.
+/// Result of a rollback.
 #[derive(JsonSchema)]
 pub struct RolledBack {
     fidelity: Fidelity,
 }
 
-/// The thread that was split off.
+/// The new thread of a fork.
 #[derive(JsonSchema)]
 pub struct ThreadForkedResult {
     thread: Thread,
     fidelity: Fidelity,
 }
 
-/// How well the agent remembers what a thread keeps.
+/// How well an agent remembers the kept turns of a thread after a rollback or a fork.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Fidelity {
-    /// As if nothing else had ever been said.
+    /// The agent remembers exactly the kept turns and nothing else.
     Exact,
-    /// It begins anew, and is told the conversation with its next prompt.
+    /// The agent starts a new session and receives the conversation so far with its next prompt.
     Recalled,
 }
 
-/// What became of the words.
+/// What happened to the message.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnSteered {
-    /// The turn that they are part of.
+    /// Id of the turn that the message belongs to.
     turn_id: String,
     delivery: Delivery,
 }
 
-/// How words reach the agent.
+/// How a message reaches the agent.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Delivery {
-    /// In the middle of the turn that runs.
+    /// As a message of the running turn.
     Steered,
-    /// As a turn of their own.
+    /// As a turn of its own.
     Queued,
 }
 
@@ -296,42 +296,42 @@ pub enum Delivery {
 #[serde(rename_all = "camelCase")]
 pub struct ThreadsListed {
     data: Vec<ThreadSummary>,
-    /// Leads to the next page.
+    /// Cursor for the next page.
     next_cursor: Option<String>,
 }
 
-/// A page of what was found.
+/// A page of search hits.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextsFound {
     data: Vec<TextFound>,
-    /// Leads to the next page.
+    /// Cursor for the next page.
     next_cursor: Option<String>,
 }
 
-/// A text that was found.
+/// A search hit.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TextFound {
     thread_id: String,
     /// The thread's name.
     name: Option<String>,
-    /// The event that has the text.
+    /// Number of the event that contains the text.
     seq: u64,
-    /// When that was, in milliseconds since the epoch.
+    /// Time of that event, in milliseconds since the epoch.
     ts: i64,
     turn_id: Option<String>,
     item_id: Option<String>,
     kind: TextKind,
-    /// What is shown of the text: one line, in pieces. An ellipsis stands where something is left out.
+    /// An extract of the text: one line, in pieces. An ellipsis marks omitted text.
     snippet: Vec<SnippetPiece>,
 }
 
-/// What a text is.
+/// Type of a text.
 #[derive(JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TextKind {
-    /// A person's words.
+    /// A message of the user.
     UserMessage,
     /// The agent's answer.
     AgentMessage,
@@ -339,7 +339,7 @@ pub enum TextKind {
     ToolCall,
     /// A command line.
     Command,
-    /// Paths of files.
+    /// File paths.
     Path,
 }
 
@@ -347,70 +347,70 @@ pub enum TextKind {
 #[derive(JsonSchema)]
 pub struct SnippetPiece {
     text: String,
-    /// Whether it is what was looked for.
+    /// Whether the piece matches the query.
     hit: bool,
 }
 
-/// What became of the subscription.
+/// Result of `thread/unsubscribe`.
 #[derive(JsonSchema)]
 pub struct Unsubscribed {
     /// `unsubscribed` or `notSubscribed`.
     status: String,
 }
 
-/// The turn that runs or waits.
+/// The running or queued turn.
 #[derive(JsonSchema)]
 pub struct TurnStartedResult {
     turn: Turn,
 }
 
-/// What the agent answered.
+/// The agent's response.
 #[derive(JsonSchema)]
 pub struct AgentAnswered {
-    /// Unchanged.
+    /// The agent's result, unchanged.
     result: Json,
 }
 
-/// The policies of the configuration. Each is a preset's name or an object with rules, see `docs/policy.md`.
+/// The configured policies. Each is a preset's name or an object with rules; see `docs/policy.md`.
 #[derive(JsonSchema)]
 pub struct PoliciesRead {
-    /// The daemon's; without one, everything is asked.
+    /// The daemon's policy. Without one, the user is asked about every permission request.
     daemon: Option<Json>,
-    /// The agent's own, which goes before the daemon's.
+    /// The agent's own policy, which takes precedence over the daemon's.
     agent: Option<Json>,
 }
 
-/// What the policy would decide.
+/// Result of `policy/explain`.
 #[derive(JsonSchema)]
 pub struct PolicyExplained {
-    /// What becomes of it, and why.
+    /// The decision and its reason.
     decision: Acp,
-    /// Every part of the call, with the rules that match it.
+    /// Every part of the call, with its matching rules.
     subjects: Vec<Acp>,
 }
 
-/// The answers that hold.
+/// The remembered answers.
 #[derive(JsonSchema)]
 pub struct RememberedListed {
     data: Vec<RememberedAnswer>,
 }
 
-/// An answer that holds.
+/// A remembered answer.
 #[derive(JsonSchema)]
 pub struct RememberedAnswer {
     id: u64,
     /// `session`, `thread` or `agent`.
     scope: String,
-    /// Yes or no.
+    /// Whether the answer allows the call; otherwise it denies it.
     allow: bool,
-    /// What it is about.
+    /// The rule that was made from the answer.
     rule: String,
-    /// The directory in which the command must be started.
+    /// Working directory in which the command must be started.
     cwd: Option<String>,
-    /// Stands for the command line that the command must be a part of.
+    /// Hash of the command line that the command must be part of.
     line: Option<String>,
-    /// Stands for the input that the call must have.
+    /// Hash of the input that the call must have.
     arguments: Option<String>,
-    /// Stands for the kind, tool, locations and diffs that the call must have.
+    /// Hash of the kind, tool, locations and diffs that the call must have.
     call: Option<String>,
 }

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-/// A module with every type, and with maps from methods to their types.
+/// Returns a module with every type, and with maps from methods to their types.
 pub fn write(document: &Value) -> String {
     let mut out = String::from(
         "// Generated from the table of the app protocol's methods: run `make generate`. Do not edit.\n\n",
     );
     let version = &document["protocolVersion"];
-    let _ = writeln!(out, "/** Goes up when something is renamed or dropped. */");
+    let _ = writeln!(out, "/** Increases when something is renamed or removed. */");
     let _ = writeln!(out, "export const PROTOCOL_VERSION = {version};\n");
     for (name, schema) in members(&document["$defs"]) {
         about(&mut out, schema, "");
@@ -27,11 +27,11 @@ pub fn write(document: &Value) -> String {
         document,
         "methods",
         "Methods",
-        "What a client may ask for.",
+        "Methods that a client may call.",
     );
-    let title = "What the daemon sends by itself.";
+    let title = "Notifications of the daemon.";
     map(&mut out, document, "notifications", "Notifications", title);
-    let title = "What the daemon asks.";
+    let title = "Requests of the daemon.";
     map(&mut out, document, "serverRequests", "ServerRequests", title);
     out.truncate(out.trim_end().len());
     out + "\n"
@@ -63,7 +63,7 @@ fn map(out: &mut String, document: &Value, key: &str, name: &str, title: &str) {
     let _ = writeln!(out, "}}\n");
 }
 
-/// The type that a schema describes.
+/// Returns the type that a schema describes.
 pub fn of(schema: &Value, indent: &str) -> String {
     let Some(object) = schema.as_object() else {
         return "unknown".into();
@@ -120,7 +120,7 @@ fn union(choices: impl Iterator<Item = String>) -> String {
     all.join(" | ")
 }
 
-/// `alone`: nothing else says what it is.
+/// `alone`: no other part of the schema defines the type.
 fn plain(name: &str, schema: &Map<String, Value>, indent: &str, alone: bool) -> Option<String> {
     Some(match name {
         "integer" | "number" => "number".into(),
