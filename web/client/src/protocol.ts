@@ -1,168 +1,168 @@
 // Generated from the table of the app protocol's methods: run `make generate`. Do not edit.
 
-/** Goes up when something is renamed or dropped. */
+/** Increases when something is renamed or removed. */
 export const PROTOCOL_VERSION = 1;
 
 /** An object of the Agent Client Protocol, unchanged. */
 export type AcpObject = Record<string, unknown>;
 
-/** An agent that the daemon knows. */
+/** A known agent. */
 export interface Agent {
-  /** One sentence about it. */
+  /** Description of the agent, in one sentence. */
   description?: string | null;
-  /** Its name: `agentType` of a thread. */
+  /** Name of the agent, which is the `agentType` of a thread. */
   id: string;
-  /** Whether it can be started. */
+  /** Whether the agent can be started. */
   installed: boolean;
-  /** Why it cannot be started. */
+  /** Why the agent cannot be started. */
   reason?: string | null;
-  /** How its program is found: `path`, `installed`, `npx` or `uvx`. */
+  /** How the daemon finds the agent's program: `path`, `installed`, `npx` or `uvx`. */
   runs?: string | null;
   /** `config`, `registry` or `installed`. */
   source: string;
-  /** What people call it. */
+  /** Display name of the agent. */
   title: string;
   version?: string | null;
 }
 
-/** What the agent answered. */
+/** The agent's response. */
 export interface AgentAnswered {
-  /** Unchanged. */
+  /** The agent's result, unchanged. */
   result: Json;
 }
 
-/** How to sign in. */
+/** Params of `agent/authenticate`. */
 export interface AgentAuthenticateParams {
-  /** One of the agent's authentication methods. */
+  /** Id of one of the agent's authentication methods. */
   methodId: string;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** A session that was opened. */
+/** An agent session that was opened. */
 export interface AgentBound {
   how: Binding;
-  /** The agent's answer to `initialize`. */
+  /** The agent's result of `initialize`. */
   initialize?: Json | null;
-  /** The agent's answer to the request that opened the session. */
+  /** The result of the ACP method that opened the session. */
   session?: Json | null;
-  /** The agent's id for it. */
+  /** The agent's id for the session. */
   sessionId: string;
 }
 
 export type AgentDoctorParams = ExamineAgent;
 
-/** What a look at an agent found. */
+/** Result of `agent/doctor`. */
 export interface AgentExamined {
-  /** The agent's name. */
+  /** Name of the agent. */
   agentType: string;
-  /** Why it does not work. */
+  /** Why the agent failed. */
   error?: string | null;
-  /** The result of its `initialize`; nothing if it does not work. */
+  /** The agent's result of `initialize`; absent if the agent failed. */
   hello?: AgentHello | null;
-  /** Milliseconds from the start of the process to its answer, or to its failure. */
+  /** Milliseconds from the start of the process to its response or its failure. */
   millis: number;
-  /** What it and its terminals may use. */
+  /** The sandbox of the agent and its terminals. */
   sandbox?: AgentSandbox | null;
-  /** The last of its standard error. */
+  /** The end of the agent's stderr. */
   stderr: string;
-  /** First lines of its standard output that are no message. */
+  /** The first lines of the agent's stdout that are not messages. */
   strayLines: string[];
 }
 
-/** What an agent says of itself. */
+/** What an agent reports in `initialize`. */
 export interface AgentHello {
-  /** What it can do. */
+  /** ACP capabilities of the agent. */
   agentCapabilities?: AcpObject | null;
-  /** Its name and version. */
+  /** Name and version of the agent. */
   agentInfo?: AcpObject | null;
-  /** Ways to sign in. */
+  /** ACP authentication methods of the agent. */
   authMethods?: AcpObject[] | null;
-  /** The version of ACP that it chose. */
+  /** The version of ACP that the agent chose. */
   protocolVersion: number;
 }
 
 export type AgentListParams = NoParams;
 
-/** None. */
+/** No params. */
 export interface AgentLogoutParams {
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** A message of the agent. */
+/** An unknown message of the agent. */
 export interface AgentNotification {
   method: string;
-  /** Of any other method. */
+  /** The params of any other method. */
   params?: Json | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
-  /** Of `session/update`. */
+  /** The `update` of a `session/update`. */
   update?: Json | null;
 }
 
-/** A message that ACP does not know. */
+/** A message that ACP does not define. */
 export interface AgentNotifyParams {
-  /** Its name, which begins with `_`. */
+  /** Name of the method, which begins with `_`. */
   method: string;
-  /** Passed on as they came. */
+  /** Params, which the agent receives unchanged. */
   params?: Json | null;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** A message that ACP does not know. */
+/** A message that ACP does not define. */
 export interface AgentRequestParams {
-  /** Its name, which begins with `_`. */
+  /** Name of the method, which begins with `_`. */
   method: string;
-  /** Passed on as they came. */
+  /** Params, which the agent receives unchanged. */
   params?: Json | null;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
 export type AgentRunningParams = NoParams;
 
-/** How an agent is confined. */
+/** The sandbox of an agent. */
 export interface AgentSandbox {
-  /** Directories that may be written, in which no new files can be made, because acpd's own files are in them. */
+  /** Writable directories in which no new files can be created, because they contain acpd's own files. */
   closed: string[];
-  /** What the kernel does not enforce. */
+  /** Restrictions that the kernel does not enforce. */
   gaps: string[];
-  /** Paths of the configuration that do not exist, for which nothing is granted. */
+  /** Configured paths that do not exist. They grant no access. */
   missing: string[];
   /** `workspace`, `readonly` or `off`. */
   mode: string;
-  /** `on`, `off`, or ports with commas between. */
+  /** `on`, `off`, or comma-separated ports. */
   network: string;
-  /** Paths that may be read, beside those that may be written; empty without a sandbox. */
+  /** Readable paths, in addition to the writable ones; empty without a sandbox. */
   read: string[];
-  /** Why it is not confined although nobody wanted that, or why it cannot be confined here. */
+  /** Why there is no sandbox although none was switched off, or why one cannot be built on this host. */
   reason?: string | null;
-  /** Paths that may be written, beside the workspace. */
+  /** Writable paths, in addition to the workspace. */
   write: string[];
 }
 
-/** Which of the agent's sessions. */
+/** Selects sessions of the agent. */
 export interface AgentSessionDeleteParams {
-  /** The agent's id for it. */
+  /** The agent's id for the session. */
   sessionId: string;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** Which of the agent's sessions. */
+/** Selects sessions of the agent. */
 export interface AgentSessionListParams {
-  /** Where the agent's last page ended. */
+  /** The agent's cursor for the next page, from the previous result. */
   cursor?: string | null;
-  /** Those of this directory. */
+  /** Lists only sessions of this directory. */
   cwd?: string | null;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
@@ -171,12 +171,12 @@ export interface AgentsListed {
   data: Agent[];
 }
 
-/** The agents that run. */
+/** The running agent processes. */
 export interface AgentsRunning {
   data: RunningAgent[];
 }
 
-/** What becomes of an "always" as the answer to a question. */
+/** The effect of an "always" answer. */
 export type Always = {
   holds: string;
 } | {
@@ -185,150 +185,150 @@ export type Always = {
 
 /** Params of `item/answer`. */
 export interface AnswerInput {
-  /** By the question's schema; they reach the agent as they are. */
+  /** Answers that follow the question's schema. The agent receives them unchanged. */
   answers?: Json | null;
-  /** Nothing will be said. */
+  /** Whether the user declines to answer. */
   dismissed?: boolean;
-  /** The question. */
+  /** Id of the question. */
   requestId: string;
 }
 
-/** A question about what the agent may do. */
+/** A permission request. */
 export interface Approval {
-  /** Ids of the always-options that the agent may remember by itself; acpd keeps no rule in its place. */
+  /** Ids of the always-options that the agent may remember itself. acpd stores no rule for them. */
   agentRemembers?: string[] | null;
-  /** What becomes of an "always". None in threads that were recorded before there was this member. */
+  /** The effect of an "always" answer. Absent in logs from before this member existed. */
   always?: Always | null;
-  /** None where the policy asks about something that the agent did not ask for. */
+  /** The tool call's item. Absent if the agent did not ask and the policy requires an approval. */
   itemId?: string | null;
   options: PermissionOption[];
   reason?: string | null;
   requestId: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
-  /** What it would do, as the daemon reads it: this is what the policy decides on and what an answer is about. Empty in threads that were recorded before there was this member. */
+  /** The effects of the call, as the daemon interprets them. The policy and the answer apply to exactly these. Empty in logs from before this member existed. */
   subjects: CallSubject[];
   threadId: string;
-  /** The agent's title of the tool call; acpd's own where there is no `itemId`. */
+  /** The agent's title of the tool call, or acpd's own title if there is no `itemId`. */
   title: string;
-  /** The agent's own words for it. */
+  /** The agent's own description of the call. */
   toolCall?: AcpObject | null;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
 /** Params of `item/approve`. */
 export interface Approve {
-  /** Yes or no. */
+  /** Whether the agent may proceed. */
   approved?: boolean | null;
-  /** One of the agent's options. An answer that `approved` contradicts is refused. */
+  /** Id of one of the agent's options. The answer is refused if `approved` contradicts it. */
   optionId?: string | null;
-  /** The kind of that option as the person saw it. An answer whose option is of another kind is refused. */
+  /** Kind of that option, as shown to the user. The answer is refused if the option is of another kind. */
   optionKind?: string | null;
-  /** The question. */
+  /** Id of the question. */
   requestId: string;
-  /** Makes the answer hold for more than this question. */
+  /** Remembers the answer, so that it also applies to later questions in this scope. */
   scope?: Scope | null;
 }
 
-/** How a session was opened. */
+/** How a thread got its agent session. */
 export type Binding = "new" | "load" | "resume";
 
-/** Who did something. */
+/** Who caused an event. */
 export type By = {
   kind: "agent";
 } | {
   kind: "daemon";
 } | {
   kind: "policy";
-  /** One sentence. */
+  /** One sentence for the user. */
   reason?: string | null;
-  /** The rule as it was written. */
+  /** The rule that matched, as written in the policy. */
   rule?: string | null;
-  /** Whose policy: `session`, `thread`, `agent` or `daemon`. */
+  /** Scope of the policy: `session`, `thread`, `agent` or `daemon`. */
   scope?: string | null;
 } | {
-  /** The program's name for itself. */
+  /** The client's name, as it reported it. */
   client: string;
   kind: "client";
-  /** Whose credentials. */
+  /** The principal whose credentials the client used. */
   principal: string;
 };
 
-/** One part of what a call would do. */
+/** One effect of a call. */
 export type CallSubject = {
-  /** The program and its arguments. */
+  /** The program, followed by its arguments. */
   argv: string[];
-  /** Absolute path of the directory that it runs in. */
+  /** Absolute path of the working directory. */
   cwd: string;
-  /** Variables set for it. */
+  /** Environment variables that the call sets. */
   env?: Variable[] | null;
   type: "command";
 } | {
-  /** Absolute path of the directory that it runs in. */
+  /** Absolute path of the working directory. */
   cwd: string;
-  /** Variables set for it. */
+  /** Environment variables that the call sets. */
   env?: Variable[] | null;
-  /** All of it. */
+  /** The whole command line. */
   line: string;
   type: "commandLine";
 } | {
-  /** What is done. */
+  /** The type of access. */
   access: FileAccess;
-  /** The call's input as JSON text, where it changes a file and the diff does not show all of it. */
+  /** The call's input as JSON text, if the call changes a file and the diff does not show all of the change. */
   arguments?: string | null;
-  /** The change as a unified diff, where the call shows one. */
+  /** The change as a unified diff, if the call shows one. */
   diff?: string | null;
   /** Absolute path, without `..`. */
   path: string;
-  /** The file that it leads to through symbolic links, if that is another one. */
+  /** The target of the path after symbolic links, if it differs from `path`. */
   realPath?: string | null;
   type: "file";
 } | {
-  /** Its host, if that is clear. */
+  /** The host of the URL, if it can be determined. */
   host?: string | null;
   type: "fetch";
-  /** The address. */
+  /** The URL. */
   url: string;
 } | {
   /** The call's input, as JSON text. */
   arguments?: string | null;
-  /** The server's name. */
+  /** Name of the MCP server. */
   server: string;
-  /** The tool's name; none if the call does not say which. */
+  /** Name of the tool; absent if the call does not name it. */
   tool?: string | null;
   type: "mcp";
 } | {
   /** The call's input, as JSON text. */
   arguments?: string | null;
-  /** ACP's kind of it. */
+  /** ACP's kind of the tool. */
   kind: string;
-  /** Its name for programs, if the agent gives one. */
+  /** Programmatic name of the tool, if the agent sends one. */
   name?: string | null;
   type: "tool";
 } | {
   type: "unknown";
-  /** What is known of it: one sentence for a person, without an end. */
+  /** What is known about the part: one sentence for the user, without a period. */
   what: string;
 };
 
-/** What a client can do. */
+/** Capabilities of a client. */
 export interface ClientCapabilities {
-  /** It answers questions; otherwise it only sees them. */
+  /** Whether the client answers questions. Otherwise it receives them as notifications. */
   approvals?: boolean;
-  /** Notifications that it does not want, by their exact names. Their `seq` are left out; whoever answers questions is asked all the same. */
+  /** Exact names of notifications that the client does not want. Their `seq` are skipped. A client that answers questions still receives all questions. */
   optOutNotificationMethods?: string[];
   streaming?: boolean;
-  /** It wants to know who else follows its threads: `thread/subscribers/changed`. */
+  /** Whether the client wants `thread/subscribers/changed` for the threads that it follows. */
   subscribers?: boolean;
   tools?: boolean;
 }
 
-/** Which program this is. */
+/** Name and version of the client program. */
 export interface ClientInfo {
-  /** Stands beside every decision in the log. */
+  /** Name of the client, which the log records with every decision. */
   name: string;
   title?: string | null;
   version?: string | null;
@@ -337,12 +337,12 @@ export interface ClientInfo {
 /** The value of a config option. */
 export type ConfigValue = boolean | string;
 
-/** How words reach the agent. */
+/** How a message reaches the agent. */
 export type Delivery = "steered" | "queued";
 
-/** More of something. */
+/** An addition to a message or thought. */
 export interface Delta {
-  /** A block that is no text. */
+  /** A content block other than plain text. */
   content?: AcpObject | null;
   itemId: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -351,114 +351,114 @@ export interface Delta {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
 /** A diff. */
 export interface DiffUpdated {
-  /** Unified. */
+  /** Unified diff of all files that the turn changed. */
   diff: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
 /** A JSON-RPC error. */
 export interface Error {
-  /** JSON-RPC's number. */
+  /** JSON-RPC error code. */
   code: number;
   data?: ErrorData | null;
-  /** One sentence. */
+  /** One sentence for the user. */
   message: string;
 }
 
-/** What programs look at. */
+/** Error details for programs. */
 export interface ErrorData {
-  /** Stable. */
+  /** Stable code of the error. */
   code: string;
-  /** What explains it further. */
+  /** Further explanation. */
   detail?: string | null;
   /** Whether the same request may succeed later. */
   retryable: boolean;
 }
 
-/** Which agent. */
+/** Params of `agent/doctor`. */
 export interface ExamineAgent {
-  /** Its name, as in `agent/list`. */
+  /** Name of the agent, as in `agent/list`. */
   agentType: string;
 }
 
-/** How well the agent remembers what a thread keeps. */
+/** How well an agent remembers the kept turns of a thread after a rollback or a fork. */
 export type Fidelity = "exact" | "recalled";
 
-/** What is done with a file. */
+/** A type of access to a file. */
 export type FileAccess = "read" | "search" | "edit" | "delete" | "move";
 
-/** A file that changes. */
+/** A change to a file. */
 export interface FileChange {
-  /** Unified; once it is known. */
+  /** Unified diff, once it is known. */
   diff?: string | null;
-  /** Absolute. */
+  /** Absolute path of the file. */
   path: string;
-  /** Where the daemon wrote the file: what was there before. */
+  /** What the write replaced, if the daemon wrote the file. */
   replaced?: Replaced | null;
   type: FileChangeType;
 }
 
-/** A file that has changed. */
+/** A file change that ended. */
 export interface FileChangeCompleted {
-  /** The client that did it in the daemon's place. */
+  /** The client that acted instead of the daemon. */
   by?: By | null;
-  /** Unified; once it is known. */
+  /** Unified diff, once it is known. */
   diff?: string | null;
   itemId: string;
   outcome: ItemOutcome;
-  /** Absolute. */
+  /** Absolute path of the file. */
   path: string;
-  /** Where the daemon wrote the file: what was there before. */
+  /** What the write replaced, if the daemon wrote the file. */
   replaced?: Replaced | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   type: FileChangeType;
 }
 
-/** A file that is about to change. */
+/** A file change that started. */
 export interface FileChangeStarted {
-  /** The client that does it in the daemon's place. */
+  /** The client that acts instead of the daemon. */
   by?: By | null;
-  /** Unified; once it is known. */
+  /** Unified diff, once it is known. */
   diff?: string | null;
   itemId: string;
   parentItemId?: string | null;
-  /** Absolute. */
+  /** Absolute path of the file. */
   path: string;
-  /** Where the daemon wrote the file: what was there before. */
+  /** What the write replaced, if the daemon wrote the file. */
   replaced?: Replaced | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   type: FileChangeType;
 }
 
 export type FileChangeType = "fileChange";
 
-/** A file, and how much of it. */
+/** A file, and the number of bytes. */
 export interface FileTouched {
-  /** The client that did it in the daemon's place. */
+  /** The client that acted instead of the daemon. */
   by?: By | null;
   bytes: number;
   path: string;
@@ -467,13 +467,13 @@ export interface FileTouched {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** A file, how much was written, and what it replaced. */
+/** A written file, the number of bytes, and what they replaced. */
 export interface FileWritten {
-  /** The client that did it in the daemon's place. */
+  /** The client that acted instead of the daemon. */
   by?: By | null;
   bytes: number;
   path: string;
@@ -483,23 +483,23 @@ export interface FileWritten {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** As whom a client has come in. */
+/** Identity and role of a connection. */
 export interface Identity {
   principal: string;
   role: Role;
 }
 
-/** The first params of a connection. */
+/** Params of `initialize`. */
 export interface InitializeParams {
   capabilities?: ClientCapabilities;
   clientInfo: ClientInfo;
 }
 
-/** Whom a client has reached, and what holds. */
+/** Result of `initialize`. */
 export interface Initialized {
   capabilities: ServerCapabilities;
   identity: Identity;
@@ -508,7 +508,7 @@ export interface Initialized {
   serverInfo: ServerInfo;
 }
 
-/** A question for information. */
+/** An elicitation. */
 export interface InputWanted {
   /** The params of ACP's `elicitation/create`. */
   elicitation?: AcpObject | null;
@@ -516,26 +516,26 @@ export interface InputWanted {
   /** `form` or `url`. */
   mode?: string | null;
   requestId: string;
-  /** Of a form: a JSON Schema. */
+  /** JSON Schema of a form. */
   schema?: Json | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
-  /** What the agent says. */
+  /** The agent's message. */
   title: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
-  /** Of an address: where the person is to go. */
+  /** The URL that the user is to open. */
   url?: string | null;
 }
 
-/** One thing inside a turn. `outcome` is `null` while it goes on. */
+/** One part of a turn. `outcome` is `null` until the item ends. */
 export type Item = ({
   itemId: string;
   outcome?: ItemOutcome | null;
-  /** The item inside which it stands. */
+  /** Id of the item that contains this one. */
   parentItemId?: string | null;
 }) & (Message | ToolCall | FileChange | TerminalCommand);
 
@@ -549,152 +549,152 @@ export type ItemOutcome = "completed" | "failed" | "interrupted";
 /** Any JSON value. */
 export type Json = unknown;
 
-/** The connection of an editor that answers what an agent asks of its client. */
+/** The editor connection that answers the agent's client requests (files, terminals). */
 export interface LeaseHolder {
-  /** The editor's name for itself. */
+  /** The editor's name, as it reported it. */
   client: string;
-  /** Names the connection among all others. */
+  /** Unique id of the connection. */
   connection: string;
-  /** Whose credentials it showed. */
+  /** The principal whose credentials the connection used. */
   principal: string;
 }
 
-/** Why a lease moved. */
+/** Why a thread's lease moved. */
 export type LeaseMove = "opened" | "acquired" | "released" | "left" | "restarted";
 
-/** Who answers from now on. */
+/** A move of the lease. */
 export interface LeaseMoved {
   by: By;
-  /** None: the daemon itself. */
+  /** The new holder; absent if the daemon itself answers. */
   holder?: LeaseHolder | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   why: LeaseMove;
 }
 
-/** How grave it is. */
+/** Severity of a notice. */
 export type Level = "info" | "warning" | "error";
 
-/** The limits in force. */
+/** Effective limits of the daemon. */
 export interface LimitsInForce {
-  /** Connections served at once; further ones are refused, at a local socket they wait. */
+  /** Maximum number of concurrent connections. Further ones are refused; on a local socket they wait. */
   connections: number;
-  /** Batches of events that a connection may be behind before it is sent them from the log. */
+  /** Batches of events that a connection may fall behind before the daemon serves it from the log. */
   liveBatches: number;
-  /** Bytes of one message of a client. */
+  /** Maximum size of a client's message, in bytes. */
   messageBytes: number;
-  /** Batches of events that may wait for one connection. */
+  /** Maximum number of batches of events queued for one connection. */
   outboundQueue: number;
   /** Seconds between the daemon's pings. */
   pingSecs: number;
-  /** Seconds of silence after a ping until the connection is closed. */
+  /** Seconds of silence after a ping, after which the daemon closes the connection. */
   pongSecs: number;
-  /** Turns that may wait in a thread. */
+  /** Maximum number of queued turns in a thread. */
   queuedTurns: number;
   requestWindowSecs: number;
-  /** Requests of one connection that may be unanswered. */
+  /** Maximum number of requests in flight on one connection. */
   requestsInFlight: number;
-  /** Requests of one connection within `requestWindowSecs`. */
+  /** Maximum number of requests of one connection within `requestWindowSecs`. */
   requestsPerWindow: number;
-  /** Commands that may wait for a thread; beyond them requests are refused with -32001. */
+  /** Maximum number of commands queued for a thread. Further requests fail with -32001. */
   threadCommands: number;
-  /** Seconds that a client may take nothing of what is sent until the connection is closed. */
+  /** Seconds that a client may read nothing, after which the daemon closes the connection. */
   writeSecs: number;
 }
 
-/** A thread in the list. */
+/** A change of the thread list. */
 export interface ListChanged {
-  /** The thread as `thread/list` has it from now on; `null` if it is deleted. */
+  /** The thread's new entry in `thread/list`; `null` if the thread is deleted. */
   thread?: ThreadSummary | null;
   threadId: string;
-  /** When it was told: milliseconds since the epoch. */
+  /** Time of the notification, in milliseconds since the epoch. */
   ts: number;
 }
 
-/** Nothing but that it is so. */
+/** A reset of the thread list, without members. */
 export type ListReset = Record<string, unknown>;
 
-/** Which threads. */
+/** Params of `thread/list`. */
 export interface ListThreads {
-  /** Those of this agent. */
+  /** Lists only threads of this agent. */
   agentType?: string | null;
-  /** Archived threads, or (the default) threads that are not archived. */
+  /** Whether to list archived threads; by default, only threads that are not archived. */
   archived?: boolean | null;
-  /** Where the last page ended. */
+  /** `nextCursor` of the previous page. */
   cursor?: string | null;
-  /** Those in this directory. */
+  /** Lists only threads in this directory. */
   cwd?: string | null;
-  /** Threads wanted. */
+  /** Maximum number of threads. */
   limit?: number | null;
-  /** Those with this in their name. */
+  /** Lists only threads whose name contains this text. */
   searchTerm?: string | null;
-  /** Those of which this is true. */
+  /** Lists only threads with this status. */
   status?: ListedStatus | null;
 }
 
-/** What a thread is doing, or how its last turn ended. */
+/** Filter of `thread/list`: what a thread is doing, or how its last turn ended. */
 export type ListedStatus = "active" | "running" | "waiting" | "idle" | "failed";
 
 /** A message or a thought. */
 export interface Message {
   /** ACP content blocks. */
   content?: AcpObject[] | null;
-  /** The agent's own id for it. */
+  /** The agent's own id for the message. */
   messageId?: string | null;
-  /** All of its text. */
+  /** The whole text. */
   text?: string | null;
   type: MessageType;
 }
 
-/** A whole message. */
+/** A complete message. */
 export interface MessageCompleted {
   /** ACP content blocks. */
   content?: AcpObject[] | null;
   itemId: string;
-  /** The agent's own id for it. */
+  /** The agent's own id for the message. */
   messageId?: string | null;
   outcome: ItemOutcome;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
-  /** All of its text. */
+  /** The whole text. */
   text?: string | null;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   type: MessageType;
 }
 
-/** A message that begins. */
+/** A message that started. */
 export interface MessageStarted {
   /** ACP content blocks. */
   content?: AcpObject[] | null;
   itemId: string;
-  /** The agent's own id for it. */
+  /** The agent's own id for the message. */
   messageId?: string | null;
   parentItemId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
-  /** All of its text. */
+  /** The whole text. */
   text?: string | null;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   type: MessageType;
 }
 
-/** Who speaks. */
+/** Type of a message, which also names its author. */
 export type MessageType = "userMessage" | "agentMessage" | "agentThought";
 
-/** A thread as it began. */
+/** A new thread, as created. */
 export interface NewThread {
   additionalDirectories: string[];
   agentType: string;
@@ -707,17 +707,17 @@ export interface NewThread {
   status: ThreadStatus;
 }
 
-/** None. */
+/** No params. */
 export type NoParams = Record<string, unknown>;
 
-/** Nothing but that it is done. */
+/** An empty result. */
 export type Nothing = Record<string, unknown>;
 
-/** What a person should know. */
+/** A notice for the user. */
 export interface Notice {
-  /** Who refused. */
+  /** Who refused the agent's call. */
   by?: By | null;
-  /** Of a line that is no message: its length. */
+  /** Length of a line that is not a message. */
   bytes?: number | null;
   code: string;
   detail?: string | null;
@@ -728,13 +728,13 @@ export interface Notice {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
-  /** The agent's own words. */
+  /** The agent's own update, unchanged. */
   update?: Json | null;
 }
 
-/** One of the answers that the agent offers. */
+/** One of the answers that an agent offers. */
 export interface PermissionOption {
   /** ACP's `PermissionOptionKind`. */
   kind: string;
@@ -742,29 +742,29 @@ export interface PermissionOption {
   optionId: string;
 }
 
-/** What was let pass. */
+/** A call that the policy allowed. */
 export interface Permitted {
   by: By;
-  /** What the agent called. */
+  /** The method that the agent called. */
   method: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
-  /** The path or the command line. */
+  /** The file, command or other subject of the call. */
   subject: string;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** One step of a plan. */
+/** One step of an agent's plan. */
 export interface PlanEntry {
-  /** What is to be done. */
+  /** Description of the step. */
   content: string;
-  /** `high`, `medium` or `low`, or whatever the agent says. */
+  /** `high`, `medium` or `low`; other values are kept as received. */
   priority: string;
-  /** `pending`, `in_progress` or `completed`, or whatever the agent says. */
+  /** `pending`, `in_progress` or `completed`; other values are kept as received. */
   status: string;
 }
 
@@ -776,80 +776,80 @@ export interface PlanUpdated {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** The policies of the configuration. Each is a preset's name or an object with rules, see `docs/policy.md`. */
+/** The configured policies. Each is a preset's name or an object with rules; see `docs/policy.md`. */
 export interface PoliciesRead {
-  /** The agent's own, which goes before the daemon's. */
+  /** The agent's own policy, which takes precedence over the daemon's. */
   agent?: Json | null;
-  /** The daemon's; without one, everything is asked. */
+  /** The daemon's policy. Without one, the user is asked about every permission request. */
   daemon?: Json | null;
 }
 
-/** What is to be explained. */
+/** Params of `policy/explain`. */
 export interface PolicyExplainParams {
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
   /** An ACP tool call. */
   toolCall: AcpObject;
 }
 
-/** What the policy would decide. */
+/** Result of `policy/explain`. */
 export interface PolicyExplained {
-  /** What becomes of it, and why. */
+  /** The decision and its reason. */
   decision: AcpObject;
-  /** Every part of the call, with the rules that match it. */
+  /** Every part of the call, with its matching rules. */
   subjects: AcpObject[];
 }
 
 export type PolicyReadParams = ReadPolicy;
 
-/** None. */
+/** No params. */
 export interface PolicyRememberedListParams {
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** Which answer. */
+/** Params of `policy/remembered/revoke`. */
 export interface PolicyRememberedRevokeParams {
-  /** Its id in `policy/remembered/list`. */
+  /** Id of the answer, as in `policy/remembered/list`. */
   id: number;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** The result of a question, as a client's response has it: `decision`, with `optionId` and `scope` if there is more to say, or `answers`, or `dismissed: true`. */
+/** A client's response to a question: `decision`, optionally with `optionId` and `scope`, or `answers`, or `dismissed: true`. */
 export interface QuestionAnswered {
-  /** Of a question for information. */
+  /** Answers to an elicitation. */
   answers?: Json | null;
   /** `accept`, `acceptForSession`, `decline`, `declineForSession` or `cancel`. */
   decision?: string | null;
-  /** Nothing will be said. */
+  /** Whether the user declines to answer. */
   dismissed?: boolean;
-  /** One of the agent's options; it says more than `decision`, and must not contradict it. */
+  /** Id of one of the agent's options. It is more specific than `decision` and must not contradict it. */
   optionId?: string | null;
-  /** The kind of that option as the person saw it. An answer whose option is of another kind is refused. */
+  /** Kind of that option, as shown to the user. The answer is refused if the option is of another kind. */
   optionKind?: string | null;
-  /** Makes the answer hold for more than this question. */
+  /** Remembers the answer, so that it also applies to later questions in this scope. */
   scope?: Scope | null;
 }
 
-/** Whose policies. */
+/** Params of `policy/read`. */
 export interface ReadPolicy {
-  /** The agent whose own policy is wanted as well, as in `agent/list`. */
+  /** Name of an agent whose own policy is also returned, as in `agent/list`. */
   agentType?: string | null;
 }
 
-/** A response that was not taken. */
+/** A refused response. */
 export interface Rejected {
   error: Error;
   requestId: string;
   threadId: string;
 }
 
-/** An answer that holds. */
+/** A remembered answer. */
 export interface Remembered {
   answer: Json;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -857,30 +857,30 @@ export interface Remembered {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** An answer that holds. */
+/** A remembered answer. */
 export interface RememberedAnswer {
-  /** Yes or no. */
+  /** Whether the answer allows the call; otherwise it denies it. */
   allow: boolean;
-  /** Stands for the input that the call must have. */
+  /** Hash of the input that the call must have. */
   arguments?: string | null;
-  /** Stands for the kind, tool, locations and diffs that the call must have. */
+  /** Hash of the kind, tool, locations and diffs that the call must have. */
   call?: string | null;
-  /** The directory in which the command must be started. */
+  /** Working directory in which the command must be started. */
   cwd?: string | null;
   id: number;
-  /** Stands for the command line that the command must be a part of. */
+  /** Hash of the command line that the command must be part of. */
   line?: string | null;
-  /** What it is about. */
+  /** The rule that was made from the answer. */
   rule: string;
   /** `session`, `thread` or `agent`. */
   scope: string;
 }
 
-/** The answers that hold. */
+/** The remembered answers. */
 export interface RememberedListed {
   data: RememberedAnswer[];
 }
@@ -888,35 +888,35 @@ export interface RememberedListed {
 /** What a write replaced. */
 export type Replaced = "nothing" | "text" | "unknown";
 
-/** What became of a question. */
+/** How a question was resolved. */
 export type Resolution = "accepted" | "declined" | "cancelled" | "void";
 
-/** The answer. */
+/** How a question was resolved. */
 export interface Resolved {
-  /** Of a form. */
+  /** Answers to an elicitation with a form. */
   answers?: Json | null;
   by: By;
   itemId?: string | null;
-  /** The agent's option that was picked. */
+  /** Id of the agent's option that was selected. */
   optionId?: string | null;
-  /** Its kind. */
+  /** ACP's kind of that option. */
   optionKind?: string | null;
   outcome: Resolution;
-  /** Why it is void. */
+  /** Why the question was closed. */
   reason?: string | null;
   requestId: string;
-  /** The agent's option that it was told instead: acpd remembers the answer, and the agent is told "once". */
+  /** The option that the daemon sent to the agent instead. acpd remembers an "always" and sends "once" to the agent. */
   sentOptionId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** An answer that holds no longer. */
+/** A revoked answer. */
 export interface Revoked {
   id: number;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -924,111 +924,111 @@ export interface Revoked {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** What a principal may do; each may do what those before it may. */
+/** The role of a principal. Each role includes the permissions of those before it. */
 export type Role = "observer" | "approver" | "operator" | "owner";
 
-/** The turns after one were dropped. */
+/** Result of a rollback. */
 export interface RolledBack {
   fidelity: Fidelity;
 }
 
-/** A process of an agent. */
+/** A running agent process. */
 export interface RunningAgent {
-  /** The agent's name. */
+  /** Name of the agent. */
   agentType: string;
-  /** Since when it is idle. */
+  /** Since when the process is idle, in milliseconds since the epoch. */
   idleSince?: number | null;
-  /** Resident memory of it and of what it has started, in bytes. */
+  /** Resident memory of the process and of all processes that it started, in bytes. */
   memoryBytes: number;
-  /** The process's id; `null` while it starts. */
+  /** Process id; `null` while the process starts. */
   pid?: number | null;
-  /** When it was started, milliseconds since the epoch. */
+  /** When the process was started, in milliseconds since the epoch. */
   startedAt: number;
-  /** `busy`: it is in a turn; `idle`; `waiting`: for its first session; `leaving`: it was told to go. */
+  /** `busy` (in a turn), `idle`, `waiting` (for its first session) or `leaving` (being stopped). */
   state: string;
-  /** The threads that use it: several where it is shared, none while it waits for its first session. */
+  /** Ids of the threads that use the process: several if it is shared, none while it waits for its first session. */
   threads: string[];
 }
 
 /** Scope of a policy or a remembered answer, from the innermost to the outermost. */
 export type Scope = "session" | "thread" | "agent" | "daemon";
 
-/** What is looked for. */
+/** Params of `thread/search`. */
 export interface SearchThreads {
-  /** Where the last page ended. */
+  /** `nextCursor` of the previous page. */
   cursor?: string | null;
-  /** Hits wanted, at most 100. */
+  /** Maximum number of hits, at most 100. */
   limit?: number | null;
-  /** Words that must all be in one text, whatever their case and accents; those in double quotes one after the other. The last one, if it is not in quotes, stands for every word that begins so. At most 1 KiB. */
+  /** Words that must all occur in one text. Case and accents are ignored. Words in double quotes must follow each other. The last word, if it is not in quotes, matches every word that begins with it. At most 1 KiB. */
   query: string;
-  /** In this thread alone; if it is left out, in all of them. */
+  /** Searches only this thread; by default, all threads. */
   threadId?: string | null;
 }
 
-/** What the daemon can do. */
+/** Capabilities of the daemon. */
 export interface ServerCapabilities {
   approvals: boolean;
   streaming: boolean;
   tools: boolean;
 }
 
-/** The daemon. */
+/** Name and version of the daemon. */
 export interface ServerInfo {
   name: string;
   version: string;
 }
 
-/** What became of a deleted thread's session in the agent. */
+/** Whether a deleted thread's session was also deleted in the agent. */
 export type SessionDeleted = "deleted" | "failed" | "notAsked";
 
-/** What the agent's session is opened with, beside what the thread was made with. */
+/** Parameters for opening the agent's session that differ from those the thread was created with. */
 export interface SessionParams {
-  /** Its directory; `null`: that of the thread. */
+  /** Working directory of the session; `null` is the thread's. */
   cwd?: string | null;
-  /** The names of further MCP servers. */
+  /** Names of additional MCP servers. */
   mcpServers: (string | null)[];
 }
 
 /** A piece of a snippet. */
 export interface SnippetPiece {
-  /** Whether it is what was looked for. */
+  /** Whether the piece matches the query. */
   hit: boolean;
   text: string;
 }
 
-/** What a new thread is. */
+/** Params of `thread/start`. */
 export interface StartThread {
-  /** Further directories of the workspace, absolute. */
+  /** Absolute paths of additional directories of the workspace. */
   additionalDirectories?: string[];
   /** Name of an agent, as in `agent/list`. */
   agentType: string;
   /** The client's own id for the first turn. */
   clientTurnId?: string | null;
-  /** Config options to begin with, by id. */
+  /** Initial values of config options, by id. */
   config?: Record<string, ConfigValue>;
-  /** Absolute working directory. */
+  /** Absolute path of the working directory. */
   cwd: string;
   /** The first turn as ACP content blocks. */
   input?: AcpObject[] | null;
   /** ACP `McpServer` objects, passed on to the agent. */
   mcpServers?: AcpObject[];
-  /** The client's own data. */
+  /** Arbitrary data that the client stores with the thread. */
   metadata?: Json | null;
-  /** The mode to begin in: a mode's id. */
+  /** Id of the initial mode. */
   mode?: string | null;
-  /** A name for people. */
+  /** Name of the thread, as shown to users. */
   name?: string | null;
-  /** A permission policy of its own: a preset's name, or an object. Needs the role owner. */
+  /** The thread's own permission policy: a preset's name, or an object. Requires the role owner. */
   policy?: Json | null;
-  /** The client's own grouping. */
+  /** Project id that the client chooses to group threads by. */
   projectId?: string | null;
-  /** The session of the agent to go on with, as `agent/session/list` has it, in place of a new one: what was said there is taken over, if the agent tells it. `conflict` if a thread goes on with it already. */
+  /** Id of an agent's session to continue instead of a new one, as in `agent/session/list`. Its history is imported if the agent replays it. Returns `conflict` if a thread already uses the session. */
   sessionId?: string | null;
-  /** The first turn as plain text; it stands before `input`. */
+  /** The first turn as plain text, placed before `input`. */
   text?: string | null;
 }
 
@@ -1040,28 +1040,28 @@ export interface StatusChanged {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** Somebody who follows a thread. */
+/** A client that follows a thread. */
 export interface Subscriber {
-  /** The program's name for itself. */
+  /** The client's name, as it reported it. */
   client: string;
-  /** Whether it is asked what the agent asks: it says that it answers, and has the role for it. */
+  /** Whether the client receives the agent's questions as requests: it answers questions, and its role allows that. */
   mayAnswer: boolean;
-  /** Whose credentials. */
+  /** The principal whose credentials the client used. */
   principal: string;
 }
 
-/** Who else follows a thread. */
+/** The other clients that follow a thread. */
 export interface SubscribersChanged {
-  /** How many more there are. */
+  /** Number of further clients. */
   more: number;
-  /** All others; of more than 32 those who came first. Those who are asked stand before those who only look. */
+  /** At most 32 of the other clients. Clients that answer questions come first, each group in order of arrival. */
   others: Subscriber[];
   threadId: string;
-  /** When it was told: milliseconds since the epoch. */
+  /** Time of the notification, in milliseconds since the epoch. */
   ts: number;
 }
 
@@ -1070,76 +1070,76 @@ export interface TerminalCommand {
   args?: string[] | null;
   command?: string | null;
   cwd?: string | null;
-  /** Once it has exited by itself. */
+  /** Exit code, if the command exited normally. */
   exitCode?: number | null;
-  /** The end of what it wrote. */
+  /** The last part of the output. */
   output?: string | null;
-  /** All that was kept of what it wrote, at `GET /api/blobs/{outputBlob}`, where `output` is only the end of that. */
+  /** Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it. */
   outputBlob?: string | null;
-  /** The name of the signal that ended it. */
+  /** Name of the signal that terminated the command. */
   signal?: string | null;
   terminalId: string;
-  /** Whether it wrote more than was kept. */
+  /** Whether some of the output was not kept. */
   truncated?: boolean | null;
   type: TerminalCommandType;
 }
 
-/** A command that has ended. */
+/** A command that ended. */
 export interface TerminalCommandCompleted {
   args?: string[] | null;
-  /** The client that did it in the daemon's place. */
+  /** The client that acted instead of the daemon. */
   by?: By | null;
   command?: string | null;
   cwd?: string | null;
-  /** Once it has exited by itself. */
+  /** Exit code, if the command exited normally. */
   exitCode?: number | null;
   itemId: string;
   outcome: ItemOutcome;
-  /** The end of what it wrote. */
+  /** The last part of the output. */
   output?: string | null;
-  /** All that was kept of what it wrote, at `GET /api/blobs/{outputBlob}`, where `output` is only the end of that. */
+  /** Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it. */
   outputBlob?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
-  /** The name of the signal that ended it. */
+  /** Name of the signal that terminated the command. */
   signal?: string | null;
   terminalId: string;
   threadId: string;
-  /** Whether it wrote more than was kept. */
+  /** Whether some of the output was not kept. */
   truncated?: boolean | null;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   type: TerminalCommandType;
 }
 
-/** A command that begins. */
+/** A command that started. */
 export interface TerminalCommandStarted {
   args?: string[] | null;
-  /** The client that did it in the daemon's place. */
+  /** The client that acted instead of the daemon. */
   by?: By | null;
   command?: string | null;
   cwd?: string | null;
-  /** Once it has exited by itself. */
+  /** Exit code, if the command exited normally. */
   exitCode?: number | null;
   itemId: string;
-  /** The end of what it wrote. */
+  /** The last part of the output. */
   output?: string | null;
-  /** All that was kept of what it wrote, at `GET /api/blobs/{outputBlob}`, where `output` is only the end of that. */
+  /** Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it. */
   outputBlob?: string | null;
   parentItemId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
-  /** The name of the signal that ended it. */
+  /** Name of the signal that terminated the command. */
   signal?: string | null;
   terminalId: string;
   threadId: string;
-  /** Whether it wrote more than was kept. */
+  /** Whether some of the output was not kept. */
   truncated?: boolean | null;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   type: TerminalCommandType;
 }
@@ -1148,7 +1148,7 @@ export type TerminalCommandType = "terminalCommand";
 
 /** A terminal. */
 export interface TerminalNamed {
-  /** The client that did it in the daemon's place. */
+  /** The client that acted instead of the daemon. */
   by?: By | null;
   itemId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -1157,16 +1157,16 @@ export interface TerminalNamed {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** What a command wrote. */
+/** Output of a command in a terminal. */
 export interface TerminalOutput {
   itemId: string;
-  /** The event's number; none if it is only shown live. */
+  /** Number of the event; absent if the output is only shown live. */
   seq?: number | null;
-  /** Bytes before `text` that were left out. */
+  /** Number of bytes before `text` that were omitted. */
   skippedBytes?: number | null;
   terminalId: string;
   text: string;
@@ -1176,97 +1176,97 @@ export interface TerminalOutput {
   turnId?: string | null;
 }
 
-/** A text that was found. */
+/** A search hit. */
 export interface TextFound {
   itemId?: string | null;
   kind: TextKind;
   /** The thread's name. */
   name?: string | null;
-  /** The event that has the text. */
+  /** Number of the event that contains the text. */
   seq: number;
-  /** What is shown of the text: one line, in pieces. An ellipsis stands where something is left out. */
+  /** An extract of the text: one line, in pieces. An ellipsis marks omitted text. */
   snippet: SnippetPiece[];
   threadId: string;
-  /** When that was, in milliseconds since the epoch. */
+  /** Time of that event, in milliseconds since the epoch. */
   ts: number;
   turnId?: string | null;
 }
 
-/** What a text is. */
+/** Type of a text. */
 export type TextKind = "userMessage" | "agentMessage" | "toolCall" | "command" | "path";
 
-/** A page of what was found. */
+/** A page of search hits. */
 export interface TextsFound {
   data: TextFound[];
-  /** Leads to the next page. */
+  /** Cursor for the next page. */
   nextCursor?: string | null;
 }
 
-/** A thread and its state. */
+/** A thread with its current state. */
 export interface Thread {
-  /** Further directories of the workspace. */
+  /** Additional directories of the workspace. */
   additionalDirectories: string[];
-  /** Its agent, as in `agent/list`. */
+  /** Name of the agent, as in `agent/list`. */
   agentType: string;
-  /** Whether it was put away. */
+  /** Whether the thread is archived. */
   archived: boolean;
-  /** ACP's update with the agent's commands. */
+  /** ACP's `available_commands_update` with the agent's commands. */
   availableCommandsUpdate?: AcpObject | null;
   /** ACP's `SessionConfigOption` objects. */
   configOptions?: AcpObject[] | null;
-  /** When it was made, or split off another one: milliseconds since the epoch. */
+  /** When the thread was created or forked, in milliseconds since the epoch. */
   createdAt: number;
-  /** Leads to older turns. */
+  /** Cursor for older turns. */
   cursor?: string | null;
-  /** Absolute working directory. */
+  /** Absolute path of the working directory. */
   cwd: string;
-  /** Its id. */
+  /** Id of the thread. */
   id: string;
-  /** How the last turn ended that is over; not there if there was none, or if it was dropped. */
+  /** Status of the last ended turn; absent if there was none, or if it was dropped. */
   lastTurnStatus?: TurnStatus | null;
-  /** Its last event. */
+  /** Number of the thread's last event. */
   latestSeq: number;
-  /** Whose editor answers what the agent asks of its client; nobody's: the daemon does. */
+  /** The editor that answers the agent's client requests; if absent, the daemon answers. */
   lease?: LeaseHolder | null;
-  /** The client's own data. */
+  /** Arbitrary data that the client stored with the thread. */
   metadata?: Json | null;
-  /** The agent's mode. */
+  /** Id of the agent's current mode. */
   modeId?: string | null;
   /** ACP's `SessionModeState`, as it was when the session was opened. */
   modes?: AcpObject | null;
-  /** A name for people: given by one, or by the agent. */
+  /** The name that a user set, else the agent's title, else the beginning of the first prompt. */
   name?: string | null;
-  /** Questions that are open. */
+  /** Ids of open questions. */
   pendingRequestIds: string[];
   /** The latest plan. */
   plan?: PlanEntry[] | null;
   /** The thread's own permission policy. */
   policy?: Json | null;
-  /** The client's own grouping. */
+  /** Project id that the client chose to group threads by. */
   projectId?: string | null;
-  /** Turns that wait. */
+  /** Ids of queued turns. */
   queuedTurnIds: string[];
   /** The agent's id for its session. */
   sessionId?: string | null;
   status: ThreadStatus;
   tokenUsage?: TokenUsage | null;
-  /** Turns that are part of the conversation. */
+  /** Number of turns in the conversation. Dropped turns do not count. */
   turnCount: number;
-  /** The turn that runs. */
+  /** Id of the running turn. */
   turnId?: string | null;
-  /** The latest turns, oldest first, if they were asked for. */
+  /** The latest turns, oldest first, if the request includes turns. */
   turns?: Turn[] | null;
-  /** When a turn last began or ended: milliseconds since the epoch. */
+  /** When a turn last started or ended, in milliseconds since the epoch. */
   updatedAt: number;
 }
 
-/** None. */
+/** No params. */
 export interface ThreadArchiveParams {
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** Who did it. */
+/** A change of the thread, with its originator. */
 export interface ThreadChanged {
   by: By;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -1274,27 +1274,27 @@ export interface ThreadChanged {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** Which option. */
+/** Params of `thread/config/set`. */
 export interface ThreadConfigSetParams {
-  /** One of the agent's options. */
+  /** Id of one of the agent's config options. */
   configId: string;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
-  /** One of a select option's values, or a boolean. */
+  /** Id of one of a select option's values, or a boolean. */
   value: ConfigValue;
 }
 
-/** None. */
+/** No params. */
 export interface ThreadDeleteParams {
-  /** The thread. */
+  /** Id of the thread. */
   threadId: string;
 }
 
-/** A thread that is no more. */
+/** A deleted thread. */
 export interface ThreadDeleted {
   by: By;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -1303,39 +1303,39 @@ export interface ThreadDeleted {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** What is taken over. */
+/** Params of `thread/fork`. */
 export interface ThreadForkParams {
-  /** A name for the new thread; it has the other one's otherwise. */
+  /** Name of the new thread; by default, the name of this thread. */
   name?: string | null;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
-  /** The last turn that is taken over; if it is left out, the last that is over. */
+  /** Id of the last turn to copy; by default, the last turn that is over. */
   turnId?: string | null;
 }
 
-/** Where a thread comes from. */
+/** The origin of a forked thread. */
 export interface ThreadForked {
   by: By;
   fidelity: Fidelity;
   fromThreadId: string;
-  /** The last turn that was taken over. */
+  /** The last turn that was copied. */
   lastTurnId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
-  /** The fork of the agent's session. */
+  /** The agent's id for the fork of its session. */
   sessionId?: string | null;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** The thread that was split off. */
+/** The new thread of a fork. */
 export interface ThreadForkedResult {
   fidelity: Fidelity;
   thread: Thread;
@@ -1360,76 +1360,76 @@ export interface ThreadMade {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** The client's own data. */
+/** Params of `thread/metadata/set`. */
 export interface ThreadMetadataSetParams {
-  /** At most 64 KiB; `null` takes them away. */
+  /** The new data, at most 64 KiB; `null` removes the data. */
   metadata: Json;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** Which mode. */
+/** Params of `thread/mode/set`. */
 export interface ThreadModeSetParams {
-  /** One of the agent's modes. */
+  /** Id of one of the agent's modes. */
   modeId: string;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** What the thread is to be called. */
+/** Params of `thread/name/set`. */
 export interface ThreadNameSetParams {
-  /** At most 1024 bytes; `null` gives the name back. */
+  /** The new name, at most 1024 bytes; `null` removes it. */
   name: string | null;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** Which policy. */
+/** Params of `thread/policy/set`. */
 export interface ThreadPolicySetParams {
-  /** A preset's name or an object; nothing, or `null`, takes the thread's own policy away. */
+  /** A preset's name or an object. If absent or `null`, removes the thread's own policy. */
   policy?: Json | null;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** What of a thread. */
+/** Params of `thread/read`. */
 export interface ThreadReadParams {
-  /** Where the last page ended: `thread.cursor`. */
+  /** `thread.cursor` of the previous page. */
   cursor?: string | null;
-  /** With its turns and items. */
+  /** Whether the result contains turns and items. */
   includeTurns?: boolean | null;
-  /** Turns wanted. */
+  /** Maximum number of turns. */
   limit?: number | null;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** Where to begin to follow. */
+/** Params of `thread/resume`. */
 export interface ThreadResumeParams {
-  /** The last event that the client has seen; 0 for none. */
+  /** Number of the last event that the client has received; 0 for none. */
   after?: number | null;
-  /** Turns wanted in the result, if there is no `after`. */
+  /** Maximum number of turns in the result, if `after` is absent. */
   limit?: number | null;
-  /** The thread. */
+  /** Id of the thread. */
   threadId: string;
 }
 
-/** The thread that is followed now. */
+/** The subscribed thread. */
 export interface ThreadResumed {
-  /** Its last event. What comes after it follows as notifications. */
+  /** Number of the thread's last event. Later events follow as notifications. */
   latestSeq: number;
   thread: Thread;
 }
 
-/** What is kept. */
+/** Params of `thread/rollback`. */
 export interface ThreadRollbackParams {
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
-  /** The last turn that is kept; `null` keeps none. */
+  /** Id of the last turn to keep; `null` keeps none. */
   turnId: string | null;
 }
 
@@ -1440,103 +1440,103 @@ export type ThreadStartParams = StartThread;
 /** The new thread. */
 export interface ThreadStarted {
   thread: Thread;
-  /** The first turn, if there was one in the params. */
+  /** The first turn, if the params contain one. */
   turn?: Turn | null;
 }
 
-/** Whether something goes on in a thread. */
+/** What a thread is doing. */
 export type ThreadStatus = "idle" | "running" | "waiting" | "deleting";
 
-/** What a thread is. */
+/** The summary of a thread, as lists show it. */
 export interface ThreadSummary {
-  /** Its agent, as in `agent/list`. */
+  /** Name of the agent, as in `agent/list`. */
   agentType: string;
-  /** Whether it was put away. */
+  /** Whether the thread is archived. */
   archived: boolean;
-  /** When it was made, or split off another one: milliseconds since the epoch. */
+  /** When the thread was created or forked, in milliseconds since the epoch. */
   createdAt: number;
-  /** Absolute working directory. */
+  /** Absolute path of the working directory. */
   cwd: string;
-  /** Its id. */
+  /** Id of the thread. */
   id: string;
-  /** How the last turn ended that is over; not there if there was none, or if it was dropped. */
+  /** Status of the last ended turn; absent if there was none, or if it was dropped. */
   lastTurnStatus?: TurnStatus | null;
-  /** The client's own data. */
+  /** Arbitrary data that the client stored with the thread. */
   metadata?: Json | null;
-  /** A name for people: given by one, or by the agent. */
+  /** The name that a user set, else the agent's title, else the beginning of the first prompt. */
   name?: string | null;
-  /** The client's own grouping. */
+  /** Project id that the client chose to group threads by. */
   projectId?: string | null;
   status: ThreadStatus;
-  /** Turns that are part of the conversation. */
+  /** Number of turns in the conversation. Dropped turns do not count. */
   turnCount: number;
-  /** When a turn last began or ended: milliseconds since the epoch. */
+  /** When a turn last started or ended, in milliseconds since the epoch. */
   updatedAt: number;
 }
 
-/** None. */
+/** No params. */
 export interface ThreadUnarchiveParams {
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** None. */
+/** No params. */
 export interface ThreadUnsubscribeParams {
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** What changed. */
+/** Changed properties of a thread. */
 export interface ThreadUpdated {
   /** A session was opened. */
   agent?: AgentBound | null;
   /** ACP's `available_commands_update`. */
   availableCommandsUpdate?: AcpObject | null;
-  /** Who changed the name or the data. */
+  /** The originator of the change of the name or the data. */
   by?: By | null;
   /** ACP's `config_option_update`. */
   configOptionUpdate?: AcpObject | null;
-  /** The client's own data; `null` if they were taken away. */
+  /** The client's own data; `null` if it was removed. */
   metadata?: Json | null;
-  /** The mode. */
+  /** Id of the new mode. */
   modeId?: string | null;
-  /** The model. */
+  /** Id of the new model. */
   modelId?: string | null;
-  /** The thread's name; `null` if it has none any more. */
+  /** The thread's name; `null` if it was removed. */
   name?: string | null;
   /** The thread's own policy. */
   policy?: Json | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
-  /** A client wants the agent's session to be opened otherwise. */
+  /** Parameters with which a client wants the agent's session to be opened from now on. */
   session?: SessionParams | null;
   /** ACP's `session_info_update`. */
   sessionInfo?: AcpObject | null;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
 /** A page of threads. */
 export interface ThreadsListed {
   data: ThreadSummary[];
-  /** Leads to the next page. */
+  /** Cursor for the next page. */
   nextCursor?: string | null;
 }
 
-/** How full the agent's context is. */
+/** Usage of the agent's context. */
 export interface TokenUsage {
   /** ACP's `Cost`. */
   cost?: AcpObject | null;
-  /** Tokens that fit. */
+  /** Tokens that fit into the context. */
   size?: number | null;
-  /** Tokens in the context. */
+  /** Tokens in use. */
   used?: number | null;
 }
 
-/** How full the context is. */
+/** Usage of the agent's context. */
 export interface TokenUsageUpdated {
   cost?: AcpObject | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -1545,7 +1545,7 @@ export interface TokenUsageUpdated {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   used?: number | null;
 }
@@ -1557,16 +1557,16 @@ export interface ToolCall {
   /** The same as `title`. */
   name?: string | null;
   status: ToolStatus;
-  /** What the agent calls it. */
+  /** The agent's title for the call. */
   title?: string | null;
-  /** ACP's tool call with everything known of it. */
+  /** The ACP tool call with all its updates applied. */
   toolCall?: AcpObject | null;
-  /** The agent's id for it. */
+  /** The agent's id for the call. */
   toolCallId?: string | null;
   type: ToolCallType;
 }
 
-/** A tool call that is over. */
+/** A tool call that ended. */
 export interface ToolCallCompleted {
   itemId: string;
   /** ACP's `ToolKind`. */
@@ -1578,20 +1578,20 @@ export interface ToolCallCompleted {
   seq: number;
   status: ToolStatus;
   threadId: string;
-  /** What the agent calls it. */
+  /** The agent's title for the call. */
   title?: string | null;
-  /** ACP's tool call with everything known of it. */
+  /** The ACP tool call with all its updates applied. */
   toolCall?: AcpObject | null;
-  /** The agent's id for it. */
+  /** The agent's id for the call. */
   toolCallId?: string | null;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   type: ToolCallType;
 }
 
-/** A tool call that begins. */
+/** A tool call that started. */
 export interface ToolCallStarted {
   itemId: string;
   /** ACP's `ToolKind`. */
@@ -1603,59 +1603,59 @@ export interface ToolCallStarted {
   seq: number;
   status: ToolStatus;
   threadId: string;
-  /** What the agent calls it. */
+  /** The agent's title for the call. */
   title?: string | null;
-  /** ACP's tool call with everything known of it. */
+  /** The ACP tool call with all its updates applied. */
   toolCall?: AcpObject | null;
-  /** The agent's id for it. */
+  /** The agent's id for the call. */
   toolCallId?: string | null;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
   type: ToolCallType;
 }
 
 export type ToolCallType = "toolCall";
 
-/** What changed about a tool call. */
+/** A change of a tool call. */
 export interface ToolCallUpdated {
   itemId: string;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   status: ToolStatus;
   threadId: string;
-  /** ACP's `tool_call_update`: what is left out is unchanged. */
+  /** ACP's `tool_call_update`. Absent members are unchanged. */
   toolCall?: AcpObject | null;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** How far a tool call is. */
+/** ACP's tool call status. */
 export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 
-/** One prompt and everything that the agent did until it stopped. */
+/** One prompt and everything that the agent did until the turn ended. */
 export interface Turn {
-  /** The client's own id for it. */
+  /** The client's own id for the turn. */
   clientTurnId?: string | null;
   /** Milliseconds since the epoch. */
   completedAt?: number | null;
-  /** Why it failed: one sentence. */
+  /** Why the turn failed, in one sentence. */
   error?: string | null;
-  /** Its id. What came outside of any turn stands in one without an id. */
+  /** Id of the turn. Items outside of any turn are in a turn without an id. */
   id?: string | null;
-  /** Whether it was held in the agent's session outside of acpd, and was taken over from there. It is over already. */
+  /** Whether the turn took place in the agent's session outside of acpd and was imported. It is already over. */
   imported?: boolean | null;
-  /** What is in it, in the order in which it began; only where turns were asked for. */
+  /** Items in the order in which they started; only if the request includes turns. */
   items?: Item[] | null;
   /** Milliseconds since the epoch. */
   startedAt?: number | null;
   status: TurnStatus;
-  /** Why the agent stopped, in its own word. */
+  /** ACP's stop reason, as the agent sent it. */
   stopReason?: string | null;
-  /** What the agent says that it took. */
+  /** The token usage that the agent reported. */
   tokenUsage?: AcpObject | null;
 }
 
@@ -1667,7 +1667,7 @@ export interface TurnChanged {
   /** Milliseconds since the epoch. */
   ts: number;
   turn: Turn;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
@@ -1680,19 +1680,19 @@ export interface TurnCompleted {
   /** Milliseconds since the epoch. */
   ts: number;
   turn: Turn;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** Which turn. */
+/** Params of `turn/interrupt`. */
 export interface TurnInterruptParams {
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
-  /** The one that runs, if it is left out. */
+  /** Id of the turn; by default, the running turn. */
   turnId?: string | null;
 }
 
-/** Who stops it. */
+/** The originator of the interruption. */
 export interface TurnInterrupting {
   by: By;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
@@ -1700,48 +1700,48 @@ export interface TurnInterrupting {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** What a turn says: at least one of `text` and `input`. */
+/** Params of `turn/start`, with at least one of `text` and `input`. */
 export interface TurnStartParams {
   /** The client's own id for the turn. */
   clientTurnId?: string | null;
   /** ACP content blocks. */
   input?: AcpObject[] | null;
-  /** Plain text; it stands before `input`. */
+  /** Plain text, placed before `input`. */
   text?: string | null;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
 }
 
-/** The turn that runs or waits. */
+/** The running or queued turn. */
 export interface TurnStartedResult {
   turn: Turn;
 }
 
-/** How a turn stands. */
+/** Status of a turn. */
 export type TurnStatus = "queued" | "running" | "completed" | "interrupted" | "failed" | "refused" | "limited";
 
-/** What is said into the turn. */
+/** Params of `turn/steer`. */
 export interface TurnSteerParams {
   /** Plain text, or ACP content blocks. */
   content: Words;
-  /** The thread; if it is left out, the one that this connection started or resumed last. */
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
-  /** The turn that is meant: `conflict` if it is not the one that runs. */
+  /** Id of the turn to steer. Returns `conflict` if it is not the running turn. */
   turnId?: string | null;
 }
 
-/** What became of the words. */
+/** What happened to the message. */
 export interface TurnSteered {
   delivery: Delivery;
-  /** The turn that they are part of. */
+  /** Id of the turn that the message belongs to. */
   turnId: string;
 }
 
-/** Words for the turn. */
+/** A message for the running turn. */
 export interface TurnSteering {
   by: By;
   /** ACP content blocks. */
@@ -1752,32 +1752,32 @@ export interface TurnSteering {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** What is kept. */
+/** Result of a rollback. */
 export interface TurnsRolledBack {
   by: By;
   fidelity: Fidelity;
-  /** The last turn that is kept; `null` if none is. */
+  /** The last turn that is kept; `null` if no turn is kept. */
   lastKeptTurnId?: string | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
-/** What became of the subscription. */
+/** Result of `thread/unsubscribe`. */
 export interface Unsubscribed {
   /** `unsubscribed` or `notSubscribed`. */
   status: string;
 }
 
-/** Words of a person. */
+/** A message of the user. */
 export interface UserMessage {
   /** ACP content blocks. */
   content: AcpObject[];
@@ -1788,46 +1788,46 @@ export interface UserMessage {
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn inside which it is. */
+  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
 /** An environment variable. */
 export interface Variable {
-  /** Its name. */
+  /** Name of the variable. */
   name: string;
-  /** Its value. */
+  /** Value of the variable. */
   value: string;
 }
 
-/** Plain text, or ACP content blocks; read as the latter. */
+/** Plain text, or ACP content blocks. Plain text becomes one block. */
 export type Words = string | AcpObject[];
 
-/** What a client may ask for. */
+/** Methods that a client may call. */
 export interface Methods {
   /** Signs in to the agent. Returns once signed in; times out after 10 minutes. */
   "agent/authenticate": { params: AgentAuthenticateParams; result: Nothing };
   /** Starts the agent, sends `initialize`, and stops it. Creates no thread and no session. Returns the findings even if the agent fails. Times out after `agent_start_secs`. */
   "agent/doctor": { params: AgentDoctorParams; result: AgentExamined };
-  /** Lists the agents that the daemon can start, and why it cannot start the others: the configured ones first, then those of the registry and those that are installed. */
+  /** Lists the known agents and, for those that cannot be started, the reason. Configured agents come first, then those of the registry and installed ones. */
   "agent/list": { params: AgentListParams; result: AgentsListed };
   /** Signs out of the agent. */
   "agent/logout": { params: AgentLogoutParams; result: Nothing };
-  /** Sends the agent a notification that ACP does not know; its name begins with `_`. `conflict` if the agent is not running. */
+  /** Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if the agent is not running. */
   "agent/notify": { params: AgentNotifyParams; result: Nothing };
-  /** Sends the agent a request that ACP does not know; its name begins with `_`. */
+  /** Sends the agent an extension request, which ACP does not define. Its name begins with `_`. */
   "agent/request": { params: AgentRequestParams; result: AgentAnswered };
   /** Lists running agent processes with their memory use, busy ones first. */
   "agent/running": { params: AgentRunningParams; result: AgentsRunning };
-  /** Deletes one of the sessions that the agent keeps. */
+  /** Deletes one of the sessions that the agent has stored. */
   "agent/session/delete": { params: AgentSessionDeleteParams; result: Nothing };
-  /** Lists the sessions that the agent keeps. */
+  /** Lists the sessions that the agent has stored. */
   "agent/session/list": { params: AgentSessionListParams; result: AgentAnswered };
   /** The first request of a connection; the notification `initialized` follows its result. */
   "initialize": { params: InitializeParams; result: Initialized };
   /** Answers an elicitation. */
   "item/answer": { params: ItemAnswerParams; result: Nothing };
-  /** Answers a permission request. `optionId` picks one of the agent's options; `approved` alone the first once-option of that kind. */
+  /** Answers a permission request. `optionId` selects one of the agent's options; `approved` alone selects the first once-option of that kind. */
   "item/approve": { params: ItemApproveParams; result: Nothing };
   /** Returns the policy's decision about a tool call and every matching rule. */
   "policy/explain": { params: PolicyExplainParams; result: PolicyExplained };
@@ -1835,152 +1835,152 @@ export interface Methods {
   "policy/read": { params: PolicyReadParams; result: PoliciesRead };
   /** Lists remembered answers. */
   "policy/remembered/list": { params: PolicyRememberedListParams; result: RememberedListed };
-  /** Revokes a remembered answer. One that holds for the agent only the owner takes back. */
+  /** Revokes a remembered answer. Only the owner can revoke an answer that applies to the agent. */
   "policy/remembered/revoke": { params: PolicyRememberedRevokeParams; result: Nothing };
   /** Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while a turn runs. Archiving an archived thread has no effect. */
   "thread/archive": { params: ThreadArchiveParams; result: Nothing };
-  /** Sets one of the agent's options. Answered once the agent has agreed. */
+  /** Sets one of the agent's config options. Returns once the agent has accepted it. */
   "thread/config/set": { params: ThreadConfigSetParams; result: Nothing };
-  /** Deletes the thread and its log, for good; before it, the agent's session where the agent can do that. `conflict` while a turn runs. Answered when nothing is left; those who follow the thread get `thread/deleted` as its last notification. */
+  /** Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns `conflict` while a turn runs. Returns when everything is deleted. Subscribers receive `thread/deleted` as the thread's last notification. */
   "thread/delete": { params: ThreadDeleteParams; result: Nothing };
-  /** Splits a new thread off: it begins with this one's events up to the end of `turnId`, and has its permission policy as it is now. Where that is the whole thread and the agent can fork its session, the new one goes on with that fork; else its agent is told the conversation with the first prompt. The caller is subscribed, from the end of what was copied on. `conflict` if the turn is not over. */
+  /** Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the copied events. Returns `conflict` if the turn is not over. */
   "thread/fork": { params: ThreadForkParams; result: ThreadForkedResult };
-  /** Lists threads, the newest first. */
+  /** Lists threads, newest first. */
   "thread/list": { params: ThreadListParams; result: ThreadsListed };
   /** Stops watching the thread list. */
   "thread/list/unwatch": { params: ThreadListUnwatchParams; result: Nothing };
-  /** Sends `thread/list/changed` to this connection when any thread is created, deleted or listed differently, even threads that it does not follow. Ask for the list after that, and for a thread of which a change comes while the list is on its way, let the change win. */
+  /** Sends `thread/list/changed` to this connection when any thread is created, deleted or changes its list entry, even threads that it does not follow. Request the list after this method. If a change to a thread arrives before the list, the change takes precedence. */
   "thread/list/watch": { params: ThreadListWatchParams; result: Nothing };
-  /** Replaces the client's own data as a whole; `null` takes them away. */
+  /** Replaces all of the client's own data; `null` removes it. */
   "thread/metadata/set": { params: ThreadMetadataSetParams; result: Nothing };
-  /** Sets the agent's mode. Answered once the agent has agreed. */
+  /** Sets the agent's mode. Returns once the agent has accepted it. */
   "thread/mode/set": { params: ThreadModeSetParams; result: Nothing };
-  /** Names the thread. Such a name wins over the agent's titles; `null` gives it back. `thread/updated` has the name that the thread is called by from then on. */
+  /** Sets the thread's name, which takes precedence over the agent's titles. `null` removes it. `thread/updated` contains the resulting name. */
   "thread/name/set": { params: ThreadNameSetParams; result: Nothing };
-  /** Gives the thread a permission policy of its own, or takes it away. */
+  /** Sets or removes the thread's own permission policy. */
   "thread/policy/set": { params: ThreadPolicySetParams; result: Nothing };
   /** Reads a thread without following it and without starting its agent. */
   "thread/read": { params: ThreadReadParams; result: ThreadFound };
-  /** Subscribes. With `after`, every later event follows as the notification it was, without gap or repeat; without it, the result has the thread's latest turns. Open questions are asked again either way. Starts the agent if it is gone and the caller may do that. */
+  /** Subscribes to a thread. With `after`, sends every later event as its original notification, without gaps or duplicates. Without it, the result contains the thread's latest turns. Sends open questions again in both cases. Starts the agent if it is not running and the caller's role allows that. */
   "thread/resume": { params: ThreadResumeParams; result: ThreadResumed };
-  /** Drops the turns after `turnId` from the conversation: no view shows them, no agent is told of them, the log and exports keep them. The agent's session is let go; the next prompt opens a new one, which is told what is kept. `conflict` while a turn runs, `unsupported` where agents are told nothing (`recall_bytes = 0`). */
+  /** Drops the turns after `turnId` from the conversation. Views and agents do not receive them; the log and exports keep them. Releases the agent's session. The next prompt opens a new one, which receives the remaining conversation. Returns `conflict` while a turn runs, and `unsupported` if agents receive no history (`recall_bytes = 0`). */
   "thread/rollback": { params: ThreadRollbackParams; result: RolledBack };
-  /** Finds texts of all threads, archived ones too: what people and agents said, titles of tool calls, commands, and paths of files. The newest come first. A thread's texts are found from the moment their item is complete. */
+  /** Searches all threads, including archived ones: messages of users and agents, titles of tool calls, commands and file paths. Returns the newest hits first. A text can be found once its item is complete. */
   "thread/search": { params: ThreadSearchParams; result: TextsFound };
-  /** Makes a thread, starts its agent and opens a session. Answered once the agent is ready; `thread/started` comes at once, and the caller is subscribed from there on. `mode` and `config` are set before the first turn: if one of them is refused, so is the request, and the thread is there all the same. */
+  /** Creates a thread, starts its agent and opens a session. Returns once the agent is ready. `thread/started` is sent immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of them is refused, the request fails, but the thread exists. */
   "thread/start": { params: ThreadStartParams; result: ThreadStarted };
   /** Unarchives the thread. */
   "thread/unarchive": { params: ThreadUnarchiveParams; result: ThreadFound };
   /** Ends the subscription. The agent keeps running. */
   "thread/unsubscribe": { params: ThreadUnsubscribeParams; result: Unsubscribed };
-  /** Ends a turn: the agent is told to stop, and what it asked is answered with `cancelled`. `turn/completed` comes with the agent's answer. If the agent or the daemon ends first, or `cancel_secs` pass without an answer, the turn is `interrupted` and a notice says why. A turn that waits is taken back. */
+  /** Ends a turn. The agent is asked to stop, and its open questions are answered with `cancelled`. `turn/completed` follows with the agent's response. If the agent or the daemon ends first, or `cancel_secs` pass without a response, the turn is `interrupted` and a notice says why. A queued turn is removed from the queue. */
   "turn/interrupt": { params: TurnInterruptParams; result: Nothing };
-  /** Sends a prompt. While a turn runs, the next ones wait. The same `clientTurnId` again is the same turn. */
+  /** Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn. */
   "turn/start": { params: TurnStartParams; result: TurnStartedResult };
-  /** Says something in the middle of the running turn: `steered` if the agent takes the words into it, which then are a message of that turn; else `queued`: they are a turn of their own, after those that wait. */
+  /** Sends a message during the running turn. `steered` means that the agent accepted it, and it is a message of that turn. `queued` means that it becomes a turn of its own, after the turns that are already queued. */
   "turn/steer": { params: TurnSteerParams; result: TurnSteered };
 }
 
-/** What the daemon sends by itself. */
+/** Notifications of the daemon. */
 export interface Notifications {
   /** An unknown message from the agent, unchanged. */
   "agent/notification": AgentNotification;
-  /** More of a message. */
+  /** Text or a content block was added to a message. */
   "item/agentMessage/delta": Delta;
-  /** More of a thought. */
+  /** Text or a content block was added to a thought. */
   "item/agentThought/delta": Delta;
-  /** A message or a thought is whole. */
+  /** A message or thought is complete. */
   "item/completed": MessageCompleted;
-  /** A file has changed, or has not. */
+  /** A file change ended, successfully or not. */
   "item/fileChange/completed": FileChangeCompleted;
-  /** A file is about to change. */
+  /** A file change started. */
   "item/fileChange/started": FileChangeStarted;
-  /** A message or a thought begins. */
+  /** A message or thought started. */
   "item/started": MessageStarted;
-  /** A command has ended. */
+  /** A command in a terminal ended. */
   "item/terminalCommand/completed": TerminalCommandCompleted;
-  /** A command wrote something. What is only shown live has no `seq`. */
+  /** A command in a terminal wrote output. Output that is only shown live has no `seq`. */
   "item/terminalCommand/output": TerminalOutput;
-  /** A command begins. */
+  /** A command in a terminal started. */
   "item/terminalCommand/started": TerminalCommandStarted;
-  /** A tool call is over. */
+  /** A tool call ended. */
   "item/toolCall/completed": ToolCallCompleted;
-  /** A tool call begins. */
+  /** A tool call started. */
   "item/toolCall/started": ToolCallStarted;
-  /** More is known of a tool call. */
+  /** A tool call changed. */
   "item/updated": ToolCallUpdated;
-  /** What a person said; also when another client, or the agent's own history, put it there. */
+  /** A message of the user, from this client, another client or the agent's own history. */
   "item/userMessage": UserMessage;
-  /** The policy let the agent do something that it had not asked for. */
+  /** The agent called a method without a permission request, and the policy allowed it. */
   "policy/permitted": Permitted;
   /** An answer was remembered. */
   "policy/remembered": Remembered;
   /** A remembered answer was revoked. */
   "policy/revoked": Revoked;
-  /** The client's response to a question was not taken. Goes to that client alone. */
+  /** The client's response to a question was refused. Sent only to that client. */
   "serverRequest/rejected": Rejected;
-  /** A question is answered, or is none any more. */
+  /** A question was answered, or needs no answer any more. */
   "serverRequest/resolved": Resolved;
   /** The thread was archived. */
   "thread/archived": ThreadChanged;
-  /** The thread and its log are deleted. Nothing follows. */
+  /** The thread and its log are deleted. No event follows. */
   "thread/deleted": ThreadDeleted;
   /** The agent read a file. */
   "thread/file/read": FileTouched;
   /** The agent wrote a file. */
   "thread/file/written": FileWritten;
-  /** The thread was split off another one: all before this is that thread's. */
+  /** The thread was forked from another thread. All events before this one are copies of that thread's events. */
   "thread/forked": ThreadForked;
-  /** What the agent asks of its client, files and terminals, is answered by another editor, or by the daemon. */
+  /** The lease moved: another editor, or the daemon, answers the agent's client requests (files, terminals). */
   "thread/lease/moved": LeaseMoved;
-  /** To those who watch the list of threads: a thread is new, is no more, or is listed differently. It is no event of the thread: it has no `seq`, and what happened in between is left out. */
+  /** Sent to connections that watch the thread list when a thread is created, deleted or changes its list entry. Not an event of the thread: it has no `seq`, and intermediate changes are omitted. */
   "thread/list/changed": ListChanged;
-  /** To one of those: changes were missed, so that the list is to be asked for again. The watch goes on. */
+  /** Sent to a connection that missed changes of the thread list and must request it again. The watch continues. */
   "thread/list/reset": ListReset;
-  /** What a person should know. */
+  /** A notice for the user. */
   "thread/notice": Notice;
-  /** Turns were dropped: they are no longer part of the conversation. */
+  /** Turns were dropped and are no longer part of the conversation. */
   "thread/rolledBack": TurnsRolledBack;
-  /** A thread was made. */
+  /** A thread was created. */
   "thread/started": ThreadMade;
-  /** A turn begins, ends, or waits for a person. */
+  /** The status of the thread changed: a turn started, ended, or waits for a user. */
   "thread/status/changed": StatusChanged;
-  /** To a subscriber that offers `capabilities.subscribers`: who else follows the thread. It comes at the beginning, and when somebody came or left; it may say the same again. It is no event of the thread: it has no `seq`. */
+  /** Sent to subscribers with `capabilities.subscribers`: the other clients that follow the thread. Sent at the start and whenever a client joins or leaves, possibly without a change. Not an event of the thread: it has no `seq`. */
   "thread/subscribers/changed": SubscribersChanged;
-  /** The agent ended a terminal's command. */
+  /** The agent terminated the command in a terminal. */
   "thread/terminal/killed": TerminalNamed;
   /** The agent released a terminal. */
   "thread/terminal/released": TerminalNamed;
-  /** The agent's context fills up. */
+  /** The usage of the agent's context changed. */
   "thread/tokenUsage/updated": TokenUsageUpdated;
   /** The thread was unarchived. */
   "thread/unarchived": ThreadChanged;
-  /** Something about the thread changed; only what did is there. */
+  /** Properties of the thread changed. Contains only the changed ones. */
   "thread/updated": ThreadUpdated;
-  /** A turn has ended. */
+  /** A turn ended. */
   "turn/completed": TurnCompleted;
-  /** All changes of files in the turn so far. */
+  /** The unified diff of the whole turn so far changed. */
   "turn/diff/updated": DiffUpdated;
-  /** A turn is being stopped. */
+  /** A turn is being interrupted. */
   "turn/interrupting": TurnInterrupting;
-  /** The whole plan; it replaces the one before, also when it is empty. */
+  /** The agent replaced the whole plan. An empty plan counts too. */
   "turn/plan/updated": PlanUpdated;
-  /** A turn waits for those before it. */
+  /** A prompt was queued until the turns before it are over. */
   "turn/queued": TurnChanged;
-  /** A turn begins. */
+  /** A turn started. */
   "turn/started": TurnChanged;
-  /** Somebody has something to say in the middle of a turn; the agent was told. Once it has taken the words, they come as a message of the turn. */
+  /** A client sent a message during the running turn, and the daemon passed it on to the agent. Once the agent has accepted it, it follows as a message of the turn. */
   "turn/steering": TurnSteering;
 }
 
-/** What the daemon asks. */
+/** Requests of the daemon. */
 export interface ServerRequests {
-  /** May the agent run a command? */
+  /** Asks whether the agent may run a command. */
   "item/commandExecution/requestApproval": { params: Approval; result: QuestionAnswered };
-  /** May the agent change a file? */
+  /** Asks whether the agent may change a file. */
   "item/fileChange/requestApproval": { params: Approval; result: QuestionAnswered };
-  /** May the agent do something else? */
+  /** Asks whether the agent may make any other tool call. */
   "item/permissions/requestApproval": { params: Approval; result: QuestionAnswered };
-  /** The agent wants to know something. */
+  /** The agent requests information from the user. */
   "item/tool/requestUserInput": { params: InputWanted; result: QuestionAnswered };
 }
