@@ -96,7 +96,7 @@ test("policy: what holds in a thread and everywhere, in the order in which it co
   await everywhere.filter({ hasText: "WebFetch" }).waitFor();
   expect(await everywhere.count()).toBe(1);
   // One of the three agents has its own policy.
-  const fakes = page.getByRole("region", { name: "In force for fake" }).locator(".policy-layer");
+  const fakes = page.getByRole("region", { name: "Effective for fake" }).locator(".policy-layer");
   await fakes.filter({ hasText: "WebFetch" }).waitFor();
   expect(await fakes.first().innerText()).toMatch(/Agent policy\s*fake[^]*Denied[^]*Delete/);
   expect(await layers.count()).toBe(3);

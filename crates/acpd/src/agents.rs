@@ -191,7 +191,7 @@ fn show_login(name: &str, login: &Login) {
 /// Asks the user at the terminal whether to run the command.
 fn confirm() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
-        bail!("nobody can be asked whether to run this: say --yes to run it");
+        bail!("no terminal to confirm this command: pass --yes to run it");
     }
     print::err("Run it? [y/N] ");
     let mut answer = String::new();

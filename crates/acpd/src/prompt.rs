@@ -109,7 +109,7 @@ impl Questions {
             (Wants::Information(form), _) => {
                 let asked = inquire(&mut self.terminal, form, &mut question.shown).await;
                 asked.unwrap_or_else(|error| {
-                    let why = format!("since nobody can be asked: {error}");
+                    let why = format!("since there is no terminal to ask on: {error}");
                     dismiss(&question.params, &why)
                 })
             }

@@ -355,7 +355,7 @@ fn a_client_that_answers_no_ping_is_let_go() {
     assert_eq!(frames[..2], [0x89, 0], "first a ping");
     let close = frames.windows(2).position(|pair| pair[0] == 0x88).unwrap();
     let code = u16::from_be_bytes([frames[close + 2], frames[close + 3]]);
-    assert_eq!((code, &frames[close + 4..]), (1008, &b"no sign of life"[..]));
+    assert_eq!((code, &frames[close + 4..]), (1008, &b"no response"[..]));
 }
 
 #[test]

@@ -30,7 +30,7 @@ async fn main() -> ExitCode {
     };
     match listen.parse::<SocketAddr>() {
         Ok(address) if address.ip().is_loopback() => run(address).await,
-        Ok(_) => refuse("it answers whoever asks, so it listens on loopback addresses only"),
+        Ok(_) => refuse("it requires no credentials, so it listens on loopback addresses only"),
         Err(_) => refuse(&format!("{listen} is no address like 127.0.0.1:4000")),
     }
 }

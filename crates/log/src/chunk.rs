@@ -161,7 +161,7 @@ impl ChunkBuilder {
             let event = Event::decode(record).map_err(|error| damaged(format!("event {seq}: {error}")))?;
             if event.seq != seq {
                 return Err(damaged(format!(
-                    "event {} stands in the place of {seq}",
+                    "found event {} where {seq} was expected",
                     event.seq
                 )));
             }

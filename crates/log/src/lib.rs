@@ -37,7 +37,7 @@ pub type SharedLog = Arc<dyn EventLog>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
     /// Another writer appended to the thread. The caller's state is stale and must be rebuilt from the log.
-    #[error("thread {thread} stands at {last}, not at {expected}")]
+    #[error("thread {thread} is at event {last}, not at {expected}")]
     Conflict {
         /// The thread of the append.
         thread: ThreadId,

@@ -422,13 +422,13 @@ fn describe(
             if told {
                 format!("{what} {becomes} by the rule {rule} of the {place}")
             } else {
-                format!("{what} {becomes}: whether the rule {rule} of the {place} is about it cannot be told")
+                format!("{what} {becomes}: cannot determine whether rule {rule} of the {place} applies")
             }
         }
         None if source.is_some() => {
-            format!("{what} {becomes}: no rule is about it, and that is the default of the {place}")
+            format!("{what} {becomes}: no rule matches, and that is the default of the {place}")
         }
-        None => format!("{what} {becomes}: no rule is about it, and no policy names a default"),
+        None => format!("{what} {becomes}: no rule matches, and no policy has a default"),
     };
     Decision {
         effect,

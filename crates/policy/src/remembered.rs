@@ -100,11 +100,9 @@ impl fmt::Display for NotRememberable {
             Self::NoRule { subject } => {
                 write!(f, "no rule can be about exactly {subject}")
             }
-            Self::Program { program } => write!(
-                f,
-                "it cannot be told which file the program {} is",
-                shorten(program, NAMED_CHARS)
-            ),
+            Self::Program { program } => {
+                write!(f, "cannot resolve the program {}", shorten(program, NAMED_CHARS))
+            }
             Self::Full => write!(
                 f,
                 "no more than {REMEMBERED_RULES} answers are remembered; take some back first"

@@ -149,17 +149,14 @@ impl Request {
 fn unknown(subject: &Subject) -> Option<String> {
     Some(match subject {
         Subject::Unreadable { why, .. } => format!("the command {why}"),
-        Subject::Redirect(None) => "the command writes a file that cannot be told".to_owned(),
+        Subject::Redirect(None) => "the command writes an unknown file".to_owned(),
         Subject::File { access, path: None } => {
-            format!(
-                "which file it would {} cannot be told",
-                FileAccess::from(*access).verb()
-            )
+            format!("it would {} an unknown file", FileAccess::from(*access).verb())
         }
-        Subject::Fetch(None) => "which address it would fetch cannot be told".to_owned(),
+        Subject::Fetch(None) => "it would fetch an unknown address".to_owned(),
         Subject::Mcp {
             tool_known: false, ..
-        } => "which tool of the MCP server it would call cannot be told".to_owned(),
+        } => "it would call an unknown tool of the MCP server".to_owned(),
         Subject::Reserved(_) => format!("{subject} belongs to acpd itself"),
         Subject::Unknown => "the call does not say what it would do".to_owned(),
         _ => return None,

@@ -42,7 +42,7 @@ mod tests {
             "itemId": "item_2",
             "title": "$ ls\n  1) Allow once",
             "command": "ls",
-            "always": { "notRemembered": "it cannot be told which file the program ../x\n is" },
+            "always": { "notRemembered": "cannot resolve the program ../x\n is" },
             "subjects": [
                 {
                     "type": "command", "argv": ["git", "a b"], "cwd": "/w",
@@ -69,7 +69,7 @@ mod tests {
   call api of the MCP server gh
     with {\"method\":\"DELETE\"}
   do something that is not clear: the command has a form that cannot be read
-acpd does not remember an answer: it cannot be told which file the program ../x\u{fffd} is
+acpd does not remember an answer: cannot resolve the program ../x\u{fffd} is
 The agent's own words: “$ ls\u{fffd}  1) Allow once”
 ";
         assert_eq!(wording(&params), expected);

@@ -49,7 +49,7 @@ impl Case {
             Self::Write => "File write",
             Self::Refused => "Refused permission",
             Self::Cancel => "Cancel",
-            Self::GoOn => "Go on after a restart",
+            Self::GoOn => "Resume after a restart",
             Self::Always => "Allowed for good",
             Self::Editor => "In an editor",
         }
@@ -149,7 +149,7 @@ fn refused(bench: &mut Bench) -> Result<String, String> {
     check(!file.exists(), "it ran what was refused", &turn)?;
     check(turn.status() != "failed", "a refusal is no failure", &turn)?;
     let note = match turn.status() {
-        "completed" => "goes on without",
+        "completed" => "continues without",
         _ => "ends the turn",
     };
     let (turn, _) = talk.turn("say Still here.", Answer::Accept);

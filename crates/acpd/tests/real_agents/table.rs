@@ -9,7 +9,7 @@ use crate::cases::Case;
 use crate::findings::{Cell, Findings};
 use crate::root;
 
-const BEGIN: &str = "<!-- table: make test-agents writes what stands from here -->";
+const BEGIN: &str = "<!-- table: written by make test-agents -->";
 const END: &str = "<!-- table: to here -->";
 
 /// With `ACPD_AGENTS_TABLE=check` it fails if the table differs from the results; otherwise it writes the table.
@@ -63,7 +63,7 @@ fn a_table_is_made_from_findings_and_keeps_what_was_not_driven() {
         new,
         format!(
             "before\n\n{BEGIN}\n\n\
-             | Agent | Plain answer | Shell command | File write | Refused permission | Cancel | Go on after a restart | Allowed for good | In an editor |\n\
+             | Agent | Plain answer | Shell command | File write | Refused permission | Cancel | Resume after a restart | Allowed for good | In an editor |\n\
              |---|---|---|---|---|---|---|---|---|\n\
              | Gemini CLI (`@google/gemini-cli` 1.2) | yes | yes: asks / first | yes | yes | **no**: hangs for ever | yes | yes | yes |\n\
              | Qwen Code, old | row |\n\n{END}\n\nafter\n"

@@ -99,7 +99,7 @@ impl Agent {
             Incoming::Notification { method, params } => self.notification(&method, &params),
             Incoming::Response { id, answer } => {
                 if !self.calls.settle(&id, answer) {
-                    eprintln!("fake-agent: an answer to {id}, which nobody asked");
+                    eprintln!("fake-agent: unexpected response {id}");
                 }
             }
             Incoming::Unreadable(error) => {

@@ -162,7 +162,7 @@ impl Store {
             .connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
         if busy {
-            return Err(LogError::Storage("somebody still reads the database".into()));
+            return Err(LogError::Storage("the database is still being read".into()));
         }
         Ok(())
     }

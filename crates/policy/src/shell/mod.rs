@@ -361,7 +361,7 @@ impl Reader<'_> {
             "<<" | "<<-" => {
                 simple.fed = true;
                 if target.dynamic {
-                    return Err("has a here-document whose end cannot be told");
+                    return Err("has a here-document whose end is unknown");
                 }
                 self.here_docs.push(HereDoc {
                     expands: !target.quoted,

@@ -103,7 +103,7 @@ impl AgentConnection {
             .sort_by_key(|way| *way != Binding::Load);
         if self.remaining_bindings.is_empty() {
             self.fail(Failure::agent(
-                "the agent cannot go on with a session: it declares neither session/load nor session/resume",
+                "the agent cannot resume a session: it declares neither session/load nor session/resume",
             ));
         }
     }
@@ -212,7 +212,7 @@ impl AgentConnection {
         if self.remaining_bindings.is_empty() {
             let session = self.start.earlier_session.as_deref().unwrap_or_default();
             return self.fail(Failure::agent(format!(
-                "the agent does not go on with its session {session}: {error}"
+                "the agent failed to resume its session {session}: {error}"
             )));
         }
         self.event(AgentEvent::ResumeFailed { how, error, late });

@@ -289,7 +289,10 @@ impl Task {
             using.let_go.notify_one();
         }
         self.launcher.metrics.agent_let_go();
-        tracing::info!(agent = process.agent, "an idle agent is let go of to make room");
+        tracing::info!(
+            agent = process.agent,
+            "stopping an idle agent to make room for another"
+        );
         Some(Arc::clone(process))
     }
 

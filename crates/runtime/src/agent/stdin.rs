@@ -57,7 +57,7 @@ impl std::fmt::Display for Stalled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "the agent has stopped reading its stdin: it took none of {} waiting bytes for {} s, so acpd ended it",
+            "the agent has stopped reading its stdin: it read none of {} waiting bytes for {} s, so acpd terminated it",
             self.bytes,
             STALL.as_secs()
         )

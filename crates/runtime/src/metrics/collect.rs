@@ -45,7 +45,7 @@ impl Shown {
 }
 
 impl Scale {
-    #[expect(clippy::cast_precision_loss, reason = "that many decimals nobody reads")]
+    #[expect(clippy::cast_precision_loss, reason = "so many decimals are not needed")]
     fn show(self, value: u64) -> f64 {
         match self {
             Self::Count => value as f64,

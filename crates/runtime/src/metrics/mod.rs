@@ -141,7 +141,7 @@ impl Metrics {
         );
         r.register(
             "agents_let_go",
-            "Idle agents that were let go of to make room for others",
+            "Idle agents that were stopped to make room for others",
             self.agents_let_go.clone(),
         );
         r.register(
@@ -194,7 +194,7 @@ impl Metrics {
         );
         r.register(
             "client_catch_ups",
-            "Times that a client was behind what is kept for it, and went back to the log",
+            "Times that a client fell behind the buffered events and continued from the log",
             self.catch_ups.clone(),
         );
         r.register(

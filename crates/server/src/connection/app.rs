@@ -1,6 +1,6 @@
 //! The peer actor: one client's WebSocket.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use acpd_model::{Failure, Origin, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
@@ -29,9 +29,9 @@ pub struct PeerActor {
     caller: Caller,
     service: Service,
     answers: FuturesUnordered<BoxFuture<'static, Reply>>,
-    follows: HashMap<ThreadId, Following>,
+    follows: BTreeMap<ThreadId, Following>,
     /// What is followed once the answer to a request has left, by the request's token.
-    held: HashMap<u64, (u64, FollowRequest)>,
+    held: BTreeMap<u64, (u64, FollowRequest)>,
     /// How the list of threads changes, if the client wants to know.
     watch: ThreadListSubscription,
     /// The number of the last subscription.
@@ -80,8 +80,8 @@ impl PeerActor {
             peer,
             service,
             answers,
-            follows: HashMap::new(),
-            held: HashMap::new(),
+            follows: BTreeMap::new(),
+            held: BTreeMap::new(),
             watch: ThreadListSubscription::default(),
             subscriptions: 0,
             deliver,

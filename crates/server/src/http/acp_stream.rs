@@ -6,7 +6,7 @@
 
 #![allow(
     clippy::unnecessary_box_returns,
-    reason = "a refusal is large, and stands in results beside what is small"
+    reason = "a refusal is large, and results also have small variants"
 )]
 
 use std::borrow::Cow;

@@ -81,6 +81,9 @@ impl World {
         for client in &self.clients {
             client.read(true);
         }
+        for editor in &self.editors {
+            editor.read(true);
+        }
         // Clients that took nothing learn that they were dropped, and rate windows pass.
         sleep(Duration::from_mins(2)).await;
         self.leave_ended();
@@ -90,6 +93,14 @@ impl World {
         self.connect().await;
         self.list_threads().await;
         self.end_turns().await;
+        for editor in &self.editors {
+            let seen = editor.seen();
+            let waiting: Vec<_> = seen.pending.values().collect();
+            assert!(
+                seen.is_closed || waiting.is_empty(),
+                "an editor waits: {waiting:?}"
+            );
+        }
         self.catch_up().await;
         self.read_log().await;
         for client in &self.clients {
@@ -102,6 +113,9 @@ impl World {
         }
         while !self.clients.is_empty() {
             self.leave(0);
+        }
+        while !self.editors.is_empty() {
+            self.leave_editor(0);
         }
         self.daemon.stop().await;
         let metrics = self.daemon.service.context.metrics.text();

@@ -10,6 +10,7 @@ mod agent;
 mod check;
 mod client;
 mod dice;
+mod editor;
 mod host;
 mod log;
 mod world;
@@ -60,7 +61,7 @@ fn run_twice(seed: u64) -> Report {
 }
 
 /// Counters that are above zero when a few dozen seeds have run: else the simulation has missed what it is for.
-const HAPPENS: [&str; 9] = [
+const HAPPENS: [&str; 11] = [
     "acpd_turns_total{status=\"completed\"}",
     "acpd_turns_total{status=\"failed\"}",
     "acpd_turns_total{status=\"interrupted\"}",
@@ -70,6 +71,8 @@ const HAPPENS: [&str; 9] = [
     "acpd_threads_woken_total",
     "acpd_agents_let_go_total",
     "acpd_requests_total{method=\"item/approve\",result=\"ok\"}",
+    "editors' prompts: cancelled",
+    "editors' prompts: end_turn",
 ];
 
 /// Runs the seeds of one test; every tenth twice.

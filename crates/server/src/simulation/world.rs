@@ -26,8 +26,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{Client, Truth};
 use super::dice::Dice;
+use super::editor::Editor;
 use super::host::ScriptedHost;
 use super::log::SlowLog;
+use crate::auth::store::EditorIdentity;
+use crate::connection::acp::setup::ConnectionSetup;
 use crate::connection::app::PeerActor;
 use crate::connection::link::Link;
 use crate::transport::lines::Lines;
@@ -49,6 +52,7 @@ pub struct World {
     host: ScriptedHost,
     pub(super) daemon: Daemon,
     pub(super) clients: Vec<Client>,
+    pub(super) editors: Vec<Editor>,
     pub(super) threads: Vec<String>,
     /// The events of each thread when they were last looked at.
     pub(super) known: BTreeMap<ThreadId, Vec<Event>>,
@@ -109,6 +113,7 @@ impl World {
             host,
             daemon,
             clients: Vec::new(),
+            editors: Vec::new(),
             threads: Vec::new(),
             known: BTreeMap::new(),
             trace: Vec::new(),
@@ -136,6 +141,9 @@ impl World {
 
     async fn step(&mut self) {
         self.leave_ended();
+        if self.dice.happens(25) {
+            return self.step_of_editor().await;
+        }
         match self.dice.roll(100) {
             0..8 => self.connect().await,
             8..16 => self.start_thread().await,
@@ -272,6 +280,42 @@ impl World {
         }
     }
 
+    async fn step_of_editor(&mut self) {
+        if self.editors.is_empty() || self.editors.len() < 3 && self.dice.happens(10) {
+            let io = self.daemon.connect_editor(&self.limits);
+            let cwd = self.place.join("work").display().to_string();
+            let editor = Editor::connect(io, self.truth.began, &cwd).await;
+            return self.editors.push(editor);
+        }
+        let sides = self.editors.len() as u64;
+        let at = usize::try_from(self.dice.roll(sides)).unwrap();
+        let editor = &mut self.editors[at];
+        match self.dice.roll(100) {
+            0..55 => editor.prompt().await,
+            55..65 => editor.cancel().await,
+            65..90 => editor.answer(usize::from(self.dice.happens(50))).await,
+            90..96 => editor.read(!editor.is_reading()),
+            _ => self.leave_editor(at),
+        }
+    }
+
+    pub(super) fn leave_editor(&mut self, at: usize) {
+        let editor = self.editors.remove(at);
+        let seen = editor.seen();
+        assert_eq!(seen.fault, None);
+        for reason in ["cancelled", "end_turn"] {
+            let is_end = |text: &str| text.contains(&format!("\"stopReason\":\"{reason}\""));
+            let ends = seen.messages.iter().filter(|(_, text)| is_end(text)).count();
+            let count = self
+                .happened
+                .entry(format!("editors' prompts: {reason}"))
+                .or_default();
+            *count += u32::try_from(ends).map_or(0.0, f64::from);
+        }
+        let messages = seen.messages.iter().map(|(at, text)| format!("{at} {text}"));
+        self.trace.extend(messages);
+    }
+
     async fn garbage(&mut self) {
         let lines = [
             "{",
@@ -313,6 +357,9 @@ impl World {
         while !self.clients.is_empty() {
             self.leave(0);
         }
+        while !self.editors.is_empty() {
+            self.leave_editor(0);
+        }
         let log = SlowLog::new(Arc::clone(&self.truth.memory), self.dice.split());
         self.daemon = Daemon::start(log, &self.limits, self.clock, &self.ids, &self.host, &self.place).await;
     }
@@ -331,6 +378,9 @@ impl World {
     pub(super) fn leave_ended(&mut self) {
         while let Some(at) = self.clients.iter().position(|client| client.seen().is_closed) {
             self.leave(at);
+        }
+        while let Some(at) = self.editors.iter().position(|editor| editor.seen().is_closed) {
+            self.leave_editor(at);
         }
     }
 
@@ -414,6 +464,21 @@ impl Daemon {
         let ends = CancellationToken::new();
         let actor = PeerActor::new(link, peer, self.service.clone(), self.stop.clone(), ends);
         tokio::spawn(actor.run());
+        theirs
+    }
+
+    /// Opens a connection of an editor, and returns its end.
+    fn connect_editor(&self, limits: &Limits) -> tokio::io::DuplexStream {
+        let (theirs, ours) = tokio::io::duplex(SOCKET_BYTES);
+        let (reader, writer) = tokio::io::split(ours);
+        let transport = Lines::new(reader, writer, limits);
+        let setup = ConnectionSetup::open(self.service.clone(), Some("own"), self.stop.clone());
+        let identity = EditorIdentity {
+            principal: "editor".into(),
+            role: Role::Owner,
+            ends: CancellationToken::new(),
+        };
+        tokio::spawn(async move { setup.serve(transport, identity, None).await });
         theirs
     }
 

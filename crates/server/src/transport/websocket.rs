@@ -180,7 +180,7 @@ impl Transport for Socket {
     fn close(&mut self, why: End) {
         let (code, reason) = match why {
             End::Gone | End::Stalled => return,
-            End::Silent => (close_code::POLICY, "no sign of life"),
+            End::Silent => (close_code::POLICY, "no response"),
             End::Flooding => (close_code::POLICY, "answers are not read"),
             End::Expired => (close_code::POLICY, "access has ended"),
             End::Stopping => (close_code::AWAY, "the daemon is stopping"),

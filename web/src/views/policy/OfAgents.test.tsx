@@ -37,7 +37,7 @@ test("each agent with a policy of its own has a section; it goes before the daem
   const view = drawn(<OfAgents />);
   await after(() => new Promise((done) => setTimeout(done)));
   expect(asked).toEqual(["a", "b", "c"]);
-  expect(view.all("h2").map((title) => title.textContent)).toEqual(["In force for The a", "In force for The c"]);
+  expect(view.all("h2").map((title) => title.textContent)).toEqual(["Effective for The a", "Effective for The c"]);
   const [a, c] = view.all("section").map((section) => [...section.querySelectorAll(".policy-layer")].map((layer) => layer.textContent));
   expect(a![0]).toBe("Agent policyaDeniedDelete");
   expect(a![1]).toMatch(/^Daemon policy.*WebFetch.*Actions without a matching rule ask/);

@@ -57,7 +57,7 @@ export function OfAgents() {
       )}
       {own.map(({ agent, layers }, index) => (
         <section key={agent.id} aria-labelledby={`agent-${index}`}>
-          <h2 id={`agent-${index}`}>In force for {visibleLine(agent.title)}</h2>
+          <h2 id={`agent-${index}`}>Effective for {visibleLine(agent.title)}</h2>
           <Layers layers={layers} agent={agent.id} told={index > 0} />
         </section>
       ))}

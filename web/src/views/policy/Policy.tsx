@@ -55,7 +55,7 @@ function OfDaemon() {
           <section aria-labelledby="threads">
             <h2 id="threads">In a thread</h2>
             <p class="policy-intro">
-              A thread may have a policy of its own. Pick one to see what holds in it, and who has decided what.
+              A thread may have a policy of its own. Select one to see its effective rules and who approved what.
             </p>
             {list.length === 0 && <p class="empty">No threads yet.</p>}
             <ul role="list" class="card rows">
@@ -154,7 +154,7 @@ function OfThread({ threadId }: { threadId: string }) {
           )}
           <section aria-labelledby="force">
             <div class="audit-head">
-              <h2 id="force">The policy in force</h2>
+              <h2 id="force">The effective policy</h2>
               <button
                 type="button"
                 class="button quiet"

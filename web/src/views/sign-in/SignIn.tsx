@@ -57,8 +57,8 @@ export function SignIn() {
           {busy ? "Signing in…" : "Sign in"}
         </button>
         <p id="token-hint" class="hint">
-          The owner’s stands in <code>token</code> in the daemon’s data directory. Others come of{" "}
-          <code>acpd token create</code>. This page does not keep it.
+          The owner’s token is in the file <code>token</code> in the daemon’s data directory. Create other tokens with{" "}
+          <code>acpd token create</code>. This page does not store it.
         </p>
       </form>
     </main>

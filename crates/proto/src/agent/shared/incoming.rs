@@ -202,7 +202,7 @@ impl SharedAgent {
                 Err(super::super::not_found(method))
             }
             Owner::Nobody => self.recorder().ok_or_else(|| unknown(&about)),
-            Owner::Departed => Err(RpcError::new(CANCELLED, "the session's thread has let go of it")),
+            Owner::Departed => Err(RpcError::new(CANCELLED, "the session's thread released it")),
             Owner::Of(seat) => Ok(seat),
         };
         let seat = match owner {
@@ -314,7 +314,7 @@ impl<'a> MessageTarget<'a> {
 fn unknown(about: &MessageTarget<'_>) -> RpcError {
     match about.session.as_deref() {
         Some(session) => RpcError::new(INVALID_PARAMS, format!("unknown session {session:?}")),
-        None => RpcError::new(-32601, "nobody is there to ask"),
+        None => RpcError::new(-32601, "no client is attached"),
     }
 }
 

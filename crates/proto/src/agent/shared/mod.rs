@@ -382,10 +382,7 @@ impl SharedAgent {
         let (theirs, others): (BTreeSet<_>, BTreeSet<_>) = calls.partition(|(_, whose)| *whose == seat);
         self.calls = others;
         for (id, _) in theirs {
-            self.refuse(
-                &id,
-                &RpcError::new(CANCELLED, "the session's thread has let go of it"),
-            );
+            self.refuse(&id, &RpcError::new(CANCELLED, "the session's thread released it"));
         }
     }
 

@@ -86,7 +86,7 @@ pub(in crate::thread) fn read_question(
 fn ambiguous(place: &str, key: &str) -> Failure {
     let key = shorten(key, NAMED_CHARS);
     Failure::invalid_params(format!(
-        "{METHOD}: {place} has the key {key:?} twice in one object, so that it is not clear what is asked"
+        "{METHOD}: {place} has the key {key:?} twice in one object, so the question is ambiguous"
     ))
 }
 

@@ -40,7 +40,7 @@ impl Session {
             journal.notice(
                 Level::Info,
                 "sessionParamsLater",
-                "The agent cannot go on with its session in another process: MCP servers, directory and other \
+                "The agent cannot resume its session in another process: MCP servers, directory and other \
                  members of the request reach it when it is next started.",
             );
         } else {

@@ -195,7 +195,11 @@ impl ToolCalls {
         let known: BTreeSet<String> = known.map(|(_, path)| path.to_owned()).collect();
         for path in paths {
             if journal.live().items.count_files() >= OPEN_FILE_CHANGES {
-                return self.violation(journal, Some(tool), "shows more files than are told one by one");
+                return self.violation(
+                    journal,
+                    Some(tool),
+                    "shows more files than clients are notified about one by one",
+                );
             }
             if !known.contains(&path) {
                 let item = journal.next_item();

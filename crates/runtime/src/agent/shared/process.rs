@@ -287,7 +287,7 @@ impl SeatOutbox {
 /// The end of a thread's own part in a process that others may still use. Its stderr may be about them.
 fn let_go() -> AgentExit {
     AgentExit {
-        reason: "the thread has let go of the shared agent process".to_owned(),
+        reason: "the thread released the shared agent process".to_owned(),
         stderr: String::new(),
     }
 }

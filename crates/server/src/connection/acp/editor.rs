@@ -1,6 +1,6 @@
 //! The editor actor: one connection, by whatever transport.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use acpd_model::limits::{EDITOR_HELD_BYTES, EDITOR_INBOX, UNREAD_ANSWERS};
 use acpd_model::{Failure, Origin, Role, ThreadId};
@@ -50,7 +50,7 @@ pub async fn serve(link: Link, connection: NewConnection, service: Service, stop
         peer,
         service,
         answers: FuturesUnordered::new(),
-        follows: HashMap::new(),
+        follows: BTreeMap::new(),
         subscriptions: 0,
         starting: None,
         deferred: VecDeque::new(),
@@ -58,13 +58,14 @@ pub async fn serve(link: Link, connection: NewConnection, service: Service, stop
         deliveries,
         inbox,
         orders,
-        asked: HashMap::new(),
+        asked: BTreeMap::new(),
         unsent: VecDeque::new(),
         last_queued: 0,
         unannounced: VecDeque::new(),
         unannounced_bytes: 0,
     };
     let end = tokio::select! {
+        biased;
         end = editor.run(first, &stop) => end,
         // One that takes nothing must not hold the daemon up.
         () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => End::Stopping,
@@ -85,7 +86,7 @@ struct Editor {
     caller: Caller,
     service: Service,
     answers: FuturesUnordered<BoxFuture<'static, (u64, Answer)>>,
-    follows: HashMap<ThreadId, Following>,
+    follows: BTreeMap<ThreadId, Following>,
     /// The number of the last subscription.
     subscriptions: u64,
     /// The start of a process for what was asked before any session.
@@ -98,7 +99,7 @@ struct Editor {
     inbox: mpsc::Sender<ToEditor>,
     orders: mpsc::Receiver<ToEditor>,
     /// What it is to be asked, or was, by thread and the agent's callback.
-    asked: HashMap<(ThreadId, u64), ForwardedRequest>,
+    asked: BTreeMap<(ThreadId, u64), ForwardedRequest>,
     /// Answers that wait for room.
     unsent: VecDeque<(u64, Answer)>,
     /// The number of the last message.

@@ -164,8 +164,9 @@ impl Follower {
     ) -> Result<bool, End> {
         loop {
             let batch = tokio::select! {
-                batch = batches.recv() => batch,
+                biased;
                 () = self.deliver.closed() => return Err(None),
+                batch = batches.recv() => batch,
             };
             match batch {
                 // What is only shown has no ACP form.

@@ -71,6 +71,7 @@ impl ConnectionSetup {
             Ok::<_, End>((header, first))
         };
         let begun = tokio::select! {
+            biased;
             () = self.stop.cancelled() => return,
             () = ends.cancelled() => return,
             begun = begun => begun,
@@ -96,7 +97,7 @@ impl ConnectionSetup {
             checkpoints: header.marks,
             prompts: prompts.collect(),
         };
-        let name = uuid::Uuid::now_v7().to_string();
+        let name = self.service.context.ids.connection();
         let connection = NewConnection {
             peer: Peer::new(principal.to_string(), role, name).starting(start),
             defaults: Defaults { agent, cwd },
@@ -104,6 +105,7 @@ impl ConnectionSetup {
         };
         let served = serve(link, connection, self.service.clone(), self.stop.clone());
         tokio::select! {
+            biased;
             () = served => {}
             () = ends.cancelled() => {}
         }

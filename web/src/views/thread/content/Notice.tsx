@@ -57,7 +57,7 @@ export function who(by: By): string {
     case "client":
       return `${visibleLine(by.principal)} with ${visibleLine(by.client)}`;
     default:
-      return "somebody";
+      return "someone";
   }
 }
 

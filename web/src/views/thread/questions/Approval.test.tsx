@@ -59,7 +59,7 @@ test("an always says for what it will hold, or that it is not remembered", () =>
     "Allow once “Yes”", "Always allow this command in /w⟨U+202E⟩ “Yes, from now on”", "Reject “No”",
     "Always reject this command in /w⟨U+202E⟩ “Never”", "Other answer “Something new”",
   ]);
-  const why = "it cannot be told which file the program ../x is";
+  const why = "cannot resolve the program ../x is";
   const forgotten = drawn(<Approval question={{ ...question, always: { notRemembered: why } }} onAnswer={nothing} />);
   expect(forgotten.text()).toContain(`acpd does not remember an answer: ${why}`);
   expect(forgotten.button("Always allow").textContent).toBe("Always allow “Yes, from now on”");
