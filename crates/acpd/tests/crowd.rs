@@ -1,5 +1,5 @@
-//! Many clients, slow ones and hostile ones: who breaks the rules is dealt with alone, memory stays bounded, and
-//! everybody else goes on. What the daemon counts of all that has no content.
+//! Many clients, including slow and hostile ones. Only clients that violate the limits are affected, memory stays bounded,
+//! and all other clients continue. The daemon's metrics contain no content.
 
 #![allow(clippy::float_cmp, reason = "whole numbers, far below 2^53")]
 
@@ -14,7 +14,7 @@ use serde_json::json;
 use support::{Client, Daemon, Incoming, PATIENCE, Place, acpd, ask, peak_kib, upgrade, wait_until};
 use tokio_tungstenite::tungstenite::Message;
 
-/// The numbers at `/metrics`, by name and labels; and all of the text.
+/// Returns the metrics at `/metrics` by name and labels, and their text.
 fn metrics(daemon: &Daemon) -> (BTreeMap<String, f64>, String) {
     let host = daemon.address().to_string();
     let bearer = format!("Bearer {}", daemon.place.token());
@@ -124,7 +124,7 @@ fn what_is_counted_is_told_to_who_may_know_and_holds_no_content() {
     });
 }
 
-/// Every limit of a connection, as configured here, and as a client is told of it.
+/// Every limit of a connection: the configured name, the name that clients receive, and the value.
 const LIMITS: [(&str, &str, u64); 12] = [
     ("client_message_bytes", "messageBytes", 70_000),
     ("requests_per_window", "requestsPerWindow", 61),
@@ -181,7 +181,7 @@ fn limits_that_serve_nobody_are_refused() {
 #[test]
 fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
     const STALLED: u32 = 4;
-    // Their queues are full before they are let go of, and hold little.
+    // Their queues fill up before they are disconnected, and hold little.
     let daemon = Daemon::with("[limits]\nlive_batches = 4\noutbound_queue = 4\nwrite_secs = 5\n");
     let mut fast = Client::new(&daemon);
     let thread = fast.thread(&daemon);
@@ -195,7 +195,7 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
     let before = peak_kib(daemon.pid());
     fast.start(&thread, "flood n=50000 bytes=1500; permission");
     let mut whole = fast.until(Incoming::is_question);
-    // 75 MB went by: a queue without that bound holds them at least once.
+    // 75 MB were sent. An unbounded queue would hold them at least once.
     let grown = (peak_kib(daemon.pid()) - before) / 1024;
     assert!(grown < 50, "the daemon grew by {grown} MiB");
     wait_until("the daemon has let go of those that take nothing", || {
@@ -208,7 +208,7 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
     fast.respond(&whole[whole.len() - 1].clone(), &json!({ "decision": "accept" }));
     whole.extend(fast.until(is_end));
     let thread_began = whole[0].seq();
-    // Two of them, at different places: the others would only take time.
+    // Two of them, at different positions. More would only take time.
     for client in stalled.drain(..).take(2) {
         let mut client = client;
         let (seen, _) = client.drain();
@@ -283,7 +283,7 @@ fn a_flood_of_requests_is_answered_to_the_last_and_disturbs_nobody() {
     assert_eq!(refused, REQUESTS - 59, "its handshake was the first of 60");
 }
 
-/// An agent that answers nothing until there is a file `go` in its directory; then it opens its session.
+/// An agent that does not respond until its directory has a file `go`; then it opens its session.
 const LATE: &str = r#"
 import json, os, sys, time
 while not os.path.exists("go"):
@@ -301,7 +301,7 @@ fn requests_beyond_those_in_flight_are_refused_as_overload_and_the_others_are_an
         "[agents.late]\ncommand = \"python3\"\nargs = [\"-c\", '''{LATE}''']\n[limits]\nrequests_in_flight = {IN_FLIGHT}\n"
     ));
     let mut client = Client::new(&daemon);
-    // Each is answered once its agent is ready.
+    // Each request gets its response once its agent is ready.
     let params = json!({ "agentType": "late", "cwd": daemon.place.work() });
     let mut asked: Vec<u64> = (0..8).map(|_| client.request("thread/start", &params)).collect();
     for id in asked.split_off(IN_FLIGHT) {
@@ -322,7 +322,7 @@ fn requests_beyond_those_in_flight_are_refused_as_overload_and_the_others_are_an
     client.call("agent/list", &json!({}));
 }
 
-/// A WebSocket without a library, which answers no ping.
+/// Opens a WebSocket without a library, which answers no ping.
 fn deaf(daemon: &Daemon) -> TcpStream {
     let mut stream = TcpStream::connect(daemon.address()).expect("the daemon listens");
     stream
@@ -345,7 +345,7 @@ fn a_client_that_answers_no_ping_is_let_go() {
     let thread = other.thread(&daemon);
     let mut all = Vec::new();
     std::thread::scope(|scope| {
-        // One that reads, and so answers, is asked as often and stays.
+        // A client that reads also answers pings, and stays connected.
         let reader = scope.spawn(|| other.turn(&thread, "stream n=300 ms=10; say here"));
         deaf(&daemon).read_to_end(&mut all).unwrap();
         assert!(reader.join().unwrap().said().ends_with("here"));

@@ -1,5 +1,5 @@
-//! `kill -9` of the daemon at many moments of a turn. What any client saw is there afterwards, with the same
-//! numbers; the turn has failed and says why; the next one works; no agent is left.
+//! `kill -9` of the daemon at many moments of a turn. Afterwards, all events that any client saw exist with the same
+//! numbers. The turn has failed with a reason, the next turn works, and no agent process is left.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use support::{Client, Daemon, Incoming};
 
-/// A thread whose daemon dies again and again, and all that its clients ever saw.
+/// A thread whose daemon is killed repeatedly, and all events that its clients saw.
 struct Ordeal {
     daemon: Daemon,
     client: Client,
@@ -30,7 +30,7 @@ impl Ordeal {
         }
     }
 
-    /// Adds what a client saw; fails if somebody saw something else under the same number.
+    /// Adds the events that a client saw. Fails if a client saw another event under the same number.
     fn remember(&mut self, messages: &[Arc<Incoming>]) {
         for message in messages
             .iter()
@@ -44,8 +44,8 @@ impl Ordeal {
         }
     }
 
-    /// Kills the daemon, looks at what is left, starts it again. The turn that was running must have failed,
-    /// if it had begun; a turn that clients saw ending stays as it was.
+    /// Kills the daemon, checks the remains, and restarts it. If the turn was running, it must have failed. A turn whose
+    /// end clients saw stays as it was.
     fn kill(&mut self, turn: &str) {
         self.daemon.kill();
         self.daemon.place.wait_for_no_agents();
@@ -64,7 +64,7 @@ impl Ordeal {
             latest >= last_seen,
             "{latest} is before {last_seen}, which a client saw"
         );
-        // The client itself checks that no number is missing and none comes twice.
+        // The client itself checks that no number is missing or repeated.
         let replay = client.until(|message| message.seq() == latest);
         self.remember(&replay);
         assert_eq!(self.seen.len() as u64, latest);
@@ -82,7 +82,7 @@ impl Ordeal {
                 "{turn}"
             );
         }
-        // Of this turn alone: one that waited behind it may be running already.
+        // Only this turn's items, because the turn queued behind it may already run.
         let items = |method: &str, of: Option<&str>| {
             replay
                 .iter()
@@ -104,13 +104,13 @@ impl Ordeal {
         self.client = client;
     }
 
-    /// A turn after the disaster works as ever.
+    /// Checks that the next turn works normally.
     fn next_turn(&mut self) {
         let turn = self.client.turn(&self.thread, "say back");
         assert_eq!((turn.status(), &turn.said()[..]), ("completed", "back"));
     }
 
-    /// Kills the daemon once a client has seen `after` messages of a turn, for each of the numbers.
+    /// For each number, kills the daemon once a client has seen so many messages of a turn.
     fn kill_after(&mut self, script: &str, moments: &[usize]) {
         for &after in moments {
             let turn = self.client.start(&self.thread, script);
@@ -127,7 +127,7 @@ impl Ordeal {
     }
 }
 
-/// A bit of everything; it waits for an answer at its end, so that it never ends by itself.
+/// A turn with many kinds of events. It waits for an approval at the end, so it never ends by itself.
 const SCRIPT: &str = "think n=3 ms=1; plan; stream n=5 ms=1; tool; seed; read; write; \
     terminal sh -c \"echo hi; exit 1\"; usage; stream n=8 ms=12; permission";
 
@@ -175,11 +175,11 @@ fn while_a_question_is_open_or_a_command_runs() {
         &json!({ "requestId": question.text("requestId"), "approved": true }),
     );
     assert_eq!(late["data"]["code"], "already_resolved", "{late}");
-    // What waited behind it was not begun, and is begun now.
+    // The turn queued behind it had not started, and starts now.
     let over =
         |(method, params): &(String, Value)| method == "turn/completed" && params["turn"]["id"] == queued;
     match ordeal.seen.values().find(|seen| over(seen)).cloned() {
-        // It may be over by the time that a client looks.
+        // It may have ended before a client checks.
         Some((_, params)) => assert_eq!(params["turn"]["status"], "completed"),
         None => {
             let end = ordeal.client.finish(&ordeal.thread, &queued);
@@ -194,7 +194,7 @@ fn while_a_question_is_open_or_a_command_runs() {
     ordeal.next_turn();
 }
 
-/// What clients were told of how a question ended.
+/// Returns the events with which a request ended.
 fn ends_of<'a>(seen: &'a BTreeMap<u64, (String, Value)>, question: &Value) -> Vec<&'a Value> {
     let told = seen
         .values()
@@ -211,30 +211,30 @@ fn a_question_that_was_open_is_void_and_everyone_is_told() {
     let question = ordeal.client.question();
     let request = question.params["requestId"].clone();
     ordeal.kill(&turn);
-    // The agent's process died with its question: there is nobody left who could hear the answer.
+    // The agent's process died with its request, so no response can reach it.
     let ends = ends_of(&ordeal.seen, &request);
     assert_eq!(ends.len(), 1, "{ends:#?}");
     assert_eq!(ends[0]["outcome"], "void", "{}", ends[0]);
     assert!(!ends[0]["reason"].as_str().unwrap().is_empty(), "{}", ends[0]);
     let void = ends[0]["seq"].as_u64().unwrap();
 
-    // Who had seen the question and comes back is told, and not asked.
+    // A client that saw the request and reconnects is notified, and does not receive the request again.
     let mut back = Client::new(&ordeal.daemon);
     back.resume(&ordeal.thread, question.seq());
     let told = back.until(|message| message.seq() == void);
     assert!(told.iter().all(|message| message.id.is_none()), "{told:#?}");
-    // Whoever answers all the same hears at once that it is too late, whichever way it answers.
+    // A client that still responds immediately learns that it is too late, by either method.
     back.respond(&question, &json!({ "decision": "accept" }));
     let rejected = back.wait_for("serverRequest/rejected");
     assert_eq!(rejected.params["error"]["data"]["code"], "already_resolved");
     assert_eq!(rejected.params["requestId"], request);
-    // Who comes for the first time sees no open question.
+    // A new client sees no open request.
     let mut late = Client::new(&ordeal.daemon);
     let shown = late.call("thread/resume", &json!({ "threadId": ordeal.thread }));
     assert_eq!(shown["thread"]["pendingRequestIds"], json!([]));
     late.refused("item/approve", &json!({ "requestId": request, "approved": true }));
 
-    // The new process asks under another id, and hears the answer.
+    // The new process sends a request with another id, and receives the response.
     let turn = ordeal.client.start(&ordeal.thread, "permission");
     let next = ordeal.client.question();
     assert_ne!(next.params["requestId"], request);
@@ -259,7 +259,7 @@ fn an_answer_that_the_kill_overtakes_counts_once_or_not_at_all() {
         let turn = ordeal.client.start(&ordeal.thread, "permission; permission");
         let question = ordeal.client.question();
         let request = question.params["requestId"].clone();
-        // Whether it is stored before the daemon dies is left to chance.
+        // Whether the response is stored before the kill depends on timing.
         ordeal.client.respond(&question, &json!({ "decision": "accept" }));
         ordeal.kill(&turn);
         let ends = ends_of(&ordeal.seen, &request);
@@ -300,7 +300,7 @@ fn between_two_turns_and_before_the_first() {
 fn right_after_a_request_was_sent() {
     let mut ordeal = Ordeal::new();
     for k in 1..=3 {
-        // The answer is not waited for: whether the turn has begun is left to chance.
+        // The test does not wait for the response, so whether the turn has started depends on timing.
         let params = json!({ "threadId": ordeal.thread, "text": SCRIPT, "clientTurnId": k.to_string() });
         ordeal.client.request("turn/start", &params);
         let before = ordeal
@@ -311,7 +311,7 @@ fn right_after_a_request_was_sent() {
         ordeal.kill(&format!("turn_{}", before + 1));
         ordeal.next_turn();
     }
-    // A client that had no answer asks again, and gets no second turn if the first one was taken.
+    // A client without a response retries. If the first turn was accepted, no second one starts.
     let params = json!({ "threadId": ordeal.thread, "text": "say once", "clientTurnId": "again" });
     let first = ordeal.client.call("turn/start", &params);
     ordeal.kill(first["turn"]["id"].as_str().unwrap());

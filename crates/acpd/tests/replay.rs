@@ -1,4 +1,4 @@
-//! Who leaves and comes back sees every event once, in order, however often and wherever it was cut off.
+//! A client that reconnects sees every event once, in order, however often and wherever its connection ended.
 
 mod support;
 
@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::client::{IntoClientRequest, client_with_conf
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Message, WebSocket};
 
-/// Numbers that look random and are the same in each run.
+/// Pseudo-random numbers, which are the same in each run.
 struct Dice(u64);
 
 impl Dice {
@@ -26,7 +26,7 @@ impl Dice {
     }
 }
 
-/// Method and params: what must be the same for everyone. The id tells only who was asked.
+/// Returns method and params, which must be equal for all clients. The id only shows which clients can respond.
 fn facts(messages: &[Arc<Incoming>]) -> Vec<(&str, &Value)> {
     messages
         .iter()
@@ -34,7 +34,7 @@ fn facts(messages: &[Arc<Incoming>]) -> Vec<(&str, &Value)> {
         .collect()
 }
 
-/// Fails at the first difference, without printing all of two long lists.
+/// Fails at the first difference, without printing two long lists completely.
 fn assert_same(left: &[Arc<Incoming>], right: &[Arc<Incoming>]) {
     for (left, right) in facts(left).iter().zip(facts(right)) {
         assert_eq!(*left, right);
@@ -65,19 +65,19 @@ fn a_client_that_breaks_off_again_and_again_misses_nothing() {
                 break;
             }
         }
-        // It leaves with unread events in its socket.
+        // The client disconnects with unread events in its socket.
     }
     assert!(connections > 10, "{connections}");
     let whole = witness.until(is_end);
     assert_eq!(whole[0].seq(), 1);
     assert_same(&seen, &whole);
-    // And once more, from the log alone.
+    // Once more, from the log alone.
     let mut late = Client::new(&daemon);
     late.resume(&thread, 0);
     assert_same(&late.until(is_end), &whole);
 }
 
-/// A client learns from the answer where it begins, so nothing of the thread may come before it.
+/// The response contains the client's starting point, so no event of the thread may come before it.
 #[test]
 fn the_answer_to_resume_comes_before_everything_that_it_brings() {
     let daemon = Daemon::start();
@@ -90,7 +90,7 @@ fn the_answer_to_resume_comes_before_everything_that_it_brings() {
         json!({ "threadId": thread, "after": 0 }),
     ] {
         let mut late = Client::new(&daemon);
-        // Twice, and what comes after it is meant for the same thread.
+        // Two requests in a row for the same thread.
         let ids = [
             late.request("thread/resume", &params),
             late.request("turn/interrupt", &json!({ "turnId": "turn_9" })),
@@ -102,7 +102,7 @@ fn the_answer_to_resume_comes_before_everything_that_it_brings() {
         assert_eq!(error["message"], "that turn is not running", "{error}");
         assert_eq!(late.question().text("threadId"), thread);
     }
-    // Who has left before the answer came does not follow.
+    // A client that unsubscribes before the response does not follow the thread.
     let mut gone = Client::new(&daemon);
     let ids = [
         gone.request("thread/resume", &json!({ "threadId": thread })),
@@ -129,7 +129,7 @@ fn clients_that_come_at_any_moment_agree() {
     let mut whole = Vec::new();
     let mut others = Vec::new();
     for _ in 0..6 {
-        // Each begins at a cursor of its own while the flood runs.
+        // Each client starts at its own cursor during the flood.
         for _ in 0..800 {
             if whole.last().is_some_and(|last: &Arc<Incoming>| is_end(last)) {
                 break;
@@ -152,7 +152,7 @@ fn clients_that_come_at_any_moment_agree() {
 
 #[test]
 fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
-    // Queues that hold little, so that a longer one shows.
+    // Small queues, so that a longer queue becomes visible.
     let daemon = Daemon::with("[limits]\nlive_batches = 4\noutbound_queue = 4\n");
     let mut fast = Client::new(&daemon);
     let thread = fast.thread(&daemon);
@@ -164,12 +164,12 @@ fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
         "flood n=50000 bytes=1500; permission; permission; say done",
     );
     let mut messages = fast.until(Incoming::is_question);
-    // 75 MB went by while one client took nothing: they wait in the log, not in memory.
+    // 75 MB were sent while one client read nothing. They are in the log, not in memory.
     let grown = (peak_kib(daemon.pid()) - before) / 1024;
     assert!(grown < 50, "the daemon grew by {grown} MiB");
     let first = messages[messages.len() - 1].clone();
 
-    // Another one comes now and has not got far when the next question comes: it is asked that, too.
+    // Another client connects now, and is still far behind when the next request comes. It receives this request, too.
     let mut late = Client::new(&daemon);
     late.resume(&thread, 0);
     fast.respond(&first, &json!({ "decision": "accept" }));
@@ -191,7 +191,7 @@ fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
 
 #[test]
 fn a_client_that_reads_nothing_is_heard() {
-    // The daemon does not disconnect it for reading nothing.
+    // The daemon does not disconnect the client for reading nothing.
     let daemon = Daemon::with("[limits]\nwrite_secs = 3600\n");
     let mut other = Client::new(&daemon);
     let thread = other.thread(&daemon);
@@ -205,7 +205,7 @@ fn a_client_that_reads_nothing_is_heard() {
     silent.until(is_end);
 }
 
-/// A socket that reads 4 MB a second.
+/// A socket that reads 4 MB per second.
 struct Slow(TcpStream);
 
 impl Read for Slow {
@@ -352,7 +352,7 @@ fn a_question_is_asked_again_of_who_comes_later_until_it_is_answered() {
     let mut observer = Client::observer(&daemon);
     let thread = observer.thread(&daemon);
     let turn = observer.start(&thread, "permission");
-    // Nobody can be asked: it waits.
+    // No client can approve the request, so it stays open.
     let asked = observer.question();
     assert_eq!(asked.id, None);
     let mut late: Vec<Client> = (0..3)
@@ -390,7 +390,7 @@ fn a_client_may_begin_anew_on_the_same_connection() {
     client.turn(&thread, "stream n=5; tool");
     let turn = client.start(&thread, "permission");
     client.question();
-    // The last that happens: nothing of the old subscription is on its way any more.
+    // The last event: no event of the old subscription is in flight any more.
     client.wait_for("thread/status/changed");
     for after in [0, 7, 3] {
         client.resume(&thread, after);

@@ -1,4 +1,4 @@
-//! Threads as clients find, read, leave and share them.
+//! Threads as clients list, read, leave and share them.
 
 mod support;
 
@@ -89,7 +89,7 @@ fn a_running_thread_shows_that_it_runs() {
     client.finish(&thread, &turn);
 }
 
-/// What a list shows of a thread: what it does, and how its last turn ended.
+/// Returns a listed thread's status, and the status of its last turn.
 fn shown(thread: &Value) -> (&str, Option<&str>) {
     let status = thread["status"].as_str().expect("a thread has a status");
     (status, thread["lastTurnStatus"].as_str())
@@ -190,7 +190,7 @@ fn who_watches_the_list_sees_threads_that_it_does_not_follow() {
             .iter()
             .any(|change| change.params["thread"]["archived"] == true)
     );
-    // Who did not ask, or does not want it any more, hears nothing.
+    // A client that has not subscribed to the list, or has unsubscribed, receives nothing.
     watcher.call("thread/list/unwatch", &json!({}));
     client.thread(&daemon);
     for quiet in [&mut watcher, &mut idle] {
@@ -253,7 +253,7 @@ fn a_thread_is_read_with_its_turns_page_by_page() {
     );
 
     client.turn(&thread, "say x");
-    // The answer comes behind all that would have been sent.
+    // The response follows all events that would have been sent before it.
     reader.call("agent/list", &json!({}));
     assert!(
         reader.seen.is_empty(),
@@ -270,9 +270,9 @@ fn who_unsubscribes_hears_nothing_more_and_the_agent_goes_on() {
     let mut other = Client::new(&daemon);
     other.resume(&thread, 0);
     let turn = client.start(&thread, "flood n=50000 bytes=200; say done");
-    // This client does not read meanwhile, so that much is on its way to it when it leaves.
+    // This client does not read in the meantime, so many events are in flight when it unsubscribes.
     assert_eq!(other.finish(&thread, &turn).said(), "done");
-    // From its answer on, nothing of the thread may come: the client would take it for a new subscription.
+    // After the response, no event of the thread may come. The client would attribute it to a new subscription.
     let left = client.call("thread/unsubscribe", &json!({ "threadId": thread }));
     assert_eq!(left["status"], "unsubscribed");
     client.take();
@@ -339,7 +339,7 @@ fn what_a_client_does_not_want_to_hear_is_left_out() {
             .iter()
             .any(|item| item.text("text") == " word 1 word 2 word 3 word 4 word 5")
     );
-    // Live and out of the log, from the beginning and from any event that came: all the rest, and nothing else.
+    // Live and from the log, from the start and from any received event: all remaining events, and no others.
     let unwanted = ["item/agentMessage/delta", "item/started"];
     let mut witness = Client::observer(&daemon);
     witness.resume(&thread, 0);
@@ -377,7 +377,7 @@ fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
     let refused = client.refused("thread/start", &start);
     assert_eq!(refused["data"]["code"], "conflict");
     assert!(refused["message"].as_str().unwrap().contains(&first));
-    // A thread that begins anew lets its session go.
+    // A thread that starts over releases its session.
     client.call("thread/rollback", &json!({ "threadId": first, "turnId": null }));
     let started = client.call("thread/start", &start);
     let second = started["thread"]["id"].as_str().unwrap().to_owned();
@@ -410,7 +410,7 @@ fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
         (false, words(&["say three", "three"])),
     ];
     assert_eq!(read(&mut client, &second), whole);
-    // It is that session or none, and one that could not be opened is nobody's.
+    // The thread has this session or none. A session that could not be opened belongs to no thread.
     let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "sessionId": "nowhere" });
     for _ in 0..2 {
         assert_eq!(
@@ -418,7 +418,7 @@ fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
             "agent_failed"
         );
     }
-    // A session is the thread's from when it has it, also while its first turn goes on.
+    // The session belongs to the thread as soon as the thread has it, even during the first turn.
     let third = client.thread(&daemon);
     let turn = client.start(&third, "slow ms=600000");
     let session = client.call("thread/read", &json!({ "threadId": third }))["thread"]["sessionId"].take();
@@ -439,7 +439,7 @@ fn an_agent_that_nobody_needs_is_let_go_and_comes_back() {
     let resumed = client.call("thread/resume", &json!({ "threadId": thread }));
     assert_eq!(resumed["thread"]["turns"][0]["items"][1]["text"], "first");
     assert_eq!(client.turn(&thread, "say second").said(), "second");
-    // It followed nothing while the agent went: the log says what became of it.
+    // The client had no subscription while the agent was stopped. The log has the event.
     let mut late = Client::new(&daemon);
     late.resume(&thread, 0);
     late.until(|message| message.text("text") == "second" || message.params["item"]["text"] == "second");

@@ -1,4 +1,4 @@
-//! Turns of a thread: their order, and every way in which they end.
+//! Turns of a thread: their order, and all ways in which they end.
 
 mod support;
 
@@ -259,7 +259,7 @@ fn a_turn_that_ends_with_the_process_is_complete() {
     let thread = client.thread(&daemon);
     let turn = client.turn(&thread, "say bye; exit");
     assert_eq!((turn.status(), &turn.said()[..]), ("completed", "bye"));
-    // A prompt that the process is given while it is on its way out is lost with it, and its turn says so.
+    // A prompt that the process receives while it exits is lost with the process, and the turn reports this.
     let lost = client.wait_for("thread/notice");
     assert_eq!(lost.text("code"), "agentLost");
     let next = client.turn(&thread, "say again");

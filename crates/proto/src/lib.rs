@@ -1,15 +1,15 @@
-//! The verbs of acpd: every protocol and every decision, as state machines without IO.
+//! The protocols and decisions of acpd, as state machines without IO.
 //!
-//! All machines have one shape. Input comes in through `handle…`, time as an argument; what is to be done
-//! comes out through `poll…` until it answers `None`; `poll_timeout` says when to call again at the latest.
-//! There is no clock, no randomness, no file, no socket and no `async` in here, so that a recorded
-//! conversation always runs the same way.
+//! All state machines have the same shape. Input goes in through `handle…`, with the current time as an argument.
+//! Output comes out through `poll…` until it returns `None`. `poll_timeout` returns the latest time for the next
+//! call. This crate has no clock, no randomness, no files, no sockets and no `async`. So a recorded conversation
+//! always replays with the same result.
 //!
 //! * [`wire`]: lines and JSON-RPC envelopes
-//! * [`agent`]: we are the ACP client of an agent
-//! * [`thread`]: where commands and events meet; decides what happened
-//! * [`projection`]: what can be computed from events
-//! * [`fanout`]: merging of deltas before the log; following a thread from a cursor
+//! * [`agent`]: the ACP client side of the connection to an agent
+//! * [`thread`]: combines commands and agent events, and decides what to record
+//! * [`projection`]: views computed from events
+//! * [`fanout`]: merges deltas before the log, and follows a thread from a cursor
 //! * [`surface`]: the protocols that clients speak
 
 pub mod agent;

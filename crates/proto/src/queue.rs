@@ -1,13 +1,13 @@
-//! What a machine wants done, until it is polled.
+//! The queue of a state machine's outputs, until they are polled.
 
 use std::collections::VecDeque;
 
-/// A queue that is filled and then emptied, over and over. After a flood it gives its memory back as soon as
-/// less is going on, since thousands of quiet machines each have some.
+/// A queue that fills and drains repeatedly. After a burst it frees its memory as soon as the load drops, because a
+/// daemon has thousands of idle state machines.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     items: VecDeque<T>,
-    /// Taken since it was last empty.
+    /// Number of items popped since the queue was last empty.
     taken: usize,
 }
 

@@ -1,22 +1,22 @@
-//! Time, as it is handed to a machine.
+//! Time, as callers pass it to a state machine.
 
 use std::time::Duration;
 
 use acpd_model::Millis;
 
-/// One moment, by both clocks. The caller's only duty is that `mono` never runs backwards.
+/// One point in time on both clocks. The caller must ensure that `mono` never goes backwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {
-    /// Since some fixed moment in this process; time-outs are measured with it.
+    /// Time since a fixed point in this process; timeouts are measured with it.
     pub mono: Duration,
-    /// Milliseconds since the epoch; events carry it.
+    /// Milliseconds since the Unix epoch; recorded in events.
     pub wall: Millis,
 }
 
-/// A moment of [`Now::mono`].
+/// A value of [`Now::mono`].
 pub type Instant = Duration;
 
-/// The earlier of two optional moments.
+/// Returns the earlier of two optional points in time.
 pub fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

@@ -1,4 +1,4 @@
-//! The one place that reads the clocks.
+//! The only module that reads the clocks.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,11 +6,11 @@ use acpd_model::Millis;
 use acpd_proto::time::Now;
 use tokio::time::Instant;
 
-/// The time that state machines are given.
+/// The source of time for the state machines.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     start: Instant,
-    /// Wall time at `start`, where it follows the monotonic clock instead of the host's.
+    /// Wall time at `start`; `None` if wall time comes from the host instead of the monotonic clock.
     began: Option<Millis>,
 }
 
@@ -34,7 +34,7 @@ impl Clock {
         }
     }
 
-    /// Returns the time by both clocks.
+    /// Returns the current time by both clocks.
     #[allow(
         clippy::disallowed_methods,
         reason = "the one place that reads the host's clock"
@@ -51,7 +51,7 @@ impl Clock {
         }
     }
 
-    /// Converts a deadline of a state machine to tokio's clock.
+    /// Converts a state machine's deadline to tokio's clock.
     pub fn instant(&self, mono: acpd_proto::time::Instant) -> Instant {
         self.start + mono.saturating_sub(FIRST)
     }

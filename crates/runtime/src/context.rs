@@ -1,4 +1,4 @@
-//! What the threads of a daemon share.
+//! State that all threads of a daemon share.
 
 use std::sync::Arc;
 
@@ -21,66 +21,66 @@ use crate::metrics::Metrics;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 
-/// What a daemon is made of before any thread is awake.
+/// The components that a [`Context`] is built from, before any thread is loaded.
 #[derive(Debug)]
 pub struct Parts {
     /// Stores all events.
     pub log: SharedLog,
-    /// The agents that it knows.
+    /// The agents that this daemon can start.
     pub agents: Agents,
-    /// The limits of its configuration.
+    /// The limits from the configuration.
     pub limits: Arc<Limits>,
-    /// The time.
+    /// Provides the wall time and the monotonic time.
     pub clock: Clock,
-    /// Makes ids.
+    /// Generates ids for threads and connections.
     pub ids: Ids,
     /// Runs processes and terminals.
     pub host: Arc<dyn Host>,
-    /// The policies of its configuration, which can change.
+    /// The policies from the configuration; a reload of the configuration sends new ones.
     pub policies: watch::Receiver<PolicyBook>,
-    /// Answers that are remembered for agents.
+    /// Remembered answers that apply to all threads of an agent.
     pub answers: RememberedAnswers,
-    /// Files that agents may not open.
+    /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
 }
 
-/// What every thread of a daemon shares.
+/// State that every thread of a daemon shares; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// Stores all events.
     pub log: SharedLog,
-    /// Agents by name.
+    /// The agents that this daemon can start, by name.
     pub agents: Arc<Agents>,
-    /// Agents' processes that run.
+    /// The running agent processes.
     pub processes: ProcessTable,
-    /// Processes that several threads share.
+    /// Agent processes that several threads share.
     pub shared: SharedAgents,
-    /// Counters and gauges.
+    /// Counters and gauges of the daemon.
     pub metrics: Arc<Metrics>,
-    /// The limits of the configuration.
+    /// The limits from the configuration.
     pub limits: Arc<Limits>,
-    /// The time.
+    /// Provides the wall time and the monotonic time.
     pub clock: Clock,
-    /// Makes ids.
+    /// Generates ids for threads and connections.
     pub ids: Ids,
     /// Runs processes and terminals.
     pub host: Arc<dyn Host>,
-    /// The policies of the configuration.
+    /// The policies from the configuration; a reload of the configuration sends new ones.
     pub policies: watch::Receiver<PolicyBook>,
-    /// Answers that are remembered for agents.
+    /// Remembered answers that apply to all threads of an agent.
     pub answers: RememberedAnswers,
-    /// Changes of the thread list.
+    /// Publishes changes to the thread list.
     pub thread_list: ThreadListFeed,
-    /// Who subscribes to which thread.
+    /// The subscribers of each thread.
     pub subscribers: Subscribers,
-    /// Sessions that threads are being started with.
+    /// Agent sessions that a new thread is about to use.
     pub session_claims: SessionClaims,
-    /// Files that agents may not open.
+    /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
 }
 
 impl Context {
-    /// Starts the tasks that all threads share. They end with the last clone of the context.
+    /// Starts the tasks that all threads share. They end when the last clone of the context is dropped.
     pub fn open(parts: Parts) -> Self {
         let Parts {
             log,

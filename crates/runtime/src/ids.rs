@@ -1,4 +1,4 @@
-//! The one place that makes ids.
+//! The only module that generates ids.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use acpd_model::ThreadId;
 use uuid::Uuid;
 
-/// Where ids of threads and connections come from.
+/// The source of ids for threads and connections.
 #[derive(Debug, Clone, Default)]
 pub enum Ids {
-    /// The clock and the system's random numbers.
+    /// Ids from the clock and the system's random numbers.
     #[default]
     Random,
-    /// A counter, so that two runs give the same ids.
+    /// Ids from a counter, so that two runs produce the same ids.
     Counted(Arc<AtomicU64>),
 }
 
@@ -22,7 +22,7 @@ impl Ids {
         ThreadId(self.uuid())
     }
 
-    /// Returns a name for a new connection.
+    /// Returns an id for a new connection.
     pub fn connection(&self) -> String {
         self.uuid().to_string()
     }

@@ -1,11 +1,12 @@
-//! The runtime: tokio tasks that run agents and threads, and carry out what clients request.
+//! The runtime: tokio tasks that run agents and threads and carry out client requests.
 //!
-//! In: requests of clients, bytes of agents, the time. Out: answers, and batches of events for who follows a thread.
-//! Owns: the tasks of threads, agents and the directory, and what they share. Never: opens a socket, or decides what
-//! happened in a thread; that is [`acpd_proto::thread`]'s.
+//! In: client requests, agent output, the time. Out: replies, and batches of events for subscribers of a thread. Owns:
+//! the tasks for threads, agents and the thread directory, and their shared state. Never: opens a socket, or decides
+//! what happens in a thread; [`acpd_proto::thread`] does that.
 //!
-//! Each task has a bounded mailbox: [`thread`] has one for each thread that is awake and one for the directory of them,
-//! [`agent`] one for each agent's process, [`policy::remembered`] one for the answers that hold for all threads of an agent.
+//! Each task has a bounded mailbox. [`thread`] runs one task for each loaded thread and one for the thread directory.
+//! [`agent`] runs one for each agent process. [`policy::remembered`] runs one for the answers that apply to all threads
+//! of an agent.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]

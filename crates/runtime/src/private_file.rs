@@ -1,4 +1,4 @@
-//! The daemon's own directory and small secret files: for its user alone, read whole, replaced whole.
+//! The daemon's own directory and small secret files: private to its user, read as a whole and replaced as a whole.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -9,11 +9,11 @@ use acpd_policy::shell_line;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// Makes a directory for its owner alone. One that is there must be the user's and closed to others, and so must be what
-/// is in it the user's: while it was open, others could put files there.
+/// Creates a directory that only its owner can access. An existing directory must belong to the user and be closed to
+/// others. Its entries must also belong to the user: other users could have put files there while it was open.
 pub fn directory(path: &Path) -> Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-    // A link of another user leads wherever that user likes.
+    // Another user's link can lead anywhere.
     is_ours(&path.symlink_metadata()?, path)?;
     let found = path.metadata()?;
     is_ours(&found, path)?;
@@ -22,7 +22,7 @@ pub fn directory(path: &Path) -> Result<()> {
         let entry = entry?;
         match entry.metadata() {
             Ok(found) => is_ours(&found, &entry.path())?,
-            // Another command has just replaced it.
+            // Another command has just replaced this file.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -30,8 +30,8 @@ pub fn directory(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads a file of at most `most` bytes; `None` if there is none. One that is another user's, that others can use, or
-/// that is no regular file is refused.
+/// Reads a file of at most `most` bytes; returns `None` if there is no file. Fails for a file that belongs to another
+/// user, that other users can access, or that is not a regular file.
 pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -55,7 +55,7 @@ pub fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Replaces a file: after a crash it is the old one or the new one.
+/// Replaces a file atomically: after a crash the file has either the old content or the new.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let draft = path.with_extension("new");
     match std::fs::remove_file(&draft) {
@@ -76,7 +76,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Holds the lock of a file until dropped, so that two who change it do so one after the other.
+/// Holds the lock of a file until dropped, so that writers change the file one after the other.
 pub fn lock(path: &Path) -> Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -97,7 +97,7 @@ fn is_ours(found: &Metadata, path: &Path) -> Result<()> {
     )))
 }
 
-/// Whether what belongs to `owner` is as good as what belongs to `user`. Root can do anything in any case.
+/// Whether files of `owner` are as trustworthy as files of `user`. Root can do anything in any case.
 fn is_trusted(owner: u32, user: u32) -> bool {
     owner == user || owner == 0
 }

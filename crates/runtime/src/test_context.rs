@@ -1,4 +1,4 @@
-//! What threads share, for tests: with a log in memory.
+//! A [`Context`] for tests, with an in-memory log.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,12 +19,12 @@ use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 use crate::sandbox::SandboxSettings;
 
-/// With these agents; what must be in files is in `data_dir`.
+/// Builds a context with the given agents and an in-memory log. Files go to `data_dir`.
 pub fn context(data_dir: &Path, agents: BTreeMap<String, AgentConfig>, limits: Limits) -> Context {
     context_with_log(Arc::new(Memory::new()), data_dir, agents, limits)
 }
 
-/// The same, of this log.
+/// Builds the same context on the given log.
 pub fn context_with_log(
     log: SharedLog,
     data_dir: &Path,

@@ -1,4 +1,4 @@
-//! What the daemon is told to do.
+//! The configuration of the daemon.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,50 +14,50 @@ use crate::net::tls::TlsConfig;
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::sandbox::SandboxSettings;
 
-/// Everything that a daemon needs to know.
+/// The configuration of a daemon.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where clients connect. Beyond loopback only with TLS, or where `server` says so.
+    /// The address for clients. An address beyond loopback needs TLS, or [`ServerConfig::insecure_listen`].
     pub listen: SocketAddr,
-    /// How the daemon stands in the network.
+    /// Network settings.
     pub server: ServerConfig,
-    /// Where log and token live. Out of the reach of agents.
+    /// The directory of the log and the tokens. Agents cannot access it.
     pub data_dir: PathBuf,
-    /// Where the configuration is read from, also while there is none. Out of the reach of agents.
+    /// The path of the configuration file, even if the file does not exist. Agents cannot access it.
     pub config_file: Option<PathBuf>,
-    /// What a stored event survives.
+    /// The failures that a stored event survives.
     pub durability: Durability,
     /// Agents by name.
     pub agents: BTreeMap<String, AgentConfig>,
     /// The agent for editors that name none.
     pub default_agent: Option<String>,
-    /// What agents may do.
+    /// The approval policy for agents.
     pub policy: Option<Policy>,
-    /// How agents are confined that do not say so themselves.
+    /// The sandbox settings for agents without their own.
     pub sandbox: SandboxSettings,
-    /// Every bound.
+    /// The limits of this daemon.
     pub limits: Limits,
-    /// A program that calls [`crate::keep`] for `PROGRAM keep RUN`; it ends the agents of a daemon that was
-    /// killed. `None`: they are ended by the next start.
+    /// A program that calls [`crate::keep`] for `PROGRAM keep RUN`. It terminates the agents of a daemon that was killed.
+    /// With `None`, the next start of the daemon terminates them.
     pub keeper: Option<PathBuf>,
 }
 
 impl Config {
-    /// The daemon's own files, which no agent gets at.
+    /// Returns the daemon's own files, which no agent can access.
     pub fn reserved(&self) -> Reserved {
         let key = self.server.tls.as_ref().and_then(|tls| tls.key.clone());
         let files = self.config_file.iter().cloned().chain(key).collect();
         Reserved::new(vec![self.data_dir.clone()], files)
     }
 }
-/// How the daemon stands in the network (`[server]`).
+/// Network settings (`[server]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerConfig {
-    /// Names under which browsers reach the daemon, besides this machine's own: `name` or `name:port`.
+    /// Host names under which browsers reach the daemon, besides the names of this host: `name` or `name:port`.
     pub hosts: Vec<String>,
-    /// Listens to the network without TLS.
+    /// Allows listening on the network without TLS.
     pub insecure_listen: bool,
-    /// Certificate and key.
+    /// The certificate and the key.
     pub tls: Option<TlsConfig>,
 }

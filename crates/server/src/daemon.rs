@@ -1,4 +1,4 @@
-//! The daemon as a whole: comes up, serves, goes down.
+//! The daemon as a whole: starts, serves and shuts down.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ use acpd_runtime::service::Service;
 use acpd_runtime::service::search::index_backlog;
 use acpd_runtime::thread::directory::Directory;
 
-/// A daemon that serves.
+/// A running daemon.
 #[derive(Debug)]
 pub struct Daemon {
     address: SocketAddr,
@@ -57,31 +57,31 @@ pub struct Daemon {
     policies: watch::Sender<PolicyBook>,
 }
 
-/// Where the certificate comes from, and the one that is shown.
+/// The source of the certificate, and the certificate in use.
 #[derive(Debug)]
 struct Tls {
     config: TlsConfig,
     data_dir: PathBuf,
-    /// For one that is made.
+    /// The names for a self-signed certificate.
     names: Vec<String>,
     shown: watch::Sender<Certified>,
 }
 
-/// Why a daemon does not come up.
+/// An error of starting the daemon.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is open to the network.
+    /// The address is beyond loopback, and TLS is not configured.
     #[error(
         "{0} is not a loopback address, and TLS is not configured: the access token would be sent in clear text. Set up \
          [server.tls], use an SSH tunnel, or pass --insecure-listen"
     )]
     NotLoopback(SocketAddr),
-    /// The address cannot be listened on.
+    /// The daemon cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The data directory cannot be used.
@@ -89,44 +89,44 @@ pub enum StartError {
     DataDir {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The socket in the data directory cannot be listened on.
+    /// The daemon cannot listen on the socket in the data directory.
     #[error("cannot listen on {path}: {source}")]
     Socket {
-        /// The socket.
+        /// The path of the socket.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Programs cannot be told where it listens.
+    /// The daemon's address cannot be announced to other programs.
     #[error("the daemon cannot be announced: {0}")]
     Announce(std::io::Error),
-    /// A configured name is no name.
+    /// A configured host name is invalid.
     #[error(transparent)]
     Host(#[from] BadHost),
-    /// There is no certificate.
+    /// The certificate cannot be created or loaded.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The tokens that were given out cannot be had.
+    /// The issued tokens cannot be loaded.
     #[error(transparent)]
     Keys(#[from] TokensError),
     /// The log cannot be opened.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The answers that hold for agents cannot be had.
+    /// The remembered answers cannot be loaded.
     #[error(transparent)]
     Answers(#[from] AnswersError),
-    /// The token cannot be had.
+    /// The owner's token cannot be loaded or created.
     #[error(transparent)]
     Token(#[from] TokenError),
 }
 
 impl Daemon {
-    /// Comes up: log, processes of an earlier run, threads, then the door. `token` overrides the data directory's own.
-    /// `announce` is told the address before anybody can connect to the sockets: whoever does finds out by it where
-    /// the network address is.
+    /// Starts in this order: the log, processes of an earlier run, threads, and then the listeners. `token` overrides the
+    /// token of the data directory. `announce` receives the address before a client can connect to the sockets, so that
+    /// each such client can find the network address.
     pub async fn start(
         config: Config,
         token: Option<Token>,
@@ -162,7 +162,8 @@ impl Daemon {
             source,
         })?;
         let log = Arc::new(Sqlite::open(&data_dir.join("log.db"), durability)?);
-        // Behind the log, which no other daemon has open now: what the directory's last one left is ours to end.
+        // The log is open, so no other daemon uses the data directory. Processes that its last daemon left can be
+        // terminated.
         let supervision = supervise(&data_dir, keeper)
             .await
             .map_err(|source| StartError::DataDir {
@@ -248,7 +249,7 @@ impl Daemon {
         })
     }
 
-    /// What agents may do from now on. Answers whether that is anything new.
+    /// Replaces the approval policies of agents. Returns whether they changed.
     pub fn set_policies(&self, policies: PolicyBook) -> bool {
         self.policies.send_if_modified(|now| {
             let changed = *now != policies;
@@ -257,23 +258,23 @@ impl Daemon {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address on which the daemon listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The fingerprint of the certificate that is shown; `None` without TLS.
+    /// Returns the fingerprint of the certificate in use; `None` without TLS.
     pub fn fingerprint(&self) -> Option<String> {
         let tls = self.tls.as_ref()?;
         Some(tls.shown.borrow().fingerprint.clone())
     }
 
-    /// Reads the tokens that were given out again.
+    /// Reloads the issued tokens.
     pub async fn reload_keys(&self) -> Result<(), TokensError> {
         self.server.auth.reload().await
     }
 
-    /// Reads the certificate again, for the connections to come. One that cannot be used leaves the old one.
+    /// Reloads the certificate for new connections. If the new certificate cannot be used, the old one stays in use.
     pub fn reload_certificate(&self) -> Result<(), TlsError> {
         if let Some(Tls {
             config,
@@ -287,7 +288,8 @@ impl Daemon {
         Ok(())
     }
 
-    /// Goes down: clients are told, turns are ended and said so in the log, agents get their grace.
+    /// Shuts down: ends turns and records their end in the log, gives agents their grace period, and closes all
+    /// connections.
     pub async fn stop(self) {
         let patience = Duration::from_secs(SHUTDOWN_SECS);
         self.server.service.directory.clone().close_within(patience).await;
@@ -299,7 +301,7 @@ impl Daemon {
         {
             tracing::warn!("some clients did not disconnect in time");
         }
-        // Before the log is let go of, and with it the right to be here.
+        // Before the log is closed, which allows another daemon to start here.
         for socket in &self.sockets {
             let _ = std::fs::remove_file(socket);
         }
@@ -319,7 +321,7 @@ impl Daemon {
     }
 }
 
-/// Looks after processes from now on, and ends those of an earlier run.
+/// Starts the supervision of processes, and terminates those of an earlier run.
 async fn supervise(data_dir: &std::path::Path, keeper: Option<PathBuf>) -> std::io::Result<Supervision> {
     let data_dir = data_dir.to_owned();
     let begin = move || {
@@ -327,7 +329,7 @@ async fn supervise(data_dir: &std::path::Path, keeper: Option<PathBuf>) -> std::
         if let Some(program) = keeper
             && let Err(error) = supervision.start_keeper(&program)
         {
-            // Agents are ended all the same, only later.
+            // The next start still terminates the agents of a killed daemon.
             tracing::warn!(program = %program.display(), %error, "the keeper did not start");
         }
         Ok(supervision)

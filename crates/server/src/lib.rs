@@ -1,7 +1,7 @@
 //! The server: sockets, authentication and connections around the [runtime](acpd_runtime).
 //!
-//! In: a configuration, and connections. Out: a running daemon. Owns: listeners, tokens, sessions and the tasks of connections.
-//! Never: decides what happened in a thread, or carries out a request; that is [`acpd_runtime::service`]'s.
+//! In: a configuration, and client connections. Out: a running daemon. Owns: listeners, tokens, sessions and connection
+//! tasks. Never: decides the state of a thread, or executes a request; [`acpd_runtime::service`] does.
 
 pub mod auth;
 pub mod config;

@@ -1,4 +1,4 @@
-//! Requests that an agent makes of its client.
+//! Requests that an agent sends to its client.
 
 use std::collections::BTreeMap;
 
@@ -9,93 +9,93 @@ use serde_json::value::RawValue;
 
 use crate::wire::{RpcError, members};
 
-/// What an agent asks of us.
+/// A request from the agent to the daemon.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
-    /// May it?
+    /// Requests permission for a tool call.
     Permission {
-        /// ACP's sparse tool call.
+        /// ACP's tool call, with only the members that the agent sent.
         tool_call: RawJson,
-        /// The answers it offers.
+        /// The options that the agent offers.
         options: Vec<PermissionOption>,
-        /// The params as they came.
+        /// The params, unchanged.
         raw: RawJson,
     },
-    /// What does a person say to this?
+    /// Requests information from the user.
     Elicit {
-        /// What a person reads.
+        /// The message for the user.
         message: String,
-        /// The params as they came, with a schema or an address.
+        /// The params with a schema or a URL; unchanged except that `requestId` is removed.
         raw: RawJson,
     },
-    /// Read a text file.
+    /// Reads a text file.
     ReadFile {
-        /// Absolute path.
+        /// The absolute path.
         path: String,
-        /// First line wanted, counted from 1.
+        /// The first line to read, counted from 1.
         line: Option<u64>,
-        /// How many lines.
+        /// The number of lines.
         limit: Option<u64>,
     },
-    /// Write a text file.
+    /// Writes a text file.
     WriteFile {
-        /// Absolute path.
+        /// The absolute path.
         path: String,
-        /// All of it.
+        /// The complete new content.
         content: String,
     },
-    /// Run a command.
+    /// Runs a command in a new terminal.
     CreateTerminal {
-        /// Program.
+        /// The program to run.
         command: String,
-        /// Its arguments.
+        /// The program's arguments.
         args: Vec<String>,
-        /// Environment to add.
+        /// Variables to add to the environment.
         env: Vec<(String, String)>,
-        /// Where; the thread's directory if absent.
+        /// The working directory; the thread's directory if absent.
         cwd: Option<String>,
-        /// Output to keep, in bytes.
+        /// The maximum output to keep, in bytes.
         output_byte_limit: Option<u64>,
     },
-    /// What a terminal has written so far.
+    /// Returns the terminal's output so far.
     TerminalOutput {
-        /// Our id.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
-    /// Answer when the command has ended.
+    /// Waits until the terminal's command exits.
     WaitForTerminalExit {
-        /// Our id.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
-    /// End the command, keep the terminal.
+    /// Ends the command and keeps the terminal.
     KillTerminal {
-        /// Our id.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
-    /// End the command, forget the terminal.
+    /// Ends the command and discards the terminal.
     ReleaseTerminal {
-        /// Our id.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
-    /// Something that ACP does not know.
+    /// A request outside ACP.
     Extension {
-        /// Method; its name begins with `_`.
+        /// The method; its name begins with `_`.
         method: String,
-        /// The params as they came.
+        /// The params, unchanged.
         params: Option<RawJson>,
     },
 }
 
-/// How a command ended.
+/// How a terminal's command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TerminalExit {
-    /// Exit code, if it exited by itself.
+    /// The exit code, if the command was not ended by a signal.
     pub code: Option<i32>,
-    /// Name of the signal that ended it.
+    /// The name of the signal that ended the command.
     pub signal: Option<String>,
 }
 
-/// `null` means the default, as ACP's own types read it.
+/// Reads `null` as the default, as ACP's own types do.
 fn default_on_null<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -142,7 +142,7 @@ struct Create {
     max_output_bytes: Option<u64>,
 }
 
-/// ACP's list of variables, or an object of them, which some agents send.
+/// ACP's list of variables, or an object, which some agents send.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "env is a list of objects with a name and a value")]
 enum Environment {
@@ -177,7 +177,7 @@ struct Terminal {
     terminal_id: String,
 }
 
-/// Only what names the session.
+/// The member of the params that identifies the session.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Scope {
@@ -186,7 +186,7 @@ struct Scope {
 }
 
 impl Call {
-    /// The method that it came as.
+    /// Returns the method of the request.
     pub fn method(&self) -> &str {
         match self {
             Self::Permission { .. } => "session/request_permission",
@@ -202,7 +202,7 @@ impl Call {
         }
     }
 
-    /// Bytes of what it holds, roughly.
+    /// Returns the approximate size of the contents, in bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Permission { raw, .. } | Self::Elicit { raw, .. } => raw.get().len(),
@@ -210,7 +210,7 @@ impl Call {
             Self::CreateTerminal {
                 command, args, env, ..
             } => {
-                // Texts without a letter take room as well.
+                // Empty strings need memory, too.
                 let text = |text: &String| size_of::<String>() + text.len();
                 let args: usize = args.iter().map(text).sum();
                 let env: usize = env.iter().map(|(name, value)| text(name) + text(value)).sum();
@@ -225,7 +225,8 @@ impl Call {
         }
     }
 
-    /// Whether an editor can do it in our place, in the agent's own words. An extension has them itself.
+    /// Returns whether an editor can answer the request instead, from the agent's original params. An extension
+    /// already contains them.
     pub(super) fn is_delegatable(&self) -> bool {
         !matches!(
             self,
@@ -233,9 +234,9 @@ impl Call {
         )
     }
 
-    /// Reads a request. `Err` is the answer that the agent gets.
+    /// Parses a request. `Err` is the error for the agent.
     ///
-    /// It must be about our `session`, if that has a name yet, and not about one that was `given_up`.
+    /// The request must belong to our `session`, if its id is known already, and not to the one that was `given_up`.
     pub fn parse(
         method: &str,
         params: Option<&RawValue>,
@@ -308,12 +309,12 @@ impl Call {
             _ => return Err(not_found(method)),
         };
         let Scope { session_id } = match &call {
-            // Its params may be anything.
+            // An extension's params may have any shape.
             Self::Extension { .. } => read(method, params).unwrap_or_default(),
             _ => read(method, params)?,
         };
         let Some(session_id) = session_id else {
-            // A question may belong to a request of ours, such as one to sign in.
+            // An elicitation may refer to a request of the daemon instead, such as `authenticate`.
             return match call {
                 Self::Elicit { .. } | Self::Extension { .. } => Ok(call),
                 _ => Err(RpcError::new(
@@ -332,7 +333,7 @@ impl Call {
     }
 }
 
-/// The params without the number of our own request that they are about, which is nothing to anybody else.
+/// Returns the params without `requestId`, the daemon's own request id, which means nothing to clients.
 fn without_request(params: &RawJson) -> Option<RawJson> {
     let mut kept = Vec::new();
     let mut found = false;
@@ -346,7 +347,7 @@ fn without_request(params: &RawJson) -> Option<RawJson> {
     RawJson::parse(format!("{{{}}}", kept.join(","))).ok()
 }
 
-/// The answer where nobody knows what is asked.
+/// The error for an unknown method.
 pub fn not_found(method: &str) -> RpcError {
     RpcError::new(-32601, format!("method not found: {method}"))
 }

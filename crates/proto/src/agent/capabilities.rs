@@ -1,4 +1,4 @@
-//! What an agent declared in its answer to `initialize`, as far as somebody acts on it.
+//! The capabilities from an agent's answer to `initialize` that the daemon uses.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::quirks::Quirks;
 
-/// What an agent can do. What it did not declare, or declared in a shape that is not ACP's, it cannot.
+/// The capabilities of an agent. A capability that is missing, or has a shape other than ACP's, counts as
+/// unsupported.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Capabilities {
     /// `session/load`.
@@ -29,7 +30,7 @@ pub struct Capabilities {
     pub logout: bool,
     /// `auth/status`, which is not stable yet.
     pub auth_status: bool,
-    /// `providers/list` and its like, which are not stable yet.
+    /// `providers/list` and the other provider methods, which are not stable yet.
     pub providers: bool,
     /// `additionalDirectories`.
     pub additional_directories: bool,
@@ -43,42 +44,43 @@ pub struct Capabilities {
     pub mcp_http: bool,
     /// MCP servers over server-sent events.
     pub mcp_sse: bool,
-    /// The ways to sign in.
+    /// The authentication methods.
     pub auth_methods: Vec<AuthMethod>,
-    /// What is known to be odd about it.
+    /// The agent's known quirks.
     pub quirks: Quirks,
 }
 
-/// A way to sign in.
+/// An authentication method of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AuthMethod {
-    /// The agent's id for it.
+    /// The agent's id for the method.
     pub id: String,
-    /// `terminal` where a person does it in a terminal, with the agent's own program; `authenticate` is not for that.
+    /// `terminal` if the user signs in with the agent's own program in a terminal; `authenticate` does not support
+    /// this kind.
     #[serde(rename = "type", default)]
     pub kind: Option<String>,
-    /// For a terminal: what follows the agent's own arguments.
+    /// For a terminal: arguments to append to the agent's own arguments.
     #[serde(default)]
     pub args: Option<Vec<String>>,
-    /// For a terminal: variables to set.
+    /// For a terminal: environment variables to set.
     #[serde(default)]
     pub env: Option<BTreeMap<String, String>>,
 }
 
 impl AuthMethod {
-    /// Reads ACP's `authMethods`; what is none is left out.
+    /// Parses ACP's `authMethods`; skips invalid entries.
     pub fn list(methods: &RawJson) -> Vec<Self> {
         let methods: Vec<RawJson> = methods.read().unwrap_or_default();
         methods.iter().filter_map(|method| method.read().ok()).collect()
     }
 
-    /// Whether a person does it in a terminal.
+    /// Returns whether the user signs in with a program in a terminal.
     pub fn is_terminal(&self) -> bool {
         self.kind.as_deref() == Some("terminal")
     }
 }
 
-/// The members of the answer that somebody acts on.
+/// The members of the answer to `initialize` that the daemon uses.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct InitializeResult {
@@ -90,7 +92,7 @@ struct InitializeResult {
 }
 
 impl Capabilities {
-    /// Reads the result of `initialize`.
+    /// Parses the result of `initialize`.
     pub fn read(hello: &RawJson) -> Self {
         let hello: InitializeResult = hello.read().unwrap_or_default();
         let declared = hello.agent_capabilities.unwrap_or_default();
@@ -123,7 +125,7 @@ impl Capabilities {
         }
     }
 
-    /// Refuses MCP servers over a transport that the agent did not declare; stdio every agent must have.
+    /// Rejects MCP servers over a transport that the agent did not declare. Every agent must support stdio.
     pub(crate) fn check_mcp_servers(&self, servers: &[RawJson]) -> Result<(), Failure> {
         #[derive(Deserialize)]
         struct Server {
@@ -158,7 +160,7 @@ impl Capabilities {
         Ok(())
     }
 
-    /// The ids of the ways to sign in.
+    /// Returns the ids of the authentication methods, separated by commas.
     pub(super) fn auth_method_ids(&self) -> String {
         let ids: Vec<&str> = self
             .auth_methods

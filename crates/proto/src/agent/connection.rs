@@ -1,4 +1,4 @@
-//! The connection with one agent process, from `initialize` to its end.
+//! The connection to one agent process, from `initialize` to its end.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -18,39 +18,39 @@ use super::update::Update;
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Line, Message, Pending, RpcError};
 
-/// How long a person may take to sign in.
+/// The time limit for a user to sign in.
 const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
 
-/// What a connection needs to know to open its session.
+/// The parameters for opening a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
-    /// Absolute working directory.
+    /// The absolute working directory.
     pub cwd: String,
-    /// Further directories of the workspace.
+    /// Additional directories of the workspace.
     pub additional_directories: Vec<String>,
     /// ACP `McpServer` objects.
     pub mcp_servers: Vec<RawJson>,
-    /// `_meta` of whatever opens the session; passed on as it came.
+    /// `_meta` of the request that opens the session; passed on unchanged.
     pub meta: Option<RawJson>,
-    /// Further members of whatever opens the session, an object; passed on as they came.
+    /// More members of the request that opens the session, as an object; passed on unchanged.
     pub members: Option<RawJson>,
-    /// Whether no session is opened before [`AgentCommand::Open`].
+    /// Whether the session is opened only after [`AgentCommand::Open`].
     pub pending_session: bool,
-    /// The session to go on with, if there was one.
+    /// The session to resume, if there was one.
     pub earlier_session: Option<String>,
-    /// Ways to go on with that session which are not to be tried: they broke an earlier process.
+    /// Methods that must not be used to resume that session, because they broke an earlier process.
     pub leave_out: Vec<Binding>,
-    /// Whether that session was made by somebody else: then it is that one or none, and to be loaded if it can be, so
-    /// that the agent tells what was said there.
+    /// Whether another program created that session. Then no new session is opened in its place, and `session/load`
+    /// is preferred because it replays the conversation.
     pub foreign: bool,
-    /// How long the agent may take for each step of starting.
+    /// The time limit for each step of the start.
     pub patience: Duration,
-    /// Oddities that the configuration says the agent has, beside the known ones.
+    /// Quirks of the agent from the configuration, in addition to the known ones.
     pub quirks: Quirks,
 }
 
 impl Start {
-    /// Begins a new session in `cwd`, with nothing else about it.
+    /// Starts a new session in `cwd`, with defaults for all other parameters.
     pub fn new(cwd: impl Into<String>, patience: Duration) -> Self {
         Self {
             cwd: cwd.into(),
@@ -68,49 +68,51 @@ impl Start {
     }
 }
 
-/// What the thread wants of the agent, once its session is open.
+/// A command from the thread to the agent's connection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentCommand {
-    /// Open the session of an agent that was started without one, see [`Start`].
+    /// Opens the session of an agent that was started without one, see [`Start`].
     Open(Box<Start>),
-    /// Send a prompt.
+    /// Sends a prompt.
     Prompt {
-        /// For which turn; comes back with the answer.
+        /// The turn of the prompt; the response refers to it.
         turn: TurnId,
         /// ACP content blocks.
         prompt: Vec<RawJson>,
-        /// `_meta` beside them; passed on as it came.
+        /// `_meta` of the prompt; passed on unchanged.
         meta: Option<RawJson>,
     },
-    /// Ask the agent to end the running turn.
+    /// Sends `session/cancel` for the running turn.
     Cancel,
-    /// Ask it for something else; answered with [`AgentEvent::Answered`].
+    /// Sends another request; the response is [`AgentEvent::Answered`].
     Request {
-        /// Comes back with the answer.
+        /// Identifies the request in the response.
         ask: u64,
-        /// What.
+        /// The request.
         request: AgentRequest,
     },
-    /// Tell it something that ACP does not know.
+    /// Sends an extension notification.
     Notify {
-        /// Method; its name begins with `_`.
+        /// The method; its name begins with `_`.
         method: String,
-        /// Params, passed on as they came.
+        /// The params, passed on unchanged.
         params: Option<RawJson>,
     },
-    /// Let it close its session, if it can: what it has begun ends with that, for some agents only with that.
+    /// Closes the agent's session, if the agent supports that. This ends the work that the session started; some
+    /// agents end it only then.
     Close,
-    /// Answer a callback.
+    /// Answers a callback.
     Answer {
-        /// Which one.
+        /// The number of the callback.
         call: u64,
-        /// The result, or an error.
+        /// The result or the error.
         result: Result<RawJson, RpcError>,
     },
 }
 
 impl AgentCommand {
-    /// Bytes of what it carries, without those of an answer, for which its callback has made room.
+    /// Returns the size of the contents, in bytes. An answer counts as 0, because its callback has already reserved
+    /// the memory.
     pub fn bytes(&self) -> usize {
         let of = |texts: &[RawJson]| texts.iter().map(|text| text.get().len()).sum::<usize>();
         match self {
@@ -125,93 +127,93 @@ impl AgentCommand {
     }
 }
 
-/// What the agent did.
+/// An event from the agent's connection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
-    /// It has answered `initialize` with this, and no session is to be opened yet.
+    /// The agent answered `initialize` with this result, and the session is deferred.
     Initialized(RawJson),
-    /// Its session is open: it takes prompts.
+    /// The session is open: the agent accepts prompts.
     Opened(Box<Opened>),
-    /// It is asked to go on with the earlier session in this way.
+    /// A request to resume the earlier session with this method was sent.
     ResumeStarted(Binding),
-    /// It has not gone on with the earlier session in one way; the next one is tried.
+    /// One method failed to resume the earlier session; the next one is tried.
     ResumeFailed {
-        /// Which way.
+        /// The failed method.
         how: Binding,
-        /// Its error.
+        /// The agent's error.
         error: RpcError,
-        /// Whether that is ours: it did not answer in time.
+        /// Whether the daemon made the error, because the agent did not answer in time.
         late: bool,
     },
-    /// It opens no session until somebody signs in with [`AgentRequest::Authenticate`].
+    /// The agent opens no session until a client signs in with [`AgentRequest::Authenticate`].
     SignInRequired(Failure),
-    /// It answered an [`AgentCommand::Ask`].
+    /// The agent answered an [`AgentCommand::Request`].
     Answered {
-        /// Which.
+        /// The number from the command.
         ask: u64,
         /// The result, or the agent's error.
         result: Result<RawJson, RpcError>,
     },
-    /// It could not be made ready; the process is of no use.
+    /// The start of the agent failed; its process cannot be used.
     Failed(Failure),
-    /// It reports.
+    /// The agent sent an update.
     Update(Update),
-    /// It tells of the conversation so far, while it goes on with an earlier session.
+    /// The agent replayed an update of the earlier conversation, while it resumes the session.
     Replayed(Update),
-    /// It ended a turn.
+    /// The agent ended a turn.
     PromptEnded {
-        /// Which one.
+        /// The turn that ended.
         turn: TurnId,
         /// ACP's prompt response, or the agent's error.
         result: Result<RawJson, RpcError>,
     },
-    /// It asks something of us; to be answered with [`AgentCommand::Answer`].
+    /// The agent sent a request; the thread must answer with [`AgentCommand::Answer`].
     CallbackReceived {
-        /// Our number for it.
+        /// The connection's number for the callback.
         call: u64,
-        /// What.
+        /// The parsed request.
         request: Call,
-        /// In the agent's own words: of what somebody else may answer in our place.
+        /// The agent's original params, if an editor can answer the request instead.
         params: Option<RawJson>,
     },
-    /// It takes a callback back.
+    /// The agent cancelled a callback.
     CallbackWithdrawn {
-        /// Our number for it.
+        /// The connection's number for the callback.
         call: u64,
     },
-    /// It asked for something that nobody does; the answer is to be [`AgentCommand::Answer`] with this error.
+    /// The agent sent a request that cannot be parsed or is not supported; the thread must send
+    /// [`AgentCommand::Answer`] with this error.
     CallbackRefused {
-        /// Our number for it.
+        /// The connection's number for the callback.
         call: u64,
-        /// Method.
+        /// The request's method.
         method: String,
-        /// The error it got.
+        /// The error for the agent.
         error: RpcError,
-        /// Params as they came.
+        /// The params, unchanged.
         params: Option<RawJson>,
     },
-    /// It reported on a session that is none of this thread's.
+    /// The agent sent an update of a session that does not belong to this thread.
     Foreign {
-        /// Params as they came.
+        /// The params, unchanged.
         params: Option<RawJson>,
     },
-    /// It sent a notification that is no `session/update`.
+    /// The agent sent a notification other than `session/update`.
     Notified {
-        /// Method.
+        /// The notification's method.
         method: String,
-        /// Params as they came.
+        /// The params, unchanged.
         params: Option<RawJson>,
     },
-    /// Its process, which other threads share, takes no new ones and is to end: a thread that is idle should let
-    /// go of it.
+    /// The shared process accepts no new threads and will end: an idle thread should unload its agent.
     Retiring,
-    /// It wrote something that is no message, or an answer to nothing.
+    /// The agent sent an invalid message, or a response to an unknown request.
     Malformed {
-        /// Why.
+        /// Why the line is invalid.
         reason: String,
-        /// The line, cut.
+        /// The line, truncated.
         text: String,
-        /// Length of the whole line, in bytes.
+        /// The length of the whole line, in bytes.
         bytes: u64,
     },
 }
@@ -219,24 +221,24 @@ pub enum AgentEvent {
 /// An open session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
-    /// The agent's id for it.
+    /// The agent's id for the session.
     pub session_id: String,
-    /// By which method.
+    /// The method that opened it.
     pub how: Binding,
     /// The result of `initialize`.
     pub agent: RawJson,
-    /// The result of the method that opened it.
+    /// The result of the method that opened the session.
     pub session: RawJson,
-    /// What the agent declared.
+    /// The capabilities that the agent declared.
     pub capabilities: Capabilities,
 }
 
-/// What an answer of the agent belongs to.
+/// The request that a response belongs to.
 #[derive(Debug)]
 pub(super) enum Sent {
     Initialize,
     Open(Binding),
-    /// A way to go on with the earlier session that took too long: nobody acts on its answer any more.
+    /// An attempt to resume the earlier session that timed out: its response is ignored.
     GivenUp,
     Prompt(TurnId),
     Ask {
@@ -244,33 +246,33 @@ pub(super) enum Sent {
         signs_in: bool,
         method: String,
     },
-    /// Nobody waits for the answer.
+    /// The response is ignored.
     Close,
 }
 
-/// The client's side of ACP with one agent process that has one session.
+/// The client side of ACP for one agent process with one session.
 #[derive(Debug)]
 pub struct AgentConnection {
     pub(super) start: Start,
     pub(super) pending: Pending<Sent>,
-    /// Callbacks not answered yet: our number → the agent's id as it wrote it.
+    /// Unanswered callbacks: our number → the agent's id, as the agent wrote it.
     calls: BTreeMap<u64, RawJson>,
     next_call: u64,
     /// The result of `initialize`.
     pub(super) agent: Option<RawJson>,
     pub(super) capabilities: Capabilities,
     pub(super) session: Option<String>,
-    /// The earlier session, once the agent was asked in vain to go on with it. What it still says there is late.
+    /// The earlier session, after all attempts to resume it failed. Later updates of it are ignored.
     pub(super) given_up: Option<String>,
-    /// What a line begins with if it is an update of our session in the usual form.
+    /// The prefix of a line that is an update of our session in the usual form.
     pub(super) prefix: String,
-    /// Ways to open the session that were not tried yet.
+    /// Methods to open the session that were not tried yet.
     pub(super) remaining_bindings: VecDeque<Binding>,
-    /// What the agent repeats of an earlier session, which the log has already.
+    /// Detects updates that the agent replays from an earlier session and that the log already contains.
     pub(super) replay: SessionReplay,
-    /// The session, while it is open but may not be used yet.
+    /// The session, while it is open but must not be used yet.
     pub(super) pending_session: Option<Opened>,
-    /// Whether no session is opened until somebody signs in.
+    /// Whether the opening waits until a client signs in.
     pub(super) waits_for_sign_in: bool,
     failed: bool,
     events: Vec<AgentEvent>,
@@ -278,12 +280,12 @@ pub struct AgentConnection {
 }
 
 impl AgentConnection {
-    /// Begins the handshake.
+    /// Creates a connection and starts the handshake.
     pub fn new(start: Start, now: Now) -> Self {
         Self::with_ids(start, 0, now)
     }
 
-    /// The same, with ids for our requests that are counted from `first_id`.
+    /// Like `new`, but counts the ids of our requests from `first_id`.
     pub(super) fn with_ids(start: Start, first_id: u64, now: Now) -> Self {
         let mut connection = Self {
             start,
@@ -307,7 +309,7 @@ impl AgentConnection {
         connection
     }
 
-    /// Takes one line of the agent's stdout.
+    /// Handles one line of the agent's stdout.
     pub fn handle_line(&mut self, line: &Line<'_>, now: Now) {
         self.end_history(now);
         match line {
@@ -321,7 +323,7 @@ impl AgentConnection {
         }
     }
 
-    /// Does what the thread wants.
+    /// Carries out a command of the thread.
     pub fn handle_command(&mut self, command: AgentCommand, now: Now) {
         match command {
             AgentCommand::Request { ask, request } => self.ask(ask, &request, now),
@@ -366,7 +368,7 @@ impl AgentConnection {
         }
     }
 
-    /// Gives up on what has taken too long.
+    /// Expires requests that the agent did not answer in time.
     pub fn handle_timeout(&mut self, now: Now) {
         self.end_history(now);
         while let Some((id, sent)) = self.pending.expired(now.mono) {
@@ -408,17 +410,17 @@ impl AgentConnection {
         }
     }
 
-    /// What the thread is to be told.
+    /// Returns the pending events for the thread.
     pub fn take_events(&mut self) -> Vec<AgentEvent> {
         std::mem::take(&mut self.events)
     }
 
-    /// What is to be written to the agent: whole lines.
+    /// Returns the bytes to write to the agent's stdin: always whole lines.
     pub fn take_writes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.writes)
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         earliest(self.pending.deadline(), self.replay.deadline())
     }
@@ -442,7 +444,7 @@ impl AgentConnection {
         }
     }
 
-    /// The `update` object of a line in the form that nearly all updates have, found without parsing.
+    /// Returns the `update` object of a line in the form that nearly all updates have, without parsing the line.
     fn usual_update<'t>(&self, text: &'t str) -> Option<&'t str> {
         if self.prefix.is_empty() {
             return None;
@@ -474,7 +476,7 @@ impl AgentConnection {
         if self.given_up.as_deref() == Some(&*session_id) {
             return;
         }
-        // Before the session has a name, only that one session is being opened.
+        // While our session's id is unknown, only our session is being opened, so the update belongs to it.
         if self.session.as_deref().is_some_and(|ours| *ours != *session_id) {
             return self.event(AgentEvent::Foreign {
                 params: params.map(RawJson::from),
@@ -495,7 +497,7 @@ impl AgentConnection {
         });
     }
 
-    /// An update may come before the response that names its session; there is only one session here.
+    /// An update may arrive before the response with its session's id; this connection has only one session.
     fn update(&mut self, update: Update, now: Now) {
         let repeats = self.replay.repeats(&update, now.mono);
         self.event(if repeats {
@@ -505,7 +507,7 @@ impl AgentConnection {
         });
     }
 
-    /// The session can be used once nothing of an earlier one is repeated any more.
+    /// Makes the session usable after the replay of the earlier one has ended.
     fn end_history(&mut self, now: Now) {
         if self.replay.expire(now.mono)
             && let Some(opened) = self.pending_session.take()
@@ -565,7 +567,7 @@ impl AgentConnection {
         }
         let method = request.method().to_owned();
         let signs_in = matches!(request, AgentRequest::Authenticate { .. });
-        // A person may have to open a browser first.
+        // The user may have to open a browser first.
         let patience = if signs_in { SIGN_IN } else { self.start.patience };
         let sent = Sent::Ask {
             ask,
@@ -650,7 +652,8 @@ impl AgentConnection {
     }
 
     pub(super) fn write(&mut self, mut line: Vec<u8>) {
-        // Line ends can only stand between the tokens of what a client gave us; here they would end the message.
+        // Line breaks can occur only between the tokens of a client's JSON; in the agent's stdin they would end the
+        // message.
         for byte in &mut line {
             if matches!(byte, b'\n' | b'\r') {
                 *byte = b' ';

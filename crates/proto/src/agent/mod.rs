@@ -1,8 +1,8 @@
-//! One agent: we are its ACP client, version 1.
+//! The connection to one agent. The daemon is the agent's ACP client, version 1.
 //!
-//! In: lines from its stdout, commands from the thread, time. Out: lines for its stdin, and what it said as
-//! [`AgentEvent`]s. Owns: JSON-RPC ids in both directions, the handshake, the opening of the session. Never:
-//! decides what an update means for a thread, or answers a callback by itself unless it must be refused.
+//! In: lines from the agent's stdout, commands from the thread, time. Out: lines for the agent's stdin, and
+//! [`AgentEvent`]s. Owns: JSON-RPC ids in both directions, the handshake, the opening of the session. Never: decides
+//! what an update means for a thread, or answers a callback by itself unless the callback must be rejected.
 
 mod call;
 mod capabilities;

@@ -1,4 +1,4 @@
-//! From a started process to an open session: `initialize`, then resume, load or new, whichever holds first.
+//! From a started process to an open session: `initialize`, then resume, load or new, whichever succeeds first.
 
 use acpd_model::event::Binding;
 use acpd_model::{ErrorCode, Failure, RawJson};
@@ -10,10 +10,10 @@ use super::connection::{AgentConnection, AgentEvent, Opened, Sent, Start};
 use crate::time::{Instant, Now};
 use crate::wire::{self, RpcError};
 
-/// ACP's error code for "sign in first".
+/// ACP's error code for "authentication required".
 const AUTH_REQUIRED: i64 = -32000;
 
-/// What we can do for an agent.
+/// The client capabilities that the daemon declares to agents.
 pub const CLIENT_CAPABILITIES: &str = concat!(
     r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"auth":{"terminal":true},"#,
     r#""elicitation":{"form":{},"url":{}},"#,
@@ -65,7 +65,8 @@ impl AgentConnection {
         self.open_session(now);
     }
 
-    /// Opens the session that was held back; what must be known for that may still be on its way.
+    /// Opens the session that `pending_session` deferred; if `initialize` is not answered yet, the session opens
+    /// after the answer.
     pub(super) fn open(&mut self, start: Start, now: Now) {
         if !std::mem::replace(&mut self.start, start).pending_session {
             return;
@@ -97,7 +98,8 @@ impl AgentConnection {
         if !self.start.foreign {
             return self.remaining_bindings.push_back(Binding::New);
         }
-        // To go on with it is not enough: what was said there is wanted.
+        // `session/resume` alone is not enough: the log needs the earlier conversation, which only `session/load`
+        // replays.
         self.remaining_bindings
             .make_contiguous()
             .sort_by_key(|way| *way != Binding::Load);
@@ -140,7 +142,7 @@ impl AgentConnection {
         self.write(line);
     }
 
-    /// The further directories of the workspace, for an agent that can be told of them.
+    /// Returns the additional directories of the workspace, if the agent declared support for them.
     pub(super) fn directories(&self) -> &[String] {
         if self.capabilities.additional_directories {
             &self.start.additional_directories
@@ -186,7 +188,7 @@ impl AgentConnection {
 
     pub(super) fn not_opened(&mut self, how: Binding, error: &RpcError, now: Now) {
         if error.code == AUTH_REQUIRED && !self.capabilities.auth_methods.is_empty() {
-            // Once somebody has signed in, all ways are tried again.
+            // After a sign-in, all methods are tried again.
             self.remaining_bindings.clear();
             self.waits_for_sign_in = true;
             let methods = self.capabilities.auth_method_ids();
@@ -207,7 +209,7 @@ impl AgentConnection {
         self.fail(Failure::agent(failure));
     }
 
-    /// The earlier session is not to be had in one way; the next one is tried.
+    /// Handles a failed method to resume the earlier session, and tries the next one.
     pub(super) fn resume_failed(&mut self, how: Binding, error: RpcError, late: bool, now: Now) {
         if self.remaining_bindings.is_empty() {
             let session = self.start.earlier_session.as_deref().unwrap_or_default();
@@ -222,7 +224,7 @@ impl AgentConnection {
         self.open_next(now.mono);
     }
 
-    /// Somebody has signed in: what was refused for want of that is tried again.
+    /// Retries the opening that failed because no user was signed in.
     pub(super) fn signed_in(&mut self, now: Now) {
         if std::mem::take(&mut self.waits_for_sign_in) {
             self.plan_bindings();

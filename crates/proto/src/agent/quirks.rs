@@ -1,18 +1,18 @@
-//! What is known to be odd about agents, as data: one table, by the name that an agent gives itself in
-//! `agentInfo`. Everything else treats all agents alike.
+//! Known deviations of agents from the protocol, as data: one table, keyed by the name that an agent declares in
+//! `agentInfo`. All other code treats all agents alike.
 
 use serde::{Deserialize, Serialize};
 
-/// The oddities of one agent.
+/// The known deviations of one agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quirks {
-    /// It reads a file before it writes a new one, and gives up when told that there is none: it wants an empty
-    /// content.
+    /// Before it writes a new file, the agent reads it, and fails if the file does not exist. The daemon returns
+    /// empty content instead.
     pub missing_file_is_empty: bool,
-    /// It sends a whole shell line as a terminal's `command`, without `args`.
+    /// The agent sends a whole shell line as a terminal's `command`, without `args`.
     pub shell_lines: bool,
-    /// After the pieces of a message it sends the whole message once more as a piece of it.
+    /// After the chunks of a message, the agent sends the whole message again as a chunk.
     pub repeats_messages: bool,
 }
 
@@ -22,7 +22,7 @@ const NONE: Quirks = Quirks {
     repeats_messages: false,
 };
 
-/// Beginnings of names, lower case, and what they mean.
+/// Lower-case prefixes of agent names, and the quirks of these agents.
 const KNOWN: [(&str, Quirks); 3] = [
     (
         "gemini-cli",
@@ -48,7 +48,7 @@ const KNOWN: [(&str, Quirks); 3] = [
 ];
 
 impl Quirks {
-    /// These and those.
+    /// Returns the union of both sets of quirks.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Quirks {
         }
     }
 
-    /// Those of the agent that calls itself `name`; none if it is not known.
+    /// Returns the quirks of the agent with this `name`; none if the agent is not known.
     pub fn of(name: &str) -> Self {
         let name = name.to_lowercase();
         KNOWN

@@ -1,7 +1,8 @@
-//! Telling what an agent repeats of an earlier conversation, most of which the log has, from what it says now.
+//! Separates updates that an agent replays from an earlier conversation, which the log mostly contains, from new
+//! updates.
 //!
-//! In: how its session is opened, its updates, time. Out: whether an update is a repetition. Most agents repeat
-//! the conversation before they answer `session/load` or `session/resume`; Gemini answers in the middle of it.
+//! In: how its session is opened, its updates, time. Out: whether an update is a repetition. Most agents repeat the
+//! conversation before they answer `session/load` or `session/resume`; Gemini answers in the middle of it.
 
 use std::time::Duration;
 
@@ -10,32 +11,32 @@ use acpd_model::event::Binding;
 use super::update::{Update, UpdateKind};
 use crate::time::{Instant, earliest};
 
-/// How long an agent that goes on with a session must have been silent until what it says is new.
+/// How long an agent that loads a session must be silent before its updates count as new.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// The same for one that has resumed a session, until it begins to repeat it. ACP has it repeat nothing, so that this
-/// is for the few that do.
+/// The same for an agent that has resumed a session and has not replayed anything yet. In ACP a resume replays
+/// nothing, so this covers the few agents that do.
 const RESUMED_QUIET: Duration = Duration::from_millis(100);
 
-/// Where an agent is with its repetition.
+/// The state of the agent's replay.
 #[derive(Debug, Default)]
 pub(super) enum SessionReplay {
-    /// What it says is new.
+    /// Updates are new.
     #[default]
     Over,
-    /// Its session is being opened.
+    /// The session is being opened.
     Opening,
-    /// Its session is loaded or resumed; it may still repeat the conversation.
+    /// The session is loaded or resumed; the agent may still replay the conversation.
     Following {
-        /// When it has been silent for long enough.
+        /// When the agent has been silent for long enough.
         quiet: Instant,
-        /// When it is not waited for any longer.
+        /// The latest time at which the replay ends.
         end: Instant,
     },
 }
 
 impl SessionReplay {
-    /// The session is about to be opened.
+    /// Records that the session is about to be opened.
     pub fn open(&mut self, how: Binding) {
         *self = match how {
             Binding::New => Self::Over,
@@ -43,8 +44,8 @@ impl SessionReplay {
         };
     }
 
-    /// The agent answered. Says whether the session can be used at once; else it can when [`expire`](Self::expire)
-    /// says so, after `patience` at the latest.
+    /// Records the agent's answer. Returns whether the session can be used immediately; otherwise it can be used when
+    /// [`expire`](Self::expire) returns `true`, after `patience` at the latest.
     pub fn opened(&mut self, how: Binding, now: Instant, patience: Duration) -> bool {
         *self = match how {
             Binding::New => Self::Over,
@@ -61,7 +62,7 @@ impl SessionReplay {
         matches!(self, Self::Over)
     }
 
-    /// Whether an update tells of what was said before.
+    /// Returns whether an update belongs to the earlier conversation.
     pub fn repeats(&mut self, update: &Update, now: Instant) -> bool {
         let conversation = matches!(
             update.kind,
@@ -75,7 +76,7 @@ impl SessionReplay {
         true
     }
 
-    /// Whether the session can be used now and could not before.
+    /// Returns whether the session has become usable with this call.
     pub fn expire(&mut self, now: Instant) -> bool {
         let due = self.deadline().is_some_and(|at| at <= now);
         if due {
@@ -84,7 +85,7 @@ impl SessionReplay {
         due
     }
 
-    /// When to call [`expire`](Self::expire).
+    /// Returns when to call [`expire`](Self::expire).
     pub fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Following { quiet, end } => earliest(Some(*quiet), Some(*end)),

@@ -1,4 +1,4 @@
-//! What we ask of an agent beside prompts: its modes and options, its sessions, signing in, extensions.
+//! Requests to an agent other than prompts: modes and options, sessions, authentication, extensions.
 
 use acpd_model::{ErrorCode, Failure, RawJson};
 
@@ -10,71 +10,71 @@ use crate::wire::{Object, RpcError};
 pub enum AgentRequest {
     /// `session/set_mode`.
     SetMode {
-        /// The agent's id for it.
+        /// The agent's id for the mode.
         mode_id: String,
     },
-    /// `session/set_model`, which older agents have in place of a config option.
+    /// `session/set_model`, which older agents have instead of a config option.
     SetModel {
-        /// The agent's id for it.
+        /// The agent's id for the model.
         model_id: String,
     },
     /// `session/set_config_option`.
     SetConfigOption {
         /// The agent's id for the option.
         config_id: String,
-        /// What it is to be.
+        /// The new value.
         value: ConfigValue,
     },
     /// `authenticate`.
     Authenticate {
-        /// One of the agent's `authMethods`.
+        /// The id of one of the agent's `authMethods`.
         method_id: String,
-        /// Further members of the params, an object; passed on as they came.
+        /// More members of the params, as an object; passed on unchanged.
         members: Option<RawJson>,
     },
     /// `logout`.
     Logout,
     /// `session/list`.
     ListSessions {
-        /// Only those of this directory.
+        /// Limits the list to sessions of this directory.
         cwd: Option<String>,
-        /// Where the last page ended.
+        /// The cursor from the previous page.
         cursor: Option<String>,
     },
     /// `session/delete`.
     DeleteSession {
-        /// Which.
+        /// The agent's id for the session.
         session_id: String,
     },
-    /// `session/fork` of the connection's session, as it is now.
+    /// `session/fork` of the connection's session in its current state.
     ForkSession,
-    /// `session/close` of one that the connection does not use.
+    /// `session/close` of a session that the connection does not use.
     CloseSession {
-        /// Which.
+        /// The agent's id for the session.
         session_id: String,
     },
-    /// `_session/steering`: words for the turn that runs. If none does, the agent is not to begin one.
+    /// `_session/steering`: input for the running turn. If no turn runs, the agent must not start one.
     Steer {
         /// ACP content blocks.
         prompt: Vec<RawJson>,
     },
-    /// One of ACP's own that belongs to the agent's process and to no session; passed on as it came.
+    /// A method of ACP that belongs to the agent's process and not to a session; passed on unchanged.
     Passthrough {
-        /// Which.
+        /// The method.
         method: PassthroughMethod,
-        /// Params, passed on as they came.
+        /// The params, passed on unchanged.
         params: Option<RawJson>,
     },
-    /// A request that ACP does not know; its name begins with `_`.
+    /// A request outside ACP; its name begins with `_`.
     Extension {
-        /// Method.
+        /// The method.
         method: String,
-        /// Params, passed on as they came.
+        /// The params, passed on unchanged.
         params: Option<RawJson>,
     },
 }
 
-/// A request that acpd takes no part in: the agent answers it, if it declared that it can.
+/// A request that acpd passes through: the agent answers it, if it declared the capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassthroughMethod {
     /// `auth/status`.
@@ -88,7 +88,7 @@ pub enum PassthroughMethod {
 }
 
 impl PassthroughMethod {
-    /// The one of that name.
+    /// Returns the passthrough method with this name, if there is one.
     pub fn of(method: &str) -> Option<Self> {
         let all = [
             Self::AuthStatus,
@@ -114,28 +114,28 @@ impl PassthroughMethod {
 #[serde(untagged, expecting = "a value is a string or a boolean")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ConfigValue {
-    /// Value of a boolean option.
+    /// The value of a boolean option.
     Boolean(bool),
-    /// Id of one of a select option's values.
+    /// The id of one value of a select option.
     Id(String),
 }
 
-/// What a request's params need from the connection.
+/// Values from the connection that a request's params contain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestContext<'a> {
     pub session: &'a str,
     pub cwd: &'a str,
-    /// Empty for an agent that cannot be told of them.
+    /// Empty if the agent does not support them.
     pub additional_directories: &'a [String],
     pub mcp_servers: &'a [RawJson],
-    /// What was put beside these when the session was opened.
+    /// `_meta` of the request that opened the session.
     pub meta: Option<&'a RawJson>,
-    /// Further members of the same.
+    /// The additional members of the same request.
     pub members: Option<&'a RawJson>,
 }
 
 impl AgentRequest {
-    /// Its name in ACP.
+    /// Returns the request's method in ACP.
     pub fn method(&self) -> &str {
         match self {
             Self::SetMode { .. } => "session/set_mode",
@@ -153,7 +153,7 @@ impl AgentRequest {
         }
     }
 
-    /// Bytes of what it carries.
+    /// Returns the size of the contents, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of = |texts: &[RawJson]| texts.iter().map(|text| text.get().len()).sum::<usize>();
         match self {
@@ -174,7 +174,7 @@ impl AgentRequest {
         }
     }
 
-    /// Refuses what the agent did not declare.
+    /// Rejects a request whose capability the agent did not declare.
     pub fn check(&self, capabilities: &Capabilities) -> Result<(), Failure> {
         let (declared, name) = match self {
             Self::Logout => (capabilities.logout, "auth.logout"),
@@ -202,7 +202,7 @@ impl AgentRequest {
         ))
     }
 
-    /// What a client is told that the agent refused, in the agent's own words.
+    /// Returns the failure for a client whose request the agent rejected; it contains the agent's own error.
     pub fn refused(method: &str, error: &RpcError) -> Failure {
         let failure = Failure::agent(format!("the agent refused {method}: {error}"));
         match RawJson::of(error) {
@@ -257,7 +257,8 @@ impl AgentRequest {
     }
 }
 
-/// A name that ACP has, or may have one day, is not to be sent around what acpd knows of it.
+/// Rejects a method outside the extension namespace: it could bypass what acpd does for ACP's current or future
+/// methods.
 pub fn check_extension(method: &str) -> Result<(), Failure> {
     if method.starts_with('_') {
         return Ok(());

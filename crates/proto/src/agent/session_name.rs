@@ -1,10 +1,10 @@
-//! The session that an extension's params name.
+//! Replaces the session id in an extension's params.
 
 use acpd_model::RawJson;
 
 use crate::wire::{has_string, spliced};
 
-/// `params` with `session` in the place of the session that they name, if they name one.
+/// Returns `params` with `session` in place of their session id; unchanged if they have no session id.
 pub fn with_session(params: &RawJson, session: &str) -> RawJson {
     if !has_string(params, "sessionId") {
         return params.clone();

@@ -1,7 +1,7 @@
-//! `session/update`: what the agent reports while it works.
+//! `session/update`: the updates that an agent sends while it works.
 //!
-//! Parsing serves only to act. Whatever cannot be parsed, and whatever this version does not know, is
-//! [`UpdateKind::Other`] and travels on as the text it came as.
+//! The daemon parses only what it acts on. An invalid update, or one that this version does not know, becomes
+//! [`UpdateKind::Other`] and is passed on as its original text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,101 +21,101 @@ use crate::wire::Text;
 /// One update of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
-    /// What it says.
+    /// The parsed contents.
     pub kind: UpdateKind,
-    /// The `update` object as it came; `None` where `kind` alone rebuilds it byte for byte.
+    /// The original `update` object; `None` if `kind` alone rebuilds it byte for byte.
     pub raw: Option<RawJson>,
-    /// The whole params, where `{"sessionId":…,"update":…}` would not rebuild them.
+    /// The original params, if `{"sessionId":…,"update":…}` would not rebuild them.
     pub raw_params: Option<RawJson>,
 }
 
-/// What an update says.
+/// The contents of an update.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UpdateKind {
-    /// A piece of a message or thought.
+    /// A chunk of a message or thought.
     Chunk(Chunk),
     /// A tool call, new (`tool_call`) or changed (`tool_call_update`).
     Tool(ToolUpdate),
-    /// The whole plan.
+    /// The complete plan.
     Plan(Vec<PlanEntry>),
     /// The slash commands.
     Commands,
     /// The current mode.
     Mode(String),
-    /// The options.
+    /// The config options.
     ConfigOptions,
-    /// Tokens.
+    /// Token usage.
     Usage {
         /// Tokens in the context.
         used: u64,
-        /// Tokens that fit.
+        /// Size of the context window, in tokens.
         size: u64,
         /// ACP's `cost`.
         cost: Option<RawJson>,
     },
-    /// About the session itself.
+    /// Information about the session itself.
     SessionInfo {
-        /// Its new title.
+        /// The session's new title.
         title: Option<String>,
     },
-    /// Something for the person.
+    /// A notice for the user.
     Notice {
-        /// How bad.
+        /// The severity of the notice.
         level: Level,
-        /// Title, and description if there is one.
+        /// The title, followed by the description if there is one.
         message: String,
     },
-    /// The agent shortens its context.
+    /// The agent compacts its context.
     Compaction {
-        /// The agent's id for it.
+        /// The agent's id for the compaction.
         id: String,
-        /// `in_progress`, `completed`, `failed`, …; `None` for a piece of the summary.
+        /// `in_progress`, `completed`, `failed`, …; `None` for a chunk of the summary.
         status: Option<String>,
     },
-    /// Unknown, or not shaped as its kind demands.
+    /// An unknown kind, or a known kind with an invalid shape.
     Other,
 }
 
-/// A piece of a message.
+/// A chunk of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chunk {
-    /// Who speaks.
+    /// Whether the chunk belongs to a user message, an agent message or a thought.
     pub role: MessageType,
     /// ACP's `messageId`.
     pub message_id: Option<String>,
-    /// What is said.
+    /// The text or the block.
     pub content: ChunkContent,
-    /// Whether the update has more to it (`_meta`, unknown members), which merging would lose.
+    /// Whether the update has more members (`_meta`, unknown ones), which merging would lose.
     pub alone: bool,
 }
 
-/// What a piece of a message consists of.
+/// The contents of a chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChunkContent {
-    /// Nothing but text: may be merged with its neighbours.
+    /// Plain text, which may be merged with adjacent chunks.
     Text(String),
-    /// Any other block, or a text block with more to it (`annotations`, `_meta`).
+    /// Any other block, or a text block with more members (`annotations`, `_meta`).
     Block(RawJson),
 }
 
-/// The members of a tool call that somebody acts on.
+/// The members of a tool call that the daemon uses.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolUpdate {
-    /// The agent's id for the call.
+    /// The agent's id for the tool call.
     pub id: CompactString,
     /// Whether this is a `tool_call`, not a `tool_call_update`.
     pub opens: bool,
-    /// Its title, if given.
+    /// The title, if present.
     pub title: Option<String>,
-    /// Its kind, if given.
+    /// The kind, if present.
     pub kind: Option<String>,
-    /// Its status, if given and known.
+    /// The status, if present and known.
     pub status: Option<ToolStatus>,
-    /// Whether there may be diffs in its content.
+    /// Whether the content may contain diffs.
     pub has_diff: bool,
 }
 
-/// Every member that some update has; each update has its own few.
+/// The members of all updates; each kind has only some of them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire<'a> {
@@ -140,7 +140,7 @@ struct Wire<'a> {
     /// An earlier spelling of `currentModeId`.
     #[serde(borrow, default)]
     mode_id: Option<Text<'a>>,
-    /// An earlier form of `usage_update`, with the members of today's in it.
+    /// An earlier form of `usage_update`, which contains today's members.
     #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
     #[serde(default)]
@@ -165,7 +165,7 @@ struct Usage<'a> {
     cost: Option<&'a RawValue>,
 }
 
-/// A chunk that is a plain text block, perhaps of a named message, and nothing else.
+/// A chunk with a plain text block, and at most a `messageId` besides.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct PlainChunk<'a> {
@@ -186,7 +186,7 @@ struct PlainText<'a> {
     text: Text<'a>,
 }
 
-/// A member that is a string; any other value counts as absent, as ACP's own types read it.
+/// A string member; any other value counts as absent, as in ACP's own types.
 #[derive(Default)]
 struct Lenient<'a>(Option<Text<'a>>);
 
@@ -240,7 +240,7 @@ impl<'de> Visitor<'de> for LenientVisitor {
 }
 
 impl Update {
-    /// Bytes of what it holds, roughly: all but a chunk's text is in the update as it came.
+    /// Returns the approximate size, in bytes. Everything except a chunk's text is part of the original update.
     pub fn bytes(&self) -> usize {
         let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, |raw| raw.get().len());
         let text = match &self.kind {
@@ -253,7 +253,7 @@ impl Update {
         text + raw(&self.raw) + raw(&self.raw_params)
     }
 
-    /// Reads the `update` object of a `session/update`.
+    /// Parses the `update` object of a `session/update`.
     pub fn parse(text: &str, raw_params: Option<RawJson>) -> Result<Self, serde_json::Error> {
         if let Some(chunk) = parse_canonical(text) {
             return Ok(Self {
@@ -263,7 +263,7 @@ impl Update {
             });
         }
         if let Some(chunk) = parse_plain(text) {
-            // Without an escape there is one way to write a text, and that was tried.
+            // A text without escapes has only one canonical form, which `parse_canonical` has already tried.
             let rebuilt = text.contains('\\') && canonical(&chunk).is_some_and(|json| json == text);
             let raw = (!rebuilt).then(|| RawJson::trusted(text));
             return Ok(Self {
@@ -274,7 +274,7 @@ impl Update {
         }
         let kind = match serde_json::from_str::<Wire<'_>>(text) {
             Ok(wire) => read(&wire).unwrap_or(UpdateKind::Other),
-            // Also what only looks like a syntax error, such as a number that no type of ours can hold.
+            // Valid JSON can also fail here, for example a number that no type of ours can hold.
             Err(_) => {
                 serde_json::from_str::<serde::de::IgnoredAny>(text)?;
                 UpdateKind::Other
@@ -351,7 +351,7 @@ fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
     })
 }
 
-/// Most content has no diff; this says so without reading it.
+/// Checks for a diff without parsing, because most content has none.
 fn may_have_diff(content: &RawValue) -> bool {
     static DIFF: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"diff\""));
     DIFF.find(content.get().as_bytes()).is_some()
@@ -372,7 +372,7 @@ fn chunk(role: MessageType, wire: &Wire<'_>) -> Option<UpdateKind> {
     }))
 }
 
-/// Steps that are no steps are left out, as ACP's own types read them; the raw update keeps them.
+/// Skips invalid entries, as ACP's own types do; the raw update keeps them.
 fn plan_entries(raw: &RawValue) -> Option<Vec<PlanEntry>> {
     let entries: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
     Some(
@@ -391,12 +391,12 @@ fn word(role: MessageType) -> &'static str {
     }
 }
 
-/// The `update` object of a chunk that is plain text and nothing else.
+/// Returns the `update` object of a chunk that contains only plain text.
 pub fn text_chunk(role: MessageType, text: &str) -> RawJson {
     serde_json::json!({ "sessionUpdate": word(role), "content": { "type": "text", "text": text } }).into()
 }
 
-/// The `update` object that a chunk of plain text is written as, when nothing else is known about it.
+/// Returns the canonical `update` object of a plain-text chunk without other members.
 fn canonical(chunk: &Chunk) -> Option<String> {
     let ChunkContent::Text(text) = &chunk.content else {
         return None;
@@ -411,9 +411,9 @@ fn canonical(chunk: &Chunk) -> Option<String> {
     ))
 }
 
-/// Reads a chunk of plain text, however its members are ordered, in one pass.
+/// Parses a chunk of plain text in one pass, whatever the order of its members.
 fn parse_plain(update: &str) -> Option<Chunk> {
-    // Tells other updates apart before a parser is asked: its errors cost more than all the rest.
+    // Excludes other updates before the parser runs, because its errors cost more than everything else here.
     static CHUNK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("_chunk\""));
     CHUNK.find(update.as_bytes())?;
     let PlainChunk {
@@ -437,7 +437,7 @@ fn parse_plain(update: &str) -> Option<Chunk> {
     })
 }
 
-/// Reads the form that nearly all deltas have, without a parser: its text needs no escape.
+/// Reads the form of nearly all deltas without a parser: text without escapes.
 fn parse_canonical(update: &str) -> Option<Chunk> {
     let rest = update.strip_prefix(r#"{"sessionUpdate":""#)?;
     let (role, rest) = if let Some(rest) = rest.strip_prefix("agent_message_chunk") {
@@ -597,7 +597,7 @@ mod tests {
         assert_eq!(update.kind, UpdateKind::Tool(expected));
     }
 
-    /// Agents write what ACP's drafts said as well as what its schema says.
+    /// Agents use the spellings of ACP's drafts as well as those of its schema.
     #[test]
     fn both_spellings_are_read() {
         let usage = |cost: Option<&str>| UpdateKind::Usage {

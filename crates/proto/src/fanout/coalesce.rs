@@ -1,4 +1,4 @@
-//! Merges the deltas of one item, so that a token is not an event.
+//! Merges the deltas of one item, so that the log does not get an event for each token.
 
 use std::time::Duration;
 
@@ -7,34 +7,34 @@ use acpd_model::{ItemId, MessageType, RawJson, TurnId};
 
 use crate::time::Instant;
 
-/// Whose text it is.
+/// The source of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Somebody's words.
+    /// A message or a thought.
     Message(MessageType),
-    /// The output of one of our terminals, by its id.
+    /// The output of one of the daemon's terminals, by its id.
     Terminal(String),
 }
 
-/// Text for one item.
+/// Text to append to one item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delta {
-    /// The turn that it belongs to.
+    /// The turn that the text belongs to.
     pub turn: Option<TurnId>,
-    /// The item.
+    /// The item that the text belongs to.
     pub item: ItemId,
-    /// Whose text it is.
+    /// The source of the text.
     pub source: Source,
-    /// What was added.
+    /// The appended text.
     pub text: String,
-    /// The update it came as, while it stands for one update alone and cannot be rebuilt.
+    /// The original update, while the delta consists of one update only and cannot be rebuilt from its fields.
     pub raw: Option<RawJson>,
-    /// ACP's `messageId` of the chunks: all of an item have the same.
+    /// ACP's `messageId` of the chunks; the same for all chunks of an item.
     pub message_id: Option<String>,
 }
 
-/// Holds at most one delta back. The first one after a quiet window leaves at once; what follows within
-/// [`COALESCE_MILLIS`] is merged until the window ends or [`COALESCE_BYTES`] are there.
+/// Buffers at most one delta. The first delta after a quiet window passes immediately. Later text is merged until the
+/// window of [`COALESCE_MILLIS`] ends or [`COALESCE_BYTES`] are buffered.
 #[derive(Debug, Default)]
 pub struct Coalescer {
     held: Option<Delta>,
@@ -42,7 +42,7 @@ pub struct Coalescer {
 }
 
 impl Coalescer {
-    /// Takes a delta. What is handed back must go out now, in order.
+    /// Adds a delta. The returned deltas must be sent now, in order.
     pub fn push(&mut self, delta: Delta, now: Instant) -> [Option<Delta>; 2] {
         let mut first = None;
         match &mut self.held {
@@ -66,18 +66,18 @@ impl Coalescer {
         [first, None]
     }
 
-    /// The text that is held for `item`.
+    /// Returns the buffered text of `item`.
     pub fn held(&self, item: ItemId) -> Option<&str> {
         let held = self.held.as_ref().filter(|held| held.item == item)?;
         Some(&held.text)
     }
 
-    /// Hands back what is held, since something else is to go out.
+    /// Returns the buffered delta, because another event follows.
     pub fn flush(&mut self) -> Option<Delta> {
         self.held.take()
     }
 
-    /// Hands back what has been held long enough.
+    /// Returns the buffered delta if its window is over.
     pub fn expire(&mut self, now: Instant) -> Option<Delta> {
         if now < self.window_ends {
             return None;
@@ -89,7 +89,7 @@ impl Coalescer {
         due
     }
 
-    /// When something held is due.
+    /// Returns when the buffered delta is due.
     pub fn deadline(&self) -> Option<Instant> {
         self.held.as_ref().map(|_| self.window_ends)
     }

@@ -1,5 +1,5 @@
-//! Output of a terminal that has produced more than is kept of it: clients see it live, and only as much as a person
-//! can follow. It is in no log.
+//! Live output of a terminal whose recorded output has reached its limit. Clients see it live, at a rate that a
+//! person can read. It is not in the log.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,53 +9,53 @@ use acpd_model::limits::{LIVE_OUTPUT_BYTES, LIVE_OUTPUT_MILLIS};
 
 use crate::time::Instant;
 
-/// What clients are shown of a terminal in one window.
+/// The part of a terminal's output that clients see for one window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveText {
     /// The terminal's item.
     pub item: ItemId,
-    /// Our id for the terminal.
+    /// The daemon's id for the terminal.
     pub terminal_id: String,
-    /// The last of what it wrote.
+    /// The end of the output.
     pub text: String,
-    /// Bytes before that which are left out.
+    /// Number of bytes omitted before `text`.
     pub skipped: u64,
 }
 
-/// What is known of a terminal's output beyond what the log holds.
+/// The end of a terminal's output, beyond what the log contains.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveEnd {
-    /// What clients were not shown yet.
+    /// Output that clients have not seen yet.
     pub unshown: Option<LiveText>,
-    /// The last of it, shown or not.
+    /// The end of the output, whether shown or not.
     pub text: String,
-    /// Whether something before `text` is not known any more.
+    /// Whether output before `text` was discarded.
     pub cut: bool,
 }
 
-/// Holds what each terminal wrote until the window is over, and the end of it until the terminal ends.
+/// Buffers the output of each terminal until the window is over, and the end of the output until the terminal exits.
 #[derive(Debug, Default)]
 pub struct LiveTail {
     held: BTreeMap<ItemId, TerminalTail>,
     window_ends: Instant,
 }
 
-/// One terminal.
+/// The buffered output of one terminal.
 #[derive(Debug)]
 struct TerminalTail {
     terminal_id: String,
-    /// The last of what it wrote.
+    /// The end of the output.
     text: String,
-    /// Bytes at the end of `text` that were not shown.
+    /// Number of bytes at the end of `text` that were not shown.
     fresh: usize,
-    /// Bytes before those that will not be shown.
+    /// Number of bytes before those that will never be shown.
     skipped: u64,
     cut: bool,
 }
 
 impl TerminalTail {
     fn push(&mut self, text: &str) {
-        // What is left out is not copied first.
+        // Truncates before the copy, so that omitted output is never copied.
         let from = text.ceil_char_boundary(text.len().saturating_sub(LIVE_OUTPUT_BYTES));
         if from > 0 {
             self.drop_first(self.text.len());
@@ -89,7 +89,7 @@ impl TerminalTail {
 }
 
 impl LiveTail {
-    /// Takes what a terminal wrote.
+    /// Adds output of a terminal.
     pub fn push(&mut self, item: ItemId, terminal_id: &str, text: &str, now: Instant) {
         if self.deadline().is_none() {
             self.window_ends = now + Duration::from_millis(LIVE_OUTPUT_MILLIS);
@@ -104,7 +104,7 @@ impl LiveTail {
         held.push(text);
     }
 
-    /// Hands back what was held for a whole window.
+    /// Returns the output whose window is over.
     pub fn expire(&mut self, now: Instant) -> Vec<LiveText> {
         if now < self.window_ends {
             return Vec::new();
@@ -113,7 +113,7 @@ impl LiveTail {
         held.filter_map(|(item, held)| held.show(*item)).collect()
     }
 
-    /// Forgets a terminal that is over, and hands back what is known of its end.
+    /// Removes a terminal that has ended, and returns the end of its output.
     pub fn end(&mut self, item: ItemId) -> LiveEnd {
         let Some(mut held) = self.held.remove(&item) else {
             return LiveEnd::default();
@@ -125,7 +125,7 @@ impl LiveTail {
         }
     }
 
-    /// When something held is due.
+    /// Returns when buffered output is due.
     pub fn deadline(&self) -> Option<Instant> {
         let waits = self.held.values().any(|held| held.fresh > 0);
         waits.then_some(self.window_ends)

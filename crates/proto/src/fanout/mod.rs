@@ -1,7 +1,7 @@
 //! From one thread to many clients.
 //!
-//! In front of the log, the [`Coalescer`] merges deltas, so that log, clients and replays all see the same
-//! events. Behind it, a [`Subscription`] follows one thread from a cursor for one client.
+//! Before the log, the [`Coalescer`] merges deltas, so that the log, clients and replays all see the same events.
+//! After the log, a [`Subscription`] follows one thread from a cursor for one client.
 
 mod coalesce;
 mod live_tail;

@@ -1,48 +1,49 @@
-//! One client's way through one thread: catch up from the log, follow live, fall back to the log on lag.
+//! The position of one client in one thread: it catches up from the log, follows live batches, and returns to the log
+//! on lag.
 
 use acpd_model::Seq;
 
-/// Where a client stands. Whatever happens, it is handed the events after its cursor, in order, each once.
+/// A client's position. The client receives the events after its cursor, in order, each exactly once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
     cursor: Seq,
     live: bool,
 }
 
-/// What to do with a batch.
+/// How to handle a batch or a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Hand on the events from this `seq`; the cursor has moved to the batch's end.
+    /// Send the events from this `seq` on; the cursor has moved to the end of the batch.
     Send {
-        /// The first event that the client has not seen.
+        /// The first event that the client has not received.
         from: Seq,
     },
-    /// Nothing in it is new.
+    /// The batch contains no new events.
     Skip,
-    /// Something before it is missing: read the log after this cursor.
+    /// Events before the batch are missing: read the log after this cursor.
     CatchUp {
-        /// The last event that the client has seen.
+        /// The last event that the client has received.
         after: Seq,
     },
 }
 
 impl Subscription {
-    /// A client that has seen everything up to `cursor`; it begins by reading the log.
+    /// Creates a subscription for a client that has received everything up to `cursor`; it starts by reading the log.
     pub fn new(cursor: Seq) -> Self {
         Self { cursor, live: false }
     }
 
-    /// The last event that the client has seen.
+    /// Returns the last event that the client has received.
     pub fn cursor(&self) -> Seq {
         self.cursor
     }
 
-    /// Whether the log is not needed at the moment.
+    /// Returns whether the client follows live batches and does not need the log.
     pub fn is_live(&self) -> bool {
         self.live
     }
 
-    /// Events `first..=last` were published.
+    /// Handles a published batch of the events `first..=last`.
     pub fn on_batch(&mut self, first: Seq, last: Seq) -> Step {
         if last <= self.cursor {
             return Step::Skip;
@@ -56,13 +57,13 @@ impl Subscription {
         Step::Send { from }
     }
 
-    /// A page of the log, up to `last`, was handed on; `at_end` if the log had no more.
+    /// Records that a page of the log, up to `last`, was sent; `at_end` if the log had no more events.
     pub fn on_page(&mut self, last: Option<Seq>, at_end: bool) {
         self.cursor = last.map_or(self.cursor, |last| last.max(self.cursor));
         self.live = at_end;
     }
 
-    /// Batches were dropped unseen.
+    /// Records that batches were dropped before they were handled.
     pub fn on_lag(&mut self) {
         self.live = false;
     }
@@ -86,7 +87,7 @@ mod tests {
     }
 
     proptest! {
-        /// Batches and pages in any order: what is handed on is 1, 2, 3 … without gap or repeat.
+        /// With batches and pages in any order, the client receives 1, 2, 3 … without gap or repeat.
         #[test]
         fn each_event_once_and_in_order(cuts in prop::collection::vec(1u64..5, 1..20), lost in prop::collection::vec(any::<bool>(), 20)) {
             let mut s = Subscription::new(0);

@@ -1,16 +1,16 @@
-//! Turns that are no longer part of a thread's conversation, though the log has them.
+//! Turns that are no longer part of a thread's conversation but remain in the log.
 
 use acpd_model::TurnId;
 
-/// Which turns were dropped. A rollback drops all turns after one, so there is at most one run of turns for each.
+/// The set of dropped turns. A rollback drops all turns after a given one and thus adds at most one run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DroppedTurns {
-    /// First and last of each run, in order, with a kept turn between two of them.
+    /// First and last turn of each run, in order. At least one kept turn separates two runs.
     runs: Vec<(u32, u32)>,
 }
 
 impl DroppedTurns {
-    /// Drops all turns after `history_filter`, of which `last` is the last.
+    /// Drops the turns after `kept`, up to `last`, which is the last turn of the thread.
     pub fn drop_after(&mut self, kept: Option<TurnId>, last: u32) {
         let kept = kept.map_or(0, |turn| turn.0);
         let mut first = kept + 1;
@@ -22,13 +22,13 @@ impl DroppedTurns {
         }
     }
 
-    /// Whether `turn` was dropped.
+    /// Returns whether `turn` was dropped.
     pub fn contains(&self, turn: TurnId) -> bool {
         let at = self.runs.partition_point(|(_, end)| *end < turn.0);
         self.runs.get(at).is_some_and(|(first, _)| *first <= turn.0)
     }
 
-    /// How many were dropped.
+    /// Returns the number of dropped turns.
     pub fn count(&self) -> u32 {
         self.runs.iter().map(|(first, last)| last - first + 1).sum()
     }

@@ -1,9 +1,9 @@
-//! A conversation in rounds, to be held against what an agent tells of it when it goes on with its session.
+//! A conversation as exchanges, for comparison with the history that an agent reports when it resumes its session.
 //!
-//! In: events of the log, or what the agent tells. Out: where the agent's telling goes beyond the log. Owns: nothing of
-//! the conversation but the beginnings and the digests of its texts. Never: takes what the log has for new. Agents cut
-//! texts otherwise than they sent them, give new ids, leave out thoughts, shorten the beginning; so a round is found
-//! again by any of what a person said, what the agent said, and the tool calls, and where it is in doubt nothing is new.
+//! In: events of the log, or the agent's report. Out: the part of the report that the log does not have. Owns: the
+//! beginnings and digests of the conversation's texts. Never: reports as new what the log has. In their reports, agents
+//! split texts differently, assign new ids, leave out thoughts and shorten the beginning. An exchange is therefore
+//! recognized by any of the user's text, the agent's text and the tool calls. In case of doubt nothing is new.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,10 +14,10 @@ use acpd_model::{Event, EventKind, ItemStart, MessageType, TurnId};
 use super::history_filter::HistoryFilter;
 use super::{DroppedTurns, content_text};
 
-/// A text without its white space, as far as it must be told from others.
+/// A text without its white space, reduced to what is needed to tell it from other texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
-    /// Characters.
+    /// Number of characters, without white space.
     pub chars: u64,
     hash: u64,
     head: String,
@@ -33,11 +33,11 @@ impl Default for Digest {
     }
 }
 
-/// Characters that a text must have so that its being part of another one means anything.
+/// Minimum length of a text, in characters, for its occurrence in another one to count as a match.
 const TELLING_CHARS: u64 = 12;
 
 impl Digest {
-    /// Adds text. Answers how much of it was taken, in bytes, if no more than `most` characters may be there then.
+    /// Adds text until the digest has `most` characters. Returns how many bytes of `text` were added.
     pub fn add(&mut self, text: &str, most: u64) -> usize {
         for (at, letter) in text.char_indices() {
             if letter.is_whitespace() || letter.is_control() {
@@ -49,7 +49,7 @@ impl Digest {
             self.chars += 1;
             let mut bytes = [0; 4];
             for byte in letter.encode_utf8(&mut bytes).bytes() {
-                // FNV-1a: the same wherever the text is cut.
+                // FNV-1a does not depend on how the text is split.
                 self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
             }
             if self.head.len() < EXCHANGE_HEAD_BYTES {
@@ -63,7 +63,7 @@ impl Digest {
         self.chars == 0
     }
 
-    /// Whether one of them may be a part of the other.
+    /// Returns whether one of the texts may be a part of the other.
     fn is_like(&self, other: &Self) -> bool {
         let (short, long) = if self.chars <= other.chars {
             (self, other)
@@ -80,30 +80,30 @@ impl Digest {
     }
 }
 
-/// What a person said, and all that the agent did until the person spoke again.
+/// A user's message and everything that the agent did until the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exchange {
     user: Digest,
-    /// What the agent said.
+    /// The agent's text.
     pub agent: Digest,
     tools: BTreeSet<String>,
-    /// Its last turn failed, so that the agent may have gone on unheard.
+    /// Whether its last turn failed, so that the agent may have continued without the daemon.
     failed: bool,
 }
 
 impl Exchange {
-    /// Whether the agent did anything.
+    /// Returns whether the agent wrote text or called a tool.
     pub fn is_answered(&self) -> bool {
         !self.agent.is_empty() || !self.tools.is_empty()
     }
 
-    /// Whether the agent called this tool in it.
+    /// Returns whether the agent called this tool in the exchange.
     pub fn has_tool(&self, id: &str) -> bool {
         self.tools.contains(id)
     }
 
-    /// How sure it is that they are the same; 0 if they are not. The longer a text is, the more it says that it is there
-    /// again.
+    /// Returns the confidence that both exchanges are the same; 0 if they are not. The longer a matching text is, the
+    /// more points it gives.
     fn likeness(&self, reported: &Self) -> u64 {
         let same = |a: &Digest, b: &Digest| !a.is_empty() && a == b;
         let (user, agent) = (
@@ -115,7 +115,7 @@ impl Exchange {
         let weight = |text: &Digest| 4 + text.chars.min(64) / 4;
         let mut points = match (user, other_answer) {
             (true, false) => weight(&self.user),
-            // People say the same again, and get another answer.
+            // Users repeat a message and get a different answer.
             (true, true) => 3,
             (false, _) => 3 * u64::from(self.user.is_like(&reported.user)),
         };
@@ -128,7 +128,7 @@ impl Exchange {
     }
 }
 
-/// A conversation, oldest round first.
+/// A conversation, oldest exchange first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchanges {
     all: VecDeque<Exchange>,
@@ -136,17 +136,18 @@ pub struct Exchanges {
     kept: HistoryFilter,
 }
 
-/// What of an agent's telling the log does not have.
+/// The part of an agent's report that the log does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewExchanges {
-    /// The rounds from this one on.
+    /// Index of the first new exchange in the report.
     pub from: usize,
-    /// Of this round that the log has, what comes after so much of the agent's words.
+    /// The index of a reported exchange that continues a failed one of the log, and that exchange as the log has it.
+    /// Only what follows its agent text is new.
     pub rest_of: Option<(usize, Exchange)>,
 }
 
 impl Exchanges {
-    /// The end of what the log has, without the turn `except` and those that were dropped.
+    /// Creates the last exchanges of a log, without the turn `except` and the dropped turns.
     pub fn known(except: Option<TurnId>, dropped: DroppedTurns) -> Self {
         Self {
             all: VecDeque::new(),
@@ -155,7 +156,7 @@ impl Exchanges {
         }
     }
 
-    /// What an agent tells, which is bounded already.
+    /// Creates the exchanges of an agent's report. They have no limit, because reports are already bounded.
     pub fn reported() -> Self {
         Self {
             most: usize::MAX,
@@ -163,12 +164,12 @@ impl Exchanges {
         }
     }
 
-    /// The rounds.
+    /// Returns the exchanges, oldest first.
     pub fn exchanges(&self) -> &VecDeque<Exchange> {
         &self.all
     }
 
-    /// Somebody said something. Answers whether a round begins with it.
+    /// Adds text of the user or the agent. Returns whether a new exchange starts with it.
     pub fn said(&mut self, role: MessageType, text: &str) -> bool {
         let user = role == MessageType::UserMessage;
         let begins = self
@@ -186,7 +187,7 @@ impl Exchanges {
         begins && role != MessageType::AgentThought
     }
 
-    /// The agent called a tool. Answers whether a round begins with it.
+    /// Adds a tool call of the agent. Returns whether a new exchange starts with it.
     pub fn called(&mut self, id: &str) -> bool {
         let begins = self.all.is_empty();
         if begins {
@@ -205,7 +206,7 @@ impl Exchanges {
         self.all.push_back(Exchange::default());
     }
 
-    /// Takes the next event of the log.
+    /// Applies the next event of the log.
     pub fn fold(&mut self, event: &Event) {
         if !self.kept.has(event) {
             return;
@@ -235,10 +236,10 @@ impl Exchanges {
         }
     }
 
-    /// What is new in `reported`; `None` if nothing of it is found here, so that nobody can say.
+    /// Returns the new part of `reported`; `None` if no exchange of it matches, so that its position is unknown.
     pub fn new_in(&self, reported: &Self) -> Option<NewExchanges> {
         let known: Vec<&Exchange> = self.all.iter().collect();
-        // A prompt that failed and got no word may never have reached the agent.
+        // A failed prompt without any answer may never have reached the agent.
         let told_before = |exchange: &&&Exchange| exchange.is_answered() || !exchange.failed;
         let skipped = reported.all.len().saturating_sub(REPORTED_EXCHANGES);
         let tail: Vec<&Exchange> = reported.all.iter().skip(skipped).collect();
@@ -249,7 +250,7 @@ impl Exchanges {
                 rest_of: None,
             });
         };
-        // Those that are here and were not found may be the next ones, told in words that nobody knows again.
+        // Later known exchanges without a match may be the next ones of the report, in words that do not match.
         let unfound = known[last + 1..].iter().filter(told_before).count();
         let from = (skipped + at + 1 + unfound).min(reported.all.len());
         let exchange = known[last];
@@ -258,8 +259,8 @@ impl Exchanges {
     }
 }
 
-/// The last pair of the best way to lay `reported` beside `known`, in order: as many rounds as possible, as sure as
-/// possible, and where that leaves a choice, the later ones of what is told.
+/// Returns the last pair of the best ordered alignment of `reported` with `known`. The best alignment has as many
+/// exchanges and as much confidence as possible. If several are equal, it uses the later exchanges of the report.
 fn last_pair(known: &[&Exchange], reported: &[&Exchange]) -> Option<(usize, usize)> {
     let width = reported.len() + 1;
     let likeness: Vec<u64> = known
@@ -327,7 +328,7 @@ mod tests {
         for new in [0, 1, 100] {
             assert_eq!(from(&log, &told((0..1000 + new).map(numbered))), Some(1000));
         }
-        // So much was said elsewhere that nobody can say where it began.
+        // The report has so many unknown exchanges that its start cannot be determined.
         assert_eq!(
             from(&log, &told((0..1000 + REPORTED_EXCHANGES).map(numbered))),
             None
@@ -340,7 +341,7 @@ mod tests {
         let same = |times: usize| std::iter::repeat_n(("go on".to_owned(), "ok".to_owned()), times);
         for times in 1..5 {
             assert_eq!(from(&known(same(times)), &told(same(times))), Some(times));
-            // Shortened at its beginning.
+            // The beginning is shortened.
             assert_eq!(from(&known(same(times)), &told(same(1))), Some(1));
             let more = told(same(times).chain([numbered(1)]));
             assert_eq!(from(&known(same(times)), &more), Some(times));

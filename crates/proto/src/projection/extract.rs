@@ -1,4 +1,4 @@
-//! What can be searched of an event, and which blobs it names.
+//! The searchable texts of an event, and the blobs that it references.
 
 use acpd_model::event::Content;
 use acpd_model::{
@@ -10,9 +10,9 @@ use serde::Deserialize;
 use super::item::content_text;
 use super::tool::ToolView;
 
-/// What the log is to be told of these events. Of what grows only its whole is searched, so that the deltas and
-/// updates that come by the thousand have nothing in here; thoughts are not searched, because they are long, and
-/// what comes of them is said again.
+/// Returns the search entries of these events for the log. Only complete items are searchable, so that the thousands of
+/// deltas and updates add nothing. Thoughts are excluded because they are long, and their results occur again in
+/// messages.
 pub fn extract<'a>(events: impl IntoIterator<Item = &'a Event>) -> Extract {
     let mut extract = Extract::default();
     for event in events {
@@ -51,7 +51,7 @@ fn add_item(extract: &mut Extract, event: &Event, end: &ItemEnd) {
         }
         ItemEnd::ToolCall { call, .. } => add_tool(extract, event, call),
         ItemEnd::FileChange { path, .. } => add(extract, event, TextKind::Path, path.clone()),
-        // Its command was there when it began.
+        // The event that started the item has its command.
         ItemEnd::TerminalCommand { output_blob, .. } => extract.blobs.extend(output_blob.as_deref()),
     }
 }
@@ -75,7 +75,7 @@ fn add_tool(extract: &mut Extract, event: &Event, call: &RawJson) {
             _ => String::new(),
         })
         .filter(|line| !title.contains(line.as_str()));
-    // Files that it changes are items of their own.
+    // Files that the call changes are items of their own.
     let changed = tool.diffs();
     let mut paths: Vec<String> = Vec::new();
     for Location { path } in tool.read::<Vec<Location>>("locations").unwrap_or_default() {

@@ -1,20 +1,20 @@
-//! Which events belong to the conversation as it stands.
+//! Selects the events that belong to the current conversation.
 
 use acpd_model::{Event, EventKind, TurnId};
 
 use super::DroppedTurns;
 
-/// Sorts out, event by event, what belongs to turns that were dropped, and to one that is not wanted.
+/// Excludes the events of dropped turns, and those of one further turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HistoryFilter {
     except: Option<TurnId>,
     dropped: DroppedTurns,
-    /// The turn of the last event that had one: what happens between turns belongs to the last one.
+    /// The turn of the last event that had one. Events between turns belong to the turn before them.
     turn: Option<TurnId>,
 }
 
 impl HistoryFilter {
-    /// All but the turn `except` and those that were dropped.
+    /// Creates a filter for all turns except `except` and the dropped ones.
     pub fn new(except: Option<TurnId>, dropped: DroppedTurns) -> Self {
         Self {
             except,
@@ -23,7 +23,7 @@ impl HistoryFilter {
         }
     }
 
-    /// Whether the next event of the log belongs to it.
+    /// Returns whether the next event of the log belongs to the conversation.
     pub fn has(&mut self, event: &Event) -> bool {
         if event.turn.is_some() && event.turn == self.except {
             return false;

@@ -1,4 +1,4 @@
-//! The conversation so far as text, for an agent that remembers nothing of it.
+//! The conversation so far as text, for an agent that has lost it.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub struct HistoryText {
 }
 
 impl HistoryText {
-    /// Collects at most `room` bytes; nothing of the turn `except`, nor of those that were dropped.
+    /// Collects at most `room` bytes, without the turn `except` and the dropped turns.
     pub fn new(except: Option<TurnId>, dropped: DroppedTurns, room: usize) -> Self {
         Self {
             kept: HistoryFilter::new(except, dropped),
@@ -29,7 +29,7 @@ impl HistoryText {
         }
     }
 
-    /// Takes the next event of the log.
+    /// Applies the next event of the log.
     pub fn fold(&mut self, event: &Event) {
         if !self.kept.has(event) {
             return;
@@ -55,7 +55,7 @@ impl HistoryText {
             ItemEnd::FileChange { path, .. } => format!("(changed {path})\n"),
             ItemEnd::TerminalCommand { .. } => return,
         };
-        // Of what is too long by itself, its end.
+        // A part that exceeds the limit by itself is cut to its end.
         let from = part.ceil_char_boundary(part.len().saturating_sub(self.room));
         self.left_out |= from > 0;
         let part = part[from..].to_owned();
@@ -70,7 +70,7 @@ impl HistoryText {
         }
     }
 
-    /// What was collected; empty if there is nothing to remember.
+    /// Returns the collected text; empty if there is no conversation.
     pub fn finish(self) -> String {
         let mut text = String::new();
         if self.left_out && !self.parts.is_empty() {

@@ -1,4 +1,4 @@
-//! One item while it grows.
+//! An item, including one that is not finished.
 
 use acpd_model::{EventKind, ItemEnd, ItemStart, MessageType, RawJson};
 use serde::Deserialize;
@@ -17,15 +17,15 @@ pub enum ItemView {
         /// Absolute path.
         path: String,
     },
-    /// A command in one of our terminals.
+    /// A command in a terminal of the daemon.
     Terminal {
-        /// Our id for it.
+        /// The daemon's id of the terminal.
         terminal_id: String,
-        /// What it wrote; the last of it, if that is more than is kept.
+        /// The command's output; only its end if it exceeds the limit.
         output: String,
-        /// Bytes that it wrote, as far as the log has them.
+        /// Total bytes of output in the log.
         written: usize,
-        /// Bytes of output that are kept; an old log does not say.
+        /// The terminal's output limit, in bytes; unknown in old logs.
         kept: Option<usize>,
     },
 }
@@ -33,11 +33,11 @@ pub enum ItemView {
 /// A message's content so far.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageView {
-    /// Who speaks.
+    /// The author of the message, and whether it is a thought.
     pub role: MessageType,
     /// ACP's `messageId`.
     pub message_id: Option<String>,
-    /// What was said, adjacent text merged.
+    /// The content, with adjacent text merged.
     pub parts: Vec<Part>,
 }
 
@@ -51,7 +51,7 @@ pub enum Part {
 }
 
 impl ItemView {
-    /// The view of an item that has just begun; `raw` is its event's.
+    /// Creates the view of an item that has just started; `raw` is the raw JSON of its event.
     pub fn new(start: &ItemStart, raw: Option<&RawJson>) -> Self {
         match start {
             ItemStart::Message { role, message_id } => Self::Message(MessageView {
@@ -113,7 +113,7 @@ impl ItemView {
         }
     }
 
-    /// The content so far, as an item's end holds it.
+    /// Returns the content so far in the form of a finished item.
     pub fn to_end(&self) -> ItemEnd {
         match self {
             Self::Message(message) => ItemEnd::Message {
@@ -140,7 +140,7 @@ impl ItemView {
                 signal: None,
                 output: output.clone(),
                 output_blob: None,
-                // Once as much was written as is kept, the log has no more until the end.
+                // At this point the output has reached its limit. The log has no more of it until the end.
                 truncated: kept.is_some_and(|kept| *written >= kept),
             },
         }
@@ -155,7 +155,7 @@ impl MessageView {
         }
     }
 
-    /// ACP content blocks.
+    /// Returns the content as ACP content blocks.
     pub fn content(&self) -> Vec<RawJson> {
         self.parts
             .iter()
@@ -167,12 +167,12 @@ impl MessageView {
     }
 }
 
-/// An ACP content block of plain text.
+/// Returns an ACP content block of plain text.
 pub fn text_block(text: &str) -> RawJson {
     serde_json::json!({ "type": "text", "text": text }).into()
 }
 
-/// The words of a message, without what is not text.
+/// Returns the text of a message, without its other content.
 pub fn content_text(content: &[RawJson]) -> String {
     #[derive(Deserialize)]
     struct Block {

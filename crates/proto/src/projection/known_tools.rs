@@ -1,7 +1,7 @@
-//! The tool calls of a session by the agent's ids.
+//! The tool calls of a session, by the agent's ids.
 //!
-//! In: calls that begin and end. Out: the item that an id belongs to. Owns: the ids. Never: an id of a call that ended so long ago that
-//! there is no room for it.
+//! In: the starts and ends of calls. Out: the item of an id. Owns: the ids. Never: keeps the ids of old ended calls
+//! beyond the memory limit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,40 +10,40 @@ use acpd_model::ItemId;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::ENDED_TOOL_BYTES;
 
-/// So many bytes a call counts beside its id.
+/// Bytes that count for a call in addition to its id.
 const CALL_BYTES: usize = 64;
 
 /// A tool call of the session, finished or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolRef {
-    /// Its item.
+    /// The item of the call.
     pub item: ItemId,
-    /// Its status.
+    /// The status of the call.
     pub status: ToolStatus,
 }
 
-/// The tool calls of a session: those that are open, and the last that have ended.
+/// The tool calls of a session: all open ones, and the most recent ones that have ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KnownTools {
     calls: BTreeMap<Arc<str>, ToolRef>,
     ended: BTreeMap<ItemId, Arc<str>>,
-    /// Bytes of those that have ended.
+    /// Total bytes of the calls that have ended.
     ended_bytes: usize,
 }
 
 impl KnownTools {
-    /// The call that the agent calls `id`.
+    /// Returns the call with the agent's id `id`.
     pub fn get(&self, id: &str) -> Option<ToolRef> {
         self.calls.get(id).copied()
     }
 
-    /// One begins. It takes the id over from one that has ended.
+    /// Adds a call. It replaces an ended call with the same id.
     pub fn begin(&mut self, id: &str, call: ToolRef) {
         self.forget(id);
         self.calls.insert(id.into(), call);
     }
 
-    /// One has ended.
+    /// Records that a call has ended.
     pub fn end(&mut self, id: &str, call: ToolRef) {
         self.forget(id);
         let id: Arc<str> = id.into();
@@ -58,12 +58,12 @@ impl KnownTools {
         }
     }
 
-    /// The session is another one.
+    /// Removes all calls, because the session has changed.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Bytes of the calls that have ended.
+    /// Returns the bytes of the calls that have ended.
     pub fn ended_bytes(&self) -> usize {
         self.ended_bytes
     }

@@ -1,4 +1,4 @@
-//! What a thread must know of what was done with it as a whole: turns that were dropped, where it was split off.
+//! State of the thread as a whole: rolled back turns, and the origin of a fork.
 
 use acpd_model::event::ThreadForked;
 use acpd_model::{Millis, ThreadStatus, TurnId};
@@ -6,18 +6,18 @@ use acpd_model::{Millis, ThreadStatus, TurnId};
 use super::live::Live;
 
 impl Live {
-    /// Whether the thread is about to vanish.
+    /// Returns whether the thread is being deleted.
     pub fn is_deleted(&self) -> bool {
         self.summary.status == ThreadStatus::Deleting
     }
 
-    /// The last turn that is part of the conversation.
+    /// Returns the last turn that is part of the conversation.
     pub fn last_kept(&self) -> Option<TurnId> {
         let mut turns = (1..=self.last_turn).rev().map(TurnId);
         turns.find(|turn| !self.dropped.contains(*turn))
     }
 
-    /// The session that the agent had knows what is dropped, so that it is none of the thread's any more.
+    /// Applies a rollback. The agent's session contains the dropped turns, so that the thread stops using it.
     pub(super) fn fold_rolled_back(&mut self, last_kept: Option<TurnId>) {
         self.dropped.drop_after(last_kept, self.last_turn);
         self.summary.turns = self.last_turn - self.dropped.count();
@@ -32,7 +32,7 @@ impl Live {
         self.let_session_go(None);
     }
 
-    /// What came before is another thread's. Its session stays that thread's.
+    /// Applies a fork. The history before this event belongs to the original thread, which keeps its session.
     pub(super) fn fold_forked(&mut self, forked: &ThreadForked, at: Millis) {
         (self.summary.created_at, self.summary.updated_at) = (at, at);
         self.remembered.end_session();

@@ -1,5 +1,4 @@
-//! What a thread must know to go on. Finished items leave it, so that it stays small however long a thread
-//! becomes.
+//! The state of a running thread. Finished items leave it, so that it stays small even for a long thread.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,144 +18,144 @@ use super::thread_names::ThreadNames;
 use crate::agent::Capabilities;
 use acpd_policy::{Policy, Remembered, RememberedRule, Scope};
 
-/// Which side ends a turn before the agent has.
+/// The side that ends a turn before the agent does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupter {
-    /// A client asked for it.
+    /// A client requested the interruption.
     Client,
-    /// The daemon, because the agent gave no sign of life.
+    /// The daemon, because the agent was silent for too long.
     Daemon,
 }
 
-/// The turn that runs.
+/// The running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunningTurn {
-    /// Its id.
+    /// Id of the turn.
     pub id: TurnId,
-    /// When it began.
+    /// When the turn started.
     pub started_at: Millis,
-    /// Which side interrupted it, if it was; a client once both have.
+    /// The side that interrupted the turn, if any; the client if both did.
     pub interrupted: Option<Interrupter>,
 }
 
-/// A turn that waits.
+/// A turn in the queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueuedTurn {
-    /// Its id.
+    /// Id of the turn.
     pub id: TurnId,
     /// ACP content blocks.
     pub input: Vec<RawJson>,
-    /// `_meta` for the agent, beside them.
+    /// `_meta` of the prompt, for the agent.
     pub meta: Option<RawJson>,
-    /// The client's own id.
+    /// The client's own id for the turn.
     pub client_turn_id: Option<String>,
-    /// The client that sent it.
+    /// The client that sent the prompt.
     pub by: Origin,
 }
 
-/// A turn that a client gave an id of its own.
+/// A turn to which a client assigned an id of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientTurn {
-    /// Its id.
+    /// The daemon's id of the turn.
     pub id: TurnId,
-    /// How it ended, once it has.
+    /// The result of the turn, once it has ended.
     pub status: Option<TurnStatus>,
 }
 
-/// A question that nobody has answered.
+/// An unanswered question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenRequest {
-    /// Its id.
+    /// Id of the question.
     pub id: RequestId,
-    /// The event that opened it, to be shown again to whoever comes later.
+    /// The event that opened it, for clients that subscribe later.
     pub event: Event,
-    /// The answers offered.
+    /// The offered answers.
     pub options: Vec<PermissionOption>,
 }
 
-/// What an agent can do, as far as it matters while it does not run.
+/// The capabilities of an agent that matter while it does not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeclaredCapabilities {
-    /// `session/fork`.
+    /// Supports `session/fork`.
     pub fork: bool,
-    /// `session/delete`.
+    /// Supports `session/delete`.
     pub delete: bool,
-    /// MCP servers over HTTP.
+    /// Supports MCP servers over HTTP.
     pub mcp_http: bool,
-    /// MCP servers over server-sent events.
+    /// Supports MCP servers over server-sent events.
     pub mcp_sse: bool,
 }
 
-/// The bounded view that a thread acts on.
+/// The bounded state on which a thread bases its decisions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
-    /// The thread.
+    /// Id of the thread.
     pub thread: ThreadId,
-    /// The last event folded.
+    /// Number of the last folded event.
     pub last_seq: Seq,
-    /// The thread at a glance.
+    /// The thread's list entry.
     pub summary: Summary,
-    /// What it is called, and what it would be called otherwise.
+    /// The thread's possible names; one of them is shown.
     pub names: ThreadNames,
-    /// Number of the last turn, dropped ones included.
+    /// Number of the last turn, including dropped ones.
     pub last_turn: u32,
     /// Turns that are no longer part of the conversation.
     pub dropped: DroppedTurns,
-    /// What the agent declared, as it was last started.
+    /// The agent's capabilities at its last start.
     pub declared: DeclaredCapabilities,
-    /// How it was made.
+    /// The settings that the thread was created with, and its session params.
     pub spec: Spec,
-    /// Who answers what the agent asks of its client, if not the daemon.
+    /// The client that answers the agent's requests for files and terminals instead of the daemon.
     pub lease: Option<LeaseHolder>,
-    /// Whether it was ever bound to one.
+    /// Whether the thread ever had an agent session.
     pub bound: bool,
-    /// The turn that runs.
+    /// The running turn.
     pub turn: Option<RunningTurn>,
-    /// Turns that wait, in order.
+    /// Queued turns, in order.
     pub queue: VecDeque<QueuedTurn>,
-    /// Client turn ids → turns, so that the same one twice is one turn.
+    /// Client turn ids and their turns. A repeated id refers to the same turn.
     pub client_turns: BTreeMap<String, ClientTurn>,
-    /// Unfinished items, in the order in which they began.
+    /// Unfinished items, in the order of their start.
     pub items: OpenItems,
-    /// The session's tool calls by the agent's ids.
+    /// The session's tool calls, by the agent's ids.
     pub tools: KnownTools,
-    /// Unanswered questions by number.
+    /// Unanswered questions, by number.
     pub requests: BTreeMap<u32, OpenRequest>,
-    /// The highest number in the name of a terminal.
+    /// The highest number in the id of a terminal.
     pub last_terminal: u64,
     /// Number of the last item.
     pub last_item: u32,
     /// Number of the last question.
     pub last_request: u32,
-    /// The current mode.
+    /// Id of the current mode.
     pub mode: Option<String>,
-    /// The modes of the session, ACP's `modes`.
+    /// The modes of the session, as ACP's `modes`.
     pub modes: Option<RawJson>,
-    /// The current model of an agent that has `models`.
+    /// Id of the current model, for agents with `models`.
     pub model: Option<String>,
-    /// The models of the session, which older agents have in place of a config option.
+    /// The models of the session. Older agents have them instead of a config option.
     pub models: Option<RawJson>,
-    /// Whether the agent knows nothing of the turns before: its session is a new one, and no turn went through it.
+    /// Whether the agent does not know the earlier turns: its session is new and has not processed a turn yet.
     pub forgotten: bool,
-    /// The options of the session, ACP's list.
+    /// The options of the session, as ACP's list.
     pub config_options: Option<RawJson>,
-    /// The slash commands, ACP's update.
+    /// The slash commands, as ACP's update.
     pub commands: Option<RawJson>,
     /// The thread's own permission policy.
     pub policy: Option<Policy>,
-    /// Answers that hold for good.
+    /// Answers that apply to later questions as well.
     pub remembered: Remembered,
-    /// The plan, as its event has it.
+    /// The plan, as its event.
     pub plan: Option<EventKind>,
-    /// Tokens, as their event has it.
+    /// The token usage, as its event.
     pub usage: Option<EventKind>,
 }
 
-/// Client turn ids that are remembered; older ones are forgotten.
+/// Maximum number of client turn ids to store; the oldest are removed first.
 const CLIENT_TURNS: usize = 256;
 
 impl Live {
-    /// A thread to which nothing has happened yet.
+    /// Creates the state of a thread without events.
     pub fn new(thread: ThreadId) -> Self {
         Self {
             thread,
@@ -192,7 +191,7 @@ impl Live {
         }
     }
 
-    /// Applies the next event. Answers whether the summary changed.
+    /// Applies the next event. Returns whether the summary changed.
     pub fn fold(&mut self, event: &Event) -> bool {
         debug_assert_eq!(event.seq, self.last_seq + 1, "events are folded in order");
         self.last_seq = event.seq;
@@ -318,7 +317,7 @@ impl Live {
                 started_at,
                 ..
             } => {
-                // The agent has taken a prompt, and with it what it was told of the turns before.
+                // The agent has processed a prompt, including the history that was sent with it.
                 if stop_reason.is_some() {
                     self.forgotten = false;
                 }
@@ -329,7 +328,7 @@ impl Live {
                         turn.status = Some(*status);
                     }
                 }
-                // One that was taken back before it began says nothing of how the conversation stands.
+                // A turn that was removed from the queue does not change the state of the conversation.
                 if started_at.is_some() || *status != TurnStatus::Interrupted {
                     self.summary.last_turn = Some(*status);
                 }
@@ -464,11 +463,11 @@ impl Live {
                 self.policy = policy.as_ref().and_then(|policy| policy.read().ok());
             }
             EventKind::AnswerRemembered { answer } => {
-                // Those of other scopes are kept outside, and only told here.
+                // Answers with other scopes are stored elsewhere; the log only records them.
                 let rule = answer.read::<RememberedRule>().ok();
                 let here = |rule: &RememberedRule| matches!(rule.scope, Scope::Session | Scope::Thread);
                 if let Some(rule) = rule.filter(here) {
-                    // One of an earlier version was about commands of this directory.
+                    // An answer of an earlier version applied to commands in this directory.
                     self.remembered.restore(rule, self.spec.session_cwd());
                 }
             }
@@ -502,7 +501,7 @@ impl Live {
         let opened: SessionState = session.read().unwrap_or_default();
         if how == Binding::New {
             self.remembered.end_session();
-            // What an earlier session had is no longer there.
+            // The state of an earlier session no longer applies.
             (self.mode, self.modes, self.config_options) = (None, None, None);
             (self.model, self.models) = (None, None);
         }
@@ -523,7 +522,7 @@ impl Live {
     }
 }
 
-/// The members of an opened session, and of an update of its options, that are kept as they came.
+/// The members of an opened session, or of an update of its options, that are stored unchanged.
 #[derive(serde::Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct SessionState {

@@ -1,15 +1,15 @@
-//! What can be computed from a thread's events.
+//! Views that are computed from a thread's events.
 //!
-//! In: events, in order. Out: views. Owns: nothing but the view. Never: decides anything. The live thread, a
-//! replay and a query fold the same events through the same code, so they cannot disagree.
+//! In: events, in order. Out: views. Owns: only the view. Never: decides anything. The live thread, a replay and a
+//! query fold the same events through the same code, so that they cannot disagree.
 //!
-//! * [`Live`]: what a thread must know to go on; bounded, since finished items leave it
+//! * [`Live`]: the state of a running thread; bounded, because finished items leave it
 //! * [`DroppedTurns`]: turns that are no longer part of the conversation
-//! * [`Transcript`]: turns and items, to be read
-//! * [`Options`]: what a client may set
-//! * [`HistoryText`]: the conversation as text, for an agent that has forgotten it
-//! * [`Exchanges`]: the conversation, to be held against what an agent tells of it
-//! * [`extract`]: what can be searched of events
+//! * [`Transcript`]: turns and items for readers
+//! * [`Options`]: the options that a client can set
+//! * [`HistoryText`]: the conversation as text, for an agent that has lost it
+//! * [`Exchanges`]: the conversation, for comparison with the history that an agent reports
+//! * [`extract`]: the searchable texts of events
 
 mod dropped_turns;
 mod exchanges;

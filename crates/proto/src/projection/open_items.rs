@@ -1,4 +1,4 @@
-//! The items that are not finished, with what is asked about them again and again.
+//! The unfinished items, with indexes for frequent queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
@@ -10,21 +10,21 @@ use super::item::ItemView;
 /// An item that is not finished.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenItem {
-    /// The tool call that it belongs to.
+    /// The tool call that the item belongs to.
     pub parent: Option<ItemId>,
-    /// Its content so far.
+    /// The item's content so far.
     pub view: ItemView,
 }
 
-/// Unfinished items, in the order in which they began. There may be thousands, and each may end at any time: nothing here that is
-/// done for each of them looks at the others.
+/// Unfinished items, in the order of their start. There may be thousands, and each may end at any time. No operation on
+/// one item iterates over the others.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OpenItems {
     items: BTreeMap<ItemId, OpenItem>,
     tools: BTreeSet<ItemId>,
-    /// Bytes of all of these.
+    /// Total bytes of the open tool calls.
     tool_bytes: usize,
-    /// File changes of tool calls: the call, then the change.
+    /// File changes of tool calls, as pairs of the call and the change.
     files: BTreeSet<(ItemId, ItemId)>,
 }
 
@@ -44,7 +44,7 @@ impl Deref for OpenItems {
 }
 
 impl OpenItems {
-    /// One begins.
+    /// Adds an item that has started.
     pub fn insert(&mut self, id: ItemId, item: OpenItem) {
         match (&item.view, item.parent) {
             (ItemView::Tool(_), _) => {
@@ -59,7 +59,7 @@ impl OpenItems {
         self.items.insert(id, item);
     }
 
-    /// One has ended.
+    /// Removes an item that has ended.
     pub fn remove(&mut self, id: ItemId) -> Option<OpenItem> {
         let item = self.items.remove(&id)?;
         self.tools.remove(&id);
@@ -70,7 +70,7 @@ impl OpenItems {
         Some(item)
     }
 
-    /// One goes on with an event about it.
+    /// Applies an event to one item.
     pub fn apply(&mut self, id: ItemId, kind: &EventKind, raw: Option<&RawJson>) {
         let Some(open) = self.items.get_mut(&id) else {
             return;
@@ -80,22 +80,22 @@ impl OpenItems {
         self.tool_bytes = self.tool_bytes - before + tool_bytes(&open.view);
     }
 
-    /// The tool calls, the oldest first.
+    /// Returns the tool calls, oldest first.
     pub fn tools(&self) -> &BTreeSet<ItemId> {
         &self.tools
     }
 
-    /// Bytes that the tool calls hold.
+    /// Returns the total bytes of the tool calls.
     pub fn tool_bytes(&self) -> usize {
         self.tool_bytes
     }
 
-    /// How many file changes belong to tool calls.
+    /// Returns the number of file changes that belong to tool calls.
     pub fn count_files(&self) -> usize {
         self.files.len()
     }
 
-    /// The file changes of a tool call, with their paths.
+    /// Returns the file changes of a tool call, with their paths.
     pub fn files_of(&self, tool: ItemId) -> impl Iterator<Item = (ItemId, &str)> {
         let of = self.files.range((tool, ItemId(0))..=(tool, ItemId(u32::MAX)));
         of.filter_map(|(_, id)| match &self.items.get(id)?.view {

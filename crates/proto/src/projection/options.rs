@@ -1,5 +1,5 @@
-//! A session's config options, as clients are offered them: the agent's own, and its `modes` and `models` of
-//! the days before config options, unless it has options for these as well.
+//! The config options that clients can set for a session. These are the agent's own, and its older `modes` and `models`
+//! unless its options cover them.
 
 use acpd_model::{Failure, RawJson};
 use serde::Deserialize;
@@ -8,9 +8,9 @@ use serde_json::json;
 use super::Live;
 use crate::agent::ConfigValue;
 
-/// The option that stands for `modes`.
+/// Id of the option that represents `modes`.
 pub const LEGACY_MODE: &str = "acpd.mode";
-/// The option that stands for `models`.
+/// Id of the option that represents `models`.
 pub const LEGACY_MODEL: &str = "acpd.model";
 
 #[derive(Deserialize)]
@@ -20,7 +20,7 @@ struct Known {
     category: Option<String>,
 }
 
-/// What an option can be set to, by its `type`.
+/// The permitted values of an option, by its `type`.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Choices {
@@ -81,7 +81,7 @@ struct Model {
     description: Option<String>,
 }
 
-/// Whether the result of a request has a list of options.
+/// Returns whether the result of a request contains a list of options.
 pub fn has_options(result: &RawJson) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -100,7 +100,7 @@ pub struct Options<'a> {
 }
 
 impl Live {
-    /// The options of the session.
+    /// Returns the options of the session.
     pub fn options(&self) -> Options<'_> {
         let own = self.config_options.as_ref().and_then(|list| list.read().ok());
         Options {
@@ -124,13 +124,13 @@ impl Options<'_> {
         raw.and_then(|raw| raw.read().ok()).unwrap_or_default()
     }
 
-    /// The ids of the agent's own options.
+    /// Returns the ids of the agent's own options.
     pub fn ids(&self) -> Vec<String> {
         self.known().map(|option| option.id).collect()
     }
 
-    /// Refuses a value that the agent does not offer for its own option `id`. What cannot be read of the option is left to
-    /// the agent.
+    /// Returns an error if the agent does not offer this value for its own option `id`. If the option cannot be read,
+    /// the agent decides.
     pub fn check(&self, id: &str, value: &ConfigValue) -> Result<(), Failure> {
         let known = |option: &RawJson| option.read::<Known>().is_ok_and(|known| known.id == id);
         let Some(option) = self.own.iter().find(|option| known(option)) else {
@@ -159,13 +159,13 @@ impl Options<'_> {
         }
     }
 
-    /// The ids of the session's modes.
+    /// Returns the ids of the session's modes.
     pub fn modes(&self) -> Vec<String> {
         let modes: Modes = Self::legacy(self.live.modes.as_ref());
         modes.available_modes.into_iter().map(|mode| mode.id).collect()
     }
 
-    /// The ids of the session's models.
+    /// Returns the ids of the session's models.
     pub fn models(&self) -> Vec<String> {
         let models: Models = Self::legacy(self.live.models.as_ref());
         models
@@ -175,7 +175,7 @@ impl Options<'_> {
             .collect()
     }
 
-    /// All of them, ACP's `SessionConfigOption` objects; the agent's own as they came.
+    /// Returns all options as ACP's `SessionConfigOption` objects; the agent's own are unchanged.
     pub fn to_list(&self) -> Vec<RawJson> {
         let mut list = self.own.clone();
         if !self.has_category("mode") {

@@ -1,4 +1,5 @@
-//! What a thread's session is opened with: what the thread was made with, and what the client that opened it last wants.
+//! The params of a thread's session: those set when the thread was created, and those of the client that opened it
+//! last.
 
 use acpd_model::RawJson;
 use acpd_model::event::{SessionParams, ThreadCreated};
@@ -6,29 +7,29 @@ use serde::Deserialize;
 
 use crate::wire::{Object, members};
 
-/// How a thread was made, and how its session is opened.
+/// The settings that a thread was created with, and the params of its session.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Spec {
     /// Name of the agent in the configuration.
     pub agent: String,
-    /// Working directory; with `additional_directories` the workspace.
+    /// Working directory; together with `additional_directories` it is the workspace.
     pub cwd: String,
     /// Further directories of the workspace.
     pub additional_directories: Vec<String>,
-    /// Names without links of `cwd` and of `additional_directories`, in this order, when the thread was made; empty if they
-    /// are not known.
+    /// The paths of `cwd` and of `additional_directories` with symbolic links resolved, in this order, from when the
+    /// thread was created. Empty if unknown.
     pub real_directories: Vec<String>,
     /// ACP `McpServer` objects.
     pub mcp_servers: Vec<RawJson>,
-    /// `_meta` for the agent, beside all that; passed on as it came.
+    /// `_meta` for the agent, passed on unchanged.
     pub meta: Option<RawJson>,
-    /// Members of `session/new` that acpd does not know, an object; passed on as they came.
+    /// An object of the members of `session/new` that acpd does not know, passed on unchanged.
     pub members: Option<RawJson>,
-    /// The session of the agent to begin with, which was made outside of acpd.
+    /// The agent session to continue, which was created outside of acpd.
     pub session_id: Option<String>,
-    /// What differs for the session as it is opened from now on.
+    /// The params that differ from the original ones and apply to the session from now on.
     pub params: SessionParams,
-    /// How the agent's text is to be recorded, if a client said so: `{"acpd":{"chunks":"single"}}` in `_meta`.
+    /// How to record the agent's text, if a client set it with `{"acpd":{"chunks":"single"}}` in `_meta`.
     pub chunks: Option<Chunks>,
 }
 
@@ -36,9 +37,9 @@ pub struct Spec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Chunks {
-    /// Chunks that follow each other within some milliseconds become one event.
+    /// Consecutive chunks become one event if only some milliseconds separate them.
     Merged,
-    /// Each chunk is an event.
+    /// Each chunk becomes an event.
     Single,
 }
 
@@ -62,26 +63,26 @@ impl From<&ThreadCreated> for Spec {
 }
 
 impl Spec {
-    /// The directories of the workspace, as they were named.
+    /// Returns the directories of the workspace, as the client named them.
     pub fn directories(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.cwd)
             .chain(&self.additional_directories)
             .map(String::as_str)
     }
 
-    /// The directories of the workspace, each with its name without links when the thread was made.
+    /// Returns the directories of the workspace, each with its resolved path from when the thread was created.
     pub fn real_names(&self) -> impl Iterator<Item = (&str, &str)> {
         self.directories()
             .zip(self.real_directories.iter().map(String::as_str))
     }
 
-    /// The directory that the agent's session is in: that of the thread, or one within its directories.
+    /// Returns the working directory of the agent's session: the thread's own, or one inside the workspace.
     pub fn session_cwd(&self) -> &str {
         self.params.cwd.as_deref().unwrap_or(&self.cwd)
     }
 
-    /// The MCP servers of the session: the thread's own, and those of the client that opened it last. Of two with one name
-    /// the client's is taken.
+    /// Returns the MCP servers of the session: the thread's own, and those of the client that opened it last. If two
+    /// have the same name, the client's takes precedence.
     pub fn session_mcp_servers(&self) -> Vec<RawJson> {
         let theirs = &self.params.mcp_servers;
         let replaced = |own: &&RawJson| {
@@ -92,12 +93,12 @@ impl Spec {
         own.chain(theirs).cloned().collect()
     }
 
-    /// `_meta` of whatever opens the session.
+    /// Returns `_meta` for the request that opens the session.
     pub fn session_meta(&self) -> Option<&RawJson> {
         self.params.meta.as_ref().or(self.meta.as_ref())
     }
 
-    /// Members of whatever opens the session that acpd does not know.
+    /// Returns the members, unknown to acpd, for the request that opens the session.
     pub fn session_members(&self) -> Option<RawJson> {
         match (&self.members, &self.params.members) {
             (Some(made), Some(given)) => Some(merged(made, given)),
@@ -105,7 +106,7 @@ impl Spec {
         }
     }
 
-    /// Opens the session with these from now on.
+    /// Sets the params that apply to the session from now on.
     pub fn set_params(&mut self, params: SessionParams) {
         self.params = params;
         self.chunks = self.read_chunks();
@@ -124,14 +125,14 @@ impl Spec {
         Some(meta.acpd.chunks)
     }
 
-    /// Whether an agent's session is opened alike by this and by `other`, but for `_meta`.
+    /// Returns whether this and `other` open an agent's session the same way, except for `_meta`.
     pub fn opens_like(&self, other: &Self) -> bool {
         self.session_cwd() == other.session_cwd()
             && self.session_mcp_servers() == other.session_mcp_servers()
             && self.session_members() == other.session_members()
     }
 
-    /// What differs from how the thread was made, once a client wants `given`. What it does not mention stays as it is.
+    /// Returns the session params after a client's change `given`. Absent members do not change.
     pub fn with(&self, given: SessionChange) -> SessionParams {
         let SessionChange {
             cwd,
@@ -159,20 +160,20 @@ impl Spec {
     }
 }
 
-/// What a client that opens a thread wants of its session. What is absent is to stay as it is.
+/// The session params that a client sets when it opens a thread. Absent members do not change.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionChange {
-    /// Its directory, absolute.
+    /// Working directory of the session, absolute.
     pub cwd: Option<String>,
-    /// The client's MCP servers, in the place of those that a client gave before.
+    /// The client's MCP servers, which replace those of an earlier client.
     pub mcp_servers: Option<Vec<RawJson>>,
-    /// Members that acpd does not know, an object.
+    /// An object of the members that acpd does not know.
     pub members: Option<RawJson>,
-    /// `_meta`.
+    /// `_meta` for the agent.
     pub meta: Option<RawJson>,
 }
 
-/// The name of an MCP server: what it is shown by, since its environment and headers hold credentials.
+/// Returns the name of an MCP server. Only the name may be shown, because environment and headers contain credentials.
 pub fn server_name(server: &RawJson) -> Option<String> {
     #[derive(Deserialize)]
     struct Named {
@@ -181,7 +182,7 @@ pub fn server_name(server: &RawJson) -> Option<String> {
     server.read::<Named>().ok().map(|named| named.name)
 }
 
-/// The members of two objects; of one that both have, that of the second.
+/// Merges the members of two objects; those of the second take precedence.
 fn merged(first: &RawJson, second: &RawJson) -> RawJson {
     let mut later = Vec::new();
     members(second, |key, _| later.push(key.to_owned()));

@@ -1,21 +1,21 @@
-//! What a thread is called: by the name that a person gave it, else by the agent's title, else by its first prompt.
+//! The name of a thread: the one that the user set, else the agent's title, else the start of the first prompt.
 
 use acpd_model::RawJson;
 use acpd_model::text::shorten;
 
-/// The names that a thread has.
+/// The possible names of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ThreadNames {
-    /// Given by a person.
+    /// Set by the user.
     pub person: Option<String>,
     /// The agent's title.
     pub agent: Option<String>,
-    /// The beginning of its first prompt.
+    /// The start of its first prompt.
     pub prompt: Option<String>,
 }
 
 impl ThreadNames {
-    /// The one that counts.
+    /// Returns the name to show.
     pub fn shown(&self) -> Option<&String> {
         self.person
             .as_ref()
@@ -23,12 +23,12 @@ impl ThreadNames {
             .or(self.prompt.as_ref())
     }
 
-    /// The one that counts once the person's name is `name`.
+    /// Returns the name to show if the user's name is `name`.
     pub fn shown_with(&self, name: Option<&String>) -> Option<String> {
         name.or(self.agent.as_ref()).or(self.prompt.as_ref()).cloned()
     }
 
-    /// Takes the first prompt.
+    /// Sets the name from a prompt, if it is the first one.
     pub(super) fn prompted(&mut self, content: &[RawJson]) {
         if self.prompt.is_none() {
             self.prompt = name_from(content);
@@ -36,10 +36,10 @@ impl ThreadNames {
     }
 }
 
-/// Longest name that is made of a prompt, in characters.
+/// Maximum length of a name from a prompt, in characters.
 const NAME_CHARS: usize = 80;
 
-/// The beginning of a prompt.
+/// Returns the start of a prompt.
 fn name_from(content: &[RawJson]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Block {

@@ -8,19 +8,19 @@ use serde_json::value::RawValue;
 
 use crate::wire::{Text, members};
 
-/// An ACP tool call, member by member as JSON text, so that members unknown here are kept and nothing is
-/// written differently from how it came.
+/// An ACP tool call, stored as members of JSON text. Unknown members are kept, and all values stay as the agent wrote
+/// them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolView {
     members: Vec<(String, String)>,
-    /// Diffs of files that earlier content had: agents put "done" in their place when it is.
+    /// Diffs of files in earlier content. Agents replace a diff by text such as "done" when the edit is complete.
     earlier: Vec<FileDiff>,
 }
 
 impl ToolView {
-    /// Applies a `tool_call` or `tool_call_update` object: what it has replaces, what it lacks stays.
-    /// `null` means unchanged, a status never goes back nor beyond a final one, and what is no object changes
-    /// nothing.
+    /// Applies a `tool_call` or `tool_call_update` object: its members replace the stored ones, and absent members
+    /// stay. `null` means unchanged. A status never goes back or changes after a final one. A value that is not an
+    /// object changes nothing.
     pub fn apply(&mut self, update: &RawJson) {
         members(update, |key, json| self.set(key, json));
     }
@@ -55,27 +55,27 @@ impl ToolView {
             .map(|(_, json)| json.as_str())
     }
 
-    /// A member as a `T`; `None` if it is not there or is something else.
+    /// Returns a member as a `T`; `None` if it is absent or has another type.
     pub fn read<'a, T: Deserialize<'a>>(&'a self, key: &str) -> Option<T> {
         serde_json::from_str(self.get(key)?).ok()
     }
 
-    /// Its status so far.
+    /// Returns the status so far.
     pub fn status(&self) -> ToolStatus {
         self.get("status").and_then(status).unwrap_or_default()
     }
 
-    /// Its title; empty if the agent gave none.
+    /// Returns the title; empty if the agent did not set one.
     pub fn title(&self) -> String {
         self.read("title").unwrap_or_default()
     }
 
-    /// ACP's tool kind; `other` if the agent gave none.
+    /// Returns ACP's tool kind; `other` if the agent did not set one.
     pub fn kind(&self) -> String {
         self.read("kind").unwrap_or_else(|| "other".to_owned())
     }
 
-    /// The diffs in its content. Of a file that its content has no longer, the last that was shown.
+    /// Returns the diffs in the content. For a file that the content no longer has, returns its last diff.
     pub fn diffs(&self) -> Vec<FileDiff> {
         let now = self.get("content").map(diffs_in).unwrap_or_default();
         let gone = |diff: &&FileDiff| now.iter().all(|shown| shown.path != diff.path);
@@ -84,21 +84,21 @@ impl ToolView {
         diffs
     }
 
-    /// Bytes that it holds, earlier diffs included.
+    /// Returns the size in bytes, including earlier diffs.
     pub fn bytes(&self) -> usize {
         let members = self.members.iter().map(|(key, json)| key.len() + json.len());
         let earlier = self.earlier.iter().map(FileDiff::bytes);
         members.sum::<usize>() + earlier.sum::<usize>()
     }
 
-    /// The whole call.
+    /// Returns the whole call as JSON.
     pub fn to_json(&self) -> RawJson {
         let mut json = String::from("{");
         for (at, (key, value)) in self.members.iter().enumerate() {
             if at > 0 {
                 json.push(',');
             }
-            // A key is kept as it was written, so its escapes are still there.
+            // The key still has its escapes, because it is stored as written.
             json.push('"');
             json.push_str(key);
             json.push_str("\":");
@@ -113,16 +113,16 @@ fn status(json: &str) -> Option<ToolStatus> {
     ToolStatus::from_acp(json.strip_prefix('"')?.strip_suffix('"')?)
 }
 
-/// One file's change, as a tool call shows it.
+/// A change of one file, as a tool call shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileDiff {
     /// Absolute path.
     pub path: String,
-    /// What was there; absent for a new file.
+    /// The previous content; absent for a new file.
     #[serde(default)]
     pub old_text: Option<String>,
-    /// What is there now.
+    /// The new content.
     pub new_text: String,
 }
 
@@ -131,7 +131,7 @@ impl FileDiff {
         self.path.len() + self.old_text.as_ref().map_or(0, String::len) + self.new_text.len()
     }
 
-    /// What the agent says was there.
+    /// Returns the previous content according to the agent.
     pub fn before(&self) -> PreviousContent {
         self.old_text
             .clone()
@@ -139,7 +139,7 @@ impl FileDiff {
     }
 }
 
-/// The diffs in a tool call's `content`; other content, and what is not shaped as a diff, is passed over.
+/// Returns the diffs in a tool call's `content`; ignores other content and malformed diffs.
 fn diffs_in(content: &str) -> Vec<FileDiff> {
     #[derive(Deserialize)]
     struct Tag<'a> {
@@ -162,9 +162,9 @@ fn diffs_in(content: &str) -> Vec<FileDiff> {
         .collect()
 }
 
-/// A unified diff with three lines of context; empty if nothing changed. A file beyond
-/// [`DIFF_BYTES`] is only named, since a diff of it would cost more than it tells. Where it is not known what was there,
-/// that is said, and all of the new text is shown.
+/// Returns a unified diff with three lines of context; empty if nothing changed. For a file larger than [`DIFF_BYTES`],
+/// the result only states the sizes, because a diff would cost too much. If the previous content is unknown, the result
+/// says so and shows the new text.
 pub fn unified_diff(path: &str, before: &PreviousContent, new: &str) -> String {
     let shown = path.trim_start_matches('/');
     let from = match before {
@@ -189,12 +189,12 @@ pub fn unified_diff(path: &str, before: &PreviousContent, new: &str) -> String {
     format!("{head}{unknown}{hunks}")
 }
 
-/// Whether [`unified_diff`] shows every line that differs.
+/// Returns whether [`unified_diff`] shows every line that differs.
 pub fn is_computed(before: &PreviousContent, new: &str) -> bool {
     before.text().unwrap_or_default().len() <= DIFF_BYTES && new.len() <= DIFF_BYTES
 }
 
-/// Stands where the lines would be that are gone.
+/// Replaces the removed lines if the previous content is unknown.
 const UNKNOWN_BEFORE: &str =
     "\\ what it replaced cannot be shown: no UTF-8 text, too large, not readable, or written by a client\n";
 

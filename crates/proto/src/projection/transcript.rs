@@ -1,4 +1,4 @@
-//! Turns and items, to be read.
+//! Turns and items for readers.
 
 use std::collections::BTreeMap;
 
@@ -8,66 +8,66 @@ use acpd_model::{Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Mill
 use super::item::ItemView;
 use super::tool::ToolView;
 
-/// A thread's turns and items, as of some event, without turns that were dropped by then.
+/// A thread's turns and items at some event, without the turns that were dropped by then.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transcript {
-    /// The last event folded.
+    /// Number of the last folded event.
     pub last_seq: Seq,
-    /// Its turns, in the order in which they were asked for.
+    /// The turns, in the order of their prompts.
     pub turns: Vec<Turn>,
-    /// Items that are not finished: where they stand.
+    /// Positions of the unfinished items: the turn's index and the item's index in it.
     open: BTreeMap<ItemId, (usize, usize)>,
 }
 
 /// One turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// Its id; `None` for what happened before the first turn.
+    /// Id of the turn; `None` for events before the first turn.
     pub id: Option<TurnId>,
-    /// The client's own id.
+    /// The client's own id for the turn.
     pub client_turn_id: Option<String>,
-    /// Whether it was held outside of acpd.
+    /// Whether the turn took place outside of acpd.
     pub imported: bool,
-    /// When it began; `None` while it waits.
+    /// When the turn started; `None` while it is queued.
     pub started_at: Option<Millis>,
-    /// How and when it ended.
+    /// The result of the turn, once it has ended.
     pub settled: Option<Settled>,
-    /// Its items.
+    /// The items of the turn, in order.
     pub items: Vec<Item>,
 }
 
-/// How a turn ended.
+/// The result of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settled {
-    /// Which way.
+    /// How the turn ended.
     pub status: TurnStatus,
     /// ACP's stop reason.
     pub stop_reason: Option<String>,
-    /// Why, if it failed.
+    /// The cause, if the turn failed.
     pub error: Option<String>,
-    /// When.
+    /// When the turn ended.
     pub at: Millis,
-    /// What the agent said about tokens.
+    /// The token usage that the agent reported.
     pub usage: Option<RawJson>,
 }
 
 /// One item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// Its id.
+    /// Id of the item.
     pub id: ItemId,
-    /// The tool call that it belongs to.
+    /// The tool call that the item belongs to.
     pub parent: Option<ItemId>,
-    /// How it began.
+    /// The item as it started.
     pub start: ItemStart,
-    /// Its content so far, while it is unfinished.
+    /// The content so far, while the item is unfinished.
     pub view: Option<ItemView>,
-    /// How it ended, once it has.
+    /// The outcome and final content, once the item has ended.
     pub end: Option<(ItemOutcome, ItemEnd)>,
 }
 
 impl Item {
-    /// Its content, whole or so far.
+    /// Returns the content, final or so far.
     pub fn content(&self) -> Option<ItemEnd> {
         match (&self.end, &self.view) {
             (Some((_, end)), _) => Some(end.clone()),
@@ -80,9 +80,9 @@ impl Item {
 /// A page of a thread's turns, oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnsPage {
-    /// The turns.
+    /// The turns on this page.
     pub turns: Vec<Turn>,
-    /// Where older ones end, if there are any: the `before` of the next page.
+    /// The `before` of the next page; `None` if there are no older turns.
     pub older: Option<usize>,
 }
 
@@ -166,13 +166,13 @@ impl Transcript {
     }
 
     fn roll_back(&mut self, last_kept: Option<TurnId>) {
-        // What stands before the first turn stays.
+        // Events before the first turn are not dropped.
         self.turns
             .retain(|turn| turn.id.is_none() || turn.id <= last_kept);
         self.open.retain(|_, (turn, _)| *turn < self.turns.len());
     }
 
-    /// An update of a tool call that was over already still changes what it shows.
+    /// Applies an update of a tool call that has already ended, which still changes its content.
     fn apply_late(&mut self, id: ItemId, event: &Event) {
         let item = self
             .turns
@@ -201,7 +201,7 @@ impl Transcript {
     }
 
     fn turn_index(&mut self, id: Option<TurnId>) -> usize {
-        // What happens between turns belongs to the last one; only before the first is there none.
+        // Events between turns belong to the turn before them. Only before the first turn there is none.
         let found = match id {
             Some(_) => self.turns.iter().rposition(|turn| turn.id == id),
             None => self.turns.len().checked_sub(1),

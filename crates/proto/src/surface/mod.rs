@@ -1,6 +1,6 @@
-//! The protocols that clients speak. Each is a folder of one shape: what comes in is decoded into requests,
-//! what happened is encoded into frames, and a `Peer` is one connection. [`request`] and [`reply`] are what all of them
-//! can ask for and are answered. [`export`] only writes: a thread as a file.
+//! The protocols that clients speak. Each protocol is a folder of the same shape: it decodes messages into requests,
+//! encodes events into frames, and has a `Peer` for each connection. [`request`] and [`reply`] are the requests and
+//! replies that all protocols share. [`export`] only writes: it turns a thread into a file.
 
 pub mod acp;
 pub mod app;

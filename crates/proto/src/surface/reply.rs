@@ -1,5 +1,5 @@
-//! What the daemon answers to a [`Request`](super::request::Request). Surfaces write results of their own protocol from it: what
-//! is JSON here is an agent's or a client's own words.
+//! The daemon's replies to a [`Request`](super::request::Request). Each surface writes results of its own protocol from
+//! them. JSON in a reply is always text of an agent or a client.
 
 use acpd_model::event::{Fidelity, LeaseHolder};
 use acpd_model::{Event, ItemId, Millis, RawJson, Seq, Summary, TextKind, ThreadId, TurnId};
@@ -9,88 +9,88 @@ use serde::Serialize;
 use crate::projection::{Live, TurnsPage};
 use crate::thread::{SteerDelivery, TurnView};
 
-/// The answer to a request.
+/// The reply to a request.
 #[derive(Debug, PartialEq)]
 pub enum Reply {
-    /// It is done.
+    /// The request succeeded and has no result.
     Done,
-    /// What an agent declares, the result of its `initialize`, unchanged.
+    /// The result of the agent's `initialize`, unchanged.
     Initialized(RawJson),
-    /// The agents that the daemon knows.
+    /// All agents that the daemon knows.
     Agents(Vec<AgentInfo>),
-    /// The processes of agents.
+    /// The running processes of agents.
     RunningAgents(Vec<RunningProcess>),
-    /// What a look at an agent found.
+    /// The outcome of a test start of an agent.
     AgentReport(Box<AgentReport>),
-    /// The policies of the configuration.
+    /// The policies in the configuration.
     Policies {
-        /// For every thread.
+        /// The policy for every thread.
         daemon: Option<Policy>,
-        /// For every thread of the agent.
+        /// The policy for every thread of the requested agent.
         agent: Option<Policy>,
     },
-    /// A page of threads.
+    /// A page of the thread list.
     Threads {
-        /// The threads.
+        /// The threads on this page.
         page: Vec<ListedThread>,
-        /// Where the next page begins.
+        /// Cursor of the next page; `None` on the last page.
         next: Option<String>,
     },
-    /// A page of texts that were found.
+    /// A page of search results.
     Hits {
-        /// The texts.
+        /// The matching texts on this page.
         page: Vec<SearchHit>,
-        /// Where the next page begins.
+        /// Cursor of the next page; `None` on the last page.
         next: Option<String>,
     },
-    /// A thread.
+    /// A thread that was read without following it.
     Thread(Box<ThreadView>),
-    /// A thread that is followed now.
+    /// A thread that the client now follows.
     Opened(Box<Opened>),
-    /// A thread is followed no longer.
+    /// The client no longer follows the thread.
     Closed {
-        /// Whether it was.
+        /// Whether the client followed the thread before.
         was_open: bool,
     },
     /// The turn that was started or queued.
     Turn(TurnView),
-    /// Words for the running turn were accepted.
+    /// The input for the running turn was accepted.
     Steered {
-        /// The turn that they are part of.
+        /// The turn that the input belongs to.
         turn: TurnId,
-        /// How they reach the agent.
+        /// How the input reaches the agent.
         delivery: SteerDelivery,
     },
-    /// How well the agent remembers what is left after turns were dropped.
+    /// How well the agent remembers the turns that are left after a rollback.
     RolledBack(Fidelity),
-    /// What the policy makes of a tool call.
+    /// The policy's decision about a tool call.
     Explained(Box<Explanation>),
     /// The remembered answers of a thread and of its agent.
     Remembered(Vec<RememberedRule>),
-    /// The client that holds a thread's lease now.
+    /// The current holder of the thread's lease.
     Lease(Option<LeaseHolder>),
-    /// What the agent answered, unchanged.
+    /// The agent's response, unchanged.
     Agent(RawJson),
 }
 
 /// An agent that the daemon knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentInfo {
-    /// Its name.
+    /// The agent's name in requests.
     pub id: String,
-    /// What people call it.
+    /// The agent's name for display.
     pub title: String,
-    /// `config`, `registry` or `installed`.
+    /// Where the agent comes from: `config`, `registry` or `installed`.
     pub source: &'static str,
-    /// Whether it can be started.
+    /// Whether the daemon can start the agent.
     pub installed: bool,
     /// How its program is found: `path`, `installed`, `npx` or `uvx`.
     pub runs: Option<&'static str>,
-    /// Why it cannot be started.
+    /// Why the daemon cannot start it.
     pub reason: Option<String>,
-    /// Its version, where that is known.
+    /// Its version, if known.
     pub version: Option<String>,
-    /// One sentence about it.
+    /// One sentence about the agent.
     pub description: Option<String>,
 }
 
@@ -99,63 +99,63 @@ pub struct AgentInfo {
 pub struct RunningProcess {
     /// The agent's name.
     pub agent_type: String,
-    /// The process's id, once it has one.
+    /// The process id, once the process has one.
     pub pid: Option<u32>,
-    /// The threads that use it; none of one that was only asked what it is.
+    /// The threads that use the process. Empty if it was started only to read the agent's capabilities.
     pub threads: Vec<ThreadId>,
-    /// What it does.
+    /// What the process is doing.
     pub state: ProcessState,
-    /// Resident memory of it and of what it has started, in bytes.
+    /// Resident memory of the process and its descendants, in bytes.
     pub memory_bytes: u64,
-    /// When it was started, milliseconds since the epoch.
+    /// When the process was started, in milliseconds since the epoch.
     pub started_at: Millis,
-    /// When its last turn ended, if it is idle.
+    /// When its last turn ended, if the process is idle.
     pub idle_since: Option<Millis>,
 }
 
-/// What a process does.
+/// What an agent process is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ProcessState {
-    /// A thread has a turn, or something else that its agent is at.
+    /// A thread runs a turn, or the agent has other work to do.
     Busy,
-    /// Nobody wants anything of it.
+    /// The process has no work.
     Idle,
-    /// It waits for its first session.
+    /// The process waits for its first session.
     Waiting,
-    /// It was told to go.
+    /// The daemon has asked the process to exit.
     Leaving,
 }
 
-/// What a look at an agent found.
+/// The outcome of a test start of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentReport {
     /// The agent's name.
     pub agent: String,
-    /// What it says of itself; nothing if it does not work.
+    /// The result of its `initialize`; `None` if the agent does not work.
     pub hello: Option<AgentHello>,
-    /// Why it does not work.
+    /// Why the agent does not work.
     pub error: Option<String>,
-    /// Milliseconds from the start of the process to its answer, or to its failure.
+    /// Milliseconds from the start of the process to its response, or to its failure.
     pub millis: u64,
-    /// The last of its standard error.
+    /// The end of its standard error.
     pub stderr: String,
-    /// First lines of its standard output that are no message.
+    /// The first lines of its standard output that are not messages.
     pub stray_lines: Vec<String>,
-    /// What it may use.
+    /// What the agent's sandbox permits.
     pub sandbox: AgentSandbox,
 }
 
 /// The result of an agent's `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentHello {
-    /// The version of ACP that it chose.
+    /// The version of ACP that the agent chose.
     pub protocol_version: i64,
-    /// Its name and version.
+    /// The agent's name and version, as it sent them.
     pub agent_info: Option<RawJson>,
-    /// What it can do.
+    /// The agent's capabilities, as it sent them.
     pub agent_capabilities: Option<RawJson>,
-    /// Ways to sign in.
+    /// The agent's ways to sign in, as it sent them.
     pub auth_methods: Option<RawJson>,
 }
 
@@ -164,94 +164,94 @@ pub struct AgentHello {
 pub struct AgentSandbox {
     /// `workspace`, `readonly` or `off`.
     pub mode: &'static str,
-    /// Why it is not confined although nobody wanted that, or why it cannot be confined here.
+    /// Why the agent runs unconfined against the configuration, or why this host cannot confine it.
     pub reason: Option<String>,
-    /// What the kernel does not enforce.
+    /// Restrictions that the kernel does not enforce.
     pub gaps: Vec<&'static str>,
-    /// Paths that may be read, beside those that may be written.
+    /// Readable paths, in addition to the writable ones.
     pub read: Vec<String>,
-    /// Paths that may be written, beside the workspace.
+    /// Writable paths, in addition to the workspace.
     pub write: Vec<String>,
-    /// `on`, `off`, or ports.
+    /// Network access: `on`, `off`, or ports.
     pub network: String,
-    /// Paths of the configuration that do not exist.
+    /// Paths in the configuration that do not exist.
     pub missing: Vec<String>,
-    /// Directories that may be written, in which no new files can be made.
+    /// Writable directories in which no new files can be created.
     pub closed: Vec<String>,
 }
 
 /// A thread in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedThread {
-    /// The thread.
+    /// Id of the thread.
     pub thread: ThreadId,
-    /// Its summary.
+    /// The thread's name, state and counts, as lists show them.
     pub summary: Summary,
 }
 
-/// A text that was found.
+/// A text that matches a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchHit {
-    /// The thread.
+    /// The thread that contains the text.
     pub thread: ThreadId,
     /// The thread's name.
     pub name: Option<String>,
-    /// The event that has the text.
+    /// The event that contains the text.
     pub seq: Seq,
-    /// When that was.
+    /// When the event occurred.
     pub at: Millis,
-    /// The turn in which it was.
+    /// The event's turn, if it has one.
     pub turn: Option<TurnId>,
-    /// The item that it is part of.
+    /// The item that the text is part of.
     pub item: Option<ItemId>,
-    /// What it is.
+    /// The kind of text, such as a message or a tool call.
     pub kind: TextKind,
-    /// What is shown of it: a line, in pieces.
+    /// The line to show, split into pieces.
     pub snippet: Vec<SnippetPiece>,
 }
 
 /// A piece of a snippet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnippetPiece {
-    /// The piece.
+    /// The piece's text.
     pub text: String,
-    /// Whether it is what was looked for.
+    /// Whether the piece matches the query.
     pub hit: bool,
 }
 
-/// A thread, and its turns where they were wanted.
+/// A thread, with turns if the client requested them.
 #[derive(Debug, PartialEq)]
 pub struct ThreadView {
-    /// The thread.
+    /// The thread's current state.
     pub live: Box<Live>,
     /// A page of its turns.
     pub turns: Option<TurnsPage>,
 }
 
-/// A thread that is followed from now on.
+/// A thread that the client follows from now on.
 #[derive(Debug, PartialEq)]
 pub struct Opened {
-    /// The thread.
+    /// The thread's current state.
     pub live: Box<Live>,
-    /// The delivery of its events begins behind this one.
+    /// The last event that is not delivered: delivery starts after it.
     pub cursor: Seq,
-    /// A page of its turns, where they were wanted.
+    /// A page of its turns, if the client requested them.
     pub turns: Option<TurnsPage>,
     /// The first turn of a new thread.
     pub turn: Option<TurnView>,
     /// How well the agent of a fork remembers the conversation.
     pub fidelity: Option<Fidelity>,
-    /// What became of each prompt that was asked about, in that order.
+    /// The outcome of each claimed prompt, in the order of the claims.
     pub claimed: Vec<ClaimedPrompt>,
 }
 
-/// What became of a prompt of an earlier connection.
+/// The outcome of a prompt that an earlier connection sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimedPrompt {
-    /// The client's own id for its turn.
+    /// The client's own id for the prompt's turn.
     pub client_turn_id: String,
-    /// Its turn, if it has reached the thread.
+    /// The prompt's turn, if the prompt has reached the thread.
     pub turn: Option<TurnId>,
-    /// The end of its turn, if that is not behind the cursor.
+    /// The event that ended the turn, unless that event comes after the cursor.
     pub settled: Option<Box<Event>>,
 }

@@ -1,4 +1,4 @@
-//! What a thread is told, and what it wants done.
+//! The inputs of a thread, and the effects that it requests.
 
 use acpd_model::event::{Fidelity, LeaseHolder, ThreadForked, TurnStatus};
 use acpd_model::{Event, Failure, Millis, Origin, PreviousContent, RawJson, RequestId, Seq, TurnId};
@@ -11,335 +11,336 @@ use crate::wire::RpcError;
 use acpd_policy::{Explanation, Policy, RealPaths, RememberedRule, Request, Scope};
 use serde::Serialize;
 
-/// Something that a thread must deal with.
+/// An input that a thread must handle.
 #[derive(Debug)]
 pub enum Input {
-    /// A client wants something.
+    /// A client sent a command.
     Command {
-        /// The answer goes out under this number.
+        /// Identifies the command; [`Effect::Reply`] returns the same number.
         call: u64,
-        /// Who wants it.
+        /// The client that sent the command.
         by: Origin,
-        /// What.
+        /// The requested operation.
         command: Command,
     },
-    /// The agent did something.
+    /// The agent sent a request, a notification or a response.
     Agent(AgentEvent),
-    /// The agent's process is gone, or never came.
+    /// The agent's process exited, or failed to start.
     AgentExited(AgentExit),
-    /// A file or terminal did what the agent had asked for.
+    /// A file or terminal operation that the agent requested is done.
     Host {
-        /// The agent's callback.
+        /// Identifies the agent's callback.
         call: u64,
-        /// How it went.
+        /// The result of the operation, or why it failed.
         result: Result<HostReply, Failure>,
     },
-    /// It was found out where paths lead, see [`Effect::Resolve`].
+    /// Paths were resolved, see [`Effect::Resolve`].
     Resolved {
-        /// Who waits for it.
+        /// The waiter from the effect.
         waiter: Waiter,
-        /// Where they lead.
+        /// The real paths that were found.
         real: RealPaths,
     },
-    /// What became of an answer for all threads of the agent, see [`Effect::ChangeRemembered`].
+    /// The outcome of a change to the agent-wide remembered answers, see [`Effect::ChangeRemembered`].
     RememberedChanged {
-        /// Who wanted it.
+        /// The client from the effect.
         by: Origin,
-        /// How it went.
+        /// The outcome of the change.
         outcome: RememberedOutcome,
     },
-    /// The conversation so far was collected, see [`Effect::CollectHistory`]; or why it cannot be read.
+    /// The text of the conversation so far, see [`Effect::CollectHistory`]; or why it cannot be read.
     HistoryCollected(Result<String, Failure>),
-    /// The conversation so far was gone through, see [`Effect::CollectExchanges`]; or why it cannot be read.
+    /// The exchanges of the conversation so far, see [`Effect::CollectExchanges`]; or why they cannot be read.
     ExchangesCollected(Result<Exchanges, Failure>),
-    /// An editor answered what it was asked, see [`Effect::Editor`].
+    /// An editor answered a request, see [`Effect::Editor`].
     EditorAnswered {
-        /// Its connection.
+        /// The editor's connection.
         connection: String,
-        /// The agent's callback.
+        /// Identifies the agent's callback.
         call: u64,
-        /// The result, or its error, as they came; a terminal is called by our name for it.
+        /// The editor's result or error, unchanged except for terminal ids, which are the daemon's.
         result: Result<RawJson, RpcError>,
     },
-    /// An editor that was attached has closed the thread, or its connection is gone.
+    /// An attached editor closed the thread, or its connection closed.
     EditorGone {
-        /// Its connection.
+        /// The editor's connection.
         connection: String,
-        /// Callbacks that it was never asked.
+        /// Callbacks that were never sent to the editor.
         unsent: Vec<u64>,
     },
-    /// A terminal did something by itself.
+    /// A terminal wrote output or exited.
     Terminal {
-        /// Which one.
+        /// The daemon's id for the terminal.
         terminal_id: String,
-        /// What.
+        /// The output or the exit.
         event: TerminalEvent,
     },
 }
 
-/// Who waits to hear where paths lead.
+/// Identifies what waits for resolved paths.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Waiter {
-    /// A callback of the agent.
+    /// A callback of the agent, by its number.
     Call(u64),
-    /// A client that wants to know what the policy makes of a tool call.
+    /// A client that asked how the policy decides a tool call.
     Explain {
         /// The number of its command.
         call: u64,
-        /// The tool call.
+        /// The ACP tool call.
         tool_call: RawJson,
-        /// What of the disk is looked at for it.
+        /// Which parts of the disk may be looked up for it.
         sight: Sight,
     },
 }
 
-/// How much of the disk a client may learn about.
+/// Limits what a client may learn about the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sight {
-    /// Only the thread's directories: for whoever may not run commands.
+    /// Only the thread's directories: for clients that may not run commands.
     Workspace,
     /// Every path that the daemon's user can look up.
     Everything,
 }
 
-/// What is to become of the answers that hold for all threads of the agent.
+/// A change to the answers that apply to all threads of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RememberedChange {
-    /// Remember one.
+    /// Remembers an answer.
     Remember {
-        /// What was asked.
+        /// The request that was answered.
         request: Box<Request>,
-        /// Whether it is allowed from now on; else it is refused.
+        /// Whether such requests are allowed from now on; otherwise they are denied.
         allow: bool,
     },
-    /// Take one back.
+    /// Revokes a remembered answer.
     Revoke {
         /// The number of the client's command.
         call: u64,
-        /// Its id.
+        /// The id of the remembered answer.
         id: u64,
     },
 }
 
-/// What became of an [`RememberedChange`]. What is told here is durable.
+/// The outcome of a [`RememberedChange`]. It is durable before it is reported here.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RememberedOutcome {
-    /// These are new; none if all was known.
+    /// The new rules; empty if all of them existed already.
     Remembered(Result<Vec<RememberedRule>, Failure>),
-    /// One was taken back.
+    /// A remembered answer was revoked.
     Revoked {
         /// The number of the client's command.
         call: u64,
-        /// Its id.
+        /// The id of the remembered answer.
         id: u64,
-        /// Whether it was there, and is gone.
+        /// Whether the answer existed and was removed.
         result: Result<(), Failure>,
     },
 }
 
-/// How an agent's process ended.
+/// Describes how an agent's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentExit {
-    /// A sentence for people.
+    /// A human-readable sentence.
     pub reason: String,
-    /// The last lines of its stderr.
+    /// The last lines of the process's stderr.
     pub stderr: String,
 }
 
-/// What a client may want of a thread.
+/// A command from a client to a thread.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Make the thread. The first thing that happens to it; answered when its agent is ready or has failed.
+    /// Creates the thread. Always the first input of a thread; the reply follows when the agent is ready or has
+    /// failed.
     Create {
-        /// How.
+        /// How to start the agent and open its session.
         spec: Box<Spec>,
-        /// A name given by a person.
+        /// A name chosen by the user.
         name: Option<String>,
         /// The client's own grouping.
         project_id: Option<String>,
         /// The client's own data.
         metadata: Option<RawJson>,
     },
-    /// Open the agent's session otherwise from now on; answered at once.
+    /// Changes how the agent's session is opened from now on; the reply is immediate.
     SetSessionParams(SessionChange),
-    /// Have the agent running; answered at once.
+    /// Starts the agent if it does not run; the reply is immediate.
     Wake,
-    /// Send a prompt, now or when the turns before it are over.
+    /// Sends a prompt, now or after the turns that are queued before it.
     StartTurn {
         /// ACP content blocks.
         input: Vec<RawJson>,
-        /// `_meta` for the agent, beside them; passed on as it came.
+        /// `_meta` of the prompt for the agent; passed on unchanged.
         meta: Option<RawJson>,
         /// The client's own id for the turn.
         client_turn_id: Option<String>,
     },
-    /// Say something in the middle of the running turn; answered with [`Reply::Steered`].
+    /// Adds input to the running turn; the reply is [`Reply::Steered`].
     Steer {
         /// ACP content blocks.
         input: Vec<RawJson>,
-        /// Refused if another turn is running.
+        /// The expected running turn; the command fails if another turn runs.
         turn: Option<TurnId>,
     },
-    /// Change something about the thread as a whole.
+    /// Changes something about the thread as a whole.
     Change(Change),
-    /// Delete the thread. It is answered when nothing is left of it.
+    /// Deletes the thread. The reply follows when all of its data is deleted.
     Delete,
-    /// Say where another thread is split off; answered with [`Reply::Fork`].
+    /// Returns the point for a fork of this thread, as [`Reply::Fork`].
     Fork {
-        /// The last turn to take over; if absent, the last that is over.
+        /// The last turn to include; if absent, the last finished turn.
         turn: Option<TurnId>,
     },
-    /// Make the thread of another one's events. The first thing that happens to it.
+    /// Creates the thread from another thread's events. Always the first input of such a thread.
     Adopt(Box<ForkContents>),
-    /// End a turn.
+    /// Interrupts a turn.
     Interrupt {
-        /// Which; the running one if absent.
+        /// The turn to interrupt; the running one if absent.
         turn: Option<TurnId>,
     },
-    /// Answer a question.
+    /// Answers a request of the agent.
     Answer {
-        /// Which.
+        /// The request to answer.
         request: RequestId,
-        /// What.
+        /// The client's answer.
         answer: Answer,
-        /// How long it holds, if it is to hold for more than this question.
+        /// How long the answer applies, if it applies to more than this request.
         scope: Option<Scope>,
     },
-    /// Say what the policy makes of an ACP tool call; answered with [`Reply::Explained`].
+    /// Explains how the policy decides an ACP tool call; the reply is [`Reply::Explained`].
     Explain {
-        /// The tool call.
+        /// The ACP tool call.
         tool_call: RawJson,
-        /// What of the disk is looked at for it.
+        /// Which parts of the disk may be looked up for it.
         sight: Sight,
     },
-    /// Give the thread a policy of its own, or take it away.
+    /// Sets the thread's own policy, or removes it.
     SetPolicy(Option<RawJson>),
-    /// Say which answers hold; answered with [`Reply::Remembered`].
+    /// Lists the remembered answers; the reply is [`Reply::Remembered`].
     Remembered,
-    /// Take back an answer that holds.
+    /// Revokes a remembered answer.
     Revoke {
-        /// Its id.
+        /// The id of the remembered answer.
         id: u64,
     },
-    /// Have the agent do something beside turns; answered with [`Reply::Agent`].
+    /// Sends the agent a request that is not part of a turn; the reply is [`Reply::Agent`].
     AgentRequest(AgentRequest),
-    /// Tell the agent something that ACP does not know.
+    /// Sends the agent an extension notification.
     Notify {
-        /// Method; its name begins with `_`.
+        /// The method; its name begins with `_`.
         method: String,
-        /// Params, passed on as they came.
+        /// The params, passed on unchanged.
         params: Option<RawJson>,
     },
-    /// An editor has the thread open from now on, until [`Input::EditorGone`]; answered with [`Reply::Lease`].
+    /// Attaches an editor to the thread until [`Input::EditorGone`]; the reply is [`Reply::Lease`].
     Attach {
-        /// Names its connection among all others.
+        /// Identifies the editor's connection in this process.
         connection: String,
-        /// What it can do for an agent.
+        /// The capabilities that the editor offers to the agent.
         abilities: EditorCapabilities,
     },
-    /// Give an attached editor the lease; answered as [`Command::Attach`] is.
+    /// Gives the lease to an attached editor; the reply is that of [`Command::Attach`].
     AcquireLease {
-        /// Its connection.
+        /// The editor's connection.
         connection: String,
     },
-    /// Take the lease back from an attached editor, if it has it; answered as [`Command::Attach`] is.
+    /// Releases the lease of an attached editor, if it holds it; the reply is that of [`Command::Attach`].
     ReleaseLease {
-        /// Its connection.
+        /// The editor's connection.
         connection: String,
     },
-    /// Let the agent go, if no turn runs.
+    /// Unloads the agent if the thread is idle.
     Rest,
-    /// The daemon stops: let everything go, and say so.
+    /// Ends the agent and all pending work because the daemon stops, and records that.
     Stop,
 }
 
-/// A change of a thread as a whole.
+/// A change to a thread as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// Name it.
+    /// Renames the thread.
     Rename {
-        /// The name; none gives it back.
+        /// The new name; `None` restores the default name.
         name: Option<String>,
     },
-    /// Replace the client's own data.
+    /// Replaces the client's own data.
     SetMetadata {
-        /// The data; none takes them away.
+        /// The new data; `None` removes it.
         metadata: Option<RawJson>,
     },
-    /// Put it away.
+    /// Archives the thread.
     Archive,
-    /// Take it out again.
+    /// Unarchives the thread.
     Unarchive,
-    /// Drop its last turns; answered with [`Reply::RolledBack`].
+    /// Drops the last turns of the thread; the reply is [`Reply::RolledBack`].
     RollBack {
-        /// The last turn that is kept; none drops all.
+        /// The last turn to keep; `None` drops all turns.
         last_kept: Option<TurnId>,
     },
 }
 
-/// Where another thread is split off a thread, and what the agent may do there.
+/// The point where another thread is forked, and what the agent may do in the fork.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForkPoint {
-    /// For the new thread's log.
+    /// Describes the fork in the new thread's log.
     pub forked: ThreadForked,
     /// The thread's own policy.
     pub policy: Option<Policy>,
-    /// Answers that hold for longer than a session.
+    /// Remembered answers that outlive a session.
     pub remembered: Vec<RememberedRule>,
 }
 
-/// What a thread is made of that is split off another one.
+/// The contents of a thread that is forked from another one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForkContents {
-    /// The other thread's, see [`ThreadCopy`](super::ThreadCopy).
+    /// The other thread's events, see [`ThreadCopy`](super::ThreadCopy).
     pub events: Vec<Event>,
-    /// Where they end.
+    /// The point where the events end.
     pub point: ForkPoint,
-    /// A name of its own.
+    /// The new thread's own name.
     pub name: Option<String>,
 }
 
-/// An answer to a permission request, or to a question for information.
+/// An answer to a permission request, or to a request for information.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// One of the agent's own options.
     Option(PickedOption),
-    /// The agent's option in this place, counted from 0.
+    /// The agent's option at this index, counted from 0.
     Place(usize),
-    /// Yes.
+    /// Allows the request.
     Accept {
-        /// For the rest of the session, if the agent offers that.
+        /// Also for the rest of the session, if the agent offers that.
         always: bool,
     },
-    /// No.
+    /// Denies the request.
     Decline {
-        /// For the rest of the session, if the agent offers that.
+        /// Also for the rest of the session, if the agent offers that.
         always: bool,
     },
-    /// What the agent wanted to know, by its schema.
+    /// The information that the agent requested, in its schema.
     Provide(RawJson),
-    /// Neither: the question is dropped.
+    /// Cancels the request without an answer.
     Cancel,
 }
 
-/// One of the agent's options, and what the client took it for. Where the two differ, the answer is none: a person may have
-/// pressed a button that said something else.
+/// One of the agent's options, and the meaning that the client showed for it. If the two differ, the answer is
+/// rejected: a user may have pressed a button with a different label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PickedOption {
-    /// The agent's id for it.
+    /// The agent's id for the option.
     pub option_id: String,
-    /// The kind of the option that the person saw.
+    /// The kind of the option that the user saw.
     pub kind: Option<String>,
-    /// The answer that the person gave.
+    /// The verdict that the user gave.
     pub verdict: Option<Verdict>,
 }
 
-/// Yes or no.
+/// Allows or denies a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// Yes.
+    /// Whether the request is allowed.
     pub allow: bool,
-    /// For more than this question. If not, nothing is said about that.
+    /// Whether the verdict applies to more than this request. `false` means that this is unknown.
     pub always: bool,
 }
 
@@ -360,7 +361,7 @@ impl From<String> for PickedOption {
 }
 
 impl Verdict {
-    /// Whether an option of this kind says the same.
+    /// Returns whether an option of this kind has the same meaning.
     pub fn agrees_with(self, kind: &str) -> bool {
         let word = if self.allow { "allow_" } else { "reject_" };
         kind.strip_prefix(word)
@@ -368,236 +369,238 @@ impl Verdict {
     }
 }
 
-/// What a client hears when its command is done.
+/// The reply to a client's command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// It is done.
+    /// The command is done.
     Done,
     /// The turn that was started or queued.
     Turn(TurnView),
-    /// Words for the running turn were accepted.
+    /// The input for the running turn was accepted.
     Steered {
-        /// The turn that they are part of.
+        /// The turn that contains the input.
         turn: TurnId,
-        /// How they reach the agent.
+        /// How the input reaches the agent.
         delivery: SteerDelivery,
     },
-    /// Where another thread is split off.
+    /// The point where another thread is forked.
     Fork(Box<ForkPoint>),
-    /// How well the agent remembers what is left after turns were dropped.
+    /// How well the agent remembers the remaining turns after the last ones were dropped.
     RolledBack(Fidelity),
-    /// What the policy makes of a tool call.
+    /// How the policy decides a tool call.
     Explained(Box<Explanation>),
     /// The remembered answers of the thread and of its agent.
     Remembered(Vec<RememberedRule>),
     /// The editor that holds the lease now.
     Lease(Option<LeaseHolder>),
-    /// What the agent answered, unchanged.
+    /// The agent's response, unchanged.
     Agent(RawJson),
 }
 
-/// How words for a running turn reach the agent.
+/// How input for a running turn reaches the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SteerDelivery {
-    /// In the middle of the turn that runs.
+    /// As part of the turn that runs.
     Steered,
-    /// As a turn of their own, after those that wait.
+    /// As a separate turn, after the queued ones.
     Queued,
 }
 
-/// A turn at a glance.
+/// A summary of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnView {
-    /// Its id.
+    /// The turn's id.
     pub id: TurnId,
-    /// `None` while it waits or runs.
+    /// `None` while the turn is queued or runs.
     pub status: Option<TurnStatus>,
-    /// Whether it waits.
+    /// Whether the turn is queued.
     pub queued: bool,
-    /// When it began.
+    /// The time when the turn started.
     pub started_at: Option<Millis>,
 }
 
-/// Something to be done, after the events before it are stored.
+/// An effect to carry out after the events before it are stored.
 #[derive(Debug)]
 pub enum Effect {
-    /// Answer a client's command.
+    /// Sends the reply to a client's command.
     Reply {
         /// The command's number.
         call: u64,
-        /// The answer.
+        /// The reply, or why the command failed.
         result: Result<Reply, Failure>,
     },
-    /// Start the agent's process.
+    /// Starts the agent's process.
     StartAgent(Start),
-    /// End the agent's process, and its terminals.
+    /// Ends the agent's process and its terminals.
     StopAgent,
-    /// Tell the agent.
+    /// Sends a command to the agent's connection.
     Agent(AgentCommand),
-    /// Show this to whoever watches right now. It is in no log, has no number and never comes again.
+    /// Shows live text to clients that follow the thread now. It is not in the log, has no sequence number and is
+    /// never repeated.
     Show {
         /// The turn that runs.
         turn: Option<TurnId>,
-        /// When.
+        /// The time of the text.
         at: Millis,
-        /// The last event before it: to be shown after that one, and before the next.
+        /// The last event before the text: clients see the text after that event, and before the next.
         after: Seq,
-        /// What.
+        /// The text to show.
         shown: LiveText,
     },
-    /// Find out where these absolute paths lead, and bring it back as [`Input::Resolved`].
+    /// Resolves these absolute paths, and returns the result as [`Input::Resolved`].
     Resolve {
-        /// Who waits for it.
+        /// What waits for the result.
         waiter: Waiter,
-        /// The paths, each once.
+        /// The paths, without duplicates.
         paths: Vec<String>,
     },
-    /// Change the answers that hold for all threads of the agent, and bring the outcome back as [`Input::RememberedChanged`].
+    /// Changes the agent-wide remembered answers, and returns the outcome as [`Input::RememberedChanged`].
     ChangeRemembered {
-        /// Who wants it.
+        /// The client that requested the change.
         by: Origin,
-        /// What.
+        /// The change.
         order: RememberedChange,
     },
-    /// Go through the conversation so far, with [`Exchanges::known`], and bring it back as [`Input::ExchangesCollected`].
+    /// Reads the conversation so far with [`Exchanges::known`], and returns the result as
+    /// [`Input::ExchangesCollected`].
     CollectExchanges {
-        /// Leave this turn out: it is about to be prompted.
+        /// The turn to leave out, because its prompt is about to be sent.
         except: Option<TurnId>,
-        /// Turns that are no longer part of it.
+        /// Turns that no longer belong to the conversation.
         dropped: DroppedTurns,
     },
-    /// Collect the conversation so far, with [`HistoryText`](crate::projection::HistoryText), and bring it back as
-    /// [`Input::HistoryCollected`].
+    /// Collects the text of the conversation so far with [`HistoryText`](crate::projection::HistoryText), and returns
+    /// the result as [`Input::HistoryCollected`].
     CollectHistory {
-        /// Leave this turn out: it is about to be prompted.
+        /// The turn to leave out, because its prompt is about to be sent.
         except: TurnId,
-        /// Turns that are no longer part of it.
+        /// Turns that no longer belong to the conversation.
         dropped: DroppedTurns,
-        /// At most so much, in bytes.
+        /// The maximum size of the text, in bytes.
         bytes: usize,
     },
-    /// Delete the thread's log; then the thread is no more.
+    /// Deletes the thread's log; after that the thread no longer exists.
     Delete {
-        /// The command that wanted it, to be answered then. It is not known after a restart.
+        /// The command to reply to afterwards. It is unknown after a restart.
         call: Option<u64>,
     },
-    /// Have an editor do something.
+    /// Sends a command to an editor.
     Editor {
-        /// Its connection.
+        /// The editor's connection.
         connection: String,
-        /// What.
+        /// The command.
         order: EditorCommand,
     },
-    /// Touch the machine for the agent.
+    /// Runs a file or terminal operation on the host for the agent.
     Host {
-        /// The agent's callback, to be answered with [`Input::Host`].
+        /// The agent's callback, which [`Input::Host`] completes.
         call: u64,
-        /// What to do.
+        /// The operation.
         what: HostCall,
     },
 }
 
-/// What a thread wants done with files and terminals.
+/// A file or terminal operation that a thread requests from the host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostCall {
-    /// Read a text file.
+    /// Reads a text file.
     ReadFile {
-        /// Absolute path.
+        /// The absolute path.
         path: String,
-        /// Where it was found to lead when it was decided on: it is read there or nowhere.
+        /// The real path at the time of the decision: the read must use it or fail.
         at: Option<String>,
-        /// First line, counted from 1.
+        /// The first line, counted from 1.
         line: Option<u64>,
-        /// Number of lines.
+        /// The number of lines.
         limit: Option<u64>,
     },
-    /// Write a text file.
+    /// Writes a text file.
     WriteFile {
-        /// Absolute path.
+        /// The absolute path.
         path: String,
-        /// Where it was found to lead when it was decided on: it is written there or nowhere.
+        /// The real path at the time of the decision: the write must use it or fail.
         at: Option<String>,
-        /// All of it.
+        /// The complete new content.
         content: String,
     },
-    /// Run a command.
+    /// Runs a command in a new terminal.
     CreateTerminal {
-        /// The id it gets.
+        /// The daemon's id for the new terminal.
         terminal_id: String,
-        /// Program.
+        /// The program to run.
         command: String,
-        /// Arguments.
+        /// The program's arguments.
         args: Vec<String>,
-        /// Environment to add.
+        /// Variables to add to the environment.
         env: Vec<(String, String)>,
-        /// Absolute working directory.
+        /// The absolute working directory.
         cwd: String,
-        /// Output to keep, in bytes.
+        /// The maximum output to keep, in bytes.
         output_bytes: usize,
     },
-    /// What it has written so far.
+    /// Returns the terminal's output so far.
     TerminalOutput {
-        /// Which.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
-    /// Wait for its end.
+    /// Waits until the terminal's command exits.
     WaitForTerminalExit {
-        /// Which.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
-    /// End the command, keep the output.
+    /// Ends the command and keeps the output.
     KillTerminal {
-        /// Which.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
-    /// End the command, forget the output.
+    /// Ends the command and discards the output.
     ReleaseTerminal {
-        /// Which.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
 }
 
-/// How a [`HostCall`] went.
+/// The result of a [`HostCall`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum HostReply {
     /// A file was read.
     Read {
-        /// What was asked for.
+        /// The requested lines of the file.
         content: String,
     },
     /// A file was written.
     Written {
-        /// What was there before.
+        /// The file's content before the write.
         old: PreviousContent,
     },
-    /// A terminal runs.
+    /// A terminal was created and runs.
     Created,
-    /// What a terminal has written.
+    /// The output of a terminal.
     Output {
-        /// The last of it.
+        /// The end of the output.
         output: String,
         /// Whether earlier output was dropped.
         truncated: bool,
-        /// How the command ended, if it has.
+        /// The command's exit, if it has exited.
         exit: Option<TerminalExit>,
     },
-    /// A command ended.
+    /// A terminal's command exited.
     Exited(TerminalExit),
-    /// It is done.
+    /// The operation is done and has no result.
     Done,
 }
 
-/// What a terminal did by itself.
+/// Output or exit of a terminal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TerminalEvent {
-    /// It wrote something.
+    /// The terminal wrote output.
     Output(String),
-    /// Its command ended and all output is in.
+    /// The terminal's command exited, and its output is complete.
     Exited {
-        /// How.
+        /// How the command exited.
         exit: TerminalExit,
-        /// The last of its output.
+        /// The end of the output.
         output: String,
         /// Whether earlier output was dropped.
         truncated: bool,

@@ -1,8 +1,8 @@
-//! What a thread says to the editors that have it open, and hears from them.
+//! The messages between a thread and the editors that have it open.
 
 use acpd_model::{RawJson, Seq};
 
-/// What an editor can do for an agent, as it declared.
+/// The capabilities that an editor declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EditorCapabilities {
     /// `fs.readTextFile`.
@@ -14,47 +14,49 @@ pub struct EditorCapabilities {
 }
 
 impl EditorCapabilities {
-    /// Whether it declared any of them, so that it takes a lease that nobody holds.
+    /// Returns whether the editor declared any capability, so that it acquires a free lease when it attaches.
     pub fn any(self) -> bool {
         self.reads_files || self.writes_files || self.terminals
     }
 }
 
-/// Something for one editor's connection to do, in one thread's session.
+/// A command for one editor's connection, in the session of one thread.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EditorCommand {
-    /// Ask the editor what the agent asked; the answer is [`Input::EditorAnswered`](super::Input::EditorAnswered).
+    /// Sends a request of the agent to the editor; the answer is
+    /// [`Input::EditorAnswered`](super::Input::EditorAnswered).
     Request {
         /// The agent's callback.
         call: u64,
-        /// The editor is to be told everything up to this event before.
+        /// The editor must receive all events up to this one before the request.
         after: Seq,
-        /// What.
+        /// The request.
         request: Box<EditorRequest>,
     },
-    /// Nobody waits for the answer any more: the editor may stop. What was not asked yet is not asked.
+    /// Cancels a request, because nothing waits for the answer any more. A request that is not sent yet is never
+    /// sent.
     Withdraw {
         /// The agent's callback.
         call: u64,
-        /// Whether it is of no interest either what the editor answers.
+        /// Whether the editor's answer is also discarded.
         forget: bool,
     },
-    /// Let a terminal go that nobody will name any more.
+    /// Releases a terminal that is no longer used.
     EndTerminal {
-        /// Its name by us.
+        /// The daemon's id for the terminal.
         terminal_id: String,
     },
 }
 
-/// A request of the agent that an editor is to answer.
+/// A request of the agent that an editor answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EditorRequest {
-    /// Its method.
+    /// The request's method.
     pub method: String,
-    /// Params in the agent's words; its session and its terminal stand there as the agent knows them.
+    /// The agent's params, unchanged; they contain the session id and terminal id that the agent knows.
     pub params: Option<RawJson>,
-    /// The name by us of the terminal that it is about, or that it makes.
+    /// The daemon's id for the terminal that the request uses or creates.
     pub terminal_id: Option<String>,
-    /// Whether it makes that terminal: then the answer's name for it is the editor's.
+    /// Whether the request creates that terminal: then the terminal's id in the answer is the editor's.
     pub creates: bool,
 }

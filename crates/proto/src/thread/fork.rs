@@ -1,8 +1,8 @@
-//! The events of a thread, rewritten for a thread that is forked from it.
+//! Rewrites the events of a thread for a fork of that thread.
 
 use acpd_model::{Event, EventKind, RequestId, ThreadId, TurnId};
 
-/// The events of one thread as those of another.
+/// Copies the events of one thread for another thread.
 #[derive(Debug)]
 pub struct ThreadCopy {
     to: ThreadId,
@@ -13,7 +13,7 @@ pub struct ThreadCopy {
 }
 
 impl ThreadCopy {
-    /// Begins a copy for the thread `to`, up to the end of the turn `last`, or of what was before any turn.
+    /// Starts a copy for the thread `to`, up to the end of the turn `last`; with `None`, up to the first turn.
     pub fn new(to: ThreadId, last: Option<TurnId>) -> Self {
         Self {
             to,
@@ -24,7 +24,7 @@ impl ThreadCopy {
         }
     }
 
-    /// Takes the next event of the other thread, unless the copy is whole.
+    /// Adds the next event of the original thread, unless the copy is complete.
     pub fn fold(&mut self, event: &Event) {
         if self.last.is_none() && event.turn.is_some() {
             self.is_whole = true;
@@ -42,23 +42,23 @@ impl ThreadCopy {
         self.readdress(&mut copy.kind);
         if matches!(copy.kind, EventKind::TurnSettled { .. }) {
             self.settled += 1;
-            // All turns up to that one were settled when it was chosen, though perhaps in another order.
+            // When `last` was chosen, all turns up to it were settled, though perhaps in another order.
             self.is_whole = self.last.is_some_and(|last| self.settled == last.0);
         }
         self.events.push(copy);
     }
 
-    /// Whether nothing more is wanted.
+    /// Returns whether the copy is complete.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// The copy.
+    /// Returns the copied events.
     pub fn into_events(self) -> Vec<Event> {
         self.events
     }
 
-    /// A question's id names its thread.
+    /// Replaces the thread in the ids of requests, which contain their thread's id.
     fn readdress(&self, kind: &mut EventKind) {
         let thread = self.to;
         let readdress = |request: &mut RequestId| request.thread = thread;

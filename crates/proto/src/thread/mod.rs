@@ -1,13 +1,14 @@
-//! One thread: where what clients want and what the agent does meet. This is the only place that decides
-//! what happened.
+//! One thread: combines the commands of clients with the events of the agent. Only this module decides what is
+//! recorded.
 //!
-//! In: [`Input`]s and time. Out: events and [`Effect`]s. Owns: the [`Live`](crate::projection::Live) view and what only
-//! this process knows (is an agent there, which callbacks wait). Never: does IO, or lets anything leave that
-//! is not in the log; an effect may be carried out only after the events before it are stored.
+//! In: [`Input`]s and time. Out: events and [`Effect`]s. Owns: the [`Live`](crate::projection::Live) view and state
+//! that only this process has (whether an agent runs, which callbacks are pending). Never: does IO, or sends out data
+//! that is not in the log. The caller may carry out an effect only after the events before it are stored.
 //!
-//! A thread has parts with private fields: [`journal`], [`message`], [`tool_call`], [`approval`], [`callback`], [`session`] and
-//! [`turn`]. A part takes the journal and an input, writes events and effects into the journal, and returns what is not its own
-//! to do. Only [`machine`] knows all parts, and takes such an outcome of one to another.
+//! A thread has parts with private fields: [`journal`], [`message`], [`tool_call`], [`approval`], [`callback`],
+//! [`session`] and [`turn`]. A part receives the journal and an input, and writes events and effects into the
+//! journal. It returns the work that belongs to other parts. Only [`machine`] knows all parts, and passes such an
+//! outcome from one part to another.
 
 mod approval;
 mod callback;

@@ -1,4 +1,4 @@
-//! One JSON-RPC message, borrowed from its line, in one pass.
+//! One JSON-RPC message, borrowed from its line and read in one pass.
 
 use acpd_model::RawJson;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::Text;
 
-/// The members of a message. What stands in them is passed over, not parsed.
+/// The members of a message. Their values are skipped, not parsed.
 #[derive(Debug, Deserialize)]
 pub struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -21,52 +21,52 @@ pub struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Tells `"id": null` from no id at all.
+/// Distinguishes `"id": null` from an absent id.
 fn present<'de: 'a, 'a, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// What a message is.
+/// A JSON-RPC message.
 #[derive(Debug)]
 pub enum Message<'a> {
-    /// Wants an answer under `id`, which is kept as it was written: a number comes back as that number.
+    /// Expects a response with `id`, which is kept as written: a number is returned as the same number.
     Request {
         /// The sender's id.
         id: &'a RawValue,
-        /// What to do.
+        /// The method to call.
         method: Text<'a>,
-        /// With what; absent is `None`.
+        /// The method's params; `None` if absent.
         params: Option<&'a RawValue>,
     },
-    /// Wants no answer.
+    /// Expects no response.
     Notification {
-        /// What happened.
+        /// The notification's method.
         method: Text<'a>,
-        /// Details; absent is `None`.
+        /// The notification's params; `None` if absent.
         params: Option<&'a RawValue>,
     },
-    /// Answers a request of ours.
+    /// Responds to a request of the daemon.
     Response {
-        /// Our id.
+        /// The id of the daemon's request.
         id: &'a RawValue,
-        /// The result, or the error as it came.
+        /// The result or the error, as received.
         result: Result<&'a RawValue, RpcError>,
     },
 }
 
-/// Why a text is no JSON-RPC message.
+/// Why a text is not a JSON-RPC message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// A sentence.
+    /// Explanation for people.
     pub reason: String,
-    /// Whether it is JSON at all.
+    /// Whether the text is valid JSON.
     pub is_json: bool,
 }
 
 impl<'a> Message<'a> {
-    /// Reads one message.
+    /// Parses one message.
     pub fn parse(text: &'a str) -> Result<Self, Malformed> {
         let envelope: Envelope<'a> = serde_json::from_str(text).map_err(|error| {
             let is_json = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
@@ -120,19 +120,19 @@ impl<'a> Message<'a> {
 /// A JSON-RPC error object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RpcError {
-    /// JSON-RPC's number.
+    /// The JSON-RPC error code.
     #[serde(default)]
     pub code: i64,
-    /// A sentence.
+    /// Explanation for people.
     #[serde(default)]
     pub message: String,
-    /// Whatever else the sender said.
+    /// Additional data from the sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<RawJson>,
 }
 
 impl RpcError {
-    /// An error without data.
+    /// Creates an error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -141,12 +141,12 @@ impl RpcError {
         }
     }
 
-    /// How long what it says is.
+    /// Returns the length of its message and data, in bytes.
     pub fn bytes(&self) -> usize {
         self.message.len() + self.data.as_ref().map_or(0, |data| data.get().len())
     }
 
-    /// Reads an error object; one that is not shaped like an error is kept whole as `data`.
+    /// Reads an error object. A value of another shape is kept whole as `data`.
     fn read(raw: &RawValue) -> Self {
         serde_json::from_str(raw.get()).unwrap_or_else(|_| Self {
             code: -32603,
@@ -166,7 +166,7 @@ impl std::fmt::Display for RpcError {
     }
 }
 
-/// The first `max` bytes of `text`, cut between characters.
+/// Returns the first `max` bytes of `text`, cut between characters.
 fn cut(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
 }

@@ -1,41 +1,41 @@
-//! Newline-delimited messages out of a stream of bytes, with a bound on their length.
+//! Splits a stream of bytes into newline-delimited messages of bounded length.
 
 use acpd_model::limits::{AGENT_READ_BYTES, MALFORMED_BYTES};
 
-/// What stood between two newlines.
+/// The text between two newlines.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     /// A line within the limit, without its line end. Never empty.
     Whole(&'a [u8]),
-    /// A line that was longer than the limit; its bytes were dropped as they came.
+    /// A line that exceeds the limit. Its bytes were dropped as they arrived.
     TooLong {
-        /// Its first bytes.
+        /// The first bytes of the line.
         head: &'a [u8],
-        /// Its length.
+        /// Length of the line, in bytes.
         bytes: u64,
     },
 }
 
-/// Room for the first read after a silence, in bytes.
+/// Size of the first read, also after the buffer was shrunk, in bytes.
 const SMALL_READ_BYTES: usize = 4 << 10;
 
-/// Splits a stream into lines. Reads go straight into its buffer, and lines are borrowed from there.
+/// Splits a stream into lines. Reads append directly to its buffer, and lines borrow from it.
 #[derive(Debug)]
 pub struct LineDecoder {
     buffer: Vec<u8>,
-    /// Where the unread part begins.
+    /// Start of the unread part.
     start: usize,
-    /// Up to where the unread part is known to hold no newline.
+    /// End of the part that was searched for newlines.
     scanned: usize,
     limit: usize,
-    /// Bytes that the next read has room for.
+    /// Size of the next read, in bytes.
     room: usize,
-    /// Bytes dropped so far of a line that is too long; its head stays at the buffer's beginning.
+    /// Number of dropped bytes of a line that is too long; its head stays at the start of the buffer.
     dropping: Option<u64>,
 }
 
 impl LineDecoder {
-    /// A decoder that takes lines of up to `limit` bytes.
+    /// Creates a decoder for lines of up to `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             buffer: Vec::new(),
@@ -47,8 +47,8 @@ impl LineDecoder {
         }
     }
 
-    /// The buffer, with room for one read, to be appended to. Lines not taken yet move to its front. The room
-    /// follows what comes: an agent that fills it gets more, one that is silent costs nothing.
+    /// Returns the buffer, with room for one read, so that the caller can append to it. Unread lines move to its front.
+    /// The room adapts to the traffic: it grows if reads fill it, and a silent agent uses no memory.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         let filled = self.buffer.len() == self.buffer.capacity();
         self.compact();
@@ -64,7 +64,7 @@ impl LineDecoder {
         &mut self.buffer
     }
 
-    /// Gives the buffer's memory back while nothing is expected. An unfinished line is kept.
+    /// Frees the buffer's unused memory while no input is expected. An unfinished line is kept.
     pub fn shrink(&mut self) {
         self.compact();
         self.buffer.shrink_to_fit();
@@ -82,7 +82,7 @@ impl LineDecoder {
         self.buffer().extend_from_slice(bytes);
     }
 
-    /// The next line, if one is complete. Empty lines are passed over.
+    /// Returns the next line, if one is complete. Empty lines are skipped.
     pub fn next_line(&mut self) -> Option<Line<'_>> {
         loop {
             let Some(at) = memchr::memchr(b'\n', &self.buffer[self.scanned..]) else {
@@ -110,14 +110,14 @@ impl LineDecoder {
                 });
             }
             if !line.iter().all(u8::is_ascii_whitespace) {
-                // Borrowed again, since the loop's borrow cannot be returned from a branch.
+                // Borrowed again, because the loop's borrow cannot be returned from a branch.
                 let length = line.len();
                 return Some(Line::Whole(&self.buffer[start..start + length]));
             }
         }
     }
 
-    /// What the stream ended with if it did not end with a newline.
+    /// Returns the rest of the stream, if it does not end with a newline.
     pub fn finish(&mut self) -> Option<Line<'_>> {
         let rest = &self.buffer[self.start..];
         let dropped = self.dropping.take();
@@ -135,7 +135,8 @@ impl LineDecoder {
         }
     }
 
-    /// No newline in sight: beyond the limit, only the head of the line is kept and the rest is counted.
+    /// Handles a part without a newline. If it exceeds the limit, only its head is kept and the other bytes are
+    /// counted.
     fn drop_excess(&mut self) {
         self.scanned = self.buffer.len();
         let unread = self.buffer.len() - self.start;
@@ -211,7 +212,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the stream is cut, the lines are the same.
+        /// The result does not depend on how the stream is split.
         #[test]
         fn cuts_do_not_matter(text in "[ab\n\r]{0,200}", cuts in prop::collection::vec(0usize..200, 0..8)) {
             let mut whole = LineDecoder::new(50);

@@ -2,10 +2,9 @@
 
 use acpd_model::RawJson;
 
-/// Calls `take` with each member's key and value as they are written, in order. What is no object has no
-/// members. The text was validated when it came in, so only the ends of values are looked for, which is several
-/// times cheaper than to parse again; keys are handed over without their quotes, and a key with an escape is
-/// handed over as it is written.
+/// Calls `take` with each member's key and value as written, in order. A value that is not an object has no members.
+/// The text was validated on arrival, so that this only searches for the ends of values. That is several times faster
+/// than parsing again. Keys have no quotes; escapes in keys are not decoded.
 pub fn members<'a>(json: &'a RawJson, mut take: impl FnMut(&'a str, &'a str)) {
     let text = json.get();
     let Some(mut at) = skip(text, 0, b'{') else { return };
@@ -31,13 +30,13 @@ pub fn members<'a>(json: &'a RawJson, mut take: impl FnMut(&'a str, &'a str)) {
     }
 }
 
-/// Behind `expected`, if that is what comes next.
+/// Returns the position after `expected`, if that is the next character.
 fn skip(text: &str, at: usize, expected: u8) -> Option<usize> {
     let at = blank(text.as_bytes(), at);
     (text.as_bytes().get(at) == Some(&expected)).then_some(at + 1)
 }
 
-/// Where white space ends.
+/// Returns the position after white space.
 fn blank(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
         at += 1;
@@ -45,7 +44,7 @@ fn blank(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where the closing quote of a string stands whose content begins at `at`.
+/// Returns the position of the closing quote of a string whose content starts at `at`.
 fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
@@ -56,7 +55,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Where the value ends that begins at `at`.
+/// Returns the end of the value that starts at `at`.
 fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
         b'"' => string_end(bytes, at + 1).map(|end| end + 1),
@@ -141,7 +140,7 @@ mod tests {
     }
 
     proptest! {
-        /// The parser finds the same.
+        /// The result is the same as that of the parser.
         #[test]
         fn agrees_with_the_parser(value in json(), pretty: bool) {
             let text = if pretty { format!("{value:#}") } else { value.to_string() };

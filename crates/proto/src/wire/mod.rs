@@ -1,7 +1,7 @@
-//! Bytes to lines, lines to JSON-RPC envelopes, and back.
+//! Converts bytes to lines, lines to JSON-RPC envelopes, and back.
 //!
-//! In: bytes of a peer. Out: borrowed views of what it said. Owns: the unfinished line and the ids of
-//! requests that wait for an answer. Never: builds a `serde_json::Value` of what a peer sent.
+//! In: bytes of a peer. Out: borrowed views of its messages. Owns: the unfinished line and the ids of requests that
+//! wait for a response. Never: builds a `serde_json::Value` from a peer's message.
 
 mod envelope;
 mod lines;

@@ -1,4 +1,4 @@
-//! Requests of ours that wait for an answer.
+//! Requests of the daemon that wait for a response.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::time::Instant;
 
-/// Requests in flight towards one peer, under numbers counted from 0 or from where the caller says, each with a note `T` of what it was
-/// for and perhaps a moment by which it must be answered.
+/// The requests in flight to one peer. Their ids are numbers that start at 0 or at a number that the caller sets. Each
+/// request has a note `T` about its purpose and optionally a deadline.
 #[derive(Debug)]
 pub struct Pending<T> {
     next: u64,
@@ -21,13 +21,13 @@ impl<T> Default for Pending<T> {
 }
 
 impl<T> Pending<T> {
-    /// None in flight; the next one has this id.
+    /// Creates an empty set; the first request gets the id `next`.
     pub fn starting_at(next: u64) -> Self {
         let waiting = BTreeMap::new();
         Self { next, waiting }
     }
 
-    /// Notes a request and gives its id.
+    /// Adds a request and returns its id.
     pub fn open(&mut self, what: T, deadline: Option<Instant>) -> u64 {
         let id = self.next;
         self.next += 1;
@@ -35,18 +35,18 @@ impl<T> Pending<T> {
         id
     }
 
-    /// What the answer with this id belongs to; `None` if nothing waits for it.
+    /// Removes the request that a response belongs to and returns its note; `None` if no request has this id.
     pub fn close(&mut self, id: &RawValue) -> Option<T> {
         let id: u64 = id.get().parse().ok()?;
         self.waiting.remove(&id).map(|(what, _)| what)
     }
 
-    /// The next moment at which a request runs out of time.
+    /// Returns the earliest deadline.
     pub fn deadline(&self) -> Option<Instant> {
         self.waiting.values().filter_map(|(_, deadline)| *deadline).min()
     }
 
-    /// Takes one request whose time is over, with its id.
+    /// Removes one request whose deadline has passed, and returns it with its id.
     pub fn expired(&mut self, now: Instant) -> Option<(u64, T)> {
         let id = *self
             .waiting
@@ -56,7 +56,7 @@ impl<T> Pending<T> {
         self.waiting.remove(&id).map(|(what, _)| (id, what))
     }
 
-    /// Waits on for the answer to a request that was taken as expired, for ever.
+    /// Adds an expired request again, without a deadline, to wait for its late response.
     pub fn wait_on(&mut self, id: u64, what: T) {
         self.waiting.insert(id, (what, None));
     }

@@ -1,4 +1,5 @@
-//! Keys that an object has twice. Readers of JSON disagree about such an object: some take the first, some the last.
+//! Detects keys that occur twice in an object. JSON parsers disagree about such an object: some use the first value,
+//! some the last.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -7,12 +8,12 @@ use std::fmt;
 use acpd_model::RawJson;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// A key that stands twice in one object of `json`, at any depth; escapes in keys are decoded. Objects that are nested too
-/// deeply to be read are not looked into: nothing else reads them either.
+/// Returns a key that occurs twice in one object of `json`, at any depth; escapes in keys are decoded. Objects that are
+/// nested too deeply to be parsed are not checked: no other code reads them either.
 pub fn repeated_key(json: &RawJson) -> Option<String> {
     let found = RefCell::new(None);
     let mut reader = serde_json::Deserializer::from_str(json.get());
-    // An error ends the search; the text is known to be JSON.
+    // An error ends the search; the text is known to be valid JSON.
     let _ = Search { found: &found }.deserialize(&mut reader);
     found.into_inner()
 }

@@ -1,12 +1,12 @@
-//! Members put into a JSON object that somebody else wrote. All its other text stays as it is: order, spaces, big
-//! integers, members that nobody here knows.
+//! Adds members to a JSON object from elsewhere. All its other text stays unchanged: order, spaces, big integers,
+//! unknown members.
 
 use acpd_model::RawJson;
 
 use super::{Object, members};
 
-/// Appends `json` with these members: in the place of its own of the same name, else behind its last one. What is no
-/// object becomes one that has nothing else. Values are JSON text.
+/// Appends `json` with these members. A member replaces one of the same name, or follows the last one. A value that is
+/// not an object becomes an object of these members alone. Values are JSON text.
 pub(crate) fn splice(out: &mut Vec<u8>, json: &RawJson, put: &[(&str, &str)]) {
     let text = json.get();
     let mut found = vec![false; put.len()];
@@ -42,15 +42,15 @@ pub(crate) fn splice(out: &mut Vec<u8>, json: &RawJson, put: &[(&str, &str)]) {
     }
 }
 
-/// The same as a value of its own.
+/// Does the same as [`splice`] and returns a new value.
 pub(crate) fn spliced(json: &RawJson, put: &[(&str, &str)]) -> RawJson {
     let mut out = Vec::with_capacity(json.get().len() + 64);
     splice(&mut out, json, put);
-    // Text with text put between its members is text.
+    // Valid UTF-8 stays valid if other text is inserted between its members.
     RawJson::trusted(&String::from_utf8_lossy(&out))
 }
 
-/// The member `name`, as it was written; of several the last, which is the one that parsers take.
+/// Returns the member `name`, as written. If there are several, returns the last, like most parsers.
 pub(crate) fn member<'a>(json: &'a RawJson, name: &str) -> Option<&'a str> {
     let mut found = None;
     members(json, |key, value| {
@@ -61,7 +61,7 @@ pub(crate) fn member<'a>(json: &'a RawJson, name: &str) -> Option<&'a str> {
     found
 }
 
-/// An object of the members that have none of these names; nothing if there is no other.
+/// Returns an object of the members with other names; `None` if there are none.
 pub(crate) fn others(json: &RawJson, names: &[&str]) -> Option<RawJson> {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
@@ -76,19 +76,19 @@ pub(crate) fn others(json: &RawJson, names: &[&str]) -> Option<RawJson> {
     found.then(|| RawJson::trusted(&String::from_utf8_lossy(&out)))
 }
 
-/// Whether the object has a member `name` that is a string.
+/// Returns whether the object has a member `name` that is a string.
 pub(crate) fn has_string(json: &RawJson, name: &str) -> bool {
     member(json, name).is_some_and(|value| value.starts_with('"'))
 }
 
-/// Whether a key, as it was written, is this name. One with an escape may be, too.
+/// Returns whether a key, as written, is this name. A key with escapes may also match.
 fn is_key(key: &str, name: &str) -> bool {
     key == name
         || key.contains('\\')
             && serde_json::from_str::<String>(&format!("\"{key}\"")).is_ok_and(|key| key == name)
 }
 
-/// The member `name` of `part`, which is a part of `whole`, as it stands there.
+/// Returns the member `name` of `part`, which is a slice of `whole`, as a slice of `whole`.
 pub(crate) fn inside<'a>(whole: &'a str, part: &str, name: &str) -> Option<&'a str> {
     let at = part.as_ptr() as usize - whole.as_ptr() as usize;
     let json = RawJson::trusted(part);

@@ -1,4 +1,4 @@
-//! A JSON string that is borrowed from its source where it can be.
+//! A JSON string that borrows from its source if possible.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, de};
 
-/// A string that points into the message it came in, unless escapes forced a copy. Unlike a bare `Cow`,
-/// it also borrows inside `Option` and `Vec`.
+/// A string that borrows from its message, unless escapes required a copy. Unlike a bare `Cow`, it also borrows inside
+/// `Option` and `Vec`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Text<'a>(pub Cow<'a, str>);
 
 impl Text<'_> {
-    /// The text as a `String` of its own.
+    /// Returns the text as an owned `String`.
     pub fn into_string(self) -> String {
         self.0.into_owned()
     }

@@ -1,11 +1,11 @@
-//! JSON-RPC messages, written straight into bytes.
+//! Writes JSON-RPC messages directly as bytes.
 
 use acpd_model::RawJson;
 use serde::Serialize;
 
 use super::{RpcError, members};
 
-/// Writes one JSON object member by member, so that what is already JSON text is copied and not parsed.
+/// Writes one JSON object member by member. Values that are already JSON text are copied, not parsed.
 #[derive(Debug)]
 pub struct Object<'a> {
     out: &'a mut Vec<u8>,
@@ -13,13 +13,13 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Opens an object at the end of `out`.
+    /// Starts an object at the end of `out`.
     pub fn open(out: &'a mut Vec<u8>) -> Self {
         out.push(b'{');
         Self { out, empty: true }
     }
 
-    // Inlined, so that a key known at compile time is one copy.
+    // Inlined, so that a key known at compile time is copied in one step.
     #[inline]
     fn key(&mut self, key: &str) {
         if !self.empty {
@@ -31,20 +31,20 @@ impl<'a> Object<'a> {
         self.out.extend_from_slice(b"\":");
     }
 
-    /// Adds a member. `key` must need no escape.
+    /// Adds a member. `key` must not need escapes.
     #[inline]
     pub fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
         self.key(key);
         let before = self.out.len();
         if serde_json::to_writer(&mut *self.out, value).is_err() {
-            // Only a map with keys that are no strings can fail; none of ours has such.
+            // Only a map with keys that are not strings can fail, and the daemon writes none.
             self.out.truncate(before);
             self.out.extend_from_slice(b"null");
         }
         self
     }
 
-    /// Adds a string that needs no escape, such as a method or an id: it is only copied.
+    /// Adds a string that needs no escapes, such as a method or an id. It is copied, not escaped.
     #[inline]
     pub fn plain(&mut self, key: &str, text: &str) -> &mut Self {
         debug_assert!(
@@ -67,14 +67,14 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Adds a member that is JSON text already.
+    /// Adds a member that is already JSON text.
     pub fn raw(&mut self, key: &str, json: &str) -> &mut Self {
         self.key(key);
         self.out.extend_from_slice(json.as_bytes());
         self
     }
 
-    /// Adds a member that came as JSON, unless it is `None`: it is copied, not read.
+    /// Adds a member that was received as JSON, unless it is `None`. It is copied, not parsed.
     pub fn json(&mut self, key: &str, value: Option<&RawJson>) -> &mut Self {
         if let Some(value) = value {
             self.raw(key, value.get());
@@ -82,7 +82,7 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Adds the members of another object, as they are written there.
+    /// Adds the members of another object, as written there.
     pub fn others(&mut self, object: Option<&RawJson>) -> &mut Self {
         if let Some(object) = object {
             members(object, |key, value| {
@@ -92,7 +92,7 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Adds a member that is a list of what is JSON text already.
+    /// Adds a member that is a list of JSON texts.
     pub fn list(&mut self, key: &str, values: &[RawJson]) -> &mut Self {
         self.key(key);
         write_list(self.out, values);
@@ -114,7 +114,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// An object by itself.
+/// Returns an object as a separate value.
 pub fn object(fill: impl FnOnce(&mut Object<'_>)) -> RawJson {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
@@ -123,7 +123,7 @@ pub fn object(fill: impl FnOnce(&mut Object<'_>)) -> RawJson {
     text(&out)
 }
 
-/// What was written here is JSON: members that came as text were looked at when they came.
+/// Wraps the written JSON. It is valid, because received members were validated on arrival.
 fn text(out: &[u8]) -> RawJson {
     RawJson::trusted(&String::from_utf8_lossy(out))
 }
@@ -160,14 +160,14 @@ pub fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Ob
     });
 }
 
-/// Appends a request whose params are JSON text already.
+/// Appends a request whose params are already JSON text.
 pub fn request_with(out: &mut Vec<u8>, id: u64, method: &str, params: Option<&RawJson>) {
     message(out, |m| {
         m.put("id", &id).put("method", method).json("params", params);
     });
 }
 
-/// Appends a notification whose params are JSON text already.
+/// Appends a notification whose params are already JSON text.
 pub fn notification_with(out: &mut Vec<u8>, method: &str, params: Option<&RawJson>) {
     message(out, |m| {
         m.put("method", method).json("params", params);

@@ -1,4 +1,4 @@
-//! "Always" as an answer: acpd remembers it where it can, and then the agent is told "once".
+//! Responses of kind "always". acpd remembers them where it can, and sends "once" to the agent.
 
 use acpd_model::EventKind;
 use acpd_model::event::Outcome;
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::support::{Scene, check};
 
 const STORABLE: &str = "cargo test";
-/// Nobody knows what it is before it runs.
+/// A command that is unknown until it runs.
 const DYNAMIC: &str = "$TOOL --all";
 
 const ALL: &[&str] = &["allow_always", "allow_once", "reject_once", "reject_always"];
 
-/// The agent asks about a command; each option is called after its kind, a second one of a kind with a "2" behind it.
+/// The agent asks about a command. Each option's id is its kind; a second option of a kind gets the suffix "2".
 fn asks(s: &mut Scene, id: i64, command: &str, kinds: &[&str]) {
     let mut options: Vec<Value> = Vec::new();
     for kind in kinds {
@@ -29,13 +29,13 @@ fn asks(s: &mut Scene, id: i64, command: &str, kinds: &[&str]) {
     s.calls(&id.to_string(), "session/request_permission", &params.to_string());
 }
 
-/// The option that the agent was told in answer to its request 7.
+/// Returns the option in the response to the agent's request 7.
 fn told(s: &Scene) -> String {
     let option = &s.answer_to(&7.into())["result"]["outcome"]["optionId"];
     option.as_str().unwrap().to_owned()
 }
 
-/// What the question says that the agent may remember by itself.
+/// Returns the kinds of answers that the agent may remember itself, from the request.
 fn announced(s: &Scene) -> Value {
     s.params("item/commandExecution/requestApproval")[0]["agentRemembers"].clone()
 }
@@ -66,8 +66,8 @@ fn settled(s: &Scene) -> Outcome {
     outcomes.next().unwrap()
 }
 
-/// Words that only begin or end like one of ACP's kinds say nothing, whatever the agent calls them; and who dismisses a question has
-/// decided nothing.
+/// Unknown kinds that only start or end like one of ACP's kinds decide nothing. Dismissing a request decides nothing
+/// either.
 #[test]
 fn an_answer_that_is_no_yes_and_no_no_is_not_remembered() {
     let others = ["allow_x_always", "allowed", "reject_always ", "never_always"];
@@ -81,7 +81,7 @@ fn an_answer_that_is_no_yes_and_no_no_is_not_remembered() {
                 s.decide_for(1, answer.clone(), scope).unwrap();
                 assert_eq!(remembered(s), [""; 0]);
                 assert!(!settled(s).allows() && !settled(s).is_always());
-                // It is no grant either: what was asked is asked again.
+                // It grants nothing either: the same call requires another request.
                 asks(s, 8, STORABLE, ALL);
                 assert_eq!(s.params("item/commandExecution/requestApproval").len(), 2);
                 s.decide(2, Answer::Cancel).unwrap();
@@ -141,7 +141,7 @@ fn what_acpd_remembers_the_agent_is_told_once() {
                 sent_option_id: Some(sent.to_owned()),
             };
             assert_eq!((settled(s), notice(s)), (expected, None));
-            // The rule answers the next one.
+            // The rule settles the next request.
             asks(s, 8, STORABLE, ALL);
             let next = &s.answer_to(&8.into())["result"]["outcome"]["optionId"];
             assert_eq!(*next, sent);
@@ -235,14 +235,15 @@ fn a_full_list_is_known_before_the_answer() {
             question["agentRemembers"],
             json!(["allow_always", "reject_always"])
         );
-        // There is room for answers that hold for the agent; but what was said before the answer holds.
+        // The agent's remembered answers have room. But the request has already announced that the agent may remember the
+        // answer, and this still applies.
         answer(s, most + 1, Some(Scope::Agent));
         assert_eq!(told(s), "allow_always");
         s.stops_with("end_turn");
     });
 }
 
-/// The person was not told that the agent may remember it.
+/// The request did not announce that the agent may remember the answer.
 #[test]
 fn an_answer_that_cannot_be_stored_after_all_holds_once() {
     check(|s| {
@@ -257,7 +258,7 @@ fn an_answer_that_cannot_be_stored_after_all_holds_once() {
     });
 }
 
-/// acpd answers these itself.
+/// acpd itself answers these requests.
 #[test]
 fn questions_of_acpds_own_are_answered_as_chosen() {
     check(|s| {
@@ -282,7 +283,7 @@ fn questions_of_acpds_own_are_answered_as_chosen() {
     });
 }
 
-/// Out of a plan into which mode: "auto-accept edits" is not "once".
+/// The user selects the mode that follows a plan: "auto-accept edits" is not "once".
 #[test]
 fn a_choice_of_a_mode_reaches_the_agent_as_it_is() {
     check(|s| {

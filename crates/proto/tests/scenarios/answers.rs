@@ -1,4 +1,4 @@
-//! Answers that hold for every thread of an agent.
+//! Remembered answers that apply to every thread of an agent.
 
 use acpd_model::{ErrorCode, Origin};
 use acpd_policy::{AGENT_IDS, Policy, Remembered, Scope};
@@ -58,7 +58,7 @@ fn one_is_kept_outside_told_in_the_log_listed_and_taken_back() {
         asks_to_run(s, 8, "cargo test");
         assert_eq!(s.answer_to(&8.into())["result"]["outcome"]["optionId"], "ao");
         assert_eq!(s.params("serverRequest/resolved")[1]["by"]["scope"], "agent");
-        // An id means one answer, wherever it is kept.
+        // An id is unique across all places that store answers.
         asks_to_run(s, 9, "make");
         answer(s, 3, Answer::Decline { always: false }, Scope::Thread);
         assert_eq!(list(s).as_array().unwrap().len(), 2);
@@ -89,7 +89,7 @@ fn one_that_another_thread_gave_or_took_back_holds_here_at_once() {
         s.rule(daemon.clone());
         asks_to_run(s, 8, "make");
         assert_eq!(s.answer_to(&8.into())["result"]["outcome"]["optionId"], "ro");
-        // More answers take nothing back that was allowed in this turn; fewer do.
+        // A new answer does not revoke what this turn already allows; the removal of an answer does.
         let create = r#"{"sessionId":"s-1","command":"cargo","args":["test"]}"#;
         s.calls("9", "terminal/create", create);
         assert_eq!((s.waiting.len(), s.thread.live().requests.len()), (1, 0));

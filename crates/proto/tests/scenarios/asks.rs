@@ -1,4 +1,4 @@
-//! What clients want of an agent beside turns: modes, options, sessions, signing in, extensions.
+//! Requests of clients to an agent other than turns: modes, options, sessions, sign-in, extensions.
 
 use acpd_model::event::Level;
 use acpd_model::{ErrorCode, EventKind, Origin, RawJson};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Scene, check};
 
-/// An agent of today, and one of the days before config options.
+/// The `session/new` result of an agent that has both config options and the older modes.
 const OPTIONS: &str = r#"{"sessionId":"s-1","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]},"models":{"currentModelId":"m-1","availableModels":[{"modelId":"m-1","name":"One"},{"modelId":"m-2","name":"Two"}]},"configOptions":[{"id":"effort","name":"Effort","type":"select","currentValue":"low","options":[{"value":"low","name":"Low"},{"value":"high","name":"High"}]},{"id":"web","name":"Web","type":"boolean","currentValue":false,"big":18446744073709551616}]}"#;
 const HELLO: &str = r#"{"protocolVersion":1,"agentCapabilities":{"auth":{"logout":{}},"sessionCapabilities":{"list":{},"delete":{},"close":{},"fork":{}}},"authMethods":[{"id":"key","name":"Key"},{"id":"web","name":"Web"}]}"#;
 
@@ -269,7 +269,7 @@ fn what_the_agent_never_answers_is_answered_for_it() {
         let lost = s.send(Command::AgentRequest(AgentRequest::Logout));
         s.exits("exit status 3");
         assert_eq!(s.replies[&lost].clone().unwrap_err().code, ErrorCode::AgentFailed);
-        // One that is not there is started for it.
+        // If no process runs, the request starts one.
         let woken = s.send(Command::AgentRequest(AgentRequest::Logout));
         s.answer("initialize", HELLO);
         s.answer("session/new", OPTIONS);
@@ -488,7 +488,7 @@ fn a_value_that_is_not_offered_is_refused_and_says_which_are() {
         s.answer("session/new", GROUPED);
         let call = s.send(set("model", id("c")));
         assert!(s.replies[&call].as_ref().unwrap_err().message.contains("a, b"));
-        // What is not understood of an option is the agent's to judge.
+        // The agent validates options that acpd cannot parse.
         for (option, value) in [("model", id("b")), ("odd", id("7")), ("bare", id("y"))] {
             s.send(set(option, value));
             s.answer("session/set_config_option", "{}");

@@ -1,4 +1,4 @@
-//! Files that an agent uses through us, and what holds for all of its callbacks.
+//! File requests of an agent, and the rules for all of its callbacks.
 
 use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_CALLS, TERMINALS};
 use acpd_model::{ErrorCode, EventKind, Failure, PreviousContent};
@@ -241,7 +241,7 @@ fn what_could_not_be_done_is_on_record() {
                 [((*method).to_owned(), outside.message.clone())]
             );
         }
-        // Agents look whether a file is there by reading it.
+        // Agents check for a file by reading it.
         s.script.push_back(Err(Failure::not_found("/workspace/x")));
         s.calls(
             "4",
@@ -372,7 +372,7 @@ fn what_is_written_is_on_record_and_what_is_long_is_a_blob() {
     });
 }
 
-/// Params of a write whose unanswered call holds about `bytes`: the content and the agent's own words for it.
+/// Returns the params of a write whose open call needs about `bytes`, for its content and for the agent's raw params.
 fn a_write_of(bytes: usize) -> String {
     let content = "x".repeat(bytes / 2);
     format!(r#"{{"sessionId":"s-1","path":"/w/f","content":"{content}"}}"#)
@@ -391,14 +391,14 @@ fn unanswered_callbacks_hold_so_many_bytes_and_no_more() {
             error["message"].as_str().unwrap().contains("bytes already"),
             "{error}"
         );
-        // What is small is done all the same.
+        // Small requests still succeed.
         s.calls(
             r#""c""#,
             "fs/read_text_file",
             r#"{"sessionId":"s-1","path":"/w/f"}"#,
         );
         assert_eq!(s.waiting.len(), 2);
-        // What was withdrawn is written nevertheless, and holds its bytes until it is.
+        // A cancelled write is still executed, and counts until then.
         s.says(r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"a"}}"#);
         s.calls(r#""d""#, "fs/write_text_file", &a_write_of(half));
         assert_eq!(s.waiting.len(), 2);

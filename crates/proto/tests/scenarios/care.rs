@@ -1,4 +1,4 @@
-//! Agents that are silent, fail again and again, or have forgotten the conversation.
+//! Agents that do not respond, fail repeatedly, or have lost the conversation.
 
 use acpd_model::TurnId;
 use acpd_model::event::TurnStatus;

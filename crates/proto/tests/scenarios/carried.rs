@@ -1,4 +1,4 @@
-//! What nobody here knows travels on untouched: the log has it as it came, and clients are shown it.
+//! Unknown content is forwarded unchanged: the log stores it exactly, and clients receive it.
 
 use acpd_model::{Event, EventKind, MessageType};
 use acpd_proto::surface::app::Frame;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{SESSION, Scene, check, message};
 
-/// The `update` that an event was made from, byte for byte.
+/// Returns the exact `update` behind an event.
 fn update_of(event: &Event) -> Option<String> {
     if let Some(raw) = &event.raw {
         return Some(raw.get().to_owned());
@@ -27,7 +27,7 @@ fn update_of(event: &Event) -> Option<String> {
     }
 }
 
-/// Plays updates, one in each window, and expects each of them in the log exactly as it was written.
+/// Sends updates, one in each window, and checks that the log contains each of them unchanged.
 fn kept(updates: &[&str]) {
     let scene = check(|s| {
         s.open_turn();
@@ -123,8 +123,7 @@ fn chunks_with_more_to_them() {
     ]);
 }
 
-/// Merging is for what can be told apart no more once it is merged; a member that only one of them has is not
-/// thrown away for it.
+/// Chunks merge only if the result loses nothing. A member that only one of them has must not be dropped.
 #[test]
 fn a_chunk_with_an_unknown_member_is_not_merged_away() {
     let odd = |text: &str, n: u32| {
@@ -182,7 +181,7 @@ fn what_stands_beside_the_update_is_kept() {
     assert_eq!(scene.said(), ["abcd"]);
 }
 
-/// The events that carry a notification nobody acts on: method and params.
+/// Returns the method and params of all events with an unhandled notification.
 fn notified(scene: &Scene) -> Vec<(&str, Option<&str>)> {
     scene
         .log

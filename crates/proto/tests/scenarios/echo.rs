@@ -1,4 +1,4 @@
-//! Agents that send back what they were told.
+//! Agents that echo their prompts.
 
 use acpd_model::{EventKind, MessageType, RawJson};
 use acpd_proto::projection::text_block;
@@ -11,7 +11,7 @@ const STEERS: &str =
     r#"{"protocolVersion":1,"agentCapabilities":{},"_meta":{"steering":{"supported":true}}}"#;
 const IMAGE: &str = r#"{"type":"image","data":"AAAA","mimeType":"image/png","uri":null,"_meta":{"a":1}}"#;
 
-/// The agent sends a block back; mistral-vibe gives the message an id.
+/// Returns an echo of a block. mistral-vibe gives the message an id.
 fn echo(block: &str) -> String {
     format!(r#"{{"sessionUpdate":"user_message_chunk","messageId":"m-1","content":{block}}}"#)
 }
@@ -20,7 +20,7 @@ fn echo_text(text: &str) -> String {
     echo(text_block(text).get())
 }
 
-/// What the thread shows as a user's words.
+/// Returns the texts of all user messages in the thread.
 fn shown(s: &Scene) -> Vec<String> {
     let done = s.params("item/completed").into_iter();
     done.filter(|params| params["type"] == "userMessage")
@@ -28,7 +28,7 @@ fn shown(s: &Scene) -> Vec<String> {
         .collect()
 }
 
-/// The echoes on record.
+/// Returns the number of recorded echoes.
 fn recorded(s: &Scene) -> usize {
     let is_echo = |event: &&acpd_model::Event| {
         matches!(event.kind, EventKind::AgentNotified { .. })
@@ -83,7 +83,7 @@ fn a_prompt_may_come_back_in_pieces_or_joined() {
             for piece in way {
                 s.update(&echo_text(piece));
             }
-            // Other members, and others' order, make no other block.
+            // Other members or another order of members still make the same block.
             s.update(&echo(r#"{"mimeType":"image/png","type":"image","data":"AAAA"}"#));
             s.update(&echo(
                 r#"{"type":"resource","resource":{"text":"A","uri":"file:///a","mimeType":null}}"#,
@@ -114,7 +114,7 @@ fn anything_else_is_a_message() {
                 s.update(update);
             }
             s.update(&message("ok"));
-            // It is over with the first that differs.
+            // The first difference ends the echo.
             s.update(&echo_text("do it"));
             s.stops_with("end_turn");
             let kept = s.params("item/userMessage");

@@ -1,4 +1,4 @@
-//! Questions for information: forms and addresses.
+//! Elicitations: forms and URLs.
 
 use acpd_model::event::Outcome;
 use acpd_model::{ErrorCode, EventKind, RawJson};
@@ -139,7 +139,7 @@ fn what_is_no_question_is_refused() {
     });
 }
 
-/// Our numbers for our requests are nothing to a client.
+/// The daemon's own request ids mean nothing to a client.
 #[test]
 fn a_question_about_a_request_of_ours_reaches_clients_without_its_number() {
     check(|s| {

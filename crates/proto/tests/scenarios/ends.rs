@@ -1,4 +1,4 @@
-//! How what an agent began ends: its terminals and its files, when the agent itself is gone or going.
+//! The ends of an agent's terminals and file accesses when the agent has exited or is being stopped.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::{LIVE_OUTPUT_BYTES, LIVE_OUTPUT_MILLIS};
@@ -10,7 +10,7 @@ use crate::support::{FULL, Scene, check, check_in};
 
 const WRITE: &str = r#"{"sessionId":"s-1","path":"/workspace/a","content":"new\n"}"#;
 
-/// A command runs, of whose output so many bytes are kept.
+/// Runs a command whose stored output is limited to `limit` bytes.
 fn running(s: &mut Scene, limit: usize) {
     s.open_turn();
     let params = json!({ "sessionId": "s-1", "command": "yes", "outputByteLimit": limit });
@@ -22,7 +22,7 @@ fn writes(s: &mut Scene, text: &str) {
     s.terminal_says("term_1", TerminalEvent::Output(text.to_owned()));
 }
 
-/// What a terminal's completed item says of its output, and whether something is missing.
+/// Returns the output of a terminal's completed item, and whether it is truncated.
 fn output(s: &Scene) -> (String, bool) {
     let done = s.params("item/terminalCommand/completed");
     assert_eq!(done.len(), 1, "it is completed once");
@@ -31,7 +31,7 @@ fn output(s: &Scene) -> (String, bool) {
     (output, done[0]["truncated"].as_bool().unwrap())
 }
 
-/// The number of the oldest callback that the machine works on, which the machine answers later than all else.
+/// Returns the number of the oldest pending host call, whose result arrives last.
 fn late(s: &Scene) -> u64 {
     s.waiting[0].0
 }
@@ -228,7 +228,7 @@ fn a_terminal_that_began_too_late_is_known_and_over() {
     });
 }
 
-/// The agent did not end its turn in time and was told to go.
+/// Returns a scene in which the agent did not end its turn in time and is being stopped.
 fn stopping() -> Scene {
     let mut s = Scene::with_limits(Limits {
         cancel_secs: 1,

@@ -1,4 +1,4 @@
-//! Faults of earlier systems of this kind that no other module is about. The table in docs/testing.md has them all.
+//! Faults of earlier systems of this kind that no other module covers. The table in docs/testing.md lists all of them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::{FULL, Scene, check, check_in, tool};
 
-/// A policy that wants a person to be asked about everything, and a turn under it.
+/// Sets a policy that requires approval for everything, and starts a turn.
 fn asked_about_everything(s: &mut Scene) {
     let ask: Policy = serde_json::from_value(json!({ "ask": ["*"] })).unwrap();
     s.thread.set_policies(Arc::new(Policies {
@@ -34,12 +34,12 @@ fn a_command_that_was_allowed_runs_once() {
         let late = s.decide(1, Answer::Decline { always: false });
         assert_eq!(late.unwrap_err().code, ErrorCode::AlreadyResolved);
         assert_eq!(s.waiting.len(), 1, "one yes, one run");
-        // What cannot be run is told, and not run in another way.
+        // If the command cannot run, the agent receives an error. The daemon does not try another way.
         s.host_replies(Err(Failure::invalid_params("the command failed to start")));
         assert_eq!(s.answer_to(&7.into())["error"]["code"], -32602);
         assert!(s.waiting.is_empty());
     });
-    // A daemon that was killed does not run it when it comes back, whatever was stored by then.
+    // A daemon that was killed does not run the command after its restart, wherever the log ends.
     for cut in 1..=scene.log.len() {
         let back = Scene::restarted(&scene.log[..cut]);
         assert!(back.waiting.is_empty(), "cut after {cut}");
@@ -49,7 +49,7 @@ fn a_command_that_was_allowed_runs_once() {
 
 #[test]
 fn what_is_asked_when_everybody_is_gone_is_never_allowed() {
-    // Whoever is to be asked, and whatever becomes of the question: only an answer is a yes.
+    // However a request ends, only a response approves it.
     let ends: [fn(&mut Scene); 4] = [
         |s| s.interrupt(),
         |s| s.stops_with("end_turn"),
@@ -61,7 +61,7 @@ fn what_is_asked_when_everybody_is_gone_is_never_allowed() {
             asked_about_everything(s);
             s.asks_permission("7", "t");
             s.calls("8", "terminal/create", RUN);
-            // A day goes by. The agent's silence is not held against it either: it waits for a person.
+            // A day passes. The watchdog does not count the agent's silence either, because it waits for the user.
             s.later(24 * 3600 * 1000);
             assert_eq!(s.thread.live().requests.len(), 2);
             end(s);
@@ -219,7 +219,7 @@ fn arguments_reach_the_machine_as_they_are() {
     });
 }
 
-/// Text with a message id goes on in the same message after a tool call; that makes it no repetition.
+/// After a tool call, more text with the same message id is new text, not a repetition.
 #[test]
 fn a_repetition_after_a_tool_call_is_text_also_in_the_same_message() {
     let mut repeating = Scene::new();

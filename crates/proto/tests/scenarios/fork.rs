@@ -1,4 +1,4 @@
-//! A thread that is split off another one.
+//! Forked threads.
 
 use acpd_model::event::{Fidelity, TurnStatus};
 use acpd_model::{ErrorCode, Event, EventKind, Failure, Limits, RawJson, TurnId};
@@ -40,7 +40,7 @@ fn copied(log: &[Event], last: Option<TurnId>) -> ThreadCopy {
     copied
 }
 
-/// The new thread, made of what is in the log of the old one.
+/// Creates the fork from the log of the original thread.
 fn adopt(s: &Scene, point: &ForkPoint, name: Option<&str>) -> Scene {
     let scene = Scene::adopting(copied(&s.log, point.forked.last), point.clone(), name);
     check_in(scene, |_| {})
@@ -194,7 +194,7 @@ fn while_a_turn_runs_what_is_over_can_be_forked() {
 }
 
 impl Scene {
-    /// Forks where the agent is asked first, and refuses.
+    /// Forks while the agent refuses the fork request.
     fn ask_forked(&mut self, turn: Option<TurnId>) -> Result<Reply, Failure> {
         let call = self.send(Command::Fork { turn });
         self.refuse("session/fork", -32603, "no");
@@ -269,7 +269,7 @@ fn rolled_back_turns_stay_dropped() {
     });
 }
 
-/// The policy was made stricter after the turn at which the thread is forked.
+/// The policy became stricter after the turn at which the thread is forked.
 #[test]
 fn nobody_gets_around_a_policy_by_a_fork() {
     check(|s| {

@@ -1,4 +1,4 @@
-//! What each surface sends for each kind of event, byte for byte. A change of these snapshots is a change of the wire.
+//! The exact encoding of each kind of event on each surface. A change of these snapshots is a change of the wire format.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::support::samples::samples;
 
 const THREAD: ThreadId = ThreadId(Uuid::from_u128(0x0192_f0c1_c5d7_7c0a_a5e5_f8d9_a1b2_c3d4));
 
-/// Compares what `encode` makes of each example, under its line number and kind, with the stored snapshot.
+/// Compares the encoding of each sample, under its line number and kind, with the stored snapshot.
 fn compare(surface: &str, encode: impl Fn(&[Event]) -> Vec<String>) {
     let samples = samples();
     let (mut golden, mut alone) = (String::new(), Vec::new());
@@ -37,14 +37,14 @@ fn compare(surface: &str, encode: impl Fn(&[Event]) -> Vec<String>) {
     settings.bind(|| insta::assert_snapshot!(format!("frames-{surface}"), golden));
 }
 
-/// A message on one line, and the same parsed.
+/// Checks that a message has one line, and parses it.
 fn read(message: &[u8]) -> (&str, Value) {
     let text = std::str::from_utf8(message).unwrap();
     assert!(!text.contains(['\n', '\r']), "not one line: {text:?}");
     (text, serde_json::from_str(text).unwrap())
 }
 
-/// A message of the app protocol, which fits its schema.
+/// Checks a message against the schema of the app protocol.
 fn read_app<'a>(method: &str, message: &'a [u8]) -> &'a str {
     let (text, message) = read(message);
     assert_eq!(message["method"], method);

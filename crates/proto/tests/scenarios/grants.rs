@@ -1,4 +1,4 @@
-//! What an agent was allowed when it asked holds once, and for what the question showed.
+//! An approval applies once, and only to what the request displayed.
 
 use acpd_model::limits::DIFF_BYTES;
 use acpd_model::{ErrorCode, Failure, PreviousContent};
@@ -14,7 +14,7 @@ fn under_ask(scene: &mut Scene) {
         .unwrap();
 }
 
-/// The agent asks about a tool call, and is allowed.
+/// The agent requests permission for a tool call, and receives it.
 fn is_allowed(scene: &mut Scene, id: &str, call: &str) {
     let options = r#"[{"optionId":"ao","name":"Once","kind":"allow_once"}]"#;
     scene.calls(
@@ -26,7 +26,7 @@ fn is_allowed(scene: &mut Scene, id: &str, call: &str) {
     scene.decide(number, Answer::Accept { always: false }).unwrap();
 }
 
-/// Whether a call goes ahead without a question. If it does not, the question is refused.
+/// Returns whether a call proceeds without a permission request. Denies the request otherwise.
 fn goes_ahead(scene: &mut Scene, id: &str, method: &str, mut params: Value, reply: HostReply) -> bool {
     params["sessionId"] = json!("s-1");
     scene.calls(id, method, &params.to_string());
@@ -47,7 +47,7 @@ fn writes(scene: &mut Scene, id: &str, path: &str, content: &str) -> bool {
     goes_ahead(scene, id, "fs/write_text_file", params, reply)
 }
 
-/// What the file that is written next is found to hold.
+/// Sets the content of the next file that is written.
 fn holds(scene: &mut Scene, text: &str) {
     let content = text.to_owned();
     scene.script.push_back(Ok(HostReply::Read { content }));
@@ -77,7 +77,7 @@ fn a_yes_to_a_change_is_for_that_text_and_once() {
             s.stops_with("end_turn");
         });
     }
-    // The text of one file is not that of another one of the same question.
+    // An approved text of one file does not apply to another file of the same request.
     check(|s| {
         under_ask(s);
         let two = r#""kind":"edit","content":[{"type":"diff","path":"/workspace/a","newText":"1"},{"type":"diff","path":"/workspace/b","newText":"2"}]"#;
@@ -87,7 +87,7 @@ fn a_yes_to_a_change_is_for_that_text_and_once() {
         assert!(writes(s, "10", "/workspace/a", "1"));
         s.stops_with("end_turn");
     });
-    // A question that shows no text allows none.
+    // A request that displays no text approves no text.
     check(|s| {
         under_ask(s);
         is_allowed(s, "7", r#""kind":"edit","locations":[{"path":"/workspace/f"}]"#);
@@ -96,7 +96,7 @@ fn a_yes_to_a_change_is_for_that_text_and_once() {
     });
 }
 
-/// A diff shows only what differs from the old text that the agent gives.
+/// A diff displays only the differences from the old text that the agent gives.
 #[test]
 fn a_yes_to_a_diff_holds_while_the_file_has_the_old_text() {
     let old = "unseen\na\nb\nc\nd\nteh\n";
@@ -110,7 +110,7 @@ fn a_yes_to_a_diff_holds_while_the_file_has_the_old_text() {
         is_allowed(s, "7", &call(old, new));
         holds(s, "main\n");
         assert!(!writes(s, "8", "/workspace/f", new));
-        // The question shows what the file really loses.
+        // The new request displays what the file would really lose.
         let asked = s.params("item/fileChange/requestApproval");
         let diff = asked.last().unwrap()["subjects"][0]["diff"].as_str().unwrap();
         assert!(diff.contains("-main\n") && diff.contains("+unseen\n"), "{diff}");
@@ -124,7 +124,7 @@ fn a_yes_to_a_diff_holds_while_the_file_has_the_old_text() {
         assert!(!writes(s, "12", "/workspace/f", new), "once");
         s.stops_with("end_turn");
     });
-    // What the policy says is looked at again when the file was read.
+    // The policy is checked again after the file was read.
     check(|s| {
         under_ask(s);
         is_allowed(s, "7", &call(old, new));
@@ -139,7 +139,7 @@ fn a_yes_to_a_diff_holds_while_the_file_has_the_old_text() {
         assert!(s.waiting.is_empty());
         s.stops_with("end_turn");
     });
-    // A diff of equal texts shows nothing, and one of large texts only their sizes.
+    // A diff of equal texts displays nothing, and a diff of large texts only their sizes.
     let large = "x".repeat(DIFF_BYTES + 1);
     for (old, new) in [("same\n", "same\n"), ("", large.as_str())] {
         check(|s| {
@@ -151,7 +151,7 @@ fn a_yes_to_a_diff_holds_while_the_file_has_the_old_text() {
     }
 }
 
-/// A part that is too long for a question is left out of it.
+/// The request leaves out a part that is too long.
 #[test]
 fn a_yes_to_a_question_that_leaves_a_part_out_covers_no_text() {
     check(|s| {
@@ -175,7 +175,7 @@ fn two_texts_for_one_file_are_both_shown_and_neither_is_granted() {
         assert!(!writes(s, "9", "/workspace/f", "the\n"));
         s.stops_with("end_turn");
     });
-    // The same text twice is one text, and a piece of it is no other one.
+    // The same text twice counts once, and a fragment of it is no other text.
     for input in [
         r#"{"file_path":"/workspace/f","content":"one\nthe\n"}"#,
         r#"{"file_path":"f","old_string":"","new_string":"the"}"#,
@@ -222,7 +222,7 @@ fn a_yes_to_a_command_is_for_that_line_and_once() {
         assert!(!runs(s, "13", sh), "once");
         s.exits("exit status 0");
     });
-    // A simple command may be spelled in another way.
+    // A simple command may be written in another form.
     check(|s| {
         under_ask(s);
         is_allowed(

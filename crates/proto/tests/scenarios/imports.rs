@@ -1,5 +1,5 @@
-//! What an agent tells of a conversation when it goes on with a session: what the log has is not stored twice, however it
-//! is told, and what was said there outside of acpd is.
+//! The history that an agent replays when it resumes a session. Content that the log has is not stored again, however it is
+//! replayed. Content from outside of acpd is imported.
 
 use acpd_model::event::{Binding, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, Failure, RawJson, TurnId};
@@ -15,7 +15,7 @@ fn user(text: &str) -> String {
     json!({ "sessionUpdate": "user_message_chunk", "content": { "type": "text", "text": text } }).to_string()
 }
 
-/// A person's words, the agent's answer, and a tool that it called.
+/// The user's text, the agent's response, and a tool that the agent called.
 type Said = (&'static str, &'static str, Option<&'static str>);
 
 const ONE: Said = (
@@ -27,7 +27,7 @@ const TWO: Said = ("continue", "ok", None);
 const THREE: Said = ("continue", "It is mended, and the tests pass.", Some("call-2"));
 const NEW: Said = ("And now the docs", "They are written.", Some("call-3"));
 
-/// A thread in which this was said, whose agent has gone.
+/// Creates a thread with these turns, whose agent has exited.
 fn spoken(s: &mut Scene, said: &[Said]) {
     s.create();
     s.answer("initialize", LOADS);
@@ -44,17 +44,17 @@ fn spoken(s: &mut Scene, said: &[Said]) {
     s.exits("exit status 0");
 }
 
-/// How an agent may tell what was said.
+/// The form in which an agent replays a history.
 #[derive(Debug, Clone, Copy, Default)]
 struct Way {
-    /// Letters of a piece; 0 for all in one.
+    /// The number of letters of a chunk; 0 for one chunk.
     pieces: usize,
-    /// Whether it has forgotten the ids of its calls.
+    /// Whether the agent has lost the ids of its tool calls.
     other_ids: bool,
     thoughts: bool,
-    /// Whether it sets its lines otherwise.
+    /// Whether the agent changes whitespace.
     spaces: bool,
-    /// Rounds that it has shortened to a summary.
+    /// The number of rounds that the agent has replaced by a summary.
     compacted: usize,
 }
 
@@ -110,7 +110,7 @@ const WAYS: [Way; 7] = [
     },
 ];
 
-/// The updates by which an agent tells it.
+/// Returns the updates with which an agent replays the history.
 fn told(said: &[Said], way: Way) -> Vec<String> {
     let pieces = |text: &str| -> Vec<String> {
         let text = if way.spaces {
@@ -151,12 +151,12 @@ fn told(said: &[Said], way: Way) -> Vec<String> {
     updates
 }
 
-/// The agent is started again and loads its session, of which it tells this.
+/// Restarts the agent, which loads its session and replays these updates.
 fn loads(s: &mut Scene, updates: &[String]) {
     if s.agent.is_none() {
         s.ask(Command::Wake).unwrap();
     }
-    // One that has ended by itself before is started a little later.
+    // The restart of an agent that has exited by itself is delayed.
     if s.agent.is_none() {
         s.later(60_000);
     }
@@ -168,7 +168,7 @@ fn loads(s: &mut Scene, updates: &[String]) {
     s.later(250);
 }
 
-/// What the thread shows: the words of each turn, and whether it was imported.
+/// Returns the texts of each turn in the thread, and whether the turn was imported.
 fn shown(s: &Scene) -> Vec<(bool, Vec<String>)> {
     let text = |item: &acpd_proto::projection::Item| match item.content() {
         Some(acpd_model::ItemEnd::Message { content, .. }) => acpd_proto::projection::content_text(&content),
@@ -251,13 +251,13 @@ fn what_was_said_outside_is_stored_once_and_marked() {
             );
             assert!(s.notices().contains(&"imported".to_owned()));
             assert_eq!(s.status(TurnId(5)), TurnStatus::Completed);
-            // It is known from now on, however it is told.
+            // From then on, the history is recognized in any form.
             for other in WAYS {
                 s.exits("exit status 0");
                 loads(s, &told(&outside, other));
                 assert_eq!(shown(s), after, "{other:?} after {way:?}");
             }
-            // And the thread goes on with turns of its own.
+            // And the thread continues with its own turns.
             let turn = s.prompt("next");
             s.chunk("yes");
             s.stops_with("end_turn");
@@ -289,7 +289,7 @@ fn a_prompt_that_got_no_answer_is_not_taken_over() {
     });
 }
 
-/// Rounds at the end that are told in words that nobody knows again are taken for those that the log has.
+/// Final rounds whose text matches nothing are assumed to be rounds that the log has.
 #[test]
 fn where_it_is_in_doubt_nothing_is_new() {
     check(|s| {
@@ -318,7 +318,7 @@ fn what_comes_while_a_turn_waits_for_the_agent_is_no_part_of_that_turn() {
     });
 }
 
-/// The daemon was killed in the middle of an answer, or the agent's end was not heard.
+/// The daemon was killed during a response, or the end of the response was lost.
 #[test]
 fn the_end_of_an_answer_that_was_not_heard_is_taken_over() {
     check(|s| {
@@ -347,7 +347,7 @@ fn a_log_that_cannot_be_read_takes_nothing_over() {
         loads(s, &told(&[ONE, NEW], WAYS[0]));
         assert_eq!(shown(s), before);
         assert!(s.notices().contains(&"notImported".to_owned()));
-        // The next time it can.
+        // The next attempt succeeds.
         s.exits("exit status 0");
         loads(s, &told(&[ONE, NEW], WAYS[0]));
         assert_eq!(shown(s).len(), 2);
@@ -413,7 +413,7 @@ fn a_session_from_elsewhere_is_taken_over_whole() {
         assert_eq!(s.sent_as("session/prompt")[0].json["params"]["sessionId"], "s-1");
         s.stops_with("end_turn");
         assert_eq!(turn, TurnId(3));
-        // From now on it is a session like any other.
+        // From now on, it is a normal session.
         s.exits("exit status 0");
         s.ask(Command::Wake).unwrap();
         s.answer("initialize", FULL);

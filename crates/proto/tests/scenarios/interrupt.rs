@@ -1,4 +1,4 @@
-//! Ending a turn: running, waiting, not yet sent; with agents that agree, refuse and ignore it.
+//! Interrupts of running, queued and unsent turns, with agents that comply, refuse, or ignore them.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, Limits, Origin, TurnId};
@@ -104,7 +104,7 @@ fn an_error_instead_of_a_stop_reason_is_an_interruption_with_its_error() {
     });
 }
 
-/// Turn 1 is recorded as interrupted, without the agent's answer, and a notice says why.
+/// Checks that turn 1 is interrupted without a response of the agent, and that a notice has the reason.
 fn is_interrupted_with_a_notice(scene: &Scene, code: &str, reason: &str) {
     assert_eq!(scene.ending(TurnId(1)), (TurnStatus::Interrupted, None, None));
     let notices = scene.params("thread/notice");

@@ -1,4 +1,4 @@
-//! Names, a client's data, archive and deletion.
+//! Names, client data, archiving and deletion.
 
 use acpd_model::event::SessionDeleted;
 use acpd_model::{ErrorCode, EventKind, Failure, RawJson, ThreadStatus, TurnId};

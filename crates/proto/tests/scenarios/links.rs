@@ -1,4 +1,4 @@
-//! What is decided on is where a path leads, and what is done is done there.
+//! Decisions apply to the target of a path, and the operation uses this target.
 
 use acpd_model::{EventKind, Failure, Origin, PreviousContent};
 use acpd_policy::{Policy, RealPaths, Scope};
@@ -39,7 +39,7 @@ fn reads(s: &mut Scene, id: i64, path: &str) {
     s.calls(&id.to_string(), "fs/read_text_file", &params.to_string());
 }
 
-/// The agent asks whether it may change `path`, which it names in the place `how`.
+/// The agent requests permission to edit `path`, which it names in the field `how`.
 fn asks_to_edit(s: &mut Scene, id: i64, path: &str, how: &str) {
     let mut call = json!({ "toolCallId": format!("t{id}"), "title": "Edit", "kind": "edit" });
     match how {
@@ -111,7 +111,7 @@ fn a_link_is_allowed_where_the_place_it_leads_to_is() {
         assert!(s.waiting.is_empty());
         let asked = &s.params("item/fileChange/requestApproval")[0];
         assert_eq!(asked["title"], "Write /workspace/src/out, which is /etc/passwd");
-        // Whatever the link becomes while somebody thinks about it, that is the place that was said yes to.
+        // If the link changes before the user decides, the approval still applies to the original target.
         s.links.clear();
         s.decide(1, Answer::Accept { always: false }).unwrap();
         let HostCall::WriteFile { at, .. } = &s.waiting[0].1 else {
@@ -254,7 +254,7 @@ fn what_is_decided_on_meanwhile_is_withdrawn_and_dropped_like_any_callback() {
         assert_eq!(refused(s, 7)["code"], -32800);
         s.look_up();
         assert!(s.waiting.is_empty(), "it was not begun");
-        // A question whose turn ends in between is cancelled.
+        // A request whose turn ends in the meantime is cancelled.
         asks_to_edit(s, 8, "/workspace/a", "input");
         assert_eq!(s.thread.live().last_request, 0);
         s.stops_with("end_turn");
@@ -264,7 +264,7 @@ fn what_is_decided_on_meanwhile_is_withdrawn_and_dropped_like_any_callback() {
             "cancelled"
         );
         assert!(s.thread.live().requests.is_empty());
-        // Who wants the turn to end is not asked.
+        // During an interrupt, no request reaches the user.
         s.prompt("again");
         asks_to_edit(s, 9, "/workspace/a", "input");
         s.interrupt();
@@ -274,7 +274,7 @@ fn what_is_decided_on_meanwhile_is_withdrawn_and_dropped_like_any_callback() {
             "cancelled"
         );
         s.stops_with("cancelled");
-        // The next process's calls are not taken for those of the one before.
+        // Calls of the next process are distinct from those of the previous one.
         s.prompt("again");
         writes(s, 10, "/workspace/a");
         s.exits("exit status 1");
@@ -294,13 +294,13 @@ fn a_program_is_the_one_that_its_path_leads_to() {
             let params = json!({ "sessionId": "s-1", "command": program, "args": ["x"] });
             s.calls(&id.to_string(), "terminal/create", &params.to_string());
         };
-        // The rule names the link, and what the link leads to is the same program.
+        // The rule names the link. The target of the link is the same program.
         runs(s, 7, "src/in");
         runs(s, 8, "/workspace/src/a");
         assert_eq!(s.waiting.len(), 2);
         runs(s, 9, "src/out");
         assert_eq!(refused(s, 9)["code"], -32007);
-        // Where it leads was not found out.
+        // The target could not be determined.
         s.links.insert(
             "/workspace/./tool".to_owned(),
             Err(Failure::invalid_params(
@@ -324,7 +324,7 @@ fn a_rule_that_comes_while_paths_are_looked_up_holds() {
         ));
         s.look_up();
         assert_eq!(refused(s, 7)["code"], -32007);
-        // What was not found out at all is no reason to go ahead.
+        // A lookup without any result must not let the call proceed.
         writes(s, 8, "/workspace/a");
         let (waiter, _) = s.unresolved.remove(0);
         assert!(matches!(waiter, Waiter::Call(_)));

@@ -1,4 +1,4 @@
-//! The agent's process ends, at any moment.
+//! The agent's process exits at various moments.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
@@ -6,7 +6,7 @@ use acpd_proto::thread::{Command, HostReply, Reply};
 
 use crate::support::{FULL, Scene, check, tool};
 
-/// Whether the last loss of the agent was expected.
+/// Returns whether the last exit of the agent was expected.
 fn expected(scene: &Scene) -> bool {
     let lost = scene.kinds().rev().find_map(|kind| match kind {
         EventKind::AgentLost { expected, .. } => Some(*expected),
@@ -15,7 +15,7 @@ fn expected(scene: &Scene) -> bool {
     lost.unwrap()
 }
 
-/// The agent, started again, has its session back and the next prompt.
+/// The agent restarts, resumes its session, and receives the next prompt.
 fn comes_back(scene: &mut Scene) {
     scene.answer("initialize", FULL);
     scene.answer("session/resume", "{}");

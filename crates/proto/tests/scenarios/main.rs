@@ -1,4 +1,4 @@
-//! Scenarios: whole conversations through the machines, with hand-moved time. Each module has one subject.
+//! Scenarios: whole conversations through the state machines, with manual time. Each module covers one subject.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

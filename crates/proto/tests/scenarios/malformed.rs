@@ -1,4 +1,4 @@
-//! Lines that are no messages, between lines that are.
+//! Lines that are not messages, between lines that are.
 
 use acpd_model::EventKind;
 use acpd_model::limits::MALFORMED_BYTES;
@@ -70,7 +70,7 @@ fn none_is_lost_none_is_answered_and_none_stops_the_next() {
     assert_eq!(scene.notices(), vec!["malformedLine"; bad.len()]);
 }
 
-/// A person never sees such a question, so that the log says that it was refused.
+/// The user never sees such a request, so the log must record the refusal.
 #[test]
 fn a_question_that_cannot_be_read_is_refused_and_recorded() {
     let option = r#"{"optionId":"a","name":"Yes","kind":"allow_once"}"#;
@@ -94,7 +94,7 @@ fn a_question_that_cannot_be_read_is_refused_and_recorded() {
             assert_eq!(s.answer_to(&7.into())["error"]["code"], -32602, "{params}");
             let refused = s.params("thread/notice").pop().expect("it is told");
             assert_eq!(refused["code"], "callRefused", "{params}");
-            // The audit trail names who refused it.
+            // The audit trail names the daemon.
             assert_eq!(refused["by"]["kind"], "daemon", "{params}");
             let lines = crate::export::lines(s);
             let line = lines

@@ -1,4 +1,4 @@
-//! Words: how chunks become messages, and how deltas are merged on their way.
+//! Messages: the assembly of chunks, and the merging of deltas.
 
 use acpd_model::limits::COALESCE_BYTES;
 use acpd_model::{EventKind, ItemId, ItemOutcome, MessageType, RawJson};
@@ -12,7 +12,7 @@ fn with_id(text: &str, id: &str) -> String {
     )
 }
 
-/// What was said, in order: role and words.
+/// Returns the messages in order: role and text.
 fn spoken(scene: &Scene) -> Vec<(String, String)> {
     let done = scene.params("item/completed");
     let word = |params: &Value, key: &str| params[key].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! What agents do against the protocol, and what is known to be odd about some of them.
+//! Protocol violations of agents, and the known quirks of some.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, Failure, TurnId};
@@ -168,7 +168,7 @@ fn a_shell_line_is_one_only_where_it_is_known() {
     }
 }
 
-/// A repetition follows at once, or it is none: anything that is not text comes between.
+/// A repetition follows immediately. After any other content, equal text is new text.
 #[test]
 fn after_anything_that_is_not_text_the_same_words_are_text() {
     for between in [

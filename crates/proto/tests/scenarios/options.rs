@@ -1,4 +1,4 @@
-//! The answers that an agent offers: what a person picks is what is meant.
+//! The options of permission requests: the user's selection reaches the agent as intended.
 
 use acpd_model::limits::QUESTION_OPTIONS;
 use acpd_model::{ErrorCode, EventKind};
@@ -17,7 +17,7 @@ fn asks(scene: &mut Scene, options: &str) {
     );
 }
 
-/// "Refuse" would have been taken for the first option of that id, which allows.
+/// "Refuse" would have been read as the first option with that id, which allows.
 #[test]
 fn two_options_of_one_id_are_no_question() {
     check(|s| {

@@ -1,4 +1,4 @@
-//! One connection of the app protocol: handshake, rules, answers.
+//! One connection of the app protocol: handshake, rules, responses.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Line {
         Self { peer, mono }
     }
 
-    /// A connection after its handshake.
+    /// Returns a connection after its handshake.
     pub(crate) fn ready(capabilities: &str) -> Self {
         Self::ready_as(Role::Owner, capabilities)
     }
@@ -57,7 +57,7 @@ impl Line {
         self.mono += Duration::from_millis(millis);
     }
 
-    /// What it was sent, the only thing that happened.
+    /// Returns the message to the client, and checks that it is the only output.
     fn sent(&mut self) -> Value {
         let sent = match self.peer.poll_output() {
             Some(PeerOutput::Send(message)) => serde_json::from_slice(&message).unwrap(),
@@ -67,7 +67,7 @@ impl Line {
         sent
     }
 
-    /// What it asks of the daemon, the only thing that happened.
+    /// Returns the request to the daemon, and checks that it is the only output.
     fn called(&mut self) -> (u64, Request) {
         let called = match self.peer.poll_output() {
             Some(PeerOutput::Call { token, request, .. }) => (token, request),
@@ -83,7 +83,7 @@ impl Line {
         ));
     }
 
-    /// A request that is answered at once.
+    /// Sends a request that the connection answers itself.
     fn ask(&mut self, method: &str, params: &str) -> Value {
         self.request(method, params);
         let answer = self.sent();
@@ -91,7 +91,7 @@ impl Line {
         answer
     }
 
-    /// A request that is handed on.
+    /// Sends a request that the connection passes on.
     fn wants(&mut self, method: &str, params: &str) -> Request {
         self.request(method, params);
         let (token, request) = self.called();
@@ -100,7 +100,7 @@ impl Line {
         request
     }
 
-    /// The result of a request to which the daemon replies so.
+    /// Returns the result of a request to which the daemon gives this reply.
     pub(crate) fn result(&mut self, method: &str, params: &str, reply: Reply) -> Value {
         self.request(method, params);
         let (token, _) = self.called();
@@ -368,7 +368,7 @@ fn what_a_client_gives_is_kept_as_it_was_written() {
     assert!(start.input.is_empty(), "a thread without a first turn");
 }
 
-/// A thread that has nothing but its client's own data.
+/// Returns a thread with nothing but the client's data.
 fn opened(metadata: &str) -> Reply {
     let mut live = Box::new(Live::new(thread()));
     live.summary.metadata = Some(RawJson::parse(metadata).unwrap());
@@ -472,7 +472,7 @@ fn question() -> RequestId {
     }
 }
 
-/// The option `o`, with the kind and the yes (for ever) that a client says beside it.
+/// Returns the option `o` with the kind and the verdict (allow, always) that the client adds.
 fn picked(kind: Option<&str>, verdict: Option<(bool, bool)>) -> Answer {
     Answer::Option(PickedOption {
         option_id: "o".into(),
@@ -587,7 +587,7 @@ fn a_late_response_hears_of_it_and_a_late_request_fails() {
     assert_eq!((error(&answer).0, error(&answer).1), (-32004, "already_resolved"));
 }
 
-/// The notifications of a turn in which something is asked.
+/// Returns the notifications of a turn with a permission request.
 fn frames() -> Vec<Frame> {
     let scene = check(|s: &mut Scene| {
         s.open_turn();
@@ -667,7 +667,7 @@ fn who_answers_is_asked_whatever_notifications_it_does_not_want() {
 
 #[test]
 fn a_role_may_call_what_the_table_says() {
-    // Params of no method: who may call is asked before what is wanted.
+    // The params fit no method. The role is checked before the params.
     for role in Role::ALL {
         for method in METHODS {
             let mut line = Line::ready_as(role, "{}");
@@ -694,7 +694,7 @@ fn a_role_may_call_what_the_table_says() {
     );
 }
 
-/// Who may have an answer hold may take it back; for more than the thread only the owner may do either.
+/// A role that can remember an answer can also revoke it. Beyond the thread, only the owner can do either.
 #[test]
 fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
     let id = question();

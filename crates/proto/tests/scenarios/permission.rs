@@ -1,4 +1,4 @@
-//! An agent asks before it acts.
+//! Permission requests of an agent.
 
 use acpd_model::event::{Outcome, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Scene, check, tool};
 
-/// What the agent got as an answer to its question 7.
+/// Returns the response to the agent's request 7.
 fn told(scene: &Scene) -> &Value {
     &scene.answer_to(&json!(7))["result"]["outcome"]
 }
@@ -296,7 +296,7 @@ fn an_id_that_never_appears_ends_with_its_turn() {
     });
 }
 
-/// The status that a call ended with, once it has.
+/// Returns the final status of a call, once it has ended.
 fn ended(scene: &Scene, item: &str) -> Option<Value> {
     let done = scene.params("item/toolCall/completed");
     let call = done.iter().find(|params| params["itemId"] == item)?;
@@ -304,7 +304,7 @@ fn ended(scene: &Scene, item: &str) -> Option<Value> {
     Some(call["status"].clone())
 }
 
-/// Seen in hermes and gemini: the call is named in the question and never again.
+/// Observed with hermes and gemini: only the request names the call, and no update follows.
 #[test]
 fn a_refused_call_that_only_the_question_named_has_failed() {
     for answer in [
@@ -389,7 +389,7 @@ fn a_call_that_the_agent_reported_is_ended_by_the_agent() {
     });
 }
 
-/// Seen in `OpenHands`: every question of a session names the same tool call, which never appears otherwise.
+/// Observed with `OpenHands`: every request of a session names the same tool call, which appears nowhere else.
 #[test]
 fn an_id_that_is_asked_about_again_and_again_is_a_call_each_time() {
     check(|s| {

@@ -1,4 +1,4 @@
-//! The permission policy at work in a thread.
+//! The approval policy of a thread.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, Origin, PreviousContent, RawJson, TurnId};
@@ -17,7 +17,7 @@ fn under(s: &mut Scene, daemon: Value) {
     s.open_turn();
 }
 
-/// The agent asks whether it may run `command`; its title says something else.
+/// The agent requests permission to run `command`; the title differs.
 fn asks_to_run(s: &mut Scene, id: &str, call: &str, command: &str) {
     let options = r#"[{"optionId":"aa","name":"Always","kind":"allow_always"},{"optionId":"ao","name":"Once","kind":"allow_once"},{"optionId":"ro","name":"No","kind":"reject_once"}]"#;
     let command = Value::from(command);
@@ -69,7 +69,7 @@ fn a_rule_answers_in_the_persons_place_and_the_log_says_which() {
     });
 }
 
-/// What is judged is what is run: the path of a program, or a line for a shell where the agent is known to send those.
+/// The policy checks what actually runs: the path of a program, or a shell line where the agent is known to send those.
 #[test]
 fn a_command_without_arguments_is_judged_as_it_is_run() {
     for (name, command, asked, run) in [
@@ -179,7 +179,7 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
             s.answer_to(&9.into())["result"],
             json!({ "terminalId": "term_3" })
         );
-        // A yes to such a question is for that one call.
+        // Such an approval applies to one call.
         s.calls(
             "10",
             "terminal/create",

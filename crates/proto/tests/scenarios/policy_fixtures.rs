@@ -1,4 +1,4 @@
-//! Every permission that the recorded agents asked for.
+//! All permission requests of the recorded agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,12 @@ const AGENTS: [&str; 8] = [
     "zed-codex",
 ];
 
-/// The calls that an agent told of, by process, session and id, as a thread has them.
+/// An agent's tool calls, by process, session and id, as a thread has them.
 #[derive(Default)]
 struct Calls(BTreeMap<(u32, String, String), ToolView>);
 
 impl Calls {
-    /// Takes what a line says of a call; returns that, and the call with all that was said of it before.
+    /// Records the update of a call in a line. Returns the update, and the call including all of its earlier updates.
     fn hear<'a>(&mut self, line: &'a Line) -> Option<(&'a Value, &ToolView)> {
         let params = &line.json["params"];
         let call = match line.method()? {
@@ -41,7 +41,7 @@ impl Calls {
     }
 }
 
-/// Every call that the recorded agents told of, as it was known in the end: only reads are allowed.
+/// Evaluates every call of the recorded agents in its final state. Only reads are allowed.
 #[test]
 fn policy_presets_judge_every_recorded_call() {
     let mut shown = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What holds whatever comes: found by chance, kept by a seed.
+//! Properties that hold for any input. Inputs are random, and failing seeds are kept.
 
 use acpd_model::{Event, ItemEnd};
 use acpd_proto::agent::{ChunkContent, Update, UpdateKind};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Scene, check, message, thought, tool, willing};
 
-/// Lines that mean something, one of each sort.
+/// Valid lines, one of each sort.
 const GOOD: [&str; 24] = [
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi é"}}}}"#,
     r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"a\"\\\n"}}}}"#,
@@ -36,7 +36,7 @@ const GOOD: [&str; 24] = [
     r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
 ];
 
-/// A line that is good but for a few bytes.
+/// Returns a valid line with a few changed bytes.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let edit = (
         any::<prop::sample::Index>(),
@@ -132,14 +132,14 @@ proptest! {
     }
 }
 
-/// One piece of what an agent says: who speaks, the words, and the time until the next piece.
+/// A chunk of an agent: whether it is a thought, the text, and the time until the next chunk.
 type Piece = (bool, String, u64);
 
 fn pieces() -> impl Strategy<Value = Vec<Piece>> {
     prop::collection::vec((any::<bool>(), "[a-zé😀\"\\\\ \n]{0,12}", 0u64..25), 1..40)
 }
 
-/// Plays pieces and hands back the finished items, without what they were made of.
+/// Plays the chunks, and returns the finished items without their raw content.
 fn finished(pieces: &[Piece]) -> Vec<(Item, String)> {
     let scene = check(|s| {
         s.open_turn();
@@ -173,7 +173,7 @@ fn finished(pieces: &[Piece]) -> Vec<(Item, String)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 50, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Deltas may be merged: who reads the whole sees no difference.
+    /// Merging deltas does not change the complete text.
     #[test]
     fn merged_and_unmerged_read_the_same(pieces in pieces(), pauses in prop::collection::vec(0u64..25, 40), cuts in prop::collection::vec(any::<prop::sample::Index>(), 40)) {
         let merged = finished(&pieces);
@@ -188,7 +188,7 @@ proptest! {
         prop_assert_eq!(&finished(&recut), &merged, "cut anew, at other times");
     }
 
-    /// A client that attaches after event `n`, with what was folded up to it, gets to the same view.
+    /// A client that attaches after event `n`, with the state folded up to it, reaches the same view.
     #[test]
     fn attaching_anywhere_reaches_the_same_view(lines in prop::collection::vec(mutated(), 1..15), at in any::<prop::sample::Index>()) {
         let scene = check(|s| {
@@ -214,7 +214,7 @@ proptest! {
     }
 }
 
-/// Values for the members of an update: right ones, and others.
+/// Values for the members of an update, valid and invalid.
 fn member() -> impl Strategy<Value = Value> {
     prop_oneof![
         "[a-z\"\\\\é\u{7f}\n]{0,8}".prop_map(Value::from),
@@ -265,7 +265,7 @@ fn update() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A kind without the text that its blocks came as.
+/// Returns a kind without the original text of its block, and the parsed block.
 fn meaning(kind: UpdateKind) -> (UpdateKind, Option<Value>) {
     match kind {
         UpdateKind::Chunk(mut chunk) => {
@@ -285,7 +285,7 @@ fn meaning(kind: UpdateKind) -> (UpdateKind, Option<Value>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// There are short ways for the usual forms; they lead to the same place as the long one.
+    /// The fast paths for common forms give the same result as the general parser.
     #[test]
     fn spacing_and_order_change_no_meaning(update in update()) {
         let mut members: Vec<String> = update

@@ -1,4 +1,4 @@
-//! Turns wait for each other, and the same client turn id is the same turn.
+//! Turns are queued, and the same client turn id identifies the same turn.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, Limits, RawJson, TurnId};

@@ -1,4 +1,4 @@
-//! The daemon is killed after any event, and goes on.
+//! The daemon is killed after any event, and recovers.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{Event, EventKind, PreviousContent, TurnId};
@@ -8,7 +8,7 @@ use acpd_proto::thread::{Answer, HostReply, TerminalEvent};
 
 use crate::support::{FULL, Scene, check, check_in, thought, tool};
 
-/// A thread that has lived: every kind of event that the machine writes is in its log.
+/// Returns the log of a thread with every kind of event that the state machine writes.
 fn rich() -> Vec<Event> {
     let scene = check(|s| {
         s.open_session();
@@ -104,7 +104,7 @@ fn rich() -> Vec<Event> {
     scene.log
 }
 
-/// The agent is there again and every turn that waits has its end.
+/// Starts the agent again, and ends every queued turn.
 fn works_again(scene: &mut Scene) {
     if scene.awaits("initialize") {
         scene.answer("initialize", FULL);

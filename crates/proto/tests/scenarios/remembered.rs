@@ -1,4 +1,4 @@
-//! What "always" holds for: it is said in the question, and no more than that is answered later.
+//! The scope of "always": the request displays it, and a remembered answer settles nothing beyond it.
 
 use acpd_model::limits::RULE_BYTES;
 use acpd_model::{Event, EventKind};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Scene, check};
 
-/// The agent asks about a call with these members.
+/// The agent requests permission for a call with these members.
 fn asks(s: &mut Scene, id: i64, call: &Value) {
     let mut call = call.clone();
     call["toolCallId"] = json!(format!("t{id}"));
@@ -30,7 +30,7 @@ fn mcp(input: &Value) -> Value {
     json!({ "kind": "other", "_meta": { "toolName": "mcp__gh__api" }, "rawInput": input })
 }
 
-/// A call of the tool `notes` with an input of unknown members; `more` replaces members of the call.
+/// Returns a call of the tool `notes`, whose input has unknown members. `more` replaces members of the call.
 fn notes(more: &Value) -> Value {
     let mut call = json!({ "kind": "other", "_meta": { "toolName": "notes" }, "rawInput": { "foo": 1 } });
     for (key, value) in more.as_object().unwrap() {
@@ -47,7 +47,7 @@ fn thinks(tool: Option<&str>) -> Value {
     json!({ "kind": "think", "_meta": { "toolName": tool }, "rawInput": { "prompt": "x" } })
 }
 
-/// A call of `kind` whose input is `input` and `more`.
+/// Returns a call of `kind` whose input is `input` and `more`.
 fn with(kind: &str, mut input: Value, more: &Value) -> Value {
     let more = more.as_object().unwrap().clone();
     input.as_object_mut().unwrap().extend(more);
@@ -73,7 +73,7 @@ fn answers_always(s: &mut Scene, scope: Scope) {
     .unwrap();
 }
 
-/// Whether a person is asked about it; if so, the question is dismissed.
+/// Returns whether the call needs the user's approval. Dismisses the request if so.
 fn is_asked(s: &mut Scene, id: i64, call: &Value) -> bool {
     asks(s, id, call);
     let asked = !s.thread.live().requests.is_empty();
@@ -84,7 +84,7 @@ fn is_asked(s: &mut Scene, id: i64, call: &Value) -> bool {
     asked
 }
 
-/// What the last question says of an "always".
+/// Returns the scope of "always" in the last request.
 fn said(s: &Scene) -> Value {
     let asked = ["commandExecution", "fileChange", "permissions"];
     let asked = asked.map(|about| s.params(&format!("item/{about}/requestApproval")));
@@ -100,7 +100,7 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
     let file = |path: &str| json!({ "kind": "edit", "locations": [{ "path": path }] });
     let change = json!({ "type": "diff", "path": "/workspace/a", "oldText": "teh", "newText": "the" });
     let other_change = json!({ "type": "diff", "path": "/workspace/a", "oldText": "teh", "newText": "evil" });
-    // What was asked; what is the same; what is not.
+    // The call in the request, equivalent calls, and different calls.
     let rows = [
         (
             run(&json!({ "command": "make" })),
@@ -172,7 +172,7 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
             vec![json!({ "kind": "other", "name": "spawn", "rawInput": { "x": 1 } })],
             vec![json!({ "kind": "other", "name": "spawn", "rawInput": { "x": 2 } })],
         ),
-        // The same input with another kind, tool, location or diff is another call.
+        // The same input with another kind, tool, location or diff is a different call.
         (
             notes(&json!({})),
             vec![notes(&json!({}))],
@@ -188,7 +188,7 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
                 notes(&json!({ "_meta": { "toolName": "spawn" } })),
             ],
         ),
-        // The same holds for a file whose input has unknown members.
+        // The same applies to a file if the input has unknown members.
         (
             notes(&json!({ "kind": "edit", "content": [change] })),
             vec![notes(&json!({ "kind": "edit", "content": [change] }))],
@@ -198,7 +198,7 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
                 notes(&json!({})),
             ],
         ),
-        // An answer about a thinking tool holds for no other tool.
+        // An answer about a thinking tool applies to no other tool.
         (
             thinks(Some("ponder")),
             vec![thinks(Some("ponder"))],
@@ -209,7 +209,7 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
             vec![thinks(None)],
             vec![thinks(Some("ponder")), json!({ "kind": "think" })],
         ),
-        // The two paths of a move do not say which of them is moved where.
+        // The two paths of a move do not determine its direction.
         (
             moves("a", "b"),
             vec![moves("a", "b")],
@@ -221,7 +221,7 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
             vec![json!({ "kind": "move", "locations": [{ "path": "b" }, { "path": "a" }] })],
         ),
         (file("/workspace/a"), vec![file("a")], vec![file("/workspace/b")]),
-        // What a member that acpd does not know means is part of what was allowed.
+        // The meaning of an unknown member is part of the approval.
         (
             run(&json!({ "command": "ls", "run_also": "true" })),
             vec![run(&json!({ "command": "ls", "run_also": "true" }))],
@@ -230,7 +230,7 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
                 run(&json!({ "command": "ls" })),
             ],
         ),
-        // What says nothing of one kind of call may say something of another.
+        // A member that is irrelevant for one kind of call may matter for another.
         (
             run(&json!({ "command": "psql db" })),
             vec![run(
@@ -340,7 +340,7 @@ fn a_question_says_what_always_will_hold_for() {
     }
 }
 
-/// A question of acpd's own offers no "always" that would not hold.
+/// acpd's own requests offer no "always" that acpd could not remember.
 #[test]
 fn acpd_offers_no_always_that_it_cannot_remember() {
     let pager = json!([{ "name": "GIT_PAGER", "value": "x" }]);
@@ -420,7 +420,7 @@ fn answers_of_an_earlier_version_are_narrowed_or_asked_again() {
             false,
         ),
         ("Think", true, thinks(Some("ponder")), false),
-        // What was refused stays refused, as widely as it was.
+        // A denial keeps its full scope.
         ("Think", false, thinks(Some("ponder")), true),
         ("Move(/workspace/a)", false, moves("a", "b"), true),
         (
@@ -444,7 +444,7 @@ fn answers_of_an_earlier_version_are_narrowed_or_asked_again() {
     }
 }
 
-/// An earlier version bound an answer to the input of the call alone.
+/// An earlier version bound an answer only to the input of the call.
 #[test]
 fn answers_that_know_only_the_input_are_asked_again() {
     let call = notes(&json!({}));
@@ -478,7 +478,7 @@ fn answers_that_know_only_the_input_are_asked_again() {
         s.answer("initialize", r#"{"protocolVersion":1}"#);
         s.answer("session/new", r#"{"sessionId":"s-1"}"#);
         assert_eq!(is_asked(s, 7, &call), expected, "{allow}");
-        // A refusal holds wherever the agent says that the call is.
+        // A denial applies to all locations that the agent reports.
         let elsewhere = notes(&json!({ "locations": [{ "path": "/workspace/b" }] }));
         assert_eq!(is_asked(s, 8, &elsewhere), expected, "{allow}");
         s.stops_with("end_turn");
@@ -500,7 +500,7 @@ fn answers_about_moves_do_not_add_up() {
     });
 }
 
-/// A refusal names the tool as the question did.
+/// A denial names the same tool as the request.
 #[test]
 fn a_refusal_about_a_thinking_tool_is_about_no_other() {
     check(|s| {

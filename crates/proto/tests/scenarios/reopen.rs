@@ -1,5 +1,5 @@
-//! A thread goes on with a new process: resume, else load, else a new session. And what comes before its
-//! session is open, or after its turn is over.
+//! A thread continues with a new process: by resume, else load, else a new session. Also covers updates before the session
+//! is open, or after the turn has ended.
 
 use acpd_model::event::{Binding, TurnStatus};
 use acpd_model::{EventKind, TurnId};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::support::{FULL, Scene, check, message, thought, tool};
 
-/// A thread with one turn behind it, whose agent has gone and is started again.
+/// Restarts the agent of a thread with one completed turn.
 fn reopened(scene: &mut Scene) {
     scene.open_turn();
     scene.chunk("first answer");
@@ -25,7 +25,7 @@ fn bindings(scene: &Scene) -> Vec<Binding> {
     scene.kinds().filter_map(how).collect()
 }
 
-/// Agents repeat a conversation in their own words: other cuts, other ids.
+/// Agents replay a conversation in their own form, with different chunks and ids.
 fn history(scene: &mut Scene) {
     scene.update(r#"{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"do it"}}"#);
     scene.update(&thought("hm"));
@@ -136,7 +136,7 @@ fn history_is_not_stored_twice() {
     }
 }
 
-/// Seen in Gemini: `session/load` is answered when the repetition has just begun.
+/// Observed with Gemini: the response to `session/load` arrives when the replay has just started.
 #[test]
 fn history_that_comes_after_the_answer_is_not_stored_twice_either() {
     check(|s| {

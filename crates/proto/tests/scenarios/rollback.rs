@@ -37,7 +37,7 @@ fn shown(s: &Scene) -> Vec<u32> {
         .collect()
 }
 
-/// All that the agent was told with its last prompt.
+/// Returns the complete input of the agent's last prompt.
 fn told(s: &Scene) -> String {
     s.sent_as("session/prompt").last().unwrap().json["params"]["prompt"].to_string()
 }
@@ -173,7 +173,7 @@ fn not_where_agents_are_told_nothing() {
     });
 }
 
-/// It was let go because it knows what is dropped: what it still says is part of no conversation.
+/// The agent was stopped because it remembers the dropped turns. Its final updates belong to no conversation.
 #[test]
 fn what_the_agent_says_on_its_way_out_is_not_shown() {
     check(|s| {
@@ -251,7 +251,7 @@ fn a_restart_forgets_nothing_of_it() {
     assert_eq!(told, Some(Fidelity::Recalled));
 }
 
-/// What is dropped must not push out what is kept.
+/// Dropped turns must not displace the remaining ones.
 #[test]
 fn long_turns_that_were_dropped_take_no_room() {
     let limits = Limits {

@@ -1,4 +1,4 @@
-//! The whole turn that the seed document shows, in its order and with its names.
+//! The complete turn from the seed document, with its order and names.
 
 use serde_json::{Value, json};
 

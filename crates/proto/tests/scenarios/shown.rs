@@ -1,4 +1,4 @@
-//! What a person is shown is what the answer is about.
+//! An approval applies to what the request displayed.
 
 use acpd_model::EventKind;
 use acpd_model::limits::QUESTION_BYTES;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Scene, check, tool};
 
-/// The agent asks about a tool call, whose members these are.
+/// The agent requests permission for a tool call with these members.
 fn asks(scene: &mut Scene, id: &str, call: &str) {
     let options = r#"[{"optionId":"ao","name":"Once","kind":"allow_once"},{"optionId":"ro","name":"No","kind":"reject_once"}]"#;
     scene.calls(
@@ -17,7 +17,7 @@ fn asks(scene: &mut Scene, id: &str, call: &str) {
     );
 }
 
-/// What a person is shown of such a call.
+/// Returns the displayed parts of such a call.
 fn shown(call: &str) -> Value {
     let mut found = Value::Null;
     check(|s| {
@@ -90,7 +90,7 @@ fn what_an_earlier_update_said_is_shown() {
             parts.contains(&json!({ "type": "file", "access": "read", "path": "/workspace/README.md" })),
             "{shown}"
         );
-        // What the log has is what was shown.
+        // The log contains what was displayed.
         let logged = s.kinds().find_map(|kind| match kind {
             EventKind::PermissionRequested { subjects, .. } => serde_json::to_value(subjects).ok(),
             _ => None,
@@ -123,7 +123,7 @@ fn an_object_with_one_key_twice_is_no_question() {
             refused(s);
             s.stops_with("end_turn");
         });
-        // The same in what was said of the call before.
+        // The same members, but from an earlier update of the call.
         check(|s| {
             s.open_turn();
             s.update(&tool("t", false, call));
@@ -132,7 +132,7 @@ fn an_object_with_one_key_twice_is_no_question() {
             s.stops_with("end_turn");
         });
     }
-    // Each of the two has the key once.
+    // Each of the two sources contains the key once.
     check(|s| {
         s.open_turn();
         s.update(&tool(
@@ -186,7 +186,7 @@ fn each_kind_of_call_shows_its_parts() {
             json!([{ "type": "unknown", "what": "the call does not say what it would do" }]),
         ),
     ] {
-        // Where paths lead is looked up first.
+        // The targets of paths are looked up first.
         let mut found = Value::Null;
         check(|s| {
             s.open_turn();
@@ -210,7 +210,7 @@ fn a_change_hides_no_input_that_it_does_not_show() {
         "type": "unknown",
         "what": "the input of the call and the change that it shows have different texts",
     });
-    // The input, whether it is shown, and whether it contradicts the change.
+    // The input, whether it is displayed, and whether it contradicts the change.
     for (input, is_shown, contradicts) in [
         (
             json!({ "file_path": "/w/a", "content": "one\nthe" }),
@@ -250,7 +250,7 @@ fn a_change_hides_no_input_that_it_does_not_show() {
         assert_eq!(has("arguments"), is_shown, "{input}");
         assert_eq!(parts.contains(&different), contradicts, "{input}");
     }
-    // A change that shows nothing replaces nothing.
+    // An empty change does not replace the arguments.
     let parts = shown(&json!({ "file_path": "/w/a", "content": "x" }), diff("x", "x"));
     assert_eq!(parts[0]["diff"], Value::Null);
     assert!(parts[0]["arguments"].is_string(), "{parts}");
@@ -284,7 +284,7 @@ fn members_that_acpd_does_not_know_are_named() {
                 unknown(r#""a", "b", "c", "d", "e" and 1 more"#),
             ]),
         ),
-        // What one kind of call may have says more in another.
+        // A member that is expected for one kind of call may say more in another.
         (
             r#","kind":"fetch","rawInput":{"url":"https://a.b/","method":"POST","text":"x","query":"q","prompt":"p"}"#,
             json!([
@@ -313,7 +313,7 @@ fn members_that_acpd_does_not_know_are_named() {
                 unknown(r#""instruction", "process_id", "timeout""#),
             ]),
         ),
-        // A call of two kinds is shown as both.
+        // A call of two kinds is displayed as both.
         (
             r#","kind":"search","rawInput":{"command":"psql db","path":"a","query":"DROP TABLE x"}"#,
             json!([
@@ -330,7 +330,7 @@ fn members_that_acpd_does_not_know_are_named() {
                 unknown(r#""destination""#),
             ]),
         ),
-        // Of another tool all of the input is shown.
+        // For any other tool, the complete input is displayed.
         (
             r#","kind":"other","_meta":{"toolName":"mcp__gh__api"},"rawInput":{"run_also":1}"#,
             json!([{ "type": "mcp", "server": "gh", "tool": "api", "arguments": r#"{"run_also":1}"# }]),
@@ -340,7 +340,7 @@ fn members_that_acpd_does_not_know_are_named() {
     }
 }
 
-/// Whatever is cut off could be what matters.
+/// Any part that is cut off could be the decisive one.
 #[test]
 fn a_part_that_is_too_long_is_named_and_not_cut() {
     let line = format!("ls {}; rm -rf /", " ".repeat(QUESTION_BYTES));

@@ -1,11 +1,11 @@
-//! Agents that cannot be made ready.
+//! Agents that fail to start.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, Failure};
 
 use crate::support::{FULL, Scene, check};
 
-/// Plays the start of an agent that fails, with a turn already waiting for it.
+/// Plays the start of an agent that fails while a turn is queued.
 fn failing(play: impl FnOnce(&mut Scene)) -> Failure {
     let mut failure = None;
     check(|s| {

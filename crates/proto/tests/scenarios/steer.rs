@@ -1,4 +1,4 @@
-//! Words for a turn that runs.
+//! Additional input for a running turn.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, ItemEnd, MessageType, TurnId};
@@ -31,7 +31,7 @@ fn told(s: &Scene, call: u64) -> (TurnId, SteerDelivery) {
     }
 }
 
-/// The persons' words of each turn.
+/// Returns the user's texts of each turn.
 fn words(s: &Scene) -> Vec<(u32, Vec<String>)> {
     let said = |item: &acpd_proto::projection::Item| match item.content() {
         Some(ItemEnd::Message {

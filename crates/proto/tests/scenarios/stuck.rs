@@ -1,4 +1,4 @@
-//! A session that cannot be had again does not make its thread unusable.
+//! A session that cannot be reopened does not make its thread unusable.
 
 use acpd_model::EventKind;
 use acpd_model::event::Binding;
@@ -15,7 +15,7 @@ fn reopened(scene: &mut Scene) {
     starts_again(scene);
 }
 
-/// The next process is there, after whatever wait, and has shaken hands.
+/// Starts the next process, after any delay, and performs the handshake.
 fn starts_again(scene: &mut Scene) {
     scene.ask(Command::Wake).unwrap();
     if !scene.awaits("initialize") {
@@ -44,7 +44,7 @@ fn a_resume_that_is_never_answered_falls_through_to_load() {
         patience(s);
         assert!(s.awaits("session/load"));
         s.chunk("first ");
-        // The late answer is no answer to load, and no news.
+        // The late response is not the response to load, and adds no event.
         let before = s.next_seq();
         s.says_answer(
             resume,
@@ -69,7 +69,7 @@ fn a_load_that_is_never_answered_falls_through_to_a_new_session() {
         let load = s.open_request("session/load");
         s.chunk("first ");
         patience(s);
-        // What the agent still says of the session that was given up is not the new one's, before or after that is open.
+        // Updates of the abandoned session do not belong to the new one, before or after the new one is open.
         s.chunk("answer");
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
         let bound = s.next_seq();
@@ -104,7 +104,7 @@ fn a_request_of_a_session_that_was_given_up_is_refused_while_a_new_one_is_opened
     });
 }
 
-/// One broken session: the agent ends at each attempt to go on with it.
+/// One broken session: the agent exits at each attempt to continue it.
 #[test]
 fn a_way_that_the_agent_does_not_survive_is_left_out_at_the_next_start() {
     check(|s| {
@@ -120,7 +120,7 @@ fn a_way_that_the_agent_does_not_survive_is_left_out_at_the_next_start() {
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
         assert_eq!(binding(s), Some(Binding::New));
         assert!(s.notices().contains(&"agentForgot".to_owned()));
-        // The new session is another one: all ways are open again.
+        // The new session is a different one, so all methods are tried again.
         s.exits("exit status 0");
         starts_again(s);
         assert!(s.awaits("session/resume"));

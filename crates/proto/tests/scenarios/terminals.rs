@@ -1,4 +1,4 @@
-//! Terminals that an agent uses through us.
+//! Terminals of an agent that the daemon runs.
 
 use acpd_model::limits::{RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINALS};
 use acpd_model::{EventKind, Failure, ItemEnd};
@@ -146,7 +146,7 @@ fn what_an_agent_leaves_out_has_a_default() {
     });
 }
 
-/// 64 terminals of 10 MiB would be 640 MiB.
+/// 64 terminals of 10 MiB would use 640 MiB.
 #[test]
 fn all_terminals_together_keep_so_much_output_and_no_more() {
     check(|s| {
@@ -164,7 +164,7 @@ fn all_terminals_together_keep_so_much_output_and_no_more() {
         assert_eq!(kept[..6], [TERMINAL_BYTES_MAX; 6]);
         assert_eq!(kept[TERMINALS - 1], TERMINAL_BYTES);
         assert!(kept.iter().sum::<usize>() <= RUNNING_OUTPUT_BYTES + TERMINALS * TERMINAL_BYTES);
-        // One that has ended makes room for the next.
+        // A terminal whose command has exited frees room for the next.
         let exited = TerminalEvent::Exited {
             exit: TerminalExit::default(),
             output: String::new(),
@@ -423,7 +423,7 @@ fn a_terminal_is_asked_for_in_either_spelling() {
     }
 }
 
-/// The log has no more of its output than is kept until the command has ended.
+/// Until the command has exited, the log stores only a bounded part of its output.
 #[test]
 fn a_terminal_that_runs_and_has_written_too_much_is_read_as_cut() {
     let read = |s: &Scene| match s.transcript().turns[0].items.last().unwrap().content() {
@@ -445,7 +445,7 @@ fn a_terminal_that_runs_and_has_written_too_much_is_read_as_cut() {
             read(s)
         };
         assert_eq!(says("a".repeat(60)), ("a".repeat(60), false));
-        // No more than is kept, from the end.
+        // The view keeps the end of the output, up to the limit.
         let (output, truncated) = says("é".repeat(30));
         assert_eq!((output, truncated), ("a".repeat(40) + &"é".repeat(30), true));
         let (output, _) = says("b".repeat(1000));

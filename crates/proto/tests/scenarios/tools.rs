@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Scene, check, tool};
 
-/// The finished tool call of `item`, as a reader of the whole thread sees it.
+/// Returns the finished tool call of `item` from the transcript of the whole thread.
 fn read(scene: &Scene, item: ItemId) -> (Value, Value) {
     let transcript = scene.transcript();
     let mut items = transcript.turns.iter().flat_map(|turn| &turn.items);
@@ -30,7 +30,7 @@ fn calls(s: &Scene) -> Vec<ItemId> {
     calls.collect()
 }
 
-/// Some agents tell of a call only when it is over, also of one that a person refused.
+/// Some agents report a call only after its end, even if the user has denied it.
 #[test]
 fn a_call_that_is_told_after_its_refusal_is_the_one_that_was_asked_about() {
     for status in ["failed", "completed", "pending"] {
@@ -51,7 +51,7 @@ fn a_call_that_is_told_after_its_refusal_is_the_one_that_was_asked_about() {
                 _ => None,
             });
             assert_eq!(ended, Some(ItemOutcome::Failed), "{status}");
-            // A further one is another call, and so is one of the next turn.
+            // A further update starts another call, and so does one in the next turn.
             s.update(&tool("t", false, r#","title":"rm x""#));
             assert_eq!(calls(s).len(), 2, "{status}");
             s.asks_permission("8", "u");
@@ -334,7 +334,7 @@ fn the_turns_diff_is_from_its_beginning_to_now() {
     });
 }
 
-/// Seen in opencode: the diff is shown with the question, and replaced by "Wrote file successfully."
+/// Observed with opencode: the request contains the diff, and the final update replaces it by "Wrote file successfully."
 #[test]
 fn a_diff_that_is_shown_no_more_is_still_what_changed() {
     check(|s| {
@@ -398,14 +398,14 @@ fn a_plan_replaces_the_one_before_also_when_it_is_empty() {
     });
 }
 
-/// How many notices contain that.
+/// Returns the number of notices that contain these words.
 fn told(scene: &Scene, words: &str) -> usize {
     let notices = scene.params("thread/notice");
     let fits = |notice: &&Value| notice["message"].as_str().unwrap().contains(words);
     notices.iter().filter(fits).count()
 }
 
-/// Opens so many tool calls more, with numbers from `first`.
+/// Opens `count` more tool calls, with numbers from `first`.
 fn open_calls(scene: &mut Scene, first: usize, count: usize) {
     for number in first..first + count {
         scene.update(&tool(&format!("t{number}"), false, r#","status":"in_progress""#));
@@ -416,7 +416,7 @@ fn open_calls(scene: &mut Scene, first: usize, count: usize) {
 fn of_too_many_open_tool_calls_the_oldest_is_ended() {
     check(|s| {
         s.open_turn();
-        // Somebody is asked about the very first one.
+        // The first call has an open permission request.
         s.asks_permission("7", "asked");
         open_calls(s, 0, OPEN_TOOL_CALLS - 1);
         assert_eq!(s.params("item/toolCall/completed").len(), 0);
@@ -426,11 +426,11 @@ fn of_too_many_open_tool_calls_the_oldest_is_ended() {
         assert_eq!(items, ["item_3", "item_4"]);
         assert_eq!(s.end_of(ItemId(3)).0, ItemOutcome::Failed);
         assert_eq!(told(s, "left more tool calls open"), 1);
-        // What the agent still says of such a call is recorded, and opens it no second time.
+        // Later updates of such a call are recorded, and do not open it again.
         s.update(&tool("t0", true, r#","status":"completed","rawOutput":"late""#));
         assert_eq!(s.params("item/updated").pop().unwrap()["itemId"], "item_3");
         assert_eq!(s.params("item/toolCall/started").len(), OPEN_TOOL_CALLS + 2);
-        // Others go on as ever.
+        // Other calls continue as usual.
         s.update(&tool("t2", true, r#","status":"completed""#));
         assert_eq!(s.params("item/toolCall/completed").len(), 3);
         s.stops_with("end_turn");
@@ -444,7 +444,7 @@ fn open_tool_calls_hold_so_many_bytes_and_no_more() {
         s.open_turn();
         s.asks_permission("7", "asked");
         open_calls(s, 0, 2);
-        // Each part of an update is kept, so that one call may become as large as many.
+        // Each part of an update is kept, so one call can become as large as many.
         let says = |s: &mut Scene, call: &str, part: usize| {
             let text = "x".repeat(OPEN_TOOL_BYTES / 6);
             s.update(&tool(call, true, &format!(r#","part{part}":"{text}""#)));
@@ -460,7 +460,7 @@ fn open_tool_calls_hold_so_many_bytes_and_no_more() {
         assert_eq!(ended[0]["itemId"], "item_3");
         assert_eq!(told(s, "said more of its open tool calls"), 1);
         assert_eq!(s.thread.live().requests.len(), 1);
-        // Of a call that somebody is asked about, the question ends as well.
+        // If the call has an open permission request, the request ends as well.
         for part in 0..6 {
             says(s, "asked", part);
         }
@@ -486,7 +486,7 @@ fn of_too_many_ended_tool_calls_the_oldest_is_forgotten() {
         }
         let held = s.thread.live().tools.ended_bytes();
         assert!(held <= ENDED_TOOL_BYTES, "{held}");
-        // What is said of one that is known is recorded; one that is not begins.
+        // An update of a known call is recorded; an update of an unknown one starts a call.
         let started = |s: &Scene| s.params("item/toolCall/started").len();
         s.update(&tool(&calls[4], true, r#","rawOutput":1"#));
         assert_eq!(started(s), 5);

@@ -1,5 +1,5 @@
-//! What real agents said, played again: every session of every recording in `fixtures/transcripts`. The
-//! snapshots are meant to be read; `INSTA_UPDATE=always cargo test -p acpd-proto` writes them anew.
+//! Replays every session of every recording of real agents in `fixtures/transcripts`. The snapshots are meant to be read;
+//! `INSTA_UPDATE=always cargo test -p acpd-proto` updates them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::support::recording::Recording;
 use crate::support::replay::{Replay, conversations};
 use crate::support::{Scene, check_in, show};
 
-/// Plays the recording of `agent` and compares each of its sessions with its snapshot.
+/// Replays the recording of `agent`, and compares each session with its snapshot.
 fn play(agent: &str) {
     let recording = Recording::read(agent);
     let all = conversations(&recording);
@@ -22,7 +22,8 @@ fn play(agent: &str) {
         let processes: Vec<u32> = processes.collect();
         played.extend(&processes);
         let mut left_out = String::new();
-        // Some agents took longer over a cancel than the daemon waits; what they said then is worth seeing, too.
+        // Some agents need longer for a cancel than the daemon waits. Their updates in this time should be in the
+        // snapshots.
         let limits = || Limits {
             cancel_secs: 300,
             ..Limits::default()

@@ -1,4 +1,4 @@
-//! What an agent can do in a scene.
+//! The actions of an agent in a scene.
 
 use acpd_model::{Failure, TurnId};
 use acpd_proto::projection::SessionChange;
@@ -11,38 +11,38 @@ use super::scene::Scene;
 /// The session that agents in scenes open.
 pub const SESSION: &str = "s-1";
 
-/// An answer to `initialize` that declares everything we act on.
+/// A response to `initialize` that declares every capability that the daemon uses.
 pub const FULL: &str = concat!(
     r#"{"protocolVersion":1,"agentInfo":{"name":"fake","version":"1"},"agentCapabilities":{"loadSession":true,"#,
     r#""promptCapabilities":{"image":true,"audio":true,"embeddedContext":true},"#,
     r#""sessionCapabilities":{"resume":{},"additionalDirectories":{}}}}"#
 );
 
-/// A chunk of the agent's answer.
+/// Returns a chunk of the agent's message.
 pub fn message(text: &str) -> String {
     let text = Value::from(text);
     format!(r#"{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":{text}}}}}"#)
 }
 
-/// A chunk of the agent's reasoning.
+/// Returns a chunk of the agent's reasoning.
 pub fn thought(text: &str) -> String {
     let text = Value::from(text);
     format!(r#"{{"sessionUpdate":"agent_thought_chunk","content":{{"type":"text","text":{text}}}}}"#)
 }
 
-/// A `tool_call`, or with `update` a `tool_call_update`; `more` is further members, each after a comma.
+/// Returns a `tool_call`, or with `update` a `tool_call_update`. `more` contains further members, each after a comma.
 pub fn tool(id: &str, update: bool, more: &str) -> String {
     let kind = if update { "tool_call_update" } else { "tool_call" };
     format!(r#"{{"sessionUpdate":"{kind}","toolCallId":"{id}"{more}}}"#)
 }
 
 impl Scene {
-    /// The thread is made and its agent's session is open.
+    /// Creates the thread, and opens its agent's session.
     pub fn open_session(&mut self) {
         self.open_session_with(SessionChange::default());
     }
 
-    /// The same, with something beside it for the agent.
+    /// Like [`Scene::open_session`], with session parameters for the agent.
     pub fn open_session_with(&mut self, change: SessionChange) {
         let call = self.create_with(change);
         self.answer("initialize", FULL);
@@ -50,7 +50,7 @@ impl Scene {
         assert!(self.replies[&call].is_ok());
     }
 
-    /// A first turn runs and the agent has its prompt.
+    /// Opens the session, and starts a first turn whose prompt the agent has received.
     pub fn open_turn(&mut self) {
         self.open_session();
         self.prompt("do it");
@@ -61,12 +61,12 @@ impl Scene {
         self.says_bytes(line.as_bytes());
     }
 
-    /// The agent writes what may not even be text.
+    /// The agent writes bytes that may not be valid text.
     pub fn says_bytes(&mut self, line: &[u8]) {
         self.hears(&Line::Whole(line));
     }
 
-    /// The agent's stdout delivers bytes, lines and all.
+    /// The agent's stdout delivers bytes, which may contain several lines or parts of one.
     pub fn streams(&mut self, bytes: &[u8], decoder: &mut LineDecoder) {
         decoder.push(bytes);
         while let Some(line) = decoder.next_line() {
@@ -89,26 +89,26 @@ impl Scene {
         self.settle();
     }
 
-    /// The agent reports something, in the form that agents usually write.
+    /// The agent sends an update in the usual form.
     pub fn update(&mut self, update: &str) {
         self.says(&format!(
             r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"{SESSION}","update":{update}}}}}"#
         ));
     }
 
-    /// The agent says something in its answer.
+    /// The agent sends a chunk of its message.
     pub fn chunk(&mut self, text: &str) {
         self.update(&message(text));
     }
 
-    /// The agent asks something of us under `id`, which is JSON.
+    /// The agent sends a request with this `id`, which is JSON.
     pub fn calls(&mut self, id: &str, method: &str, params: &str) {
         self.says(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
         ));
     }
 
-    /// The agent asks whether its tool call `tool` may go on; all four kinds of answer are offered.
+    /// The agent requests permission for its tool call `tool`, with options of all four kinds.
     pub fn asks_permission(&mut self, id: &str, tool: &str) {
         let options = concat!(
             r#"[{"optionId":"aa","name":"Always","kind":"allow_always"},{"optionId":"ao","name":"Once","kind":"allow_once"},"#,
@@ -119,7 +119,7 @@ impl Scene {
         self.calls(id, "session/request_permission", &params);
     }
 
-    /// The id of our oldest request of `method` that the agent has not answered.
+    /// Returns the id of the oldest open request of `method` to the agent.
     pub fn open_request(&self, method: &str) -> u64 {
         let found = self.open.iter().find(|(_, open)| *open == method);
         *found
@@ -127,24 +127,24 @@ impl Scene {
             .0
     }
 
-    /// Whether a request of `method` waits for the agent.
+    /// Returns whether a request of `method` to the agent is open.
     pub fn awaits(&self, method: &str) -> bool {
         self.open.values().any(|open| open == method)
     }
 
-    /// The agent answers our request of `method`.
+    /// The agent responds to the open request of `method`.
     pub fn answer(&mut self, method: &str, result: &str) {
         let id = self.open_request(method);
         self.open.remove(&id);
         self.says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
     }
 
-    /// The agent answers our request of `method` with an error.
+    /// The agent responds to the open request of `method` with an error.
     pub fn refuse(&mut self, method: &str, code: i64, text: &str) {
         self.refuse_with(method, &format!(r#"{{"code":{code},"message":"{text}"}}"#));
     }
 
-    /// The same, with exactly this error.
+    /// Like [`Scene::refuse`], with exactly this error object.
     pub fn refuse_with(&mut self, method: &str, error: &str) {
         let id = self.open_request(method);
         self.open.remove(&id);
@@ -156,19 +156,19 @@ impl Scene {
         self.answer("session/prompt", &format!(r#"{{"stopReason":"{reason}"}}"#));
     }
 
-    /// The agent answers our request `id` with a line of its own.
+    /// The agent responds to the request `id` with its own line.
     pub fn says_answer(&mut self, id: u64, line: &str) {
         self.open.remove(&id);
         self.says(line);
     }
 
-    /// The prompt that the agent has not answered, and its turn.
+    /// Returns the open prompt and its turn.
     pub fn open_prompt(&self) -> Option<(u64, TurnId)> {
         let (id, _) = self.open.iter().find(|(_, method)| *method == "session/prompt")?;
         Some((*id, self.prompts[id]))
     }
 
-    /// The agent's process is gone.
+    /// The agent's process exits.
     pub fn exits(&mut self, reason: &str) {
         self.agent = None;
         self.waiting.clear();
@@ -176,13 +176,13 @@ impl Scene {
         self.handle(Input::AgentExited(AgentExit { reason, stderr }));
     }
 
-    /// The oldest waiting call of files or terminals is done.
+    /// Completes the oldest pending host call.
     pub fn host_replies(&mut self, result: Result<HostReply, Failure>) {
         let (call, _) = self.waiting.remove(0);
         self.handle(Input::Host { call, result });
     }
 
-    /// A terminal does something by itself.
+    /// Delivers an event of a terminal.
     pub fn terminal_says(&mut self, terminal_id: &str, event: TerminalEvent) {
         let terminal_id = terminal_id.to_owned();
         self.handle(Input::Terminal { terminal_id, event });

@@ -1,5 +1,5 @@
-//! The app protocol's own schema, as `docs/app-protocol.schema.json` has it: whatever the daemon sends must fit, and
-//! may have no member that the schema does not name. (Clients read it more freely: what is new may be passed over.)
+//! The schema of the app protocol in `docs/app-protocol.schema.json`. All messages of the daemon must be valid, without
+//! members that the schema does not name. (Clients are less strict: they ignore unknown members.)
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     document
 });
 
-/// Types of which others have more members.
+/// Collects the types that other types extend with more members.
 fn parts_of_others(schema: &Value, found: &mut BTreeSet<String>) {
     if let Some(members) = schema.as_object() {
         if members.contains_key("properties") {
@@ -54,14 +54,14 @@ fn close(schema: &mut Value, open: &BTreeSet<String>, name: &str) {
 
 type Known = HashMap<String, &'static Validator>;
 
-/// Validators that were made already.
+/// The validators that were already compiled.
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Holds `value` against a part of the protocol: `table` is `methods`, `notifications` or `serverRequests`.
+/// Validates `value` against a part of the protocol. `table` is `methods`, `notifications` or `serverRequests`.
 fn fits(table: &str, method: &str, key: &str, value: &Value) {
     let name = format!("{table} {method} {key}");
     let part = &DOCUMENT[table][method][key];
@@ -80,7 +80,7 @@ fn fits(table: &str, method: &str, key: &str, value: &Value) {
     assert!(faults.is_empty(), "{name} does not fit: {faults:#?}\n{value:#}");
 }
 
-/// Checks what the daemon sends by itself; `asks` if it has an id.
+/// Validates a message that is not a response. With `asks`, it has an id.
 pub fn check_sent(method: &str, params: &Value, asks: bool) {
     let question = !DOCUMENT["serverRequests"][method].is_null();
     assert!(question || !asks, "{method} is no question");
@@ -93,7 +93,7 @@ pub fn check_sent(method: &str, params: &Value, asks: bool) {
 }
 
 #[allow(dead_code, reason = "scenarios have no connection")]
-/// Checks an answer to a client's request.
+/// Validates the response to a client's request.
 pub fn check_answer(method: &str, answer: Result<&Value, &Value>) {
     match answer {
         Ok(result) => fits("methods", method, "result", result),

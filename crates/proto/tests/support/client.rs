@@ -1,4 +1,4 @@
-//! What a client can do in a scene.
+//! The actions of a client in a scene.
 
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Failure, Origin, RawJson, RequestId, TurnId};
@@ -16,12 +16,12 @@ fn owner() -> Origin {
 }
 
 impl Scene {
-    /// Sends a command; its answer is in [`Scene::replies`] under the number handed back, now or later.
+    /// Sends a command. [`Scene::replies`] has the response under the returned number, now or later.
     pub fn send(&mut self, command: Command) -> u64 {
         self.send_as(owner(), command)
     }
 
-    /// Sends a command of somebody in particular.
+    /// Sends a command with this origin.
     pub fn send_as(&mut self, by: acpd_model::Origin, command: Command) -> u64 {
         let call = self.next_call;
         self.next_call += 1;
@@ -29,7 +29,7 @@ impl Scene {
         call
     }
 
-    /// Sends a command that is answered at once.
+    /// Sends a command that has an immediate response.
     pub fn ask(&mut self, command: Command) -> Result<Reply, Failure> {
         let call = self.send(command);
         self.replies
@@ -38,12 +38,12 @@ impl Scene {
             .expect("the command is answered at once")
     }
 
-    /// Makes the thread; answered when the agent is ready.
+    /// Creates the thread. The response follows when the agent is ready.
     pub fn create(&mut self) -> u64 {
         self.create_with(SessionChange::default())
     }
 
-    /// The same, with something beside it for the agent.
+    /// Like [`Scene::create`], with session parameters for the agent.
     pub fn create_with(&mut self, change: SessionChange) -> u64 {
         let spec = Spec {
             agent: "fake".into(),
@@ -56,7 +56,7 @@ impl Scene {
         self.create_as(spec)
     }
 
-    /// Makes the thread with everything said about it.
+    /// Creates the thread with a complete specification.
     pub fn create_as(&mut self, spec: Spec) -> u64 {
         self.send(Command::Create {
             spec: Box::new(spec),
@@ -66,7 +66,7 @@ impl Scene {
         })
     }
 
-    /// Starts a turn of plain text.
+    /// Starts a turn with plain text.
     pub fn prompt(&mut self, text: &str) -> TurnId {
         self.start_turn(vec![text_block(text)], None).unwrap().id
     }
@@ -94,18 +94,18 @@ impl Scene {
         self.interrupt_turn(None).unwrap();
     }
 
-    /// Interrupts one turn.
+    /// Interrupts one turn, or the running turn.
     pub fn interrupt_turn(&mut self, turn: Option<TurnId>) -> Result<(), Failure> {
         self.ask(Command::Interrupt { turn })
             .map(|reply| assert_eq!(reply, Reply::Done))
     }
 
-    /// Answers question `number`.
+    /// Responds to request `number`.
     pub fn decide(&mut self, number: u32, answer: Answer) -> Result<(), Failure> {
         self.decide_for(number, answer, None)
     }
 
-    /// The same with an answer that is to hold for `scope`.
+    /// Like [`Scene::decide`], with a scope in which the answer is remembered.
     pub fn decide_for(&mut self, number: u32, answer: Answer, scope: Option<Scope>) -> Result<(), Failure> {
         let request = RequestId {
             thread: self.id,

@@ -1,4 +1,4 @@
-//! What holds after any scenario.
+//! The invariants that hold after any scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use super::scene::Scene;
 use super::{app_schema, schema};
 
-/// Events on one page of the log, where it is read in pages.
+/// The number of events on a page when a check reads the log in pages.
 const PAGE: usize = 7;
 
-/// Panics with what does not hold.
+/// Checks all invariants, and panics at the first violation.
 pub fn hold(scene: &Scene) {
     views_agree(scene);
     status_fits(scene);
@@ -27,7 +27,7 @@ pub fn hold(scene: &Scene) {
     }
 }
 
-/// Live and replayed, at once and page by page, typed and as JSON: always the same.
+/// Checks that the live view and all replayed views are equal: at once and page by page, typed and as JSON.
 fn views_agree(scene: &Scene) {
     let mut live = Live::new(scene.id);
     let mut whole = Transcript::default();
@@ -59,7 +59,7 @@ fn views_agree(scene: &Scene) {
     assert_eq!(open, open_in_view, "both views know the same open items");
 }
 
-/// What the thread says of itself fits what it does.
+/// Checks that the thread's status matches its state.
 fn status_fits(scene: &Scene) {
     let live = scene.thread.live();
     if live.is_deleted() {
@@ -78,8 +78,8 @@ fn status_fits(scene: &Scene) {
     assert_eq!(live.summary.status, status);
 }
 
-/// A message of ours, read no deeper than it has to be: what a peer sent may hold numbers and halves of
-/// characters that are JSON, but that no `Value` can hold.
+/// A message of the daemon, parsed no deeper than necessary. It may contain the peer's numbers and unpaired surrogates,
+/// which are valid JSON but do not fit into a `Value`.
 #[derive(Deserialize)]
 struct Message {
     jsonrpc: String,
@@ -98,7 +98,7 @@ struct Place {
     item_id: Option<ItemId>,
 }
 
-/// Each event is at most one notification, which says where it belongs.
+/// Checks that each event has at most one notification, with the right thread and number.
 fn frames_are_whole(scene: &Scene) {
     let thread = scene.id.to_string();
     let mut frames = scene.frames.iter().peekable();
@@ -109,7 +109,7 @@ fn frames_are_whole(scene: &Scene) {
         let again = frame(&thread, event).unwrap();
         assert_eq!(again.text, shown.text, "an event always looks the same");
         let message: Message = serde_json::from_slice(&shown.text).unwrap();
-        // What no `Value` can hold (halves of characters) is none of ours.
+        // Only content of a peer can have unpaired surrogates, which do not fit into a `Value`.
         if let Ok(params) = serde_json::from_str::<serde_json::Value>(message.params.get()) {
             app_schema::check_sent(shown.method, &params, false);
         }
@@ -135,7 +135,7 @@ fn frames_are_whole(scene: &Scene) {
     assert!(frames.next().is_none(), "a notification without its event");
 }
 
-/// Whoever puts the deltas together has what the item's end says, so that either alone is enough.
+/// Checks that the concatenated deltas equal the text at the item's end, so that a client needs only one of them.
 fn deltas_are_enough(scene: &Scene) {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -180,7 +180,7 @@ fn item_of(kind: &EventKind) -> Option<ItemId> {
     }
 }
 
-/// An item begins once, ends at most once and says nothing afterwards.
+/// Checks that each item starts once, ends at most once, and has no events after its end.
 fn items_are_bracketed(log: &[Event]) {
     let mut open: BTreeSet<ItemId> = BTreeSet::new();
     let mut seen = BTreeSet::new();
@@ -212,7 +212,7 @@ fn items_are_bracketed(log: &[Event]) {
     }
 }
 
-/// One turn at a time; each is started and settled at most once; nothing belongs to a turn that never was.
+/// Checks that turns do not overlap, that each starts and settles at most once, and that every event's turn exists.
 fn turns_end_once(log: &[Event]) {
     let mut known: BTreeSet<TurnId> = BTreeSet::new();
     let mut running: Option<TurnId> = None;
@@ -221,7 +221,7 @@ fn turns_end_once(log: &[Event]) {
         let turn = event.turn;
         match &event.kind {
             EventKind::TurnQueued { .. } => assert!(known.insert(turn.unwrap()), "{turn:?} is queued twice"),
-            // It is over already, whatever runs.
+            // An imported turn has already ended, independent of the running turn.
             EventKind::TurnStarted { imported: true, .. } => {
                 assert!(known.insert(turn.unwrap()), "{turn:?} begins twice");
             }

@@ -1,4 +1,4 @@
-//! Looking at what came out of a scene.
+//! Queries for the output of a scene.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, TurnId};
@@ -8,34 +8,34 @@ use serde_json::Value;
 use super::scene::{Scene, Sent};
 
 impl Scene {
-    /// The notifications that clients got, by method.
+    /// Returns the methods of all notifications to clients.
     pub fn methods(&self) -> Vec<&'static str> {
         self.frames.iter().map(|frame| frame.method).collect()
     }
 
-    /// The same, from event `seq` on.
+    /// Returns the methods of the notifications from event `seq` on.
     pub fn methods_from(&self, seq: u64) -> Vec<&'static str> {
         let late = self.frames.iter().filter(|frame| frame.seq >= seq);
         late.map(|frame| frame.method).collect()
     }
 
-    /// The number that the next event will have.
+    /// Returns the number of the next event.
     pub fn next_seq(&self) -> u64 {
         self.log.len() as u64 + 1
     }
 
-    /// The params of every notification of `method`.
+    /// Returns the params of all notifications of `method`.
     pub fn params(&self, method: &str) -> Vec<Value> {
         let of_method = self.frames.iter().filter(|frame| frame.method == method);
         of_method.map(|frame| params_of(&frame.text)).collect()
     }
 
-    /// The events' kinds.
+    /// Returns the kinds of all events.
     pub fn kinds(&self) -> impl DoubleEndedIterator<Item = &EventKind> {
         self.log.iter().map(|event| &event.kind)
     }
 
-    /// The texts of all deltas, as they were stored.
+    /// Returns the stored texts of all deltas.
     pub fn deltas(&self) -> Vec<&str> {
         self.kinds()
             .filter_map(|kind| match kind {
@@ -45,7 +45,7 @@ impl Scene {
             .collect()
     }
 
-    /// How turn `turn` ended: status, stop reason and error.
+    /// Returns how turn `turn` ended: status, stop reason and error.
     pub fn ending(&self, turn: TurnId) -> (TurnStatus, Option<&str>, Option<&str>) {
         let mut endings = self.log.iter().filter(|event| event.turn == Some(turn));
         endings
@@ -61,17 +61,17 @@ impl Scene {
             .unwrap_or_else(|| panic!("{turn} has not ended"))
     }
 
-    /// The status that turn `turn` ended with.
+    /// Returns the final status of turn `turn`.
     pub fn status(&self, turn: TurnId) -> TurnStatus {
         self.ending(turn).0
     }
 
-    /// Why turn `turn` failed.
+    /// Returns the error of turn `turn`.
     pub fn settled_error(&self, turn: TurnId) -> &str {
         self.ending(turn).2.unwrap_or_default()
     }
 
-    /// How turns ended, in the order in which they did.
+    /// Returns the final statuses of all turns, in order of their ends.
     pub fn settled_turns(&self) -> Vec<TurnStatus> {
         self.kinds()
             .filter_map(|kind| match kind {
@@ -81,7 +81,7 @@ impl Scene {
             .collect()
     }
 
-    /// How `item` ended.
+    /// Returns how `item` ended.
     pub fn end_of(&self, item: ItemId) -> (ItemOutcome, &ItemEnd) {
         self.kinds()
             .find_map(|kind| match kind {
@@ -95,7 +95,7 @@ impl Scene {
             .unwrap_or_else(|| panic!("{item} has not ended"))
     }
 
-    /// The words of finished messages that are not a person's.
+    /// Returns the texts of all completed messages except the user's.
     pub fn said(&self) -> Vec<String> {
         let spoken = |params: &&Value| params["type"] != "userMessage";
         self.params("item/completed")
@@ -105,7 +105,7 @@ impl Scene {
             .collect()
     }
 
-    /// The codes of all notices.
+    /// Returns the codes of all notices.
     pub fn notices(&self) -> Vec<String> {
         self.params("thread/notice")
             .iter()
@@ -113,7 +113,7 @@ impl Scene {
             .collect()
     }
 
-    /// What was written to the agent, with this method.
+    /// Returns the messages of this method to the agent.
     pub fn sent_as(&self, method: &str) -> Vec<&Sent> {
         self.sent
             .iter()
@@ -121,7 +121,7 @@ impl Scene {
             .collect()
     }
 
-    /// What the agent was answered under `id`.
+    /// Returns the response to the agent's request `id`.
     pub fn answer_to(&self, id: &Value) -> &Value {
         let answered = self
             .sent
@@ -130,7 +130,7 @@ impl Scene {
         &answered.unwrap_or_else(|| panic!("{id} has no answer")).json
     }
 
-    /// Turns and items, folded from the whole log.
+    /// Returns turns and items, folded from the whole log.
     pub fn transcript(&self) -> Transcript {
         let mut transcript = Transcript::default();
         for event in &self.log {
@@ -140,7 +140,7 @@ impl Scene {
     }
 }
 
-/// The params of a notification or request.
+/// Returns the params of a notification or request.
 pub fn params_of(text: &[u8]) -> Value {
     let mut message: Value = serde_json::from_slice(text).unwrap();
     message["params"].take()

@@ -1,10 +1,10 @@
-//! Machines that stand in for the files and terminals of a daemon.
+//! Fake hosts in place of the daemon's files and terminals.
 
 use acpd_model::PreviousContent;
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::thread::{HostCall, HostReply};
 
-/// A machine that does whatever it is asked.
+/// A host that completes every call.
 pub fn willing(call: &HostCall) -> HostReply {
     match call {
         HostCall::ReadFile { .. } => HostReply::Read { content: "x".into() },

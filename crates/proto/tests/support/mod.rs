@@ -1,7 +1,7 @@
-//! The machines, coupled as the daemon couples them, without IO and with time moved by hand.
+//! The state machines, connected as in the daemon, without IO and with manual time.
 //!
-//! A test is a few lines inside [`check`]: it plays the client and the agent through a [`Scene`] and looks at
-//! what came out. Whatever the scenario was, [`invariants`] are looked at afterwards.
+//! A test is a few lines inside [`check`]. It acts as the client and the agent through a [`Scene`], and checks the output.
+//! The [`invariants`] are checked after every scenario.
 
 mod agent;
 pub mod app_schema;
@@ -21,12 +21,12 @@ pub use agent::{FULL, SESSION, message, thought, tool};
 pub use machine::willing;
 pub use scene::{FORK, Scene, Sent};
 
-/// Plays `scenario` in a fresh scene and checks everything that must hold after any scenario.
+/// Runs `scenario` in a new scene, and checks all invariants.
 pub fn check(scenario: impl FnOnce(&mut Scene)) -> Scene {
     check_in(Scene::new(), scenario)
 }
 
-/// The same, in a scene that was prepared.
+/// Like [`check`], in a prepared scene.
 pub fn check_in(mut scene: Scene, scenario: impl FnOnce(&mut Scene)) -> Scene {
     scenario(&mut scene);
     invariants::hold(&scene);

@@ -8,7 +8,7 @@ const FOLDER: &str = concat!(
     "/../../tests/node/node_modules/@agentclientprotocol/sdk/schema/v1"
 );
 
-/// One of its files.
+/// Reads a file of the schema.
 pub fn read(file: &str) -> Value {
     let text = std::fs::read_to_string(format!("{FOLDER}/{file}")).unwrap_or_else(|error| {
         panic!("the official ACP schema is not there: run `make deps` ({FOLDER}/{file}: {error})")
@@ -16,7 +16,7 @@ pub fn read(file: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// One of its definitions.
+/// Compiles a definition of the schema.
 pub fn part(whole: &Value, name: &str) -> Validator {
     let schema = json!({ "$ref": format!("#/$defs/{name}"), "$defs": whole["$defs"] });
     jsonschema::draft202012::new(&schema).unwrap()

@@ -1,4 +1,4 @@
-//! What real agents said, from `fixtures/transcripts`.
+//! Messages of real agents, from `fixtures/transcripts`.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// One conversation between an agent and the client that recorded it.
+/// A recorded conversation between an agent and a client.
 pub struct Recording {
-    /// Its lines, in order.
+    /// The lines, in order.
     pub lines: Vec<Line>,
 }
 
-/// One line of it.
+/// A line of a recording.
 pub struct Line {
-    /// Since the recording began.
+    /// The time since the start of the recording.
     pub at: Duration,
-    /// Which of the agent's processes, counted from 1.
+    /// The number of the agent's process, starting at 1.
     pub process: u32,
-    /// Whether the agent wrote it.
+    /// Whether the agent wrote the line.
     pub from_agent: bool,
-    /// The line as it was written.
+    /// The exact text of the line.
     pub text: String,
-    /// The same, parsed; `null` if it is no JSON.
+    /// The parsed line; `null` if it is not JSON.
     pub json: Value,
 }
 
@@ -64,7 +64,7 @@ impl Recording {
         }
     }
 
-    /// Where the answer to the request at `at` is.
+    /// Returns the index of the response to the request at `at`.
     pub fn answer_to(&self, at: usize) -> Option<usize> {
         let request = &self.lines[at];
         let answers = |line: &Line| {
@@ -79,22 +79,22 @@ impl Recording {
 }
 
 impl Line {
-    /// The method of a request or notification.
+    /// Returns the method of a request or notification.
     pub fn method(&self) -> Option<&str> {
         self.json["method"].as_str()
     }
 
-    /// The session that its params name.
+    /// Returns the session in the params.
     pub fn session(&self) -> Option<&str> {
         self.json["params"]["sessionId"].as_str()
     }
 
-    /// Whether it wants an answer.
+    /// Returns whether the line is a request.
     pub fn is_request(&self) -> bool {
         self.method().is_some() && self.json.get("id").is_some()
     }
 
-    /// The line with another id in the place of its own, and no other byte changed.
+    /// Returns the line with another id, and otherwise unchanged.
     pub fn with_id(&self, id: u64) -> String {
         #[derive(Deserialize)]
         struct Id<'a> {

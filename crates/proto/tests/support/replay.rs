@@ -1,4 +1,4 @@
-//! Plays one session of a recording: the agent's lines as they were written, the client's as commands.
+//! Replays one session of a recording: the agent's lines unchanged, and the client's lines as commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,17 +12,17 @@ use serde_json::Value;
 use super::recording::{Line, Recording};
 use super::scene::Scene;
 
-/// A session of a recording, over all processes that had it.
+/// A session of a recording, across all of its processes.
 pub struct Conversation {
-    /// The agent's id for it.
+    /// The agent's id of the session.
     pub session: String,
-    /// The processes that had it, and the lines that opened it there.
+    /// The indexes of the lines that opened the session, one for each process.
     pub openings: Vec<usize>,
-    /// Whether lines about sessions that nobody opened belong here: it is the first of its process.
+    /// Whether lines about unopened sessions belong to this session, because it is the first of its process.
     pub takes_strays: bool,
 }
 
-/// The sessions of a recording, in the order in which they were made.
+/// Returns the sessions of a recording, in the order of their creation.
 pub fn conversations(recording: &Recording) -> Vec<Conversation> {
     let mut found: Vec<Conversation> = Vec::new();
     let mut processes = BTreeSet::new();
@@ -45,7 +45,7 @@ pub fn conversations(recording: &Recording) -> Vec<Conversation> {
                 let known = found
                     .iter_mut()
                     .find(|known| Some(known.session.as_str()) == line.session());
-                // Sessions that never were are asked for as well; no thread has such.
+                // Recordings also contain requests for sessions that do not exist. No thread has these.
                 let Some(known) = known else { continue };
                 let last = recording.lines[*known.openings.last().unwrap()].process;
                 if last != line.process {
@@ -59,33 +59,33 @@ pub fn conversations(recording: &Recording) -> Vec<Conversation> {
     found
 }
 
-/// What the agent asked and the recording's client has not answered yet.
+/// A request of the agent without a response of the recording's client.
 enum Asked {
     Person(u32),
     Host(u64),
     Nobody,
 }
 
-/// Plays a conversation.
+/// The replay of a conversation.
 pub struct Replay<'r> {
     recording: &'r Recording,
     conversation: &'r Conversation,
-    /// Every session that somebody opened.
+    /// All sessions that the client opened.
     opened: BTreeSet<&'r str>,
     pub scene: Scene,
-    /// The moment at which the conversation began.
+    /// The time of the first line of the conversation.
     beginning: Duration,
-    /// What was not played, and how often.
+    /// The lines that were not replayed, by kind and number.
     pub left_out: BTreeMap<String, usize>,
-    /// The recording's prompts of the present process, by id, and our turns for them.
+    /// The recording's prompts of the current process by id, and our turns for them.
     turns: BTreeMap<String, TurnId>,
-    /// Answers that the recording has before we ask: we never send a second prompt during a turn.
+    /// Responses that the recording contains before our request. The daemon never sends a second prompt during a turn.
     early: BTreeMap<TurnId, &'r Line>,
     asked: BTreeMap<String, Asked>,
 }
 
 impl<'r> Replay<'r> {
-    /// Plays all of `conversation`.
+    /// Replays all of `conversation`.
     pub fn play(
         recording: &'r Recording,
         all: &'r [Conversation],
@@ -126,7 +126,7 @@ impl<'r> Replay<'r> {
             });
         } else {
             self.scene.ask(Command::Wake).unwrap();
-            // An agent that has failed before is started a little later.
+            // The daemon delays the restart of an agent that failed before.
             if self.scene.agent.is_none() {
                 self.scene.later(RESTART_MILLIS_MAX);
             }
@@ -143,7 +143,7 @@ impl<'r> Replay<'r> {
         self.scene.exits("exit status 0");
     }
 
-    /// Has the session opened as it was in the recording; what the recording has no answer for is refused.
+    /// Opens the session as in the recording. Requests without a recorded response fail.
     fn open(&mut self, opening: usize) -> bool {
         let request = &self.recording.lines[opening];
         let hello = self
@@ -225,7 +225,7 @@ impl<'r> Replay<'r> {
         }
     }
 
-    /// Hands on the answers to prompts that have been sent.
+    /// Delivers the early responses to prompts that were sent.
     fn answer_early(&mut self) {
         while let Some((id, turn)) = self.scene.open_prompt() {
             let Some(line) = self.early.remove(&turn) else {
@@ -279,7 +279,7 @@ impl<'r> Replay<'r> {
         let cancelled = answer == Answer::Cancel;
         match self.scene.decide(number, answer) {
             Ok(()) => {}
-            // We cancel what is asked when a turn is interrupted, the recording's client a moment later.
+            // The daemon cancels requests when a turn is interrupted. The recording's client did so a moment later.
             Err(failure) if failure.code == ErrorCode::AlreadyResolved && cancelled => {}
             Err(failure) => panic!("{failure}"),
         }
@@ -291,7 +291,7 @@ impl<'r> Replay<'r> {
             .waiting
             .iter()
             .position(|(waiting, _)| *waiting == call);
-        // The agent may have gone on without it.
+        // The agent may have continued without the response.
         let Some(at) = at else { return };
         self.scene.waiting.remove(at);
         let result = match (answer.get("error"), answer["result"]["content"].as_str()) {

@@ -1,4 +1,4 @@
-//! Examples of events: one of each kind, and of each variety of a kind that surfaces write differently.
+//! Sample events: one of each kind, and of each variant that surfaces encode differently.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use acpd_model::{Event, EventKind, ItemEnd, ItemOutcome, ItemStart, MessageType,
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// One line of the examples.
+/// One sample.
 pub struct Sample {
-    /// The name of its kind, as it is stored.
+    /// The stored name of its kind.
     pub kind: String,
     /// The event.
     pub event: Event,
-    /// The line, parsed.
+    /// The parsed line.
     json: Value,
 }
 
-/// All examples. Panics unless every kind and every variety has one.
+/// Returns all samples. Panics unless each kind and each variant has one.
 pub fn samples() -> Vec<Sample> {
     let lines = include_str!("../../../model/fixtures/events-v1.jsonl").lines();
     let samples: Vec<_> = lines.map(read).collect();
@@ -44,11 +44,11 @@ fn read(line: &str) -> Sample {
     Sample { kind, event, json }
 }
 
-/// Panics unless the values at `pointer` have every variant of `T`.
+/// Panics unless the values at `pointer` cover every variant of `T`.
 fn demand<T: DeserializeOwned>(samples: &[Sample], pointer: &str) {
     let mut missing = variants::<T>();
     for sample in samples {
-        // What an agent did has no `by`.
+        // Events of an agent have no `by`.
         let value = match (pointer, sample.json.pointer(pointer)) {
             ("/by", None) => Some("agent"),
             (_, value) => value.and_then(variant),
@@ -61,7 +61,7 @@ fn demand<T: DeserializeOwned>(samples: &[Sample], pointer: &str) {
     );
 }
 
-/// The variant that a stored value is of.
+/// Returns the variant of a stored value.
 fn variant(value: &Value) -> Option<&str> {
     match value {
         Value::Object(members) => members.keys().next().map(String::as_str),
@@ -69,7 +69,7 @@ fn variant(value: &Value) -> Option<&str> {
     }
 }
 
-/// The stored names of an enum's variants, as its own reader lists them.
+/// Returns the stored names of an enum's variants, from the error of its deserializer.
 fn variants<T: DeserializeOwned>() -> BTreeSet<String> {
     let Err(error) = serde_json::from_str::<T>(r#"{"none of them":{}}"#) else {
         panic!("not an enum");

@@ -1,4 +1,4 @@
-//! One thread, the agent process it may have, its log, and everything that left the machines.
+//! One thread, its agent process, its log, and all output of the state machines.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -17,35 +17,35 @@ use acpd_proto::time::{Now, earliest};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// The thread that is split off another one.
+/// The id of a forked thread.
 pub const FORK: ThreadId = ThreadId(Uuid::from_u128(0x0192_f0c1_c5d7_7c0a_a5e5_f8d9_a1b2_ffff));
 
-/// One line that was written to an agent.
+/// A line that was written to an agent.
 #[derive(Debug, Clone)]
 pub struct Sent {
-    /// Which of the agent's processes got it, counted from 1.
+    /// The number of the agent's process, starting at 1.
     pub process: usize,
-    /// Events that were in the log by then.
+    /// The number of events in the log at that time.
     pub after: usize,
-    /// The line as it was written, without its end.
+    /// The exact text of the line, without the newline.
     pub text: String,
-    /// The same, parsed.
+    /// The parsed line.
     pub json: Value,
-    /// For a response: the method that the agent had called.
+    /// For a response: the method of the agent's request.
     pub answers: Option<String>,
 }
 
-/// What happens on the stage, and what has come out of it.
+/// The state of a scene, and its output.
 pub struct Scene {
-    /// Content that events name.
+    /// Content that events store by reference.
     pub blobs: Vec<Vec<u8>>,
-    /// The log is to be deleted, and which command wanted that.
+    /// Requests to delete the log, with the command that caused each.
     pub deleted: Vec<Option<u64>>,
-    /// What clients were only shown.
+    /// Frames that clients receive and the log does not store.
     pub shown: Vec<Frame>,
-    /// Why the log cannot be read the next time.
+    /// The error of the next read of the log.
     pub unreadable: Option<Failure>,
-    /// What the configuration says is odd about the agent.
+    /// The configured quirks of the agent.
     pub quirks: Quirks,
     pub thread: Thread,
     pub id: ThreadId,
@@ -53,51 +53,51 @@ pub struct Scene {
     pub log: Vec<Event>,
     pub frames: Vec<Frame>,
     pub agent: Option<AgentConnection>,
-    /// One for each process that was started.
+    /// The starts of all processes.
     pub starts: Vec<Start>,
-    /// How often the process was told to go.
+    /// The number of times that the process was stopped.
     pub stops: usize,
     pub sent: Vec<Sent>,
     pub replies: BTreeMap<u64, Result<Reply, Failure>>,
-    /// What the thread wants of editors, by connection.
+    /// The thread's commands for editors, by connection.
     pub orders: Vec<(String, EditorCommand)>,
-    /// Files and terminals that wait for [`Scene::host_replies`].
+    /// Host calls that wait for [`Scene::host_replies`].
     pub waiting: Vec<(u64, HostCall)>,
-    /// Answers for the calls to come.
+    /// Results of the next host calls.
     pub script: VecDeque<Result<HostReply, Failure>>,
-    /// Where paths lead; one that is not here is no link.
+    /// The targets of paths. A path that is not listed is not a link.
     pub links: BTreeMap<String, Result<String, Failure>>,
     /// Paths that lead to the daemon's own files.
     pub reserved: BTreeSet<String>,
-    /// Whether what waits for [`Scene::look_up`] is looked up at once.
+    /// Whether pending paths resolve immediately, without [`Scene::look_up`].
     pub looks_up: bool,
-    /// Paths that are to be looked up, and for whom.
+    /// Pending path lookups, and what waits for each.
     pub unresolved: Vec<(Waiter, Vec<String>)>,
-    /// What the thread goes by; the answers for its agent among it.
+    /// The policies of the thread, including the remembered answers for its agent.
     pub policies: Policies,
-    /// Whether answers for the agent cannot be stored.
+    /// Whether storing the agent's remembered answers fails.
     pub answers_fail: bool,
-    /// Answers every call that the script has nothing for.
+    /// Handles each host call that the script has no result for.
     pub machine: Option<fn(&HostCall) -> HostReply>,
-    /// Our requests that the agent has not answered: id → method, of the present process.
+    /// Open requests to the current process: id → method.
     pub(super) open: BTreeMap<u64, String>,
-    /// The turn that a prompt's id belongs to.
+    /// The turn of each prompt, by the id of the prompt.
     pub(super) prompts: BTreeMap<u64, TurnId>,
-    /// The agent's requests that we have not answered: id as JSON → method.
+    /// The agent's open requests: id as JSON → method.
     pub(super) called: BTreeMap<String, Vec<String>>,
     pub(super) next_call: u64,
     prompting: Option<TurnId>,
-    /// Folded from the log as it would be read back.
+    /// The state that a replay of the log would give.
     folded: Live,
 }
 
 impl Scene {
-    /// An empty stage with the default bounds.
+    /// Creates an empty scene with the default limits.
     pub fn new() -> Self {
         Self::with_limits(Limits::default())
     }
 
-    /// An empty stage.
+    /// Creates an empty scene.
     pub fn with_limits(limits: Limits) -> Self {
         let id = ThreadId(Uuid::from_u128(0x0192_f0c1_c5d7_7c0a_a5e5_f8d9_a1b2_c3d4));
         let now = Now {
@@ -142,7 +142,7 @@ impl Scene {
         }
     }
 
-    /// The daemon was killed after `log` was stored, and has come up again.
+    /// Restarts the daemon after it was killed. `log` contains all stored events.
     pub fn restarted(log: &[Event]) -> Self {
         let mut scene = Self::new();
         for event in log {
@@ -155,7 +155,7 @@ impl Scene {
         scene
     }
 
-    /// A thread that is split off another one: what `copied` has of it, and where.
+    /// Creates a forked thread from its copied part, forked at `point`.
     pub fn adopting(copied: ThreadCopy, point: ForkPoint, name: Option<&str>) -> Self {
         let mut scene = Self::new();
         scene.id = FORK;
@@ -170,18 +170,18 @@ impl Scene {
         scene
     }
 
-    /// Hands the thread one thing and carries out what it wants.
+    /// Passes an input to the thread, and executes its effects.
     pub fn handle(&mut self, input: Input) {
         self.thread.handle(input, self.now);
         self.settle();
     }
 
-    /// Lets `millis` pass. Whatever falls due is done at its moment.
+    /// Advances the time by `millis`. Timers fire at their deadlines.
     pub fn later(&mut self, millis: u64) {
         self.until(self.now.mono + Duration::from_millis(millis));
     }
 
-    /// Lets time pass up to `moment`.
+    /// Advances the time to `moment`.
     pub fn until(&mut self, moment: Duration) {
         loop {
             let of_agent = self.agent.as_ref().and_then(AgentConnection::poll_timeout);
@@ -210,7 +210,7 @@ impl Scene {
         self.now.wall += i64::try_from(passed.as_millis()).unwrap();
     }
 
-    /// Carries out whatever the machines want, in their order, until they want nothing.
+    /// Executes the effects of the state machines in order, until none are left.
     pub fn settle(&mut self) {
         loop {
             self.store_events();
@@ -248,7 +248,7 @@ impl Scene {
                 if let AgentCommand::Prompt { turn, .. } = &command {
                     self.prompting = Some(*turn);
                 }
-                // A process that is gone hears nothing.
+                // A process that has exited receives nothing.
                 if let Some(agent) = &mut self.agent {
                     agent.handle_command(command, self.now);
                 }
@@ -309,7 +309,7 @@ impl Scene {
         self.work();
     }
 
-    /// What is only shown of an item comes between its beginning and its end.
+    /// Checks that unstored frames of an item come between its start and its end.
     fn check_shown(&self, after: Seq, shown: ItemId) {
         let before = &self.log[..usize::try_from(after).unwrap()];
         let begins = |kind: &EventKind| matches!(kind, EventKind::ItemStarted { item, .. } if *item == shown);
@@ -324,7 +324,7 @@ impl Scene {
         );
     }
 
-    /// Looks up what waits for it.
+    /// Resolves all pending paths.
     pub fn look_up(&mut self) {
         self.tell_paths();
         self.settle();
@@ -348,7 +348,7 @@ impl Scene {
         }
     }
 
-    /// What the thread goes by from now on, beside the answers that are remembered.
+    /// Replaces the daemon's policy. Remembered answers stay.
     pub fn rule(&mut self, daemon: Option<Policy>) {
         self.policies.daemon = daemon;
         self.thread.set_policies(Arc::new(self.policies.clone()));
@@ -382,8 +382,8 @@ impl Scene {
         outcome
     }
 
-    /// Takes what the connection wants written, then what it has to tell; says whether there was anything. A
-    /// command's line is written before anything else happens.
+    /// Writes the lines of the connection, then handles its events. Returns whether there were any. A command's line is
+    /// written before any other effect.
     fn hear_agent(&mut self) -> bool {
         let Some(agent) = &mut self.agent else {
             return false;
@@ -408,7 +408,7 @@ impl Scene {
         }
     }
 
-    /// Answers what the script, or the machine that always answers, has an answer for.
+    /// Executes the host calls for which the script or the machine has a result.
     fn work(&mut self) {
         while let Some((_, what)) = self.waiting.first() {
             let result = match (self.script.pop_front(), self.machine) {

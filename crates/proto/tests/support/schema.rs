@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 
 use super::official::{self, part, read};
 
-/// Methods of which only the unstable schema knows.
+/// Methods that only the unstable schema defines.
 const UNSTABLE: [&str; 1] = ["session/fork"];
 
-/// A method of ACP's earlier days, with its params: agents that have `models` still take it.
+/// A method of earlier ACP versions, with its params. Agents with `models` still accept it.
 const EARLIER: &str = "session/set_model";
 
-/// What an agent may be sent: by method, the definitions of its params and of the result of a call to us.
+/// The messages that an agent may receive: the definitions of params, and of results for the agent's requests, by method.
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::load);
 
 struct Schema {
     /// A whole message.
     message: Validator,
-    /// Params of what we send, by method.
+    /// The params of messages to the agent, by method.
     params: BTreeMap<String, Validator>,
-    /// Results of what the agent calls, by method.
+    /// The results of the agent's requests, by method.
     results: BTreeMap<String, Validator>,
     error: Validator,
 }
@@ -61,7 +61,7 @@ impl Schema {
     }
 }
 
-/// Checks one line that was written to an agent; `answers` is the method that it answers, if it does.
+/// Validates a line that was written to an agent. `answers` is the method of the agent's request if the line is a response.
 pub fn check_sent(line: &Value, answers: Option<&str>) {
     valid(&SCHEMA.message, line, "message", line);
     if let Some(method) = line["method"].as_str() {
@@ -101,7 +101,7 @@ fn valid(schema: &Validator, value: &Value, what: &str, line: &Value) {
     );
 }
 
-/// The schema refuses what is wrong, so that its silence means something.
+/// The schema rejects invalid messages, so that a passed check is meaningful.
 #[test]
 fn the_schema_bites() {
     let good = json!({ "jsonrpc": "2.0", "id": 1, "method": "session/prompt",

@@ -1,4 +1,4 @@
-//! Logs, notifications and lines to the agent, one short line each, to be read in a snapshot.
+//! Formats logs, notifications and lines to the agent as short lines for snapshots.
 
 use std::fmt::{self, Write as _};
 
@@ -8,16 +8,16 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::scene::{Scene, Sent};
 
-/// Characters of a string that are shown.
+/// The maximum number of characters of a string.
 const TEXT: usize = 40;
-/// Characters of a line that are shown.
+/// The maximum number of characters of a line.
 const LINE: usize = 240;
-/// Levels of nesting that are shown.
+/// The maximum depth of nesting.
 const DEPTH: usize = 4;
-/// Elements of a list that are shown.
+/// The maximum number of elements of a list.
 const ELEMENTS: usize = 3;
 
-/// JSON in the order in which it was written.
+/// JSON with the members in their original order.
 enum Tree {
     Object(Vec<(String, Tree)>),
     List(Vec<Tree>),
@@ -25,10 +25,10 @@ enum Tree {
     Other(String),
 }
 
-/// Deltas of one message in a row that are shown; the rest is counted.
+/// The maximum number of consecutive deltas of one message; the others are counted.
 const DELTAS: usize = 6;
 
-/// Everything that happened in a scene: the log with what went to the agent, then what clients saw.
+/// Returns all output of a scene: the log with the messages to the agent, then the notifications to clients.
 pub fn story(scene: &Scene) -> String {
     let mut out = String::from("log, and → what which process of the agent was told\n\n");
     let mut sent = scene.sent.iter().peekable();
@@ -52,7 +52,7 @@ pub fn story(scene: &Scene) -> String {
     out
 }
 
-/// The item that a delta belongs to, and its length.
+/// Returns the item of a delta, and the length of its text.
 fn delta_of(event: &Event) -> Option<(ItemId, usize)> {
     match &event.kind {
         EventKind::ItemDelta { item, text, .. } => Some((*item, text.len())),
@@ -60,7 +60,7 @@ fn delta_of(event: &Event) -> Option<(ItemId, usize)> {
     }
 }
 
-/// Deltas of one message, one after the other.
+/// Consecutive deltas of one message.
 #[derive(Default)]
 struct Run {
     item: Option<ItemId>,
@@ -190,7 +190,7 @@ impl Tree {
         }
     }
 
-    /// The value without quotes around names, cut in length, breadth and depth.
+    /// Formats the value without quotes around names, with limited length, breadth and depth.
     fn short(&self, depth: usize) -> String {
         match self {
             Self::Text(text) => {

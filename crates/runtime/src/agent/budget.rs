@@ -1,25 +1,26 @@
-//! How many bytes of the daemon's memory may be on their way to one agent process.
+//! Limits the daemon's memory for data on its way to one agent process.
 //!
-//! In: how much a callback is about to read, or a command carries. Out: a charge, held until that is in the agent's pipe. Owns:
-//! the budget of one process. Never: makes one agent wait for another one, or a callback for a command.
+//! In: the number of bytes that a callback is about to read, or that a command carries. Out: a charge, held until those
+//! bytes are in the agent's pipe. Owns: the budget of one process. Never: makes one agent wait for another, or a
+//! callback for a command.
 
 use std::sync::Arc;
 
 use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_COMMAND_BYTES};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The budget of one process. What does not fit waits in its order.
+/// The budget of one process. Requests that do not fit wait in order.
 ///
-/// Callbacks and commands have a part each. A thread that waits for room for a command answers no callbacks meanwhile, so
-/// that room must never be held by answers that are still to pass the thread. A command holds its room only on the way to the
-/// pipe: the agent frees it by reading, as it does while it waits for an answer.
+/// Callbacks and commands have separate parts. A thread that waits for capacity for a command handles no callback
+/// answers. So answers that must still pass through the thread must never hold that capacity. A command holds its
+/// capacity only on the way to the pipe: the agent frees it by reading, which it does while it waits for an answer.
 #[derive(Debug, Clone)]
 pub struct Budget {
     callbacks: Arc<Semaphore>,
     commands: Arc<Semaphore>,
 }
 
-/// A part of a budget, given back when this is dropped.
+/// A part of a budget, returned on drop.
 #[derive(Debug)]
 pub struct Charge(OwnedSemaphorePermit);
 
@@ -33,12 +34,12 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes so many bytes for a callback once they are free; one that wants more than the whole budget gets all of it.
+    /// Waits for `bytes` of the callback budget. A request larger than the whole budget receives all of it.
     pub async fn take(&self, bytes: u64) -> Charge {
         take(&self.callbacks, whole(bytes, AGENT_CALL_BYTES)).await
     }
 
-    /// Takes so many bytes for a callback if they are free now, and no other waits for them.
+    /// Reserves `bytes` of the callback budget if they are free now and no other callback waits.
     pub fn try_take(&self, bytes: u64) -> Option<Charge> {
         let room = Arc::clone(&self.callbacks);
         room.try_acquire_many_owned(whole(bytes, AGENT_CALL_BYTES))
@@ -46,14 +47,14 @@ impl Budget {
             .map(Charge)
     }
 
-    /// Takes so many bytes for a command once they are free; one that wants more than the whole budget gets all of it.
+    /// Waits for `bytes` of the command budget. A request larger than the whole budget receives all of it.
     pub async fn take_for_command(&self, bytes: u64) -> Charge {
         take(&self.commands, whole(bytes, AGENT_COMMAND_BYTES)).await
     }
 
     /// Returns whether a further command must wait.
     pub fn is_full_of_commands(&self) -> bool {
-        // What is free goes to a command that waits for more at once.
+        // Free bytes are assigned to a waiting command immediately, so the semaphore never shows them as available.
         self.commands.available_permits() == 0
     }
 }
@@ -61,13 +62,13 @@ impl Budget {
 async fn take(room: &Arc<Semaphore>, bytes: u32) -> Charge {
     match Arc::clone(room).acquire_many_owned(bytes).await {
         Ok(permit) => Charge(permit),
-        // It is never closed.
+        // The semaphore is never closed.
         Err(_) => std::future::pending().await,
     }
 }
 
 impl Charge {
-    /// Gives back all but so many bytes.
+    /// Returns all but `bytes` to the budget.
     pub fn shrink(&mut self, bytes: u64) {
         let kept = usize::try_from(bytes).unwrap_or(usize::MAX);
         drop(self.0.split(self.0.num_permits().saturating_sub(kept)));

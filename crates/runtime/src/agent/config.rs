@@ -1,4 +1,4 @@
-//! How one agent is run.
+//! The configuration of one agent.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,50 +12,50 @@ use serde::Deserialize;
 use crate::agent::mcp::McpServer;
 use crate::sandbox::SandboxSettings;
 
-/// How to run one agent.
+/// The configuration of one agent: how to run it, and what it may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
-    /// Name to look up on `PATH`, or a path.
+    /// A program name to look up on `PATH`, or a path.
     pub command: String,
-    /// Its arguments.
+    /// Arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables to set.
+    /// Environment variables to set.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Variables of the daemon's own environment to pass on, besides the usual ones; `NAME` or `PREFIX*`.
     #[serde(default)]
     pub pass_env: Vec<String>,
-    /// What people call it.
+    /// The name that clients display.
     #[serde(default)]
     pub title: Option<String>,
-    /// Whether one process of it serves many threads; else each thread has one of its own.
+    /// Whether one process serves many threads. Otherwise each thread has its own process.
     #[serde(default)]
     pub share: bool,
-    /// What is odd about it, beside what is known of such an agent.
+    /// Deviations of this agent from ACP, in addition to the known ones.
     #[serde(default)]
     pub quirks: Quirks,
-    /// How its text is recorded, where a client does not say so: `merged`, unless it is `single`.
+    /// How to record the agent's text if the client does not specify it: `merged`, unless it is `single`.
     #[serde(default)]
     pub chunks: Option<Chunks>,
-    /// MCP servers for each of its sessions, beside those that a thread wants.
+    /// MCP servers for each session, in addition to the thread's own servers.
     #[serde(default)]
     pub mcp_servers: Vec<McpServer>,
-    /// What it may do, for every thread.
+    /// The policy for every thread of the agent.
     #[serde(default)]
     pub policy: Option<Policy>,
-    /// How it and its terminals are confined.
+    /// The sandbox settings for the agent and its terminals.
     #[serde(default)]
     pub sandbox: SandboxSettings,
-    /// Where it keeps its own files, if a registry's document says how it is run. Then neither its command line nor its variables
-    /// open anything else.
+    /// The agent's own directories, if a registry document says how it is run. In that case neither its command line
+    /// nor its variables open any other path.
     #[serde(skip)]
     pub homes: Option<Vec<&'static str>>,
 }
 
 impl AgentConfig {
-    /// Its program in a directory.
+    /// Returns the program to run in a directory.
     pub fn program(&self, cwd: PathBuf, sandbox: Option<Sandbox>) -> Program {
         Program {
             command: self.command.clone(),

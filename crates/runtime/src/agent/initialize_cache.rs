@@ -1,8 +1,7 @@
-//! What agents say of themselves, kept: an editor that connects need not wait for a process to start.
+//! Caches agents' `initialize` results, so that an editor that connects need not wait for a process to start.
 //!
-//! In: an agent's name, and how to run it. Out: the result of its `initialize`, verbatim. Owns: the last answer of each
-//! agent, and the looks that are under way, one for each agent. Never: keeps a failure, or an answer of an agent that
-//! is configured differently now.
+//! In: an agent's name and configuration. Out: the result of its `initialize`, verbatim. Owns: the last result of each agent, and
+//! the running probes, one for each agent. Never: caches a failure, or returns a result from a different configuration.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,17 +17,17 @@ use crate::agent::config::AgentConfig;
 use crate::agent::standby::{Standby, StandbyResult};
 use crate::context::Context;
 
-/// What an agent says of itself.
+/// An agent's `initialize` result.
 #[derive(Debug)]
 pub struct CachedInitialize {
-    /// The result of its `initialize`.
+    /// The result of `initialize`, verbatim.
     pub hello: RawJson,
-    /// The process that was started to say so, for one of those who asked.
+    /// The process that was started for the probe; only one of the waiting callers receives it.
     pub standby: Option<Standby>,
 }
 
 impl CachedInitialize {
-    /// Of an agent that was not asked.
+    /// Returns an empty result, for an agent that was not started.
     pub fn unknown() -> Self {
         let nothing = r#"{"protocolVersion":1,"agentCapabilities":{},"authMethods":[]}"#;
         Self {
@@ -40,7 +39,7 @@ impl CachedInitialize {
 
 type Answer = Result<CachedInitialize, Failure>;
 
-/// The way to what agents say of themselves.
+/// Gives access to the cache; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct InitializeCache {
     requests_tx: mpsc::Sender<CacheRequest>,
@@ -50,18 +49,18 @@ pub struct InitializeCache {
 struct CacheRequest {
     name: String,
     config: AgentConfig,
-    /// Where it may be started.
+    /// The directory in which to start the agent; `None` if it must not be started.
     cwd: Option<PathBuf>,
     reply: oneshot::Sender<Answer>,
 }
 
-/// Why an answer cannot be had: the daemon stops.
+/// Returns the error for a daemon that is stopping.
 fn stopping() -> Failure {
     Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
 }
 
 impl InitializeCache {
-    /// Starts the task that knows them; it ends with the last of its users.
+    /// Starts the task that owns the cache. It ends when the last clone is dropped.
     pub fn open(context: Context) -> Self {
         let (requests_tx, requests_rx) = mpsc::channel(HELLO_QUEUE);
         let task = Task {
@@ -74,8 +73,8 @@ impl InitializeCache {
         Self { requests_tx }
     }
 
-    /// What the agent of that name answers to `initialize`. It is started in `cwd` if nobody has asked it yet; without
-    /// one it is not, and the answer says nothing about it.
+    /// Returns the `initialize` result of the agent `name`. If it is not cached, starts the agent in `cwd`. Without
+    /// `cwd` the agent is not started, and the result is empty.
     pub async fn of(&self, name: &str, config: AgentConfig, cwd: Option<&Path>) -> Answer {
         let (reply, answer) = oneshot::channel();
         let ask = CacheRequest {
@@ -130,7 +129,7 @@ impl Task {
         } = ask;
         let known = self.known.get(&name);
         if let Some(known) = known.filter(|known| known.config == config && known.until > Instant::now()) {
-            // Whoever asked may have gone; here and below.
+            // The caller may have gone; here and below.
             let hello = known.hello.clone();
             let _ = reply.send(Ok(CachedInitialize { hello, standby: None }));
             return;
@@ -143,7 +142,7 @@ impl Task {
             look.waiting.push(reply);
             return;
         }
-        // Those who waited for another configuration's, which is gone, hear this one's.
+        // Callers that waited for another configuration receive the result of this one; the old probe is discarded.
         let mut waiting = vec![reply];
         waiting.extend(
             self.pending
@@ -187,7 +186,7 @@ impl Task {
                 hello: hello.clone(),
                 standby: standby.take(),
             };
-            // The process of one who has gone is for the next.
+            // If this caller has gone, the next one receives the process.
             if let Err(Ok(greeting)) = reply.send(Ok(greeting)) {
                 standby = greeting.standby;
             }
@@ -210,7 +209,7 @@ mod tests {
     use super::*;
     use crate::test_context::context;
 
-    /// An agent that notes each of its starts in a file.
+    /// Returns an agent that records each of its starts in a file.
     fn agent(starts: &Path, answer: &str) -> AgentConfig {
         let script = format!("echo start >> {}; read line; echo '{answer}'", starts.display());
         AgentConfig {

@@ -1,4 +1,4 @@
-//! What the start of any agent process needs.
+//! The dependencies for starting any agent process.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crate::clock::Clock;
 use crate::host::Host;
 use crate::metrics::Metrics;
 
-/// Starts agents' processes.
+/// Starts agent processes.
 #[derive(Debug, Clone)]
 pub struct Launcher {
-    /// Where they run.
+    /// Runs the processes.
     pub host: Arc<dyn Host>,
-    /// Bounds of a process.
+    /// Limits for each process.
     pub limits: Arc<Limits>,
-    /// The time.
+    /// Provides the wall time and the monotonic time.
     pub clock: Clock,
-    /// Counts processes.
+    /// Counts the running processes.
     pub metrics: Arc<Metrics>,
 }
 
 #[cfg(any(test, feature = "testing"))]
 impl Launcher {
-    /// Starts processes on this host.
+    /// Creates a launcher for processes on the local host.
     pub fn local(limits: Limits, metrics: Arc<Metrics>) -> Self {
         Self {
             host: Arc::new(crate::host::local::LocalHost),

@@ -1,7 +1,7 @@
-//! MCP servers of the configuration.
+//! MCP servers from the configuration.
 //!
-//! In: an agent's `mcp_servers` as a person writes them. Out: ACP's `McpServer` objects. Never: starts one or talks to
-//! one; agents do that.
+//! In: an agent's `mcp_servers` as the user wrote them. Out: ACP's `McpServer` objects. Never: starts a server or
+//! connects to one; agents do that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use acpd_model::RawJson;
 use acpd_proto::wire;
 use serde::Deserialize;
 
-/// One server: a program, or an address with its transport.
+/// An MCP server: a program, or a URL with its transport.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(
     untagged,
     expecting = "an MCP server has a name and a command, or a name, a type (http or sse) and a url"
 )]
 pub enum McpServer {
-    /// A program that speaks over its stdin and stdout.
+    /// A program that communicates over its stdin and stdout.
     Program(McpProgram),
-    /// One that listens somewhere.
+    /// A server that listens at a URL.
     Address(McpAddress),
 }
 
 impl McpServer {
-    /// The program, if it is one.
+    /// Returns the program, or `None` for a server at a URL.
     pub fn program(&self) -> Option<&McpProgram> {
         match self {
             Self::Program(program) => Some(program),
@@ -36,41 +36,41 @@ impl McpServer {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct McpProgram {
-    /// What it is called; a thread's own server of this name takes its place.
+    /// The name of the server. A thread's own server with the same name overrides it.
     pub name: String,
-    /// Its program.
+    /// The program to run.
     pub command: String,
-    /// Its arguments.
+    /// Arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Variables to set.
+    /// Environment variables to set.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
 
-/// An MCP server that the agent calls.
+/// An MCP server that the agent connects to.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct McpAddress {
-    /// What it is called; a thread's own server of this name takes its place.
+    /// The name of the server. A thread's own server with the same name overrides it.
     pub name: String,
-    /// How it is called.
+    /// The transport of the connection.
     #[serde(rename = "type")]
     pub transport: McpTransport,
-    /// Where it is.
+    /// The URL of the server.
     pub url: String,
     /// HTTP headers to send.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
 }
 
-/// How an MCP server is called.
+/// The transport of an MCP server at a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum McpTransport {
     /// Streamable HTTP.
     Http,
-    /// Server-sent events, as before that.
+    /// Server-sent events, the transport that Streamable HTTP replaced.
     Sse,
 }
 
@@ -109,7 +109,7 @@ impl McpServer {
     }
 }
 
-/// Variables or headers as ACP lists them.
+/// Converts variables or headers to ACP's list of pairs.
 fn pairs(map: &BTreeMap<String, String>) -> Vec<RawJson> {
     let pair = |(name, value): (&String, &String)| {
         wire::object(|pair| {
@@ -119,7 +119,7 @@ fn pairs(map: &BTreeMap<String, String>) -> Vec<RawJson> {
     map.iter().map(pair).collect()
 }
 
-/// The servers for a session: those that its thread wants, and those of the configuration that have other names.
+/// Returns the servers for a session: the thread's own, then the configured servers with other names.
 pub fn servers(wanted: Vec<RawJson>, configured: &[McpServer]) -> Vec<RawJson> {
     #[derive(Deserialize)]
     struct Named {

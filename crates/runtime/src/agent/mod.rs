@@ -1,7 +1,7 @@
-//! Agents: which there are, how each is run, and the tasks that own their processes.
+//! Agents: the known agents, their configuration, and the tasks that own their processes.
 //!
-//! In: commands of threads, and bytes of processes. Out: what agents said. Owns: processes and their stdin. Never: decides what a
-//! message means; that is [`acpd_proto::agent`]'s.
+//! In: commands from threads, and output of processes. Out: agents' messages as events. Owns: processes and their
+//! stdin. Never: decides what a message means; [`acpd_proto::agent`] does that.
 
 pub(crate) mod budget;
 pub mod config;

@@ -1,7 +1,7 @@
-//! A look at one agent: it is started, asked to `initialize`, and ended. No session is opened.
+//! Probes one agent: starts it, sends `initialize` and stops it. No session is opened.
 //!
-//! In: how to run it. Out: what it says of itself, or why it does not. Never: lets it do anything; whatever it asks
-//! for is not answered.
+//! In: the agent's configuration. Out: its `initialize` result, or the reason for the failure. Never: answers a request
+//! from the agent, so the agent cannot do anything.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,25 +21,25 @@ use crate::host::blocking;
 use crate::host::local::LocalHost;
 use crate::sandbox::Confinement;
 
-/// What a look at an agent found.
+/// The result of a probe.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeReport {
-    /// What was run, as an argument vector.
+    /// The command that was run, as an argument vector.
     pub command: Vec<String>,
-    /// What the agent says of itself.
+    /// The agent's `initialize` result.
     pub hello: Option<InitializeResult>,
-    /// Why it said nothing of use.
+    /// The reason why there is no usable result.
     pub error: Option<String>,
     /// Milliseconds from the start of the process to the answer, or to its failure.
     pub millis: u128,
-    /// The last of its standard error.
+    /// The end of the agent's standard error.
     pub stderr: String,
-    /// First lines of its standard output that are no message.
+    /// The first lines of standard output that are not messages.
     pub stray_lines: Vec<String>,
-    /// What it may use.
+    /// The files and network that the agent may use.
     pub sandbox: Confinement,
-    /// The result of `initialize`, as it came.
+    /// The result of `initialize`, verbatim.
     #[serde(skip)]
     pub raw: Option<RawJson>,
 }
@@ -48,23 +48,24 @@ pub struct ProbeReport {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
-    /// The version of ACP that it chose.
+    /// The version of ACP that the agent chose.
     pub protocol_version: i64,
-    /// Its name and version.
+    /// The agent's name and version.
     #[serde(default)]
     pub agent_info: Option<RawJson>,
-    /// What it can do.
+    /// The agent's capabilities.
     #[serde(default)]
     pub agent_capabilities: Option<RawJson>,
-    /// Ways to log in.
+    /// The agent's ways to sign in.
     #[serde(default)]
     pub auth_methods: Option<RawJson>,
 }
 
-/// The version of ACP that acpd speaks.
+/// The version of ACP that acpd supports.
 const PROTOCOL_VERSION: i64 = 1;
 
-/// Starts the agent in `cwd` and asks it. It has [`Limits::agent_start_secs`] to answer, and is gone on return.
+/// Starts the agent in `cwd` and sends `initialize`. The agent has [`Limits::agent_start_secs`] to answer. Its process
+/// has ended on return.
 pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limits: &Limits) -> ProbeReport {
     let (own, all, place) = (config.clone(), reserved.clone(), cwd.clone());
     let looked = blocking(&LocalHost, move || Ok(own.confine_to_look(&all, &place))).await;
@@ -129,14 +130,14 @@ pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limi
     report
 }
 
-/// Where an agent is started that is only asked what it can do, for somebody who is in no directory.
+/// Returns a directory in which to probe an agent for a client that has named none.
 pub fn anywhere() -> PathBuf {
     std::env::home_dir()
         .filter(|home| home.is_dir())
         .unwrap_or_else(|| "/".into())
 }
 
-/// The ways to sign in to an agent that need a terminal.
+/// Returns the agent's sign-in methods that need a terminal.
 pub fn terminal_logins(hello: &InitializeResult) -> Vec<AuthMethod> {
     let methods = hello.auth_methods.as_ref().map(AuthMethod::list);
     let mut methods = methods.unwrap_or_default();
@@ -144,23 +145,23 @@ pub fn terminal_logins(hello: &InitializeResult) -> Vec<AuthMethod> {
     methods
 }
 
-/// The agent's own program, as a person signs in with it: in the agent's sandbox and environment. The agent adds arguments and
-/// variables, so a person sees them before it runs.
+/// The agent's own program, run for a terminal sign-in in the agent's sandbox and environment. The agent adds arguments
+/// and variables, so the user sees them before the program runs.
 #[derive(Debug)]
 pub struct Login {
-    /// What is run, as an argument vector.
+    /// The command to run, as an argument vector.
     pub command: Vec<String>,
     /// The variables that the agent adds.
     pub env: BTreeMap<String, String>,
-    /// Names of variables that the agent wanted to add and may not.
+    /// Names of variables that the agent requested but may not set.
     pub dropped: Vec<String>,
-    /// The variables of the agent's process.
+    /// The environment of the agent's process.
     own_env: BTreeMap<String, String>,
     sandbox: Option<Sandbox>,
 }
 
 impl Login {
-    /// Prepares a sign-in by `method`, from `cwd`.
+    /// Prepares a sign-in by `method` from the directory `cwd`.
     pub fn new(
         config: &AgentConfig,
         reserved: &Reserved,
@@ -169,8 +170,8 @@ impl Login {
     ) -> Result<Self, Failure> {
         let (sandbox, _) = config.confine_to_look(reserved, cwd);
         let wanted = method.env.clone().unwrap_or_default();
-        // Programs take their configuration, helpers and libraries from variables of any name: so the agent's own are listed, and
-        // not the others.
+        // Programs read their configuration, helpers and libraries from variables of any name. So the filter allows the
+        // agent's own variables instead of excluding dangerous ones.
         let (env, dropped): (_, BTreeMap<_, _>) = wanted
             .into_iter()
             .partition(|(name, _)| Environment::is_prefixed(&config.pass_env, name));
@@ -186,7 +187,7 @@ impl Login {
         })
     }
 
-    /// Whether it runs in a sandbox.
+    /// Returns whether the sign-in runs in a sandbox.
     pub fn is_confined(&self) -> bool {
         self.sandbox.is_some()
     }
@@ -203,11 +204,11 @@ impl Login {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 enum ProbeError {
-    /// Its output is at its end.
+    /// The agent closed its stdout.
     Ended,
-    /// It answered something else.
+    /// The agent returned an error or an invalid result.
     Said(Failure),
 }
 
@@ -217,7 +218,7 @@ async fn ask(
     stray: &mut Vec<String>,
 ) -> Result<(InitializeResult, RawJson), ProbeError> {
     if let Some(stdin) = &mut process.stdin {
-        // One that reads nothing is told by what it says instead, or by its end.
+        // If the agent does not read its stdin, its output or its exit reports the problem.
         let _ = stdin.write_all(&initialize()).await;
     }
     let mut decoder = LineDecoder::new(line_bytes);
@@ -255,7 +256,7 @@ fn initialize() -> Vec<u8> {
     line
 }
 
-/// The answer, if the line is one.
+/// Returns the answer to `initialize`, if the line is one. Collects lines that are not messages.
 fn hear(line: &Line<'_>, stray: &mut Vec<String>) -> Option<Result<(InitializeResult, RawJson), Failure>> {
     let text = match line {
         Line::Whole(bytes) => String::from_utf8_lossy(bytes),
@@ -278,7 +279,7 @@ fn hear(line: &Line<'_>, stray: &mut Vec<String>) -> Option<Result<(InitializeRe
     }
 }
 
-/// How much of a stray line is repeated.
+/// Characters of a stray line to include in the report.
 const STRAY_CHARS: usize = 200;
 
 #[cfg(test)]

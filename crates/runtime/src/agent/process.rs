@@ -23,33 +23,33 @@ use crate::clock::Clock;
 use crate::host::{AgentIo, AgentProcess, AgentStdout};
 use crate::metrics::Present;
 
-/// What an agent's thread hears.
+/// A message from an agent to its thread.
 #[derive(Debug)]
 pub enum AgentMessage {
-    /// What it did, in order.
+    /// Events of the agent, in order.
     Events(Vec<AgentEvent>),
-    /// It is gone; nothing follows.
+    /// The agent's process has ended; no message follows.
     Exited(Box<AgentExit>),
 }
 
-/// Something for an agent, and what that holds of its budget until the agent's pipe has taken it.
+/// A command for an agent, with its part of the agent's budget. The part is held until the command is in the agent's pipe.
 #[derive(Debug)]
 pub(crate) struct Order {
     pub command: AgentCommand,
     pub charge: Option<Charge>,
 }
 
-/// An agent that a thread talks to. Dropping it ends the process, unless others share that.
+/// A thread's connection to its agent. Dropping it stops the process, unless other threads share the process.
 #[derive(Debug)]
 pub struct AgentHandle {
-    // A channel keeps room for 32 messages; boxes make that little for the many agents that are silent.
+    // A channel reserves space for 32 messages; boxes keep that small for the many agents that are silent.
     commands: mpsc::Sender<Box<Order>>,
-    /// What it does.
+    /// Messages from the agent.
     pub events: mpsc::Receiver<AgentMessage>,
     stop: CancellationToken,
-    /// How long a command may wait for room.
+    /// The longest time that a command may wait for capacity.
     patience: Duration,
-    /// The process, for the list of those that run.
+    /// The process, for the list of running processes.
     pub(crate) process: Arc<Process>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct AgentSide {
 }
 
 impl Order {
-    /// Sees to it that an answer is charged for what it holds.
+    /// Ensures that a large answer is charged to the budget.
     fn new(command: AgentCommand, charge: Option<Charge>, budget: &Budget) -> Self {
         let AgentCommand::Answer { call, result } = command else {
             return Self { command, charge };
@@ -102,7 +102,7 @@ impl Order {
 }
 
 impl AgentHandle {
-    /// A handle for that process, and its other side.
+    /// Creates a handle for the process, and the agent's side of it.
     pub(crate) fn new(process: Arc<Process>) -> (Self, AgentSide) {
         let (commands, commanded) = mpsc::channel(AGENT_WRITES);
         let (events_tx, events) = mpsc::channel(AGENT_BATCHES);
@@ -122,11 +122,11 @@ impl AgentHandle {
         (handle, ends)
     }
 
-    /// Sends a command, once the process's budget has room for what it carries. An agent that is gone receives nothing; its
-    /// thread learns of that by [`AgentMessage::AgentExit`]. The thread does nothing else while it waits, so it lets go of
+    /// Sends a command once the process's budget has capacity for it. An agent that has exited receives nothing;
+    /// [`AgentMessage::Exited`] reports that to the thread. The thread does nothing else while it waits, so it drops
     /// an agent that reads too slowly.
     ///
-    /// What is large in an answer must have a `charge`, or fit into the agent's budget: an answer that does not is an error instead.
+    /// A large answer needs a `charge`, or must fit into the agent's budget; otherwise the agent receives an error instead.
     pub async fn send_command(&self, command: AgentCommand, charge: Option<Charge>) {
         let sent = tokio::time::timeout(self.patience, self.queue_command(command, charge)).await;
         if sent.is_err() {
@@ -148,14 +148,15 @@ impl AgentHandle {
                 () = self.commands.closed() => return,
             },
         };
-        // An agent that is gone receives nothing.
+        // An agent that has exited receives nothing.
         let _ = self
             .commands
             .send(Box::new(Order::new(command, charge, budget)))
             .await;
     }
 
-    /// Ends the process, with its grace, or leaves it to the other threads that share it; [`AgentMessage::AgentExit`] follows.
+    /// Stops the process after its grace period, or leaves it to the other threads that share
+    /// it. [`AgentMessage::Exited`] follows.
     pub fn stop(&self) {
         self.stop.cancel();
     }
@@ -183,7 +184,7 @@ pub(crate) fn spawn(
     slot.started(id);
     let (handle, ends) = AgentHandle::new(slot.process());
     let stdin = Stdin::new(stdin, slot.process().budget().clone());
-    // In boxes: a future keeps room twice for what is moved into it.
+    // Boxed: a future reserves space twice for values that are moved into it.
     let actor = Box::new(Actor {
         connection: AgentConnection::new(start, clock.now()),
         decoder: LineDecoder::new(limits.agent_line_bytes),
@@ -203,7 +204,7 @@ struct Actor {
     decoder: LineDecoder,
     clock: Clock,
     stdin: Stdin,
-    /// What the thread has not taken yet.
+    /// Events that the thread has not received yet.
     events: Vec<AgentEvent>,
     grace: Duration,
     _running: Present,
@@ -213,7 +214,7 @@ struct Actor {
 /// How long a reader keeps its buffer while the agent is silent.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How long the rest of stdout is waited for after the process is gone.
+/// How long to wait for the rest of stdout after the process has ended.
 const SHUTDOWN_FLUSH: Duration = Duration::from_millis(200);
 
 impl Actor {
@@ -233,7 +234,7 @@ impl Actor {
         let mut stalled = None;
         while open {
             let deadline = self.connection.poll_timeout().map(|at| self.clock.instant(at));
-            // While the thread is behind, nothing more is read from the agent; that is what slows it down.
+            // While the thread is behind, the actor reads nothing more from the agent. This slows the agent down.
             let has_room = self.stdin.has_room();
             let may_read = self.events.is_empty() && has_room;
             tokio::select! {
@@ -263,12 +264,12 @@ impl Actor {
             }
             self.collect();
         }
-        // The thread must not wait for us while we wait for it.
+        // Avoids a deadlock: the thread must not wait for this actor while the actor waits for the thread.
         drop(commands);
         Box::pin(self.finish(process, stdout, events_tx, open, stalled)).await;
     }
 
-    /// Turns what was read into events.
+    /// Converts the bytes read so far to events.
     fn decode(&mut self) {
         let now = self.clock.now();
         while let Some(line) = self.decoder.next_line() {
@@ -286,7 +287,7 @@ impl Actor {
         }
     }
 
-    /// Ends the process. What it still says until then is heard, while it `speaks`.
+    /// Stops the process. Handles its remaining output while `is_reading`.
     async fn finish(
         mut self: Box<Self>,
         process: Box<dyn AgentProcess>,
@@ -306,7 +307,7 @@ impl Actor {
                 ended = &mut stopped => break ended,
                 permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
                     Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
-                    // A thread that is gone needs no news; the process is ended all the same.
+                    // A thread that has gone needs no events; the process is stopped all the same.
                     Err(_) => {
                         self.events.clear();
                         is_reading = false;
@@ -319,7 +320,7 @@ impl Actor {
                 }
             }
         };
-        // What is in the pipe; nobody is left who could write more, but for one that cannot be killed.
+        // Reads what is left in the pipe. No process can write more, except one that cannot be killed.
         let rest = async {
             while matches!(stdout.read_buf(self.decoder.buffer()).await, Ok(1..)) {
                 let now = self.clock.now();
@@ -349,7 +350,7 @@ impl Actor {
     }
 }
 
-/// Reads once. An agent that is silent for a while costs no buffer.
+/// Reads once. An agent that is silent for a while uses no buffer.
 pub(crate) async fn read(
     decoder: &mut LineDecoder,
     stdout: &mut (impl AsyncRead + Unpin),
@@ -359,7 +360,7 @@ pub(crate) async fn read(
         Ok(read) => read,
         Err(_) => {
             decoder.shrink();
-            // A small read: the next one has the whole buffer again.
+            // A small read; the next one uses the whole buffer again.
             let mut one = [0; 256];
             let read = stdout.read(&mut one).await?;
             decoder.push(&one[..read]);
@@ -427,7 +428,7 @@ mod tests {
         exited.expect("it is ended")
     }
 
-    /// The lines without meaning that it wrote until its end.
+    /// Returns the malformed lines that the agent wrote until its end.
     async fn words(mut handle: AgentHandle) -> Vec<String> {
         let mut words = Vec::new();
         while let Some(AgentMessage::Events(events)) = handle.events.recv().await {
@@ -475,7 +476,7 @@ mod tests {
         let (small, none) = answer(SMALL_CALL_BYTES, None);
         assert!(small.is_ok() && none.is_none());
         drop(charge);
-        // What was made room for is charged for as much as it is.
+        // An answer with a charge is charged for its actual size.
         let (_, charge) = answer(10, budget.try_take(u64::MAX));
         assert!(charge.is_some() && budget.try_take(u64::from(AGENT_CALL_BYTES) - 10).is_some());
         drop(charge);
@@ -495,7 +496,7 @@ mod tests {
             assert!(sent <= AGENT_OUTBOX_BYTES, "{} MiB wait for it", sent >> 20);
         }
         assert!(sent >= AGENT_OUTBOX_BYTES / 2, "there was room");
-        // This one waits until the process is ended.
+        // This command waits until the process has ended.
         handle.send_command(notify(&text), None).await;
         let reason = exit_reason(handle).await;
         assert!(reason.contains("stdin"), "{reason}");
@@ -503,7 +504,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_thread_waits_for_room_for_so_long_and_no_longer() {
-        // It reads too little for the rest to find room, and too much to have stalled.
+        // The agent reads too little to make room for the rest, but too much to count as stalled.
         let mut handle = run("while :; do head -c 70000 >/dev/null; sleep 0.2; done").await;
         handle.patience = Duration::from_millis(500);
         let large = RawJson::of(&"x".repeat(AGENT_COMMAND_BYTES as usize)).unwrap();

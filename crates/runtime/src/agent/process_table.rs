@@ -1,8 +1,8 @@
-//! The agents' processes that run, and how many may.
+//! The running agent processes, and the limits on their number and memory.
 //!
-//! In: who wants to start one, which thread uses which, what each takes of the memory. Out: room for a process, or why there is
-//! none; to idle threads, that they should let their agent go. Owns: the list of processes. Never: ends a process itself, or has a
-//! thread let its agent go that is in a turn.
+//! In: requests to start a process, the threads that use each process, the memory of each process. Out: a slot for a
+//! process, or the reason why there is none; to idle threads, a request to release their agent. Owns: the list of
+//! processes. Never: stops a process itself, or makes a thread release its agent during a turn.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use crate::agent::budget::Budget;
 use crate::agent::launcher::Launcher;
 use crate::host::blocking;
 
-/// The way to the list.
+/// Gives access to the process table; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ProcessTable {
     requests_tx: mpsc::Sender<TableRequest>,
@@ -40,70 +40,70 @@ enum TableRequest {
     List(oneshot::Sender<Vec<RunningProcess>>),
 }
 
-/// One process of an agent.
+/// One agent process.
 #[derive(Debug)]
 pub struct Process {
     agent: String,
     started_at: Millis,
-    /// Zero until it is known.
+    /// The process id; zero until it is known.
     pid: AtomicU32,
-    /// Its resident memory when that was last looked at, in bytes.
+    /// The resident memory at the last measurement, in bytes.
     memory: AtomicU64,
-    /// Whether all that use it were told to let it go.
+    /// Whether all users of the process were asked to release it.
     leaving: AtomicBool,
-    /// What callbacks and commands may keep in memory for it.
+    /// Limits the memory for callbacks and commands of this process.
     budget: Budget,
 }
 
 impl Process {
-    /// What callbacks and commands may keep in memory for it.
+    /// Returns the budget for callbacks and commands of this process.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 }
 
-/// Room for a process, as long as this is there.
+/// A slot for one process, held until dropped.
 #[derive(Debug)]
 pub struct ProcessSlot(Arc<Process>);
 
 impl ProcessSlot {
-    /// The process was started, and has this id.
+    /// Records the id of the started process.
     pub fn started(&self, pid: Option<u32>) {
         self.0.pid.store(pid.unwrap_or_default(), Ordering::Relaxed);
     }
 
-    /// The process that it is for.
+    /// Returns the process that the slot is for.
     pub fn process(&self) -> Arc<Process> {
         Arc::clone(&self.0)
     }
 }
 
-/// A thread's part in a process, or that of a connection whose first session it waits for, as long as this is there.
+/// The use of a process by a thread, or by a connection without a session yet, held until dropped.
 #[derive(Debug)]
 pub struct ProcessUse {
     process: Arc<Process>,
     thread: Option<ThreadId>,
-    /// Since when it does nothing, milliseconds since the epoch; zero: it does something.
+    /// The start of the idle time in milliseconds since the epoch; zero while in use.
     idle_since: AtomicI64,
     rank: AtomicU8,
     let_go: Notify,
 }
 
-/// What is lost if a process goes; those of which the least is lost go first.
+/// What is lost when a process stops. Processes that lose the least are released first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
-    /// It has no session.
+    /// The process has no session.
     Unused,
-    /// Another process can go on with its session.
+    /// Another process can resume the session.
     KeepsSession,
-    /// Somebody has signed in to it, and perhaps to no other.
+    /// A user has signed in to this process, and perhaps to no other.
     SignedIn,
-    /// Its session ends with it.
+    /// The session ends with the process.
     Forgets,
 }
 
 impl ProcessUse {
-    /// What it does now.
+    /// Records whether the user of the process is idle, and the rank.
     pub fn note(&self, idle: bool, rank: Rank, now: Millis) {
         self.rank.store(rank as u8, Ordering::Relaxed);
         if !idle {
@@ -113,7 +113,7 @@ impl ProcessUse {
         }
     }
 
-    /// Until the process should be let go of, if it can. Safe to cancel.
+    /// Waits until the process should be released, if possible. Cancel safe.
     pub async fn let_go(&self) {
         self.let_go.notified().await;
     }
@@ -124,7 +124,7 @@ impl ProcessUse {
 }
 
 impl ProcessTable {
-    /// Starts the task that keeps the list. It ends with the last of its users.
+    /// Starts the task that owns the table. It ends when the last clone is dropped.
     pub fn open(launcher: Launcher) -> Self {
         let limits = &launcher.limits;
         let (requests_tx, requests_rx) = mpsc::channel(RUNNING_INBOX);
@@ -143,13 +143,13 @@ impl ProcessTable {
         Self { requests_tx }
     }
 
-    /// Room for one more process. Where there is none, the thread that has done nothing for the longest time lets its agent go.
+    /// Reserves a slot for one more process. If none is free, the thread that has been idle the longest releases its agent.
     pub async fn start(&self, agent: &str) -> Result<ProcessSlot, Failure> {
         let agent = agent.to_owned();
         self.ask(|reply| TableRequest::Start { agent, reply }).await?
     }
 
-    /// A thread uses a process from now on, or a connection that has no thread yet.
+    /// Registers the use of a process by a thread, or by a connection that has no thread yet.
     pub async fn join(
         &self,
         process: Arc<Process>,
@@ -163,7 +163,7 @@ impl ProcessTable {
         .await
     }
 
-    /// What runs, those in a turn first.
+    /// Returns the running processes, those in a turn first.
     pub async fn list(&self) -> Result<Vec<RunningProcess>, Failure> {
         self.ask(TableRequest::List).await
     }
@@ -179,9 +179,9 @@ impl ProcessTable {
 struct Task {
     processes: Vec<Weak<Process>>,
     uses: Vec<Weak<ProcessUse>>,
-    /// How many processes there may be.
+    /// The maximum number of processes.
     room: usize,
-    /// Bytes that all may take, before idle ones go.
+    /// Bytes that all processes may use before idle ones are released.
     memory: u64,
     launcher: Launcher,
 }
@@ -204,7 +204,7 @@ impl Task {
     }
 
     async fn asked(&mut self, ask: TableRequest) {
-        // Whoever asked may have gone; here and below.
+        // The caller may have gone; here and below.
         match ask {
             TableRequest::Start { agent, reply } => {
                 let _ = reply.send(self.start(agent));
@@ -255,7 +255,7 @@ impl Task {
         Ok(ProcessSlot(process))
     }
 
-    /// All that is there still. One that was told to go and is used again stays.
+    /// Returns all processes and uses that still exist. A process that was asked to leave but is in use again stays.
     fn present(&mut self) -> (Vec<Arc<Process>>, Vec<Arc<ProcessUse>>) {
         self.processes.retain(|process| process.strong_count() > 0);
         self.uses.retain(|using| using.strong_count() > 0);
@@ -267,7 +267,7 @@ impl Task {
         (alive, uses)
     }
 
-    /// Has a process let go of which the least is lost; of several the one that nobody has used for the longest time.
+    /// Asks the users of one process to release it: the one that loses the least, and among several the one idle the longest.
     fn let_one_go(&self, uses: &[Arc<ProcessUse>]) -> Option<Arc<Process>> {
         let of = |process: &Arc<Process>| {
             let process = Arc::clone(process);
@@ -296,7 +296,7 @@ impl Task {
         Some(Arc::clone(process))
     }
 
-    /// Looks what all take, and has idle ones go until the rest fits.
+    /// Measures the memory of all processes and releases idle ones until the rest fits.
     async fn look(&mut self) {
         let mut taken = self.measure().await;
         self.launcher.metrics.agent_memory(taken);
@@ -309,7 +309,7 @@ impl Task {
         }
     }
 
-    /// Asks the system what each takes; answers the sum of those that stay.
+    /// Reads the memory of each process from the system. Returns the sum for those that stay.
     async fn measure(&mut self) -> u64 {
         let (alive, _) = self.present();
         let pids: Vec<u32> = alive
@@ -389,7 +389,7 @@ mod tests {
         Launcher::local(limits, Arc::new(Metrics::new(Arc::new(Memory::new()))))
     }
 
-    /// A process of a thread that is idle since then, or in a turn.
+    /// Creates a process of a thread that is idle since the given time, or in a turn.
     async fn thread(running: &ProcessTable, idle_since: Option<Millis>) -> (ProcessSlot, Arc<ProcessUse>) {
         let slot = running.start("a").await.unwrap();
         let using = running
@@ -421,7 +421,7 @@ mod tests {
             [&busy, &late, &early].map(|using| is_told(using)),
             [false, false, true]
         );
-        // One that goes leaves its room, and is not told again.
+        // A process that is leaving frees its slot, and is not notified again.
         let states =
             |listed: Vec<RunningProcess>| listed.into_iter().map(|one| one.state).collect::<Vec<_>>();
         assert_eq!(
@@ -494,7 +494,7 @@ mod tests {
             launcher: launcher(Limits::default()),
         };
         let slot = task.start("a".into()).unwrap();
-        // This very process, which takes more than a byte.
+        // The test's own process, which uses more than a byte.
         slot.started(Some(std::process::id()));
         let (reply, answer) = oneshot::channel();
         task.asked(TableRequest::Use {

@@ -1,6 +1,6 @@
-//! The agents that a daemon can start: those of the configuration, then those of the catalog.
+//! The agents that a daemon can start: the configured agents, then the agents of the catalog.
 //!
-//! In: a name. Out: a command line, or a sentence that says what is missing. Never: starts or fetches anything.
+//! In: a name. Out: a command line, or a message that says what is missing. Never: starts or downloads anything.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::agent::config::AgentConfig;
 use crate::sandbox::SandboxSettings;
 
-/// Every agent that has a name here.
+/// All agents that this daemon knows by name.
 #[derive(Debug)]
 pub struct Agents {
     configured: BTreeMap<String, AgentConfig>,
@@ -24,26 +24,26 @@ pub struct Agents {
 /// An agent that can be started.
 #[derive(Debug, Clone)]
 pub struct Runnable {
-    /// How to run it.
+    /// The agent's configuration, with the resolved command.
     pub config: AgentConfig,
-    /// How its program was found.
+    /// The way to run the program: found on `PATH`, installed, or downloaded by npx or uvx.
     pub how: LaunchMethod,
 }
 
-/// Where a name is from.
+/// The source of an agent's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// The configuration.
+    /// The configuration file.
     Config,
-    /// The registry.
+    /// The ACP registry.
     Registry,
-    /// The data directory, where it was installed.
+    /// The data directory, where the agent was installed.
     Installed,
 }
 
 impl Source {
-    /// Its name.
+    /// Returns the source as the protocol and the CLI write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Config => "config",
@@ -57,30 +57,30 @@ impl Source {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedAgent {
-    /// Its name.
+    /// The name that requests use for the agent.
     pub id: String,
-    /// What people call it.
+    /// The name that clients display.
     pub title: String,
-    /// Where it is from.
+    /// The source of the entry.
     pub source: Source,
-    /// Whether it can be started.
+    /// Whether the agent can be started.
     pub installed: bool,
-    /// How its program is found.
+    /// The way to run the program; `None` if the agent cannot be started.
     pub runs: Option<LaunchMethod>,
-    /// Why it cannot be started.
+    /// The reason why the agent cannot be started.
     pub reason: Option<String>,
-    /// The version that is installed, else the one that the registry names; none for what is on `PATH`.
+    /// The installed version, else the version in the registry; `None` for a program on `PATH`.
     pub version: Option<String>,
-    /// One sentence about it.
+    /// One sentence about the agent.
     pub description: Option<String>,
-    /// What is run, as an argument vector.
+    /// The command to run, as an argument vector.
     #[serde(skip)]
     pub command: Vec<String>,
 }
 
 impl Agents {
-    /// Those of a configuration, with the sandbox for those that have none of their own; and those of the catalog in a data
-    /// directory.
+    /// Collects the configured agents and the agents of the catalog in `data_dir`. `sandbox` holds the settings for all
+    /// agents; an agent's own mode and network take precedence.
     pub fn new(configured: BTreeMap<String, AgentConfig>, sandbox: SandboxSettings, data_dir: &Path) -> Self {
         Self {
             configured,
@@ -89,12 +89,12 @@ impl Agents {
         }
     }
 
-    /// Names in the configuration.
+    /// Returns the names of the configured agents.
     pub fn configured(&self) -> impl Iterator<Item = &str> {
         self.configured.keys().map(String::as_str)
     }
 
-    /// Whether there is an agent of that name, if only one that cannot be started.
+    /// Returns whether an agent of that name exists, even if it cannot be started.
     pub fn knows(&self, name: &str) -> bool {
         self.configured.contains_key(name)
             || !self
@@ -102,7 +102,7 @@ impl Agents {
                 .is_err_and(|failure| failure.code == ErrorCode::NotFound)
     }
 
-    /// How to run the agent of that name.
+    /// Returns how to run the agent of that name.
     pub fn find(&self, name: &str) -> Result<Runnable, Failure> {
         let mut found = self.find_program_of(name)?;
         found.config.sandbox = std::mem::take(&mut found.config.sandbox).over(&self.sandbox);
@@ -139,12 +139,12 @@ impl Agents {
         ))
     }
 
-    /// All of them: the configured ones first, then the catalog's, each in the order of its source.
+    /// Returns all agents: the configured ones first, then the catalog's, each in the order of its source.
     pub fn list(&self) -> Vec<ListedAgent> {
         self.list_of(&self.catalog.look())
     }
 
-    /// The same, for a look at the catalog that was taken already.
+    /// Returns the same list, from an existing snapshot of the catalog.
     pub fn list_of(&self, snapshot: &Snapshot) -> Vec<ListedAgent> {
         let configured = self.configured.iter().map(|(name, config)| {
             let found = find_configured(config, || snapshot);
@@ -182,7 +182,7 @@ impl Agents {
                     .as_ref()
                     .map(|launch| line(&runnable(launch).config))
                     .unwrap_or_default(),
-                // What is on PATH may be any version.
+                // A program on PATH may have any version.
                 version: Some(version.to_owned()).filter(|_| {
                     !found
                         .as_ref()
@@ -210,13 +210,13 @@ impl Agents {
         configured.chain(others).collect()
     }
 
-    /// The catalog.
+    /// Returns the catalog of agents.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 }
 
-/// A configured agent as it is; if its program is not on `PATH` and the catalog knows it, the catalog's way to it.
+/// Resolves a configured agent. If its program is not on `PATH` but the catalog knows it, uses the catalog's command.
 fn find_configured<S: Borrow<Snapshot>>(
     config: &AgentConfig,
     catalog: impl FnOnce() -> S,
@@ -265,7 +265,7 @@ fn line(config: &AgentConfig) -> Vec<String> {
         .collect()
 }
 
-/// Where programs are looked for.
+/// Returns the directories that are searched for programs.
 pub fn search_path() -> String {
     std::env::var("PATH").unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! An agent's process that was greeted and has no session yet.
+//! An agent process that is initialized and has no session yet.
 //!
-//! In: an agent's name and a directory; requests that need no session. Out: what the agent says of itself, its answers, and in the
-//! end the process, for the first thread that can use it. Owns: the process until then. Never: answers what the agent asks of its
-//! client; the thread that takes the process does.
+//! In: an agent's name and a directory; requests that need no session. Out: the `initialize` result, the agent's
+//! answers, and in the end the process, for the first thread that can use it. Owns: the process until then. Never:
+//! answers the agent's requests to its client; the thread that receives the process does that.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,27 +25,27 @@ use crate::clock::Clock;
 use crate::context::Context;
 use crate::host::blocking;
 
-/// A process and what it has said so far.
+/// An initialized process and the events that it has sent so far.
 #[derive(Debug)]
 pub struct Standby {
-    /// The agent's name, and how it was started.
+    /// The agent's name; the fields below record how it was started.
     name: String,
     config: AgentConfig,
     cwd: String,
     sandbox: Option<Sandbox>,
     capabilities: Capabilities,
     handle: AgentHandle,
-    /// What it said that is for its thread, and how many bytes that is.
+    /// Events for the future thread, and their size in bytes.
     early: Vec<AgentEvent>,
     early_bytes: usize,
     pending: BTreeMap<u64, PendingRequest>,
     next_ask: u64,
-    /// Whether somebody has signed in to this process.
+    /// Whether a user has signed in to this process.
     signed_in: bool,
-    /// Whether it was given to a thread, which either takes it soon or never.
+    /// Whether the process was offered to a thread, which uses it soon or never.
     offered: bool,
     until: Instant,
-    /// Its place in the list of processes.
+    /// The entry in the process table.
     using: Arc<ProcessUse>,
     clock: Clock,
 }
@@ -57,14 +57,14 @@ struct PendingRequest {
     signs_in: bool,
 }
 
-/// What an agent says of itself, the result of its `initialize`, verbatim; and the process that said it.
+/// The agent's `initialize` result, verbatim, and the process that returned it.
 pub type StandbyResult = Result<(RawJson, Standby), Failure>;
 
-/// Answers a request that was made of it.
+/// Receives the answer to a request.
 pub type Answer = oneshot::Receiver<Result<RawJson, Failure>>;
 
 impl Standby {
-    /// Starts the agent in `cwd` and greets it.
+    /// Starts the agent in `cwd` and sends `initialize`.
     pub async fn start(context: &Context, name: &str, config: &AgentConfig, cwd: &Path) -> StandbyResult {
         let patience = Duration::from_secs(context.limits.agent_start_secs);
         let cwd = cwd.to_string_lossy().into_owned();
@@ -75,7 +75,7 @@ impl Standby {
         };
         let (own, reserved) = (config.clone(), Arc::clone(&context.reserved));
         let workspace = [cwd.clone().into()];
-        // If no session can be opened in this directory, all that is asked is what needs none.
+        // If no session can be opened in this directory, the process serves only requests that need none.
         let confine = move || {
             own.confine(&reserved, &workspace)
                 .or_else(|_| own.confine(&reserved, &[]))
@@ -127,7 +127,7 @@ impl Standby {
         }
     }
 
-    /// Ends a process that cannot be used; the end of its standard error may say why.
+    /// Stops a process that cannot be used; the end of its standard error may give the reason.
     async fn failed(mut self, name: &str, failure: Failure) -> Failure {
         self.handle.stop();
         while let Some(from) = self.handle.events.recv().await {
@@ -138,7 +138,7 @@ impl Standby {
         cannot(name, failure)
     }
 
-    /// Asks for something that needs no session, if the agent has declared it.
+    /// Sends a request that needs no session, if the agent has declared it.
     pub async fn ask(&mut self, request: AgentRequest) -> Result<Answer, Failure> {
         request.check(&self.capabilities)?;
         let (reply, answer) = oneshot::channel();
@@ -150,7 +150,7 @@ impl Standby {
             signs_in: matches!(request, AgentRequest::Authenticate { .. }),
         };
         self.pending.insert(ask, pending);
-        // As long as it is used it is kept.
+        // A process in use is kept alive.
         self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
         self.note();
         self.handle
@@ -159,7 +159,7 @@ impl Standby {
         Ok(answer)
     }
 
-    /// Says what it does, for the list of processes.
+    /// Updates the entry in the process table.
     fn note(&self) {
         let rank = if self.signed_in {
             Rank::SignedIn
@@ -170,24 +170,24 @@ impl Standby {
         self.using.note(self.pending.is_empty(), rank, now);
     }
 
-    /// The agent's name.
+    /// Returns the agent's name.
     pub fn agent(&self) -> &str {
         &self.name
     }
 
-    /// Whether somebody is signing in, so that what comes after should wait for that.
+    /// Returns whether a sign-in is in progress, so that later requests should wait for it.
     pub fn is_signing_in(&self) -> bool {
         self.pending.values().any(|pending| pending.signs_in)
     }
 
-    /// It is given to a thread: it is of no use any more if that does not take it.
+    /// Marks the process as offered to a thread. It expires soon if the thread does not use it.
     pub fn offer(&mut self) {
         self.offered = true;
         self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
     }
 
-    /// Hears the agent, until its process is of no use any more: it is gone, or nothing has been wanted of it for too long.
-    /// Safe to cancel.
+    /// Handles the agent's messages until the process is no longer useful: it has exited, or has not been used for too
+    /// long. Cancel safe.
     pub async fn over(&mut self) {
         while self.early_bytes < STANDBY_BYTES {
             let from = tokio::select! {
@@ -214,7 +214,7 @@ impl Standby {
         self.early.push(event);
     }
 
-    /// One that somebody has signed in to, or is signing in to, stays: another process may not know of it.
+    /// A process with a completed or running sign-in stays, because another process may not be signed in.
     fn is_needed(&self) -> bool {
         self.signed_in && !self.offered || !self.pending.is_empty()
     }
@@ -230,17 +230,18 @@ impl Standby {
         };
         self.signed_in |= signs_in && result.is_ok();
         self.note();
-        // Whoever asked may have gone.
+        // The caller may have gone.
         let _ = reply.send(result.map_err(|error| AgentRequest::refused(&method, &error)));
     }
 
-    /// Whether it can open a session in `cwd`. One that somebody has signed in to can in any directory, as agents can that
-    /// hold several sessions; but not one that is confined to its own.
+    /// Returns whether the process can open a session in `cwd`. After a sign-in it can do so in any directory, as
+    /// agents that hold several sessions can. The exception is a process that a sandbox confines to its own directory.
     pub fn fits(&self, cwd: &str) -> bool {
         self.pending.is_empty() && (self.cwd == cwd || self.signed_in && self.sandbox.is_none())
     }
 
-    /// Gives the process to a thread, if it was started as the thread's agent is now: the way to it, and what it has said.
+    /// Hands the process to a thread, if it was started with the thread's current configuration. Returns the handle and
+    /// the earlier events.
     pub async fn open(
         self,
         config: &AgentConfig,
@@ -257,7 +258,7 @@ impl Standby {
     }
 }
 
-/// A process that waits for a session is of no use any more; without one, never.
+/// Waits until a standby process is no longer useful; waits forever without one.
 pub async fn over(standby: Option<&mut Standby>) {
     match standby {
         Some(standby) => standby.over().await,
@@ -265,7 +266,7 @@ pub async fn over(standby: Option<&mut Standby>) {
     }
 }
 
-/// What an event takes in memory, roughly.
+/// Estimates the memory of an event, in bytes.
 fn bytes(event: &AgentEvent) -> usize {
     let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, |raw| raw.get().len());
     let said = match event {
@@ -301,7 +302,7 @@ mod tests {
     use super::*;
     use crate::test_context::context;
 
-    /// A process that answers `initialize`, then does this.
+    /// Starts a process that answers `initialize` and then runs the commands in `then`.
     async fn standby(then: &str) -> (tempfile::TempDir, Standby) {
         let dir = tempfile::tempdir().unwrap();
         let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#;
@@ -332,7 +333,7 @@ mod tests {
         let (_dir, mut loud) = standby(flood).await;
         loud.over().await;
         assert!(loud.early_bytes >= STANDBY_BYTES && loud.early_bytes < 2 * STANDBY_BYTES);
-        // Text counts as well, in whatever form it comes.
+        // Text counts towards the limit as well, in any form.
         let words = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'$w'"}}}}"#;
         let talk = format!("w=$(head -c 100000 /dev/zero | tr '\\0' x); while :; do echo '{words}'; done");
         let (_dir, mut talks) = standby(&talk).await;

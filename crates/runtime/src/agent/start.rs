@@ -1,4 +1,4 @@
-//! Starts an agent's process, or joins one that threads share.
+//! Starts an agent process, or joins a shared one.
 
 use acpd_host::Sandbox;
 use acpd_model::Failure;
@@ -8,7 +8,7 @@ use crate::agent::config::AgentConfig;
 use crate::agent::process::{AgentHandle, spawn};
 use crate::context::Context;
 
-/// A session for a thread: in a process of its own, or in one that it shares.
+/// Opens a session for a thread, in a process of its own or in a shared one.
 pub(crate) async fn start_agent(
     context: &Context,
     name: &str,
@@ -17,7 +17,7 @@ pub(crate) async fn start_agent(
     start: Start,
 ) -> Result<AgentHandle, Failure> {
     if config.share {
-        // Boxed, so that the threads that share nothing have no room for it.
+        // Boxed, so that threads with their own process reserve no space for this.
         return Box::pin(context.shared.join(name, config, start)).await;
     }
     let slot = context.processes.start(name).await?;

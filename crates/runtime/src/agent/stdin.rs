@@ -1,7 +1,7 @@
 //! An agent's standard input.
 //!
-//! In: lines. Out: as much of them as the pipe takes; that the agent has stopped reading. Owns: the pipe, and what it has not
-//! taken yet. Never: waits for the agent unless it is asked to.
+//! In: lines. Out: as many of them as the pipe accepts, or an error if the agent stopped reading. Owns: the pipe and
+//! the unwritten lines. Never: waits for the agent unless asked to.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,43 +13,43 @@ use tokio::time::Instant;
 use crate::agent::budget::{Budget, Charge};
 use crate::host::AgentStdin;
 
-/// Lines of less than so many bytes are put together, so that they are written at once.
+/// Lines are joined up to this size, so that a single write sends them.
 const JOINED_BYTES: usize = 64 << 10;
 
-/// How long the agent may read nothing while there is no room for more.
+/// How long the agent may read nothing while there is no capacity for more.
 pub(crate) const STALL: Duration = Duration::from_secs(if cfg!(test) { 2 } else { AGENT_STALL_SECS });
 
-/// How often room is looked for while the agent reads nothing: commands that begin to wait for it wake nobody.
+/// The interval of checks while the agent reads nothing: a command that starts to wait for capacity wakes no task.
 const STALL_CHECK: Duration = Duration::from_millis(500);
 
-/// An agent's standard input. By default it has no pipe, and takes everything.
+/// An agent's standard input. The default has no pipe and discards all lines.
 #[derive(Default)]
 pub struct Stdin {
-    /// None once the agent reads no more; what is for it then is dropped.
+    /// `None` once the agent stopped reading; later lines are dropped.
     pipe: Option<AgentStdin>,
-    /// The process's budget, which says whether commands wait for room.
+    /// The process's budget, which shows whether commands wait for capacity.
     budget: Budget,
     waiting: VecDeque<Part>,
-    /// Bytes of the first part that the pipe has taken.
+    /// Bytes of the first part that are written already.
     taken: usize,
-    /// Bytes that the pipe has not taken.
+    /// Bytes that are not written yet.
     bytes: usize,
-    /// For the lines that are added next.
+    /// The charge for the lines that are added next.
     charge: Option<Charge>,
-    /// Since when there is no room and the pipe takes nothing, if that is so.
+    /// The time since when there is no capacity and the pipe accepts nothing; `None` if it is not stalled.
     stalled_since: Option<Instant>,
 }
 
-/// Lines, and what they hold of the agent's budget.
+/// Lines, and their charges to the agent's budget.
 struct Part {
     lines: Vec<u8>,
     charges: Vec<Charge>,
 }
 
-/// The agent has stopped reading its stdin, and there is no room for more.
+/// The agent has stopped reading its stdin, and there is no capacity for more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stalled {
-    /// Bytes that it has not read.
+    /// Bytes that the agent has not read.
     bytes: usize,
 }
 
@@ -65,7 +65,7 @@ impl std::fmt::Display for Stalled {
 }
 
 impl Stdin {
-    /// Wraps the pipe of a process that was started just now.
+    /// Wraps the pipe of a new process.
     pub fn new(pipe: Option<AgentStdin>, budget: Budget) -> Self {
         Self {
             pipe,
@@ -74,12 +74,12 @@ impl Stdin {
         }
     }
 
-    /// What is added next holds this, until the pipe has taken it.
+    /// Sets the charge for the next lines. It is held until they are written.
     pub fn charge(&mut self, charge: Option<Charge>) {
         self.charge = charge;
     }
 
-    /// Puts lines behind those that wait.
+    /// Queues lines.
     pub fn add(&mut self, mut lines: Vec<u8>) {
         let charge = self.charge.take();
         if lines.is_empty() {
@@ -98,18 +98,18 @@ impl Stdin {
         }
     }
 
-    /// Whether something waits.
+    /// Returns whether lines are queued.
     pub fn waits(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether so little waits that there may be more.
+    /// Returns whether the queue accepts more lines.
     pub fn has_room(&self) -> bool {
         self.bytes < AGENT_OUTBOX_BYTES
     }
 
-    /// Writes what the pipe takes, once it takes something. Fails when the pipe has taken nothing for [`STALL`] although there
-    /// was no room for more. Safe to cancel.
+    /// Writes once, as soon as the pipe accepts data. Fails if the pipe has accepted nothing for [`STALL`] while there
+    /// was no capacity for more. Cancel safe.
     pub async fn write(&mut self) -> Result<(), Stalled> {
         let Some(first) = self.waiting.front() else {
             return Ok(());
@@ -132,7 +132,7 @@ impl Stdin {
                 self.taken += bytes;
                 self.bytes -= bytes;
             }
-            // The agent reads no more; it is on its way out, and what it still says is wanted.
+            // The agent has closed its stdin and is about to exit; its remaining output is still read.
             Err(_) => {
                 self.pipe = None;
                 (self.taken, self.bytes) = (0, 0);
@@ -153,15 +153,15 @@ impl Stdin {
         Ok(())
     }
 
-    /// Writes the rest and closes the pipe. One that takes nothing any more is ended by its signals.
+    /// Writes the rest and closes the pipe. If the pipe accepts nothing more, the process is stopped by signals later.
     pub async fn close(mut self, patience: Duration) {
         let rest = async { while self.waits() && self.write().await.is_ok() {} };
-        // Best effort.
+        // Best effort: the process stops in any case.
         let _ = tokio::time::timeout(patience, rest).await;
     }
 }
 
-/// Until there was no room for [`STALL`]; `since` remembers how long that is already, also when this is cancelled.
+/// Waits until there was no capacity for [`STALL`]. `since` keeps the start of the stall, even if this is cancelled.
 async fn stalled(budget: &Budget, crowded: bool, since: &mut Option<Instant>) {
     loop {
         let now = Instant::now();
@@ -215,7 +215,7 @@ mod tests {
                 stdin.write().await.unwrap();
             }
         }
-        // Far more than a pipe takes at once.
+        // Far more than a pipe accepts at once.
         stdin.write().await.unwrap();
         assert!(stdin.waits());
         stdin.close(Duration::from_mins(1)).await;
@@ -239,7 +239,7 @@ mod tests {
         assert!(all().is_some(), "nothing was written for it");
         stdin.charge(all());
         stdin.add(b"short\n".to_vec());
-        // More than a pipe takes.
+        // More than a pipe accepts.
         stdin.add(vec![b'x'; 1 << 20]);
         assert!(all().is_none());
         stdin.write().await.unwrap();
@@ -271,7 +271,7 @@ mod tests {
         command.spawn().unwrap()
     }
 
-    /// Whether it stalls within the time, however often it is asked meanwhile.
+    /// Returns whether the write stalls within the time, even though it is cancelled often.
     async fn stalls(stdin: &mut Stdin, within: Duration) -> bool {
         let deadline = Instant::now() + within;
         while Instant::now() < deadline {

@@ -1,21 +1,21 @@
-//! What the clients of one thread are sent together, encoded once for all of them.
+//! Batches of events for the clients of one thread, encoded once for all of them.
 
 use acpd_model::{Event, Seq};
 use acpd_proto::surface::app::{Frame, frames};
 
-/// Events that were stored together, as clients are sent them; or one frame that belongs to no event.
+/// Events that were stored together, as clients receive them; or one live frame that belongs to no event.
 #[derive(Debug)]
 pub struct Batch {
-    /// The first event's number; 0 for what is only shown.
+    /// The first event's number; 0 for a live frame.
     pub first: Seq,
-    /// The last event's number; for what is only shown, that of the event before it.
+    /// The last event's number; for a live frame, the number of the event before it.
     pub last: Seq,
-    /// One frame for each event that can be shown.
+    /// One frame for each event that clients can display.
     pub frames: Vec<Frame>,
 }
 
 impl Batch {
-    /// Encodes `events`, which are not empty.
+    /// Encodes `events`, which must not be empty.
     pub fn encode(thread: &str, events: &[Event]) -> Self {
         let (first, last) = (
             events.first().map_or(0, |e| e.seq),
@@ -28,7 +28,7 @@ impl Batch {
         }
     }
 
-    /// What is only shown, after the event `after`.
+    /// Creates a batch for a live frame that follows the event `after`.
     pub fn shown(after: Seq, frame: Frame) -> Self {
         Self {
             first: 0,
@@ -37,13 +37,12 @@ impl Batch {
         }
     }
 
-    /// Whether it belongs to no event.
+    /// Returns whether the batch is a live frame, which belongs to no event.
     pub fn is_shown_only(&self) -> bool {
         self.first == 0
     }
 
-    /// Puts what is only shown between the events where it belongs: nothing about an item may come after the
-    /// item's end.
+    /// Inserts live frames at their position between the events: nothing about an item may follow the item's end.
     pub fn in_order(stored: Option<Self>, shown: Vec<Self>) -> Vec<Self> {
         let mut ordered = Vec::with_capacity(shown.len() + 1);
         let mut rest = stored;
@@ -59,7 +58,7 @@ impl Batch {
         ordered
     }
 
-    /// The events up to `last`, and those after it.
+    /// Splits the batch into the events up to `last` and the events after it.
     fn split(mut self, last: Seq) -> (Option<Self>, Option<Self>) {
         if self.last <= last {
             return (Some(self), None);
@@ -93,7 +92,7 @@ mod tests {
         }
     }
 
-    /// Events, of which some cannot be shown.
+    /// Events, some of which clients cannot display.
     fn stored(first: Seq, last: Seq, seqs: &[Seq]) -> Batch {
         Batch {
             first,

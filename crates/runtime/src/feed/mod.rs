@@ -1,7 +1,7 @@
-//! Events and changes on their way to clients.
+//! The path of events and changes to clients.
 //!
-//! In: events that are stored, and changes of the list of threads. Out: batches that are encoded once for all clients. Owns: who follows
-//! which thread. Never: encodes what nobody reads.
+//! In: stored events, and changes to the thread list. Out: batches that are encoded once for all clients. Owns: the
+//! subscribers of each thread. Never: encodes frames that no client reads.
 
 pub mod batch;
 pub mod presence;

@@ -1,7 +1,8 @@
-//! Who follows which thread, so that everybody knows who else is there and who else is asked.
+//! The subscribers of each thread, so that each client knows which others are present and which others may answer.
 //!
-//! In: a connection begins to follow a thread, or ends. Out: to each that follows it, who the others are. Owns: a name for
-//! each. Never: waits, remembers who has left, or tells at once what many who come together would make it tell again.
+//! In: connections that start or stop following a thread. Out: to each subscriber, the list of the others. Owns: one
+//! entry for each subscriber. Never: waits, remembers subscribers that have left, or sends one notification for each
+//! client when many join at once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,23 +14,23 @@ use acpd_proto::surface::app::{OtherSubscribers, Subscriber};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Those who follow threads.
+/// The subscribers of all threads.
 #[derive(Debug, Clone, Default)]
 pub struct Subscribers {
     threads: Arc<Mutex<BTreeMap<ThreadId, ThreadSubscribers>>>,
 }
 
-/// Those who follow one thread.
+/// The subscribers of one thread.
 #[derive(Debug, Default)]
 struct ThreadSubscribers {
-    /// In the order in which they came.
+    /// The subscribers by number, in the order in which they joined.
     present: BTreeMap<u64, Subscriber>,
     next: u64,
     changed: watch::Sender<()>,
 }
 
 impl Subscribers {
-    /// Somebody follows a thread from now on, and perhaps `notifies` of the others.
+    /// Adds a subscriber to a thread. If `notifies`, the subscriber is notified of changes to the others.
     pub fn join(&self, thread: ThreadId, subscriber: Subscriber, notifies: bool) -> Presence {
         let mut threads = self.lock();
         let subscribers = threads.entry(thread).or_default();
@@ -38,7 +39,7 @@ impl Subscribers {
         subscribers.present.insert(number, subscriber);
         subscribers.changed.send_replace(());
         let mut changed = subscribers.changed.subscribe();
-        // It is told at once, also that nobody else is there.
+        // The subscriber is notified immediately, even if it is alone.
         changed.mark_changed();
         Presence {
             subscribers: self.clone(),
@@ -52,12 +53,12 @@ impl Subscribers {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ThreadId, ThreadSubscribers>> {
-        // Whoever panicked in between has left it whole: each change is one call.
+        // A panic leaves the map consistent, because each change is a single call.
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A connection's place among those who follow a thread. Dropped, it has left.
+/// A connection's entry among the subscribers of a thread. Dropping it removes the entry.
 #[derive(Debug)]
 pub struct Presence {
     subscribers: Subscribers,
@@ -65,14 +66,15 @@ pub struct Presence {
     number: u64,
     notifies: bool,
     changed: watch::Receiver<()>,
-    /// When a change that is known is told.
+    /// When to send the pending notification.
     due: Option<Instant>,
-    /// Until then nothing more is told.
+    /// The earliest time for the next notification.
     quiet_until: Option<Instant>,
 }
 
 impl Presence {
-    /// The others: at once, and whenever somebody came or left. Waits for ever if it does not hear of them. Safe to cancel.
+    /// Waits for a change and returns the other subscribers; the first call returns immediately. Waits forever if this
+    /// subscriber is not notified of others. Cancel safe.
     pub async fn others_changed(&mut self) -> OtherSubscribers {
         if !self.notifies {
             return std::future::pending().await;
@@ -80,7 +82,7 @@ impl Presence {
         let due = match self.due {
             Some(due) => due,
             None => {
-                // The sender is there as long as this place is.
+                // The sender exists as long as this entry does.
                 if self.changed.changed().await.is_err() {
                     return std::future::pending().await;
                 }

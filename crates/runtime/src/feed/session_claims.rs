@@ -1,7 +1,7 @@
-//! Sessions of agents that threads are being started with.
+//! Agent sessions that new threads are about to use.
 //!
-//! In: a request that names a session. Out: whether it is the only one. Owns: the names, for as long as the start takes;
-//! from then on the log knows which thread has the session.
+//! In: a request that names a session. Out: whether it is the only such request. Owns: the reserved names while the
+//! thread starts; from then on the log knows which thread uses the session.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// An agent's name, and its id for a session.
 type SessionKey = (String, String);
 
-/// The sessions that threads are being started with.
+/// The sessions that are reserved for threads that are being started.
 #[derive(Debug, Clone, Default)]
 pub struct SessionClaims(Arc<Mutex<BTreeSet<SessionKey>>>);
 
 impl SessionClaims {
-    /// Begins a start with this session; `None` while there is another one.
+    /// Reserves a session for a start; returns `None` if another start has reserved it.
     pub fn begin(&self, agent: &str, session: &str) -> Option<SessionClaim> {
         let name = (agent.to_owned(), session.to_owned());
         self.lock().insert(name.clone()).then(|| SessionClaim {
@@ -28,7 +28,7 @@ impl SessionClaims {
     }
 }
 
-/// A start, until it is dropped.
+/// The reservation of a session, released on drop.
 #[derive(Debug)]
 pub struct SessionClaim {
     session_claims: SessionClaims,

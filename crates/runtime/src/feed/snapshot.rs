@@ -1,4 +1,4 @@
-//! A thread at the moment at which a client begins to follow it.
+//! The state of a thread at the moment when a client subscribes to it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,26 +10,26 @@ use tokio::sync::broadcast;
 use crate::feed::batch::Batch;
 use crate::thread::delegates::AttachmentGuard;
 
-/// The moment at which somebody began to follow a thread.
+/// The state of a thread when a subscription starts, and the events after it.
 #[derive(Debug)]
 pub struct ThreadSnapshot {
-    /// Everything after `live.last_seq`.
+    /// Receives everything after `live.last_seq`.
     pub batches: broadcast::Receiver<Arc<Batch>>,
-    /// The thread at that moment.
+    /// The thread's state at that moment.
     pub live: Box<Live>,
-    /// Questions that were open then.
+    /// The questions that were open at that moment.
     pub pending: BTreeSet<u32>,
 }
 
-/// A thread to follow.
+/// A request to follow a thread.
 #[derive(Debug)]
 pub struct FollowRequest {
-    /// Which.
+    /// The thread to follow.
     pub thread: ThreadId,
     /// The last event that the client has seen.
     pub cursor: Seq,
-    /// Where the thread stood.
+    /// The thread's state when the subscription started.
     pub snapshot: ThreadSnapshot,
-    /// The client takes part in the thread as long as this is there.
+    /// Keeps the client attached to the thread until dropped.
     pub attachment: Option<AttachmentGuard>,
 }

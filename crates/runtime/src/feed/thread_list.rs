@@ -1,28 +1,28 @@
-//! The feed of the thread list: tells those who watch the list of threads how it changes.
+//! The feed of the thread list: notifies watching clients when the list changes.
 //!
-//! In: a thread's summary, from its task, once it is stored. Out: the same frame for every connection that watches,
-//! encoded once. Owns: the last few frames. Never: waits for a watcher, or costs anything while there is none; who falls
-//! behind is told so, and asks for the list again.
+//! In: a thread's summary from its task, once it is stored. Out: the same frame for every watching connection, encoded
+//! once. Owns: the last few frames. Never: waits for a watcher, or does work while there is none. A client that falls
+//! behind receives a reset and lists the threads again.
 
 use acpd_model::limits::LIST_CHANGES;
 use acpd_model::{Millis, Summary, ThreadId};
 use acpd_proto::surface::app::{Frame, list_reset_frame, listed_frame};
 use tokio::sync::broadcast;
 
-/// Where every thread says how it is listed.
+/// The channel on which every thread publishes its entry in the list.
 #[derive(Debug, Clone)]
 pub struct ThreadListFeed {
     changes: broadcast::Sender<Frame>,
 }
 
 impl ThreadListFeed {
-    /// Opens a feed that nobody watches.
+    /// Opens a feed without watchers.
     pub fn open() -> Self {
         let changes = broadcast::channel(LIST_CHANGES).0;
         Self { changes }
     }
 
-    /// A thread is listed like this from now on, or is no more.
+    /// Publishes a thread's new list entry, or its removal if `summary` is `None`.
     pub fn changed(&self, thread: ThreadId, at: Millis, summary: Option<&Summary>) {
         if self.changes.receiver_count() > 0 {
             // The last watcher may have gone in between.
@@ -31,17 +31,17 @@ impl ThreadListFeed {
     }
 }
 
-/// A connection's look at the board.
+/// A connection's subscription to the thread list.
 #[derive(Debug, Default)]
 pub struct ThreadListSubscription(Option<broadcast::Receiver<Frame>>);
 
 impl ThreadListSubscription {
-    /// Watches from here on, if it does not yet.
+    /// Starts watching; does nothing if the connection watches already.
     pub fn begin(&mut self, thread_list: &ThreadListFeed) {
         self.0.get_or_insert_with(|| thread_list.changes.subscribe());
     }
 
-    /// The next frame for the client. Waits for ever if it does not watch.
+    /// Returns the next frame for the client. Waits forever if the connection does not watch.
     pub async fn next(&mut self) -> Frame {
         let Some(changes) = &mut self.0 else {
             return std::future::pending().await;
@@ -49,7 +49,7 @@ impl ThreadListSubscription {
         match changes.recv().await {
             Ok(frame) => frame,
             Err(broadcast::error::RecvError::Lagged(_)) => list_reset_frame(),
-            // The daemon stops.
+            // The daemon is stopping.
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
     }
@@ -69,7 +69,7 @@ mod tests {
         }
     }
 
-    /// What a watcher has, by method and time.
+    /// Returns the frames of a watcher, by method and time.
     fn take(watch: &mut ThreadListSubscription) -> Vec<(String, Option<Millis>)> {
         std::iter::from_fn(|| watch.next().now_or_never())
             .map(|frame| {
@@ -94,7 +94,7 @@ mod tests {
         changed(&thread_list, LIST_CHANGES);
         assert_eq!(take(&mut quick).len(), LIST_CHANGES);
         changed(&thread_list, 1);
-        // To ask again is no reason to miss anything.
+        // Subscribing again must not lose any frame.
         slow.begin(&thread_list);
         let kept = take(&mut slow);
         assert_eq!(kept[0], ("thread/list/reset".to_owned(), None));

@@ -1,4 +1,4 @@
-//! Files and terminals, on behalf of an agent.
+//! File and terminal callbacks of an agent.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,35 +19,35 @@ use crate::host::terminals::{Terminals, TrackedTerminal};
 use crate::host::{Host, blocking};
 use crate::metrics::Metrics;
 
-/// What the machine tells a thread.
+/// A message from the host to a thread.
 #[derive(Debug)]
 pub enum HostMessage {
-    /// A callback is done.
+    /// A callback has finished.
     Done {
-        /// Which.
+        /// The number of the callback.
         call: u64,
-        /// How it went.
+        /// The result of the callback.
         result: Result<HostReply, Failure>,
-        /// What the result holds of the budget of the agent's process.
+        /// The part of the agent's budget that the result holds.
         charge: Option<Charge>,
     },
-    /// It was found out where paths lead.
+    /// A path lookup has finished.
     Resolved {
-        /// Who waits for it.
+        /// The request that waits for the paths.
         waiter: Waiter,
-        /// Where they lead.
+        /// The resolved paths.
         real: RealPaths,
     },
-    /// A terminal did something by itself.
+    /// A terminal wrote output or exited.
     Terminal {
-        /// Which.
+        /// The id of the terminal.
         terminal_id: String,
-        /// What.
+        /// The output or the exit.
         event: TerminalEvent,
     },
 }
 
-/// The files and terminals of one thread's agent. Dropping it ends the terminals.
+/// Serves the files and terminals of one thread's agent. Dropping it stops the terminals.
 #[derive(Debug)]
 pub struct Callbacks {
     host: Arc<dyn Host>,
@@ -57,7 +57,7 @@ pub struct Callbacks {
     terminals: Arc<Mutex<Terminals>>,
     messages_tx: mpsc::Sender<Box<HostMessage>>,
     budget: Budget,
-    /// Ends those that wait for room in it.
+    /// Cancels callbacks that wait for capacity in the budget.
     ends: CancellationToken,
     metrics: Arc<Metrics>,
 }
@@ -69,7 +69,7 @@ impl Drop for Callbacks {
 }
 
 impl Callbacks {
-    /// Serves the `workspace` of a thread. What callbacks bring into memory is taken from `budget`.
+    /// Creates the callbacks for the `workspace` of a thread. Data that callbacks load into memory is charged to `budget`.
     pub fn new(
         host: Arc<dyn Host>,
         workspace: Workspace,
@@ -92,12 +92,12 @@ impl Callbacks {
         }
     }
 
-    /// Its directories, to look where a path leads.
+    /// Returns the workspace, for path lookups.
     pub fn workspace(&self) -> Arc<Workspace> {
         Arc::clone(&self.workspace)
     }
 
-    /// Does what the agent asked for; the result comes as [`HostMessage::Done`].
+    /// Runs a callback; the result arrives as [`HostMessage::Done`].
     pub fn handle(&mut self, call: u64, what: HostCall) {
         let result = match what {
             HostCall::ReadFile {
@@ -165,7 +165,7 @@ impl Callbacks {
             HostCall::ReleaseTerminal { terminal_id } => {
                 let terminal = lock(&self.terminals).remove(&terminal_id);
                 return self.answer(call, async move {
-                    // One that is not there was released before, or is another's and is none of ours.
+                    // An unknown terminal was released before, or belongs to another thread, which this agent must not affect.
                     if let Some(TrackedTerminal::Whole(terminal)) = terminal {
                         terminal.release().await;
                     }
@@ -184,7 +184,7 @@ impl Callbacks {
             .is_some_and(|sandbox| sandbox.grants().readonly)
     }
 
-    /// A terminal has told its end, with so many bytes of output.
+    /// Records that a terminal exited after `bytes` bytes of output.
     pub fn terminal_ended(&mut self, terminal_id: &str, exit: &TerminalExit, bytes: usize) {
         let exit = acpd_host::Exit {
             code: exit.code,
@@ -193,8 +193,9 @@ impl Callbacks {
         lock(&self.terminals).ended(terminal_id, exit, bytes);
     }
 
-    /// Does what brings a file's text into memory, once there is room for it, of which each byte takes up to `growth`. How long
-    /// it is comes out when it is opened; if there is too little room for it then, it is opened again when there is enough.
+    /// Runs a callback that loads a file's text into memory, once the budget has capacity for it. Each byte of text
+    /// uses up to `growth` bytes. The size is known only after opening the file. If the capacity is too small for it,
+    /// the file is opened again once there is enough.
     fn on_disk(
         &self,
         call: u64,
@@ -217,7 +218,7 @@ impl Callbacks {
         });
     }
 
-    /// Answers with a terminal's output, once there is room for as much as it may be.
+    /// Answers with a terminal's output, once the budget has capacity for the largest possible output.
     fn output(&self, call: u64, terminal_id: &str) -> Result<(), Failure> {
         let held = self.held(terminal_id)?;
         let memory = self.memory();
@@ -234,10 +235,10 @@ impl Callbacks {
         Ok(())
     }
 
-    /// Starts a command, if it may begin in `cwd`.
+    /// Starts a command, if `cwd` is in the workspace.
     fn create(&self, call: u64, terminal_id: String, cwd: String, spec: TerminalSpec) {
         let (host, workspace) = (Arc::clone(&self.host), Arc::clone(&self.workspace));
-        // Whoever drops the machine ends what has begun, and what would begin later does not.
+        // Dropping the callbacks stops running commands and prevents later ones from starting.
         let terminals = Arc::downgrade(&self.terminals);
         let messages_tx = self.messages_tx.clone();
         let metrics = Arc::clone(&self.metrics);
@@ -254,14 +255,14 @@ impl Callbacks {
             if let Err(failure) = begun {
                 let result = Err(failure);
                 let charge = None;
-                // A thread that is gone has no agent to answer.
+                // A thread that has gone has no agent to answer.
                 let _ = messages_tx
                     .send(Box::new(HostMessage::Done { call, result, charge }))
                     .await;
                 return;
             }
             let _running = metrics.terminal();
-            // First that it runs, then what it says.
+            // The machine learns that the command started before it receives output.
             let mut next = HostMessage::Done {
                 call,
                 result: Ok(HostReply::Created),
@@ -333,7 +334,7 @@ impl Callbacks {
                 Err(failure) => (Err(failure), None),
             };
             let done = HostMessage::Done { call, result, charge };
-            // A thread that is gone has no agent to answer.
+            // A thread that has gone has no agent to answer.
             let _ = messages_tx.send(Box::new(done)).await;
         });
     }
@@ -343,8 +344,7 @@ fn lock(terminals: &Mutex<Terminals>) -> MutexGuard<'_, Terminals> {
     terminals.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Refuses a directory in which no command may begin: it must be in the workspace. Where the command goes from there is its own
-/// affair. Waits for the disk.
+/// Rejects a start directory outside of the workspace. The command may change to another directory later. Blocks on the disk.
 fn inside(workspace: &Workspace, cwd: &str) -> Result<(), Failure> {
     let named = Path::new(cwd);
     if !named.is_absolute() {
@@ -370,14 +370,14 @@ fn inside(workspace: &Workspace, cwd: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Room for what callbacks bring into memory, as long as the agent is there.
+/// Budget for data that callbacks load into memory, while the agent exists.
 struct Memory {
     budget: Budget,
     ends: CancellationToken,
 }
 
 impl Memory {
-    /// Waits for room. What waits when the agent goes was not begun, and is not any more.
+    /// Waits for capacity. Fails if the agent stops first; the callback has not started then and never will.
     async fn take(&self, bytes: u64) -> Result<Charge, Failure> {
         let taken = self.ends.run_until_cancelled(self.budget.take(bytes)).await;
         taken.ok_or_else(|| Failure::agent("the agent is gone"))
@@ -403,7 +403,7 @@ fn ended(exit: acpd_host::Exit) -> TerminalExit {
     }
 }
 
-/// The workspace's directories, as they were named.
+/// Returns the workspace's directories, as the client spelled them.
 pub fn directories(spec: &Spec) -> Vec<PathBuf> {
     spec.directories().map(PathBuf::from).collect()
 }
@@ -458,7 +458,7 @@ mod tests {
         std::fs::remove_dir_all(place).unwrap();
     }
 
-    /// The answer to a call, after whatever else the machine says.
+    /// Returns the answer to a call, and skips other messages from the host.
     async fn answer(messages_tx: &mut mpsc::Receiver<Box<HostMessage>>) -> Result<HostReply, Failure> {
         loop {
             if let HostMessage::Done { result, .. } = *messages_tx.recv().await.unwrap() {
@@ -467,7 +467,7 @@ mod tests {
         }
     }
 
-    /// Runs a command to its end, and hands back its output.
+    /// Runs a command to its end and returns its output.
     async fn run(
         machine: &mut Callbacks,
         messages_tx: &mut mpsc::Receiver<Box<HostMessage>>,

@@ -1,4 +1,4 @@
-//! The host of the daemon.
+//! The daemon's own host.
 
 use std::sync::Arc;
 use std::time::Duration;

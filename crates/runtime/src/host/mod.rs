@@ -1,7 +1,7 @@
 //! The host that agents run on: their processes, files and terminals.
 //!
-//! In: programs to start, and callbacks that the policy has allowed. Out: their results, and output of terminals. Owns: the
-//! terminals of a thread. Never: decides whether a callback is allowed.
+//! In: programs to start, and callbacks that the policy has allowed. Out: their results, and output of terminals. Owns:
+//! the terminals of a thread. Never: decides whether a callback is allowed.
 
 pub(crate) mod callbacks;
 pub mod local;
@@ -45,13 +45,13 @@ pub type AgentStdout = Box<dyn AsyncRead + Send + Unpin>;
 
 /// The process of an agent and its pipes.
 pub struct AgentIo {
-    /// Its pid, unless it has ended already.
+    /// The process id; `None` if the process has already ended.
     pub id: Option<u32>,
     /// Pipe for messages to the agent; without one they are dropped.
     pub stdin: Option<AgentStdin>,
     /// Pipe for messages from the agent.
     pub stdout: AgentStdout,
-    /// The process.
+    /// Stops the process, and reports how it ended.
     pub process: Box<dyn AgentProcess>,
 }
 
@@ -71,7 +71,7 @@ pub trait AgentProcess: Send {
 
 /// A command on a terminal. Dropping the last handle ends it.
 pub trait TerminalIo: fmt::Debug + Send + Sync {
-    /// Returns the most bytes of output that are kept.
+    /// Returns the maximum number of output bytes to keep.
     fn output_limit(&self) -> usize;
 
     /// Returns the kept output, whether earlier output was dropped, and how the command ended if it has.
@@ -93,7 +93,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
     let (result_tx, result_rx) = oneshot::channel();
-    // A caller that is gone does not wait for the result.
+    // A caller that has gone does not wait for the result.
     host.run_blocking(Box::new(move || drop(result_tx.send(work()))));
     let failed = |_| Failure::new(ErrorCode::Internal, "the work on the disk failed");
     result_rx.await.map_err(failed)?

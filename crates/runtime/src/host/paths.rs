@@ -1,6 +1,6 @@
-//! Where the paths lead that a policy decides on.
+//! Resolves paths for policy decisions.
 //!
-//! In: paths as they were named, and the directories of a thread. Out: their real names. Never: reads or changes a file.
+//! In: paths as they were given, and the directories of a thread. Out: their real paths. Never: reads or changes a file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use tokio::sync::mpsc;
 use crate::host::callbacks::{Callbacks, HostMessage, directories};
 use crate::host::{Host, blocking};
 
-/// Opens the directories of a thread for a look, or takes those that its agent has. Waits for the disk when it is called.
+/// Returns a function that opens a thread's directories for a lookup, or reuses those of its agent. The function blocks
+/// on the disk.
 pub fn workspace(
     callbacks: Option<&Callbacks>,
     spec: &Spec,
@@ -26,15 +27,16 @@ pub fn workspace(
     move || opened.unwrap_or_else(|| Arc::new(Workspace::open(directories.into_iter()).without(reserved)))
 }
 
-/// Looks up the names without links of the workspace's directories, for a thread that is made now.
+/// Resolves links in the workspace's directories, for a new thread.
 pub fn real_directories(spec: &Spec) -> Vec<String> {
     let real = |given: &str| Path::new(given).canonicalize().unwrap_or_else(|_| given.into());
     let real = spec.directories().map(real);
     real.map(|real| real.to_string_lossy().into_owned()).collect()
 }
 
-/// Opens the directories of a thread for its agent, which runs in `sandbox`. Each must be the directory that the sandbox grants,
-/// and have the name without links that it had when the thread was made: an agent may have put a link in its place.
+/// Opens the directories of a thread for its agent, which runs in `sandbox`. Each must be the directory that the
+/// sandbox grants. Its real path must be the same as when the thread was created: an agent may have replaced the
+/// directory with a link.
 pub fn open(spec: &Spec, sandbox: Option<&Sandbox>) -> Result<Workspace, Failure> {
     let workspace = Workspace::open(directories(spec).into_iter());
     let Some(sandbox) = sandbox else {
@@ -60,7 +62,7 @@ pub fn open(spec: &Spec, sandbox: Option<&Sandbox>) -> Result<Workspace, Failure
     }
 }
 
-/// Looks `paths` up; the answer comes as [`HostMessage::Resolved`].
+/// Resolves `paths`; the answer arrives as [`HostMessage::Resolved`].
 pub fn look_up(
     host: Arc<dyn Host>,
     workspace: impl FnOnce() -> Arc<Workspace> + Send + 'static,
@@ -74,17 +76,17 @@ pub fn look_up(
     };
     tokio::spawn(async move {
         let work = move || Ok(real_paths(&workspace(), paths, sight));
-        // What was not found out is decided on as unknown.
+        // The policy treats paths that could not be resolved as unknown.
         let real = blocking(&*host, work).await.unwrap_or_default();
-        // A thread that is gone decides nothing.
+        // A thread that has gone needs no answer.
         let _ = messages_tx
             .send(Box::new(HostMessage::Resolved { waiter, real }))
             .await;
     });
 }
 
-/// A request with what its files and programs really are, seen from one directory. For a look from outside a thread;
-/// waits for the disk.
+/// Resolves the files and programs of a request, relative to one directory. For commands that run outside a thread;
+/// blocks on the disk.
 pub fn with_real_paths(
     request: Request,
     layers: &Layers<'_>,
@@ -106,7 +108,7 @@ fn real_paths(workspace: &Workspace, paths: Vec<String>, sight: Sight) -> RealPa
         let name = normalise(&path, "/", None).unwrap_or_default();
         let is_named = is_seen(&name);
         let real = is_named.then(|| workspace.real_path(&path));
-        // The same failure for all of them, also for what is not there.
+        // All hidden paths return the same error, even those that do not exist.
         let unseen = || {
             Err(Failure::new(
                 ErrorCode::Forbidden,

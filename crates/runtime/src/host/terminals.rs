@@ -1,8 +1,8 @@
 //! The terminals of one agent that it has not released.
 //!
-//! In: terminals that begin, end and are released. Out: what is known of one. Owns: those that run, and of those
-//! that ended as much as the bounds allow: the output of the newest, and of older ones how they ended. Never: ends
-//! a command by itself; dropping it ends them all.
+//! In: terminals that start, exit and are released. Out: the state of a terminal. Owns: running terminals, and exited
+//! ones within limits: the output of the newest, and the exit status of older ones. Never: stops a single command by
+//! itself; dropping it stops all of them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use crate::host::TerminalIo;
 /// A terminal that was not released.
 #[derive(Debug, Clone)]
 pub enum TrackedTerminal {
-    /// It runs, or it has ended and its output is there.
+    /// The terminal is running, or has exited and its output is kept.
     Whole(Arc<dyn TerminalIo>),
-    /// It has ended, and its output was dropped.
+    /// The terminal has exited, and its output was dropped.
     Over {
-        /// How it ended.
+        /// The exit status.
         exit: Exit,
-        /// Whether it had written anything.
+        /// Whether the command had written any output.
         wrote: bool,
     },
 }
 
-/// All of them. What has ended is kept in its order, and no more of it than is allowed.
+/// All terminals of one agent. Exited terminals are kept in order of their exit, up to the limits.
 #[derive(Debug, Default)]
 pub struct Terminals {
     held: BTreeMap<String, TrackedTerminal>,
-    /// Those that have ended and have their output, the oldest first.
+    /// Exited terminals with output, the oldest first.
     whole: VecDeque<EndedTerminal>,
-    /// Bytes of their output.
+    /// Total output of those terminals, in bytes.
     bytes: usize,
-    /// Those that have ended and whose output was dropped, the oldest first.
+    /// Exited terminals without output, the oldest first.
     over: VecDeque<String>,
 }
 
@@ -46,17 +46,17 @@ struct EndedTerminal {
 }
 
 impl Terminals {
-    /// One begins.
+    /// Adds a terminal that has started.
     pub fn insert(&mut self, id: String, terminal: Arc<dyn TerminalIo>) {
         self.held.insert(id, TrackedTerminal::Whole(terminal));
     }
 
-    /// What is known of one; `None` if it never was, was released, or ended too long ago.
+    /// Returns the state of a terminal; `None` if it never existed, was released, or exited too long ago.
     pub fn get(&self, id: &str) -> Option<&TrackedTerminal> {
         self.held.get(id)
     }
 
-    /// One is released.
+    /// Removes a released terminal.
     pub fn remove(&mut self, id: &str) -> Option<TrackedTerminal> {
         let held = self.held.remove(id)?;
         if let Some(at) = self.whole.iter().position(|ended| ended.id == id) {
@@ -67,9 +67,9 @@ impl Terminals {
         Some(held)
     }
 
-    /// One has ended with so many bytes of output.
+    /// Records that a terminal exited after `bytes` bytes of output.
     pub fn ended(&mut self, id: &str, exit: Exit, bytes: usize) {
-        // It may be released already, or be one of an earlier process.
+        // The terminal may have been released already, or belong to an earlier process.
         if !self.held.contains_key(id) {
             return;
         }
@@ -103,7 +103,7 @@ mod tests {
     use crate::host::Host;
     use crate::host::local::LocalHost;
 
-    /// Any terminal: only the books are looked at.
+    /// Returns any terminal: the tests only check the bookkeeping.
     fn any() -> Arc<dyn TerminalIo> {
         let program = Program {
             command: "true".into(),
@@ -124,7 +124,7 @@ mod tests {
         terminals.ended(id, Exit::default(), bytes);
     }
 
-    /// Whether its output is there; `None` if it is not known.
+    /// Returns whether the output is kept; `None` for an unknown terminal.
     fn whole(terminals: &Terminals, id: &str) -> Option<bool> {
         terminals
             .get(id)

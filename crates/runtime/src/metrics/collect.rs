@@ -1,4 +1,4 @@
-//! Numbers that others count, as they are shown.
+//! Adapters for numbers that other components count.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-/// A distribution as it is shown.
+/// A distribution, encoded as a histogram.
 #[derive(Debug)]
 pub(super) struct Shown {
     counted: Arc<Distribution>,
     unit: Scale,
 }
 
-/// What a distribution's numbers are.
+/// The unit of a distribution's values.
 #[derive(Debug, Clone, Copy)]
 enum Scale {
     Count,
@@ -27,7 +27,7 @@ enum Scale {
 }
 
 impl Shown {
-    /// Of things.
+    /// Creates a histogram of counts.
     pub(super) fn count(counted: &Arc<Distribution>) -> Self {
         Self {
             counted: Arc::clone(counted),
@@ -35,7 +35,7 @@ impl Shown {
         }
     }
 
-    /// Of microseconds, shown as seconds.
+    /// Creates a histogram of microseconds, exported in seconds.
     pub(super) fn time(counted: &Arc<Distribution>) -> Self {
         Self {
             counted: Arc::clone(counted),
@@ -74,7 +74,7 @@ impl EncodeMetric for Shown {
     }
 }
 
-/// What the log counts itself.
+/// Exports the statistics that the log counts itself.
 #[derive(Debug)]
 pub(super) struct Log(pub SharedLog);
 

@@ -1,4 +1,4 @@
-//! Events by what they are about, and turns by how they ended.
+//! Counts events by group, and turns by status.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{Event, EventKind};
@@ -8,7 +8,7 @@ use prometheus_client::registry::Registry;
 
 use crate::metrics::Labels;
 
-/// What an event is about.
+/// The group of an event.
 #[derive(Debug, Clone, Copy)]
 enum Group {
     Thread,
@@ -26,7 +26,7 @@ const GROUPS: [&str; 8] = [
 ];
 const STATUSES: [&str; 5] = ["completed", "interrupted", "failed", "refused", "limited"];
 
-/// Counters for events. The families are looked into once; then each event is an index.
+/// Counters for events. They are resolved once, so that counting an event is an array index.
 #[derive(Debug)]
 pub(super) struct Counted {
     events: Family<Labels, Counter>,
@@ -36,12 +36,12 @@ pub(super) struct Counted {
     started: Counter,
 }
 
-/// What else was found among events.
+/// Further counts from a batch of events.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// Threads that were made.
+    /// Threads that were created.
     pub threads: u64,
-    /// Agents that went although nobody had told them to.
+    /// Agents that exited unexpectedly.
     pub lost: u64,
 }
 
@@ -78,7 +78,7 @@ impl Counted {
         );
     }
 
-    /// Counts events that were stored: one addition for each group among them.
+    /// Counts stored events, with one addition for each group among them.
     pub(super) fn count(&self, events: &[Event]) -> Seen {
         let mut groups = [0; GROUPS.len()];
         let mut seen = Seen::default();

@@ -1,8 +1,8 @@
-//! What the daemon counts of its work, for `GET /metrics`.
+//! The daemon's metrics, for `GET /metrics`.
 //!
-//! In: what happened, from every task. Out: numbers as `OpenMetrics` text. Owns: the counters, made once; who counts
-//! adds to an atomic. Never: holds anything that people or agents wrote, or the name of anything of theirs: every
-//! label is a word of this program.
+//! In: reports of events from every task. Out: numbers as `OpenMetrics` text. Owns: the counters, created once;
+//! counting is an addition to an atomic. Never: contains text or names from users or agents: every label is a constant
+//! of this program.
 //!
 //! The meaning of each number is in `docs/metrics.md`.
 
@@ -24,10 +24,10 @@ use prometheus_client::registry::{Registry, Unit};
 use self::collect::{Log, Shown};
 use self::events::Counted;
 
-/// One label.
+/// A single label: its name and value.
 type Labels = [(&'static str, &'static str); 1];
 
-/// Everything that is counted.
+/// All counters and gauges of the daemon.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -46,7 +46,7 @@ pub struct Metrics {
     clients: Counter,
     dropped: Family<Labels, Counter>,
     refused: Family<Labels, Counter>,
-    /// Looked up for each request: a connection may make only so many.
+    /// Looked up for each request; the rate limit of a connection bounds the cost.
     requests: Family<[(&'static str, &'static str); 2], Counter>,
     mailbox_depth: Arc<Distribution>,
     /// Messages and bytes that were written to clients.
@@ -59,7 +59,7 @@ pub struct Metrics {
     append_time: Arc<Distribution>,
 }
 
-/// Something that is there as long as this is.
+/// Counts one object in a gauge until dropped.
 #[derive(Debug)]
 pub struct Present(Gauge);
 
@@ -76,11 +76,11 @@ impl Drop for Present {
     }
 }
 
-/// Bounds for how many events a client is behind.
+/// Buckets for the number of events that a client is behind.
 const LAGS: &[u64] = &[1, 10, 100, 1_000, 10_000, 100_000, 1_000_000];
 
 impl Metrics {
-    /// Nothing counted yet. What `log` counts itself is shown with the rest.
+    /// Creates metrics that start at zero. They include the numbers that `log` counts itself.
     pub fn new(log: SharedLog) -> Self {
         let mut metrics = Self {
             registry: Registry::default(),
@@ -227,17 +227,17 @@ impl Metrics {
         registry
     }
 
-    /// All of it, as `OpenMetrics` text.
+    /// Returns all metrics as `OpenMetrics` text.
     pub fn text(&self) -> String {
         let mut text = String::new();
         if let Err(error) = prometheus_client::encoding::text::encode(&mut text, &self.registry) {
-            // A String takes everything.
+            // Writing to a String cannot fail.
             tracing::error!(%error, "the metrics cannot be written");
         }
         text
     }
 
-    /// A thread is in memory; `woken` if it was rebuilt from the log.
+    /// Counts a loaded thread; `woken` if it was loaded from the log.
     pub fn thread(&self, woken: bool) -> Present {
         if woken {
             self.threads_woken.inc();
@@ -245,7 +245,7 @@ impl Metrics {
         Present::new(&self.threads_awake)
     }
 
-    /// Events were appended.
+    /// Counts appended events.
     pub fn appended(&self, events: &[Event], took: Duration) {
         self.batch_events.observe(events.len() as u64);
         self.append_time.observe_time(took);
@@ -254,35 +254,35 @@ impl Metrics {
         self.agents_failed.inc_by(seen.lost);
     }
 
-    /// What agents take of the memory, in bytes.
+    /// Sets the memory of all agents, in bytes.
     pub fn agent_memory(&self, bytes: u64) {
         self.agent_memory.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
-    /// An idle agent was told to go.
+    /// Counts an idle agent that was asked to stop.
     pub fn agent_let_go(&self) {
         self.agents_let_go.inc();
     }
 
-    /// An agent's process was started.
+    /// Counts a started agent process.
     pub fn agent(&self) -> Present {
         self.agents_started.inc();
         Present::new(&self.agents_running)
     }
 
-    /// A terminal was opened.
+    /// Counts an opened terminal.
     pub fn terminal(&self) -> Present {
         self.terminals_started.inc();
         Present::new(&self.terminals_running)
     }
 
-    /// A client is connected.
+    /// Counts a connected client.
     pub fn client(&self) -> Present {
         self.clients.inc();
         Present::new(&self.clients_connected)
     }
 
-    /// A client's requests were answered.
+    /// Counts the answered requests of a client, by method and result.
     pub fn handled(&self, handled: &[Handled]) {
         for Handled { method, error } in handled {
             let result = error.map_or("ok", ErrorCode::word);
@@ -292,34 +292,34 @@ impl Metrics {
         }
     }
 
-    /// A command was put behind so many that wait for the same thread.
+    /// Records the number of commands that waited for a thread when one more arrived.
     pub fn mailbox(&self, depth: usize) {
         self.mailbox_depth.observe(depth as u64);
     }
 
-    /// Messages were written to a client.
+    /// Counts messages that were written to a client.
     pub fn sent(&self, messages: u64, bytes: u64) {
         self.sent.inc_by(messages);
         self.sent_bytes.inc_by(bytes);
     }
 
-    /// A client goes back to the log, having missed batches.
+    /// Counts a client that returns to the log, and the batches that it missed.
     pub fn lagged(&self, missed_batches: u64) {
         self.catch_ups.inc();
         self.missed_batches.inc_by(missed_batches);
     }
 
-    /// So many events has such a client to read again.
+    /// Records how many events such a client must read again.
     pub fn behind(&self, events: u64) {
         self.lag_events.observe(events);
     }
 
-    /// A client was disconnected.
+    /// Counts a disconnected client, by reason.
     pub fn dropped(&self, reason: &'static str) {
         self.dropped.get_or_create(&[("reason", reason)]).inc();
     }
 
-    /// Counts an HTTP request that was refused.
+    /// Counts a rejected HTTP request, by reason.
     pub fn refused(&self, reason: &'static str) {
         self.refused.get_or_create(&[("reason", reason)]).inc();
     }

@@ -1,4 +1,4 @@
-//! The permission policies of the configuration, as threads see them while they may change.
+//! The permission policies of the configuration, which threads read while they may change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use acpd_proto::thread::Policies;
 
 use crate::agent::config::AgentConfig;
 
-/// The policies of one state of the configuration.
+/// The policies of one version of the configuration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PolicyBook {
     daemon: Option<Policy>,
@@ -17,7 +17,7 @@ pub struct PolicyBook {
 }
 
 impl PolicyBook {
-    /// Those of a configuration.
+    /// Collects the policies of a configuration.
     pub fn new(daemon: Option<Policy>, agents: &BTreeMap<String, AgentConfig>) -> Self {
         let agents = agents
             .iter()
@@ -30,7 +30,7 @@ impl PolicyBook {
         }
     }
 
-    /// The daemon's, and that of `agent`.
+    /// Returns the daemon's policy and the policy of `agent`.
     pub fn layers(&self, agent: Option<&str>) -> [Option<&Policy>; 2] {
         [
             self.daemon.as_ref(),
@@ -38,7 +38,7 @@ impl PolicyBook {
         ]
     }
 
-    /// Those that hold for a thread of `agent`, with the answers that hold for it.
+    /// Returns the policies for a thread of `agent`, together with the agent's remembered answers.
     pub fn for_agent(&self, agent: &str, answers: Arc<Remembered>) -> Arc<Policies> {
         Arc::new(Policies {
             daemon: self.daemon.clone(),

@@ -1,7 +1,7 @@
 //! Policies of the configuration, and remembered answers.
 //!
-//! In: the configuration, and answers of people. Out: which rules hold for an agent. Owns: `answers.json`. Never: decides about a
-//! request; that is [`acpd_policy`]'s.
+//! In: the configuration, and answers from users. Out: the rules that apply to an agent. Owns: `answers.json`. Never:
+//! decides a request; [`acpd_policy`] does that.
 
 pub mod book;
 pub mod remembered;

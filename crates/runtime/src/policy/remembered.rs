@@ -1,9 +1,9 @@
-//! Answers that hold for all threads of an agent.
+//! Remembered answers that apply to all threads of an agent.
 //!
-//! In: "remember this", "take that back", from any thread. Out: the answers of an agent, for every thread to see as soon
-//! as they are durable. Owns: one file in the data directory, readable for its owner alone; one task changes it. Never:
-//! tells of an answer that a power cut could undo, or goes on with a file that it cannot read: a refusal in it would be
-//! forgotten without a word.
+//! In: changes from any thread, to remember an answer or to revoke one. Out: the answers of an agent, visible to every
+//! thread once they are durable. Owns: one file in the data directory, readable only by its owner and written by one
+//! task. Never: reports an answer that a power cut could undo, or runs with a file that it cannot read: a remembered
+//! denial in it would be lost silently.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::host::{Host, blocking};
 use crate::private_file;
 
-/// The answers of each agent, by its name.
+/// The answers of each agent, by the agent's name.
 type AnswerBook = BTreeMap<String, Arc<Remembered>>;
 
-/// The form of the file. A later form has another number, so that an earlier acpd does not read an answer as wider than it
-/// is.
+/// The version of the file format. A later format has another number, so that an earlier acpd does not read an answer
+/// as broader than it is.
 const VERSION: u32 = 2;
-/// The form in which answers had no directory and no arguments.
+/// The version in which answers had no directory and no arguments.
 const WITHOUT_BOUNDS: u32 = 1;
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AnswersFile {
@@ -36,7 +36,7 @@ struct AnswersFile {
     agents: BTreeMap<String, Remembered>,
 }
 
-/// Why the answers cannot be had.
+/// The reason why the remembered answers cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the remembered answers in {path} cannot be used: {reason}; correct the file, or remove it to forget them all"
@@ -46,7 +46,7 @@ pub struct AnswersError {
     reason: String,
 }
 
-/// The way to the answers. Each holder of a copy sees changes for itself.
+/// Gives access to the remembered answers. Each clone tracks changes for itself.
 #[derive(Debug, Clone)]
 pub struct RememberedAnswers {
     orders: mpsc::Sender<ChangeRequest>,
@@ -61,7 +61,7 @@ struct ChangeRequest {
 }
 
 impl RememberedAnswers {
-    /// Reads what a data directory has, and starts the task that changes it. No other daemon may have the directory.
+    /// Reads the answers in a data directory and starts the task that writes them. No other daemon may use the directory.
     pub fn open(host: Arc<dyn Host>, data_dir: &Path) -> Result<Self, AnswersError> {
         let path = file_in(data_dir);
         let book = Arc::new(read(&path)?);
@@ -71,17 +71,17 @@ impl RememberedAnswers {
         Ok(Self { orders, now })
     }
 
-    /// Those of an agent, now.
+    /// Returns the current answers of an agent and marks them as seen.
     pub fn of(&mut self, agent: &str) -> Arc<Remembered> {
         of(&self.now.borrow_and_update(), agent)
     }
 
-    /// Whether there were changes since the last look.
+    /// Returns whether the answers changed since the last call of `of`.
     pub fn have_changed(&self) -> bool {
         self.now.has_changed().unwrap_or(false)
     }
 
-    /// Carries out what a thread of `agent` wants. What is answered is durable, and every thread sees it.
+    /// Applies a change from a thread of `agent`. When this returns success, the change is durable and visible to every thread.
     pub async fn carry_out(&self, agent: &str, what: RememberedChange) -> RememberedOutcome {
         let failed = failing(&what, "the daemon is stopping");
         let (reply, answer) = oneshot::channel();
@@ -98,7 +98,7 @@ impl RememberedAnswers {
     }
 }
 
-/// Those of an agent in a data directory, for a look from outside the daemon.
+/// Returns an agent's answers in a data directory, for commands that run outside the daemon.
 pub fn remembered(data_dir: &Path, agent: &str) -> Result<Arc<Remembered>, AnswersError> {
     Ok(of(&read(&file_in(data_dir))?, agent))
 }
@@ -112,7 +112,7 @@ fn file_in(data_dir: &Path) -> PathBuf {
     data_dir.join("answers.json")
 }
 
-/// What is told instead of success.
+/// Returns the outcome that reports a failed change.
 fn failing(what: &RememberedChange, why: &str) -> RememberedOutcome {
     let failure = Failure::new(ErrorCode::Internal, format!("the answer was not kept: {why}"));
     match what {
@@ -157,7 +157,7 @@ async fn keep(
         } else {
             outcome
         };
-        // A thread that is gone does not wait for it; what it wanted holds all the same.
+        // A thread that has gone does not wait for the outcome; its change applies all the same.
         let _ = reply.send(outcome);
     }
 }
@@ -222,7 +222,7 @@ fn read(path: &Path) -> Result<AnswerBook, AnswersError> {
     Ok(agents.into_iter().map(narrowed).collect())
 }
 
-/// Replaces the file as a whole; returns when that will survive a power cut.
+/// Replaces the file as a whole; returns once the new content survives a power cut.
 fn write(path: &Path, book: &AnswerBook) -> std::io::Result<()> {
     let own = |(agent, answers): (&String, &Arc<Remembered>)| (agent.clone(), Remembered::clone(answers));
     let agents = book.iter().map(own).collect();
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::host::local::LocalHost;
 
-    /// A directory that is gone at the end.
+    /// A directory that is removed on drop.
     struct TestDir(PathBuf);
 
     impl TestDir {
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(rules(&remembered(&place.0, "a").unwrap()), expected);
         let mode = std::fs::metadata(file_in(&place.0)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // The same again is no change.
+        // Remembering the same answer again changes nothing.
         let told = one.carry_out("a", remember("git push")).await;
         assert_eq!(told, RememberedOutcome::Remembered(Ok(Vec::new())));
         assert!(!other.have_changed());
@@ -314,7 +314,7 @@ mod tests {
             panic!("{told:?}")
         };
         assert_eq!(failure.code, ErrorCode::NotFound);
-        // Another daemon, later: an id is not used again.
+        // A later daemon never uses an id again.
         drop((one, other));
         let mut later = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         assert_eq!(rules(&later.of("a")), expected);
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(rules(&later.of("a"))[1], (AGENT_IDS + 3, "Bash(make)".to_owned()));
     }
 
-    /// It was written when an answer held in every directory and for all arguments.
+    /// The file dates from a version in which an answer applied in every directory and for all arguments.
     #[tokio::test]
     async fn answers_of_an_earlier_version_are_never_wider_than_now() {
         let place = TestDir::new("earlier");
@@ -337,7 +337,7 @@ mod tests {
             rule(4_294_967_301, false, "Bash(rm x)"),
             rule(4_294_967_302, false, "mcp__gh__delete"),
             rule(4_294_967_303, true, "Move(/w/a)"),
-            // The input alone does not say which call it was.
+            // The input alone does not identify the call.
             format!(
                 r#"{{"id":4294967304,"scope":"agent","allow":true,"rule":"Edit(/w/b)","arguments":"{}"}}"#,
                 acpd_model::BlobId::of(b"{}")
@@ -354,7 +354,7 @@ mod tests {
             .map(|(_, rule)| rule)
             .collect();
         assert_eq!(kept, ["Edit(/w/a)", "Bash(rm x)", "mcp__gh__delete"]);
-        // Written anew, it is of no use to an earlier version, which would know no directory.
+        // The rewritten file must not be readable by an earlier version, which knows no directories.
         answers.carry_out("a", remember("git push")).await;
         let text = std::fs::read_to_string(file_in(&place.0)).unwrap();
         assert!(

@@ -1,7 +1,7 @@
-//! The repository that a directory belongs to: what tools look for above it, and what a commit writes to.
+//! Finds the repository of a directory: the worktree root, which tools search for, and the directory that commits write to.
 //!
-//! In: a directory. Out: the worktree around it, the repository's own directory. Never: believes a `.git` file alone, since agents
-//! can write one: the repository must know the worktree, linked or a submodule.
+//! In: a directory. Out: the worktree around it, and the repository's own directory. Never: trusts a `.git` file alone,
+//! because agents can write one: the repository must refer back to the worktree, as a linked one or a submodule.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,19 @@ use acpd_host::read_small;
 
 use crate::sandbox::git_config;
 
-/// What begins a `.git` file.
+/// The prefix of a `.git` file's content.
 const PREFIX: &str = "gitdir:";
 
-/// A path, as git writes it, is not longer.
+/// The maximum size of a file in which git stores a path.
 const FILE_BYTES: u64 = 8192;
 
-/// The worktree that `directory` is below.
+/// Returns the root of the worktree that contains `directory`, unless `directory` is the root itself.
 pub fn root(directory: &Path) -> Option<&Path> {
     let root = directory.ancestors().find(|above| above.join(".git").exists())?;
     (root != directory).then_some(root)
 }
 
-/// The repository of the worktree that `directory` is in, if it is elsewhere.
+/// Returns the repository of the worktree that contains `directory`, if it is outside of `directory`.
 pub fn repository(directory: &Path) -> Option<PathBuf> {
     let file = directory
         .ancestors()
@@ -46,7 +46,7 @@ pub fn repository(directory: &Path) -> Option<PathBuf> {
         .then(|| repository.to_owned())
 }
 
-/// The repository of the linked worktree whose `.git` file is `file`: `own` is REPOSITORY/worktrees/NAME.
+/// Returns the repository of the linked worktree whose `.git` file is `file`: `own` is REPOSITORY/worktrees/NAME.
 fn of_worktree<'a>(own: &'a Path, file: &Path) -> Option<&'a Path> {
     let worktrees = own.parent()?;
     let repository = worktrees.parent().filter(|_| worktrees.ends_with("worktrees"))?;
@@ -54,7 +54,7 @@ fn of_worktree<'a>(own: &'a Path, file: &Path) -> Option<&'a Path> {
     (back.canonicalize().ok()? == file.canonicalize().ok()?).then_some(repository)
 }
 
-/// The repository of a submodule, which is `own` itself: its settings lead back to the worktree.
+/// Returns the repository of a submodule, which is `own` itself, if its settings refer back to the worktree.
 fn of_submodule<'a>(own: &'a Path, worktree: &Path) -> Option<&'a Path> {
     let worktree = worktree.canonicalize().ok()?;
     let configs = ["config", "config.worktree"];
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(super::root(&root.join("w/sub")), Some(&*root.join("w")));
         assert_eq!(super::root(&root.join("w")), None);
         assert_eq!(repository(&root.join("main/sub")), Some(main.clone()));
-        // An agent names a directory of its choice, and makes what it can make.
+        // An agent points to a directory of its choice and creates the files that it can create.
         let fake = root.join("w/worktrees/fake");
         std::fs::create_dir_all(&fake).unwrap();
         std::fs::write(fake.join("gitdir"), root.join("w/.git").display().to_string()).unwrap();
@@ -129,7 +129,7 @@ mod tests {
         }
         assert_eq!(leads("../../../lib"), Some(own.clone()));
         assert_eq!(repository(&worktree.join("sub")), Some(own.clone()));
-        // Another directory's `.git` file gets nothing by naming it.
+        // A `.git` file in another directory gains nothing by pointing to the repository.
         let other = root.join("other");
         std::fs::create_dir(&other).unwrap();
         std::fs::write(other.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();

@@ -1,17 +1,17 @@
-//! Files that a user's git configuration names. Git ends with an error where it cannot read one.
+//! Finds files that a user's git configuration refers to. Git fails if it cannot read one of them.
 //!
-//! In: a configuration file. Out: its settings, and the files that it and those that it includes name. Never: runs git, or names a
-//! directory.
+//! In: a configuration file. Out: its settings, and the files that it and its includes refer to. Never: runs git, or
+//! returns a directory.
 
 use std::path::{Path, PathBuf};
 
 use acpd_host::read_small;
 
-/// A configuration is not longer, and names not more files.
+/// Limits on the size of one configuration file and on the number of files.
 const FILE_BYTES: u64 = 256 << 10;
 const FILES: usize = 64;
 
-/// Settings that name files of another kind.
+/// Settings whose value is the path of a file that is not git configuration.
 const NAMING: [(&str, &str); 3] = [
     ("core", "excludesfile"),
     ("core", "attributesfile"),
@@ -21,7 +21,7 @@ const NAMING: [(&str, &str); 3] = [
 /// A line `key = value` of a configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// In lower case, as the key.
+    /// In lower case, as is the key.
     section: String,
     has_subsection: bool,
     key: String,
@@ -29,18 +29,18 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Whether it is a setting of this section without a subsection. Names are in lower case.
+    /// Returns whether this is the setting `key` of `section`, without a subsection. Both names are in lower case.
     pub fn is(&self, section: &str, key: &str) -> bool {
         self.section == section && !self.has_subsection && self.key == key
     }
 
-    /// Without quotation marks.
+    /// Returns the value without quotation marks.
     pub fn value(&self) -> &str {
         &self.value
     }
 }
 
-/// Returns the settings of a file; none of one that cannot be read.
+/// Returns the settings of a file; empty if the file cannot be read.
 pub fn settings(file: &Path) -> Vec<Setting> {
     let text = read_small(file, FILE_BYTES).unwrap_or_default();
     let (mut section, mut has_subsection) = (String::new(), false);
@@ -67,7 +67,7 @@ pub fn settings(file: &Path) -> Vec<Setting> {
     settings
 }
 
-/// A value without quotation marks, or without the comment behind it.
+/// Removes quotation marks, or a trailing comment from an unquoted value.
 fn unquoted(value: &str) -> &str {
     match value.strip_prefix('"') {
         Some(quoted) => quoted.split('"').next().unwrap_or_default(),
@@ -75,7 +75,7 @@ fn unquoted(value: &str) -> &str {
     }
 }
 
-/// Returns the files that `config` and what it includes name, wherever they are. Only files that are trusted are read.
+/// Returns the files that `config` and its includes refer to, in any directory. Reads only trusted files.
 pub fn named_files(config: &Path, home: &Path, is_trusted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![config.to_owned()];
@@ -95,7 +95,7 @@ pub fn named_files(config: &Path, home: &Path, is_trusted: impl Fn(&Path) -> boo
     found
 }
 
-/// The files that one file names, and whether they are configuration as well.
+/// Returns the files that one file refers to, and whether each is git configuration as well.
 fn named_in(file: &Path, home: &Path) -> Vec<(bool, PathBuf)> {
     let named = settings(file).into_iter().filter_map(|setting| {
         let is_config = match &*setting.section {
@@ -107,7 +107,7 @@ fn named_in(file: &Path, home: &Path) -> Vec<(bool, PathBuf)> {
             Some(below) => home.join(below),
             None => file.parent().unwrap_or(home).join(setting.value()),
         };
-        // An empty value leads to a directory, whose files nobody named.
+        // An empty value resolves to a directory, and nothing may grant the files in it.
         path.is_file().then_some((is_config, path))
     });
     named.collect()
@@ -133,7 +133,7 @@ mod tests {
             ),
         )
         .unwrap();
-        // It includes itself, and what is not there.
+        // The file includes itself, and a file that does not exist.
         std::fs::write(
             home.join("work.conf"),
             "[include] path=work.conf\npath=none\n[commit]\ntemplate=t\n",
@@ -146,7 +146,7 @@ mod tests {
             ["ignore", "t", "work.conf", "x y"].map(|name| home.join(name))
         );
         assert!(named_files(&home.join("none"), home, |_| true).is_empty());
-        // What an agent may have written names nothing.
+        // References from a file that an agent may have written are ignored.
         let is_trusted = |file: &Path| !file.ends_with("work.conf");
         let mut found = named_files(&home.join(".gitconfig"), home, is_trusted);
         found.sort();

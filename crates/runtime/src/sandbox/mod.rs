@@ -1,7 +1,7 @@
-//! The sandbox of an agent and its terminals: from the configuration to what the machine is told.
+//! The sandbox of an agent and its terminals: translates the configuration to kernel rules.
 //!
-//! In: how an agent is run, and where it works. Out: a sandbox, or none, or a sentence that names the setting. Never: grants the
-//! daemon's own files.
+//! In: the agent's configuration, and its workspace. Out: a sandbox, or none, or an error that names the setting.
+//! Never: grants access to the daemon's own files.
 
 mod git;
 mod git_config;
@@ -23,17 +23,17 @@ use crate::agent::config::AgentConfig;
 use crate::agent::mcp::McpServer;
 use places::Places;
 
-/// Tells programs that they are in a sandbox, and in which.
+/// The environment variable that tells programs which sandbox mode they run in.
 const VARIABLE: &str = "ACPD_SANDBOX";
 
-/// What holds for an agent.
+/// Whether an agent runs in a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wall {
-    /// It is confined.
+    /// The agent is confined.
     Stands(Mode),
-    /// It is not, and somebody wanted that.
+    /// The agent is not confined, as configured.
     Off,
-    /// It is not, since that cannot be: why.
+    /// The agent is not confined, because a sandbox is impossible; contains the reason.
     Cannot(&'static str),
 }
 
@@ -41,7 +41,7 @@ const SHARED: &str = "one process serves several workspaces (share = true)";
 const NO_LANDLOCK: &str = "this system has no Landlock";
 
 impl AgentConfig {
-    /// What holds for it: what is configured; else the workspace, where that can be.
+    /// Returns whether the agent is confined: as configured, or else to the workspace where that is possible.
     pub fn wall(&self) -> Wall {
         match self.sandbox.mode {
             Some(Mode::Off) => Wall::Off,
@@ -52,7 +52,7 @@ impl AgentConfig {
         }
     }
 
-    /// Its sandbox in a workspace; none where there is to be none.
+    /// Returns the agent's sandbox for a workspace; `None` if it runs without one.
     pub fn confine(&self, reserved: &Reserved, workspace: &[PathBuf]) -> Result<Option<Sandbox>, Failure> {
         let Wall::Stands(mode) = self.wall() else {
             return Ok(None);
@@ -62,29 +62,29 @@ impl AgentConfig {
             .map_err(|error| refusal(&error))
     }
 
-    /// What other known agents keep in the home directory, or where variables say.
+    /// Returns the directories of other known agents, in the home directory or where variables say.
     pub fn homes_of_others(&self) -> Vec<PathBuf> {
-        // Not the agent's environment, which has no variables of other agents.
+        // The agent's environment has no variables of other agents, so it cannot be used here.
         let env = Environment::here(&["*".to_owned()], &BTreeMap::new());
         let others = catalog::homes_of_others(&self.own_homes()).into_iter();
         others.filter_map(|place| Places(&env).path(place)).collect()
     }
 
-    /// Where it keeps its own files.
+    /// Returns the directories where the agent keeps its own files.
     fn own_homes(&self) -> Vec<&'static str> {
         let words = std::iter::once(&self.command).chain(&self.args);
         let recognized = || catalog::homes(words.map(String::as_str));
         self.homes.clone().unwrap_or_else(recognized)
     }
 
-    /// The variables that say where places are: a registry's document has no part in them.
+    /// Returns the variables that locate directories. Variables from a registry document do not count.
     fn variables(&self) -> BTreeMap<String, String> {
         let own = BTreeMap::new();
         let configured = if self.homes.is_some() { &own } else { &self.env };
         Environment::here(&self.pass_env, configured)
     }
 
-    /// Its sandbox for a look at it from `cwd`, in which no session is opened; and what a person is shown of it.
+    /// Returns the sandbox for a probe of the agent from `cwd`, in which no session is opened, and a summary for the user.
     pub fn confine_to_look(
         &self,
         reserved: &Reserved,
@@ -102,14 +102,14 @@ impl AgentConfig {
         (sandbox, confinement)
     }
 
-    /// The same, where the look itself failed.
+    /// Returns the same values for a sandbox that could not be examined.
     pub fn not_looked_at(&self, failure: Failure) -> (Result<Option<Sandbox>, Failure>, Confinement) {
         let reason = Some(failure.message.clone());
         let confinement = Confinement::new(self.wall(), None, reason, &[], &Reserved::default());
         (Err(failure), confinement)
     }
 
-    /// Paths of its own lists that are not there, so that nothing is granted for them.
+    /// Returns configured paths that do not exist, so that nothing is granted for them.
     fn missing(&self) -> Vec<String> {
         let env = self.variables();
         let lists = self.sandbox.read.iter().chain(&self.sandbox.write);
@@ -117,7 +117,7 @@ impl AgentConfig {
         missing.cloned().collect()
     }
 
-    /// What it may write, the workspace aside.
+    /// Returns the paths that the agent may write, besides the workspace.
     fn write(&self, places: Places<'_>) -> Vec<PathBuf> {
         let listed = self.sandbox.write.iter().filter_map(|path| listed(places, path));
         let homes = self
@@ -127,7 +127,7 @@ impl AgentConfig {
         listed.chain(homes).chain(places.write()).collect()
     }
 
-    /// What it may use.
+    /// Returns everything that the agent may use.
     fn grants(&self, mode: Mode, reserved: &Reserved, workspace: &[PathBuf]) -> Grants {
         let env = self.variables();
         let places = Places(&env);
@@ -135,7 +135,7 @@ impl AgentConfig {
             paths.iter().filter_map(|path| listed(places, path)).collect()
         };
         for place in self.own_homes() {
-            // A place with a dot inside of its name is a file.
+            // A name with a dot inside is a file.
             if let (Some(home), None) = (places.path(place), Path::new(place).extension()) {
                 places::make(&home);
             }
@@ -171,7 +171,7 @@ impl AgentConfig {
             spared,
             network: self.sandbox.network.clone().unwrap_or_default(),
         };
-        // What an agent may have written names nothing.
+        // References from a file that an agent may have written are ignored.
         let writable = grants.writable();
         let is_trusted = |file: &Path| !writable.decides(file);
         if let Some(home) = places.path("$HOME") {
@@ -184,8 +184,8 @@ impl AgentConfig {
         grants
     }
 
-    /// Where its own program and those of its MCP servers are, what their arguments name, and the packages of both: to read; and where
-    /// it is installed, which is inside of the data directory.
+    /// Returns the readable files of the agent's program and its MCP servers: the programs, the files that their arguments name,
+    /// and the packages of both. Also returns the install directory, which is inside the data directory.
     fn program_files(
         &self,
         env: &BTreeMap<String, String>,
@@ -227,7 +227,7 @@ impl AgentConfig {
         (read, installed)
     }
 
-    /// The environment of its process.
+    /// Returns the environment of the agent's process.
     pub fn environment(&self) -> BTreeMap<String, String> {
         let mut env = Environment::here(&self.pass_env, &self.env);
         if let Wall::Stands(mode) = self.wall() {
@@ -237,7 +237,7 @@ impl AgentConfig {
     }
 }
 
-/// A path of the configuration.
+/// Resolves a path from the configuration.
 fn listed(places: Places<'_>, path: &str) -> Option<PathBuf> {
     match path.strip_prefix('~') {
         Some(below) => places.path(&format!("$HOME{below}")),
@@ -245,13 +245,13 @@ fn listed(places: Places<'_>, path: &str) -> Option<PathBuf> {
     }
 }
 
-/// A sandbox that cannot be, with the setting that says otherwise.
+/// Returns the error for an impossible sandbox, with the setting that turns it off.
 fn refusal(error: &SandboxError) -> Failure {
     Failure::agent(format!("the agent cannot be confined: {error}"))
         .with_detail("set sandbox = \"off\" for it in the configuration to run it without a sandbox")
 }
 
-/// Says what is wrong with the sandboxes of a configuration: of its agents, and of those that have none of their own.
+/// Returns an error if the sandbox settings of a configuration conflict. `all` holds the settings for all agents.
 pub fn check(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) -> Result<(), String> {
     let confined = |agent: &AgentConfig| !matches!(agent.sandbox.mode.or(all.mode), None | Some(Mode::Off));
     match agents.iter().find(|(_, agent)| agent.share && confined(agent)) {
@@ -263,13 +263,13 @@ pub fn check(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) -> R
     }
 }
 
-/// The directories of `write` in which nothing new can be made.
+/// Returns the directories of `write` in which agents cannot create new files.
 fn closed_of(write: &[PathBuf], reserved: &Reserved) -> Vec<PathBuf> {
     let there = cut(write, reserved).filter(|path| path.exists());
     there.cloned().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Says what does not work in such a directory, and what helps.
+/// Returns a message about such a directory: what does not work, and how to fix it.
 pub fn closed(directory: &Path) -> String {
     format!(
         "agents cannot make new files directly in {}, because acpd's own files are in it: move the data directory and the configuration \
@@ -278,7 +278,7 @@ pub fn closed(directory: &Path) -> String {
     )
 }
 
-/// Says in the daemon's log what is not confined, and what the kernel does not enforce.
+/// Logs which agents are not confined, and what the kernel does not enforce.
 pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings, reserved: &Reserved) {
     let kernel = Kernel::here();
     let mut known: Vec<_> = agents
@@ -304,24 +304,24 @@ pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings, r
     }
 }
 
-/// What a person is shown of an agent's sandbox.
+/// A summary of an agent's sandbox, for the user.
 #[derive(Debug, Clone, Serialize)]
 pub struct Confinement {
     /// `workspace`, `readonly` or `off`.
     pub mode: &'static str,
-    /// Why there is none, where nobody wanted that; or why there cannot be one here.
+    /// The reason why there is no sandbox although none was turned off, or why one is impossible here.
     pub reason: Option<String>,
-    /// What the kernel does not enforce of it.
+    /// Rules of the sandbox that the kernel does not enforce.
     pub gaps: Vec<&'static str>,
-    /// What may be read, beside what may be written.
+    /// Readable paths, besides the writable ones.
     pub read: Vec<PathBuf>,
-    /// What may be written, the workspace aside.
+    /// Writable paths, besides the workspace.
     pub write: Vec<PathBuf>,
     /// `on`, `off`, or ports.
     pub network: String,
-    /// Paths of the configuration that are not there.
+    /// Paths of the configuration that do not exist.
     pub missing: Vec<String>,
-    /// Directories that may be written, in which nothing new can be made: acpd's own files are in them.
+    /// Writable directories in which agents cannot create new files, because acpd's own files are in them.
     pub closed: Vec<PathBuf>,
 }
 

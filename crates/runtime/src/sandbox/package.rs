@@ -1,13 +1,14 @@
-//! The package that a program's file belongs to.
+//! Finds the package that a program's file belongs to.
 //!
-//! In: a file. Out: the directory from which the program loads its other files. Never: looks into files.
+//! In: a file. Out: the directory from which the program loads its other files. Never: reads the content of files.
 
 use std::path::Path;
 
 /// Files that mark the root of a package, or of a virtual environment.
 const MARKS: [&str; 3] = ["package.json", "pyproject.toml", "pyvenv.cfg"];
 
-/// The directory of the package of `file`. Packages in one `node_modules` load each other, so that this is one directory for all.
+/// Returns the package directory of `file`. Packages in one `node_modules` load each other, so the result is that
+/// directory for all of them.
 pub fn directory(file: &Path) -> Option<&Path> {
     let above = || file.ancestors().skip(1);
     let modules = above()

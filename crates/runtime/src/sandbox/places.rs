@@ -1,15 +1,15 @@
-//! Where programs, toolchains and agents keep what they need, as data.
+//! Tables of the paths that programs, toolchains and agents use.
 //!
-//! In: an agent's environment. Out: paths to read, paths to write. Never: names a place where passwords or keys are kept.
+//! In: an agent's environment. Out: paths to read, paths to write. Never: includes a path that stores passwords or keys.
 //!
-//! Places are written with variables: the agent's own if it has them, else the default below.
+//! Paths contain variables: the agent's own value if it is set, else the default below.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use acpd_catalog::find_program;
 
-/// Defaults of variables; each may name an earlier one.
+/// Defaults of variables; each may refer to an earlier one.
 const DEFAULTS: [(&str, &str); 24] = [
     ("XDG_CONFIG_HOME", "$HOME/.config"),
     ("XDG_CACHE_HOME", "$HOME/.cache"),
@@ -37,7 +37,7 @@ const DEFAULTS: [(&str, &str); 24] = [
     ("CODEX_HOME", "$HOME/.codex"),
 ];
 
-/// The system.
+/// Paths of the operating system.
 const SYSTEM: [&str; 29] = [
     "/usr",
     "/bin",
@@ -47,7 +47,7 @@ const SYSTEM: [&str; 29] = [
     "/lib64",
     "/libx32",
     "/etc",
-    // Links out of there, on some systems.
+    // These are links to other directories on some systems.
     "/etc/resolv.conf",
     "/etc/hosts",
     "/etc/nsswitch.conf",
@@ -71,7 +71,7 @@ const SYSTEM: [&str; 29] = [
     "/dev/fd",
 ];
 
-/// Devices that everything uses, and temporary files.
+/// Common devices, and temporary files.
 const SCRATCH: [&str; 13] = [
     "/dev/null",
     "/dev/zero",
@@ -88,7 +88,7 @@ const SCRATCH: [&str; 13] = [
     "/var/tmp",
 ];
 
-/// What shells, git and editors read when they start.
+/// Files that shells, git and editors read when they start.
 const STARTUP: [&str; 18] = [
     "$HOME/.profile",
     "$HOME/.bash_profile",
@@ -110,7 +110,7 @@ const STARTUP: [&str; 18] = [
     "$HOME/.tool-versions",
 ];
 
-/// Programs of toolchains, wherever they are.
+/// Programs of toolchains, in their usual directories.
 const TOOLS: [&str; 32] = [
     "$CARGO_HOME/bin",
     "$CARGO_HOME/env",
@@ -146,8 +146,8 @@ const TOOLS: [&str; 32] = [
     "$JAVA_HOME",
 ];
 
-/// Caches that a toolchain writes, by the program whose they are. They are made where the program is there and they are not, since
-/// nothing can be granted that is not there.
+/// Caches that toolchains write, by program. If the program exists and a cache does not, the daemon creates the cache,
+/// because a missing path cannot be granted.
 const CACHES: [(&str, &[&str]); 16] = [
     (
         "cargo",
@@ -183,28 +183,28 @@ const CACHES: [(&str, &[&str]); 16] = [
     ("ccache", &["$XDG_CACHE_HOME/ccache"]),
 ];
 
-/// Files of the same kind: locks, without which a toolchain shares its caches unguarded, or does nothing.
+/// Lock files, by program. Without them a toolchain shares its caches unguarded, or fails.
 const LOCKS: [(&str, &[&str]); 2] = [
     (
         "cargo",
         &["$CARGO_HOME/.package-cache", "$CARGO_HOME/.package-cache-mutate"],
     ),
-    // uvx takes the lock of the tools that were installed, and makes the other file where it is missing.
+    // uvx locks the installed tools, and creates the other file if it is missing.
     ("uv", &["$UV_TOOL_DIR/.lock", "$UV_TOOL_DIR/.gitignore"]),
 ];
 
-/// Variables of an agent, and where they lead.
+/// Resolves paths with the variables of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a>(pub &'a BTreeMap<String, String>);
 
 impl Places<'_> {
-    /// A place with its variables filled in; none if that is no absolute path.
+    /// Expands the variables in a path; returns `None` if the result is not absolute.
     pub fn path(self, place: &str) -> Option<PathBuf> {
         let path = match place.strip_prefix('$') {
             None => PathBuf::from(place),
             Some(rest) => {
                 let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
-                // GOPATH is a list, whose first directory is the one that is written.
+                // GOPATH is a list; Go writes to its first directory.
                 let own = self.0.get(name).and_then(|value| match name {
                     "GOPATH" => std::env::split_paths(value).next(),
                     _ => Some(PathBuf::from(value)),
@@ -220,15 +220,15 @@ impl Places<'_> {
         Some(path).filter(|path| path.is_absolute())
     }
 
-    /// Whether `directory` is the home directory or holds it, by its name or by where that leads. A program or a repository there does
-    /// not open it.
+    /// Returns whether `directory` is the home directory or contains it, by its name or its real path. A program or a
+    /// repository there does not grant access to it.
     pub fn holds_home(self, directory: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         self.path("$HOME")
             .is_some_and(|home| home.starts_with(directory) || real(&home).starts_with(real(directory)))
     }
 
-    /// All that may be read whatever the agent.
+    /// Returns all paths that every agent may read.
     pub fn read(self) -> Vec<PathBuf> {
         let places = SYSTEM.iter().chain(&STARTUP).chain(&TOOLS);
         let mut paths: Vec<_> = places.filter_map(|place| self.path(place)).collect();
@@ -252,7 +252,7 @@ impl Places<'_> {
         paths
     }
 
-    /// All that may be written whatever the agent.
+    /// Returns all paths that every agent may write.
     pub fn write(self) -> Vec<PathBuf> {
         let scratch = SCRATCH.iter().filter_map(|place| self.path(place));
         scratch
@@ -261,7 +261,7 @@ impl Places<'_> {
             .collect()
     }
 
-    /// Makes the caches and locks of toolchains that are there.
+    /// Creates the caches and locks of installed toolchains.
     pub fn make_caches(self) {
         for cache in self.used(&CACHES) {
             make(&cache);
@@ -271,7 +271,7 @@ impl Places<'_> {
         }
     }
 
-    /// The places of those programs that are there.
+    /// Returns the paths of the installed programs in the table.
     fn used(self, table: &[(&str, &'static [&'static str])]) -> Vec<PathBuf> {
         let search = self.0.get("PATH").map(String::as_str).unwrap_or_default();
         let there = table
@@ -283,14 +283,14 @@ impl Places<'_> {
     }
 }
 
-/// Makes a directory for the user alone. Where that cannot be, there is nothing to grant.
+/// Creates a directory that only the user can access. If that fails, there is nothing to grant.
 pub fn make(directory: &Path) {
     use std::os::unix::fs::DirBuilderExt;
     let mut private = std::fs::DirBuilder::new();
     let _ = private.recursive(true).mode(0o700).create(directory);
 }
 
-/// Makes a file for the user alone, and the directory that it is in.
+/// Creates a file that only the user can access, and its directory.
 fn make_file(file: &Path) {
     use std::os::unix::fs::OpenOptionsExt;
     if let Some(directory) = file.parent() {

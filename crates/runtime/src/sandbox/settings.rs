@@ -1,4 +1,4 @@
-//! `sandbox` in the configuration: one word, or a table.
+//! Parses `sandbox` in the configuration: one word, or a table.
 
 use std::fmt;
 
@@ -7,33 +7,33 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// How agents and their terminals are confined.
+/// The sandbox settings of agents and their terminals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SandboxSettings {
-    /// None where nobody has said so: `workspace`, where that can be.
+    /// The mode; `None` if not configured, which means `workspace` where possible.
     pub mode: Option<Mode>,
-    /// More that may be read.
+    /// Additional readable paths.
     pub read: Vec<String>,
-    /// More that may be read and written.
+    /// Additional paths that are readable and writable.
     pub write: Vec<String>,
-    /// TCP; all of it where nobody has said so.
+    /// TCP access; `None` if not configured, which allows all of it.
     pub network: Option<Network>,
 }
 
-/// What the workspace is to the sandbox.
+/// Access to the workspace in the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// It may be written.
+    /// The workspace is readable and writable.
     Workspace,
-    /// It may be read.
+    /// The workspace is only readable.
     Readonly,
     /// There is no sandbox.
     Off,
 }
 
 impl Mode {
-    /// Its word in the configuration.
+    /// Returns the word that the configuration uses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Workspace => "workspace",
@@ -44,7 +44,7 @@ impl Mode {
 }
 
 impl SandboxSettings {
-    /// Those of an agent, with those for all agents behind them.
+    /// Returns an agent's settings, completed by the settings for all agents.
     #[must_use]
     pub fn over(self, all: &Self) -> Self {
         Self {

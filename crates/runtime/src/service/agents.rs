@@ -1,4 +1,4 @@
-//! Agents: those that can be started, those that run, and the agent of a thread.
+//! Requests about agents: the available agents, the running agents, and the agent of a thread.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ impl Service {
         Ok(Reply::RunningAgents(self.context.processes.list().await?))
     }
 
-    /// Starts an agent to see whether it works.
+    /// Starts an agent to check whether it works.
     pub(super) async fn examine_agent(&self, agent: String) -> Result<Reply, Failure> {
         let found = self.context.agents.find(&agent)?;
         let report = probe(
@@ -47,7 +47,7 @@ impl Service {
         })))
     }
 
-    /// Answers what the connection's agent declares. Its process may be of use for the connection's first session.
+    /// Returns what the connection's agent declares. The connection's first session may use the process that this starts.
     pub(super) fn initialize(&self, caller: &Caller) -> Dispatched {
         let service = self.clone();
         let (role, defaults) = (caller.role, caller.defaults.clone());
@@ -64,16 +64,16 @@ impl Service {
         let agent = defaults.agent?;
         let runnable = self.context.agents.find(&agent)?;
         let cwd = directory_of(&defaults.cwd);
-        // Who may start nothing does not have an agent started by asking for its name.
+        // Clients without the operator role must not cause an agent to start by naming it.
         let cwd = role.may(Role::Operator).then_some(&*cwd);
         match self.initialize_cache.of(&agent, runnable.config, cwd).await {
-            // There is no room for a process now. What is there already can be listed and looked at all the same.
+            // There is no capacity for another process now. The client can still list and read existing threads.
             Err(failure) if failure.code == ErrorCode::Overloaded => Ok(CachedInitialize::unknown()),
             declared => declared,
         }
     }
 
-    /// Starts a process of the connection's agent for what is asked before there is any session.
+    /// Starts a process of the connection's agent, for requests that come before any session exists.
     pub async fn start_standby(&self, defaults: Defaults) -> Result<Standby, Failure> {
         let name = defaults.agent?;
         let config = self.context.agents.find(&name)?.config;
@@ -82,7 +82,7 @@ impl Service {
         Ok(standby)
     }
 
-    /// Has the agent do something; what it says is the answer.
+    /// Forwards a request to the agent and returns the agent's answer.
     pub(super) async fn ask_agent(
         &self,
         caller: &mut Caller,
@@ -120,7 +120,7 @@ impl Service {
         self.command(by, thread, Command::Notify { method, params }).await
     }
 
-    /// Params that name the thread as their session name the agent's own to the agent.
+    /// Replaces the thread id in `sessionId` with the agent's own session id.
     async fn for_agent(&self, thread: ThreadId, params: Option<RawJson>) -> Result<Option<RawJson>, Failure> {
         let Some(params) = params else { return Ok(None) };
         let live = self.directory.subscribe(thread).await?.live;
@@ -150,7 +150,7 @@ impl Service {
     }
 }
 
-/// Asks the agent before it has any session, by the process that waits for one.
+/// Sends the request to the standby process, because the agent has no session yet.
 async fn ask_standby(standby: Option<&mut Standby>, request: AgentRequest) -> Result<Dispatched, Failure> {
     let ended = || Failure::agent("the agent's process ended before it answered");
     let answer = standby.ok_or_else(ended)?.ask(request).await?;
@@ -159,7 +159,7 @@ async fn ask_standby(standby: Option<&mut Standby>, request: AgentRequest) -> Re
     }))
 }
 
-/// Where an agent is started for a connection that has named no session yet.
+/// Returns the directory in which to start an agent for a connection that has not named a session yet.
 fn directory_of(cwd: &Path) -> PathBuf {
     if cwd.is_dir() { cwd.to_owned() } else { anywhere() }
 }

@@ -11,47 +11,47 @@ use tokio::sync::mpsc;
 use crate::agent::standby::Standby;
 use crate::thread::delegates::ToEditor;
 
-/// One connection as the service knows it, from its first request to its last.
+/// The state of one connection, from its first request to its last.
 #[derive(Debug)]
 pub struct Caller {
-    /// The client as the log names it.
+    /// The client, as the log names it.
     pub by: Origin,
-    /// What it may do.
+    /// The role, which limits the requests that the client may make.
     pub role: Role,
-    /// What is meant where a request names no agent and no directory.
+    /// Defaults for requests that name no agent and no directory.
     pub defaults: Defaults,
-    /// How threads reach the client with what agents ask of it, if it answers that.
+    /// The channel for agent requests to the client; `None` if the client does not answer them.
     pub delegate: Option<Delegate>,
-    /// The threads that it follows.
+    /// The threads that the client follows.
     pub open: BTreeSet<ThreadId>,
-    /// A process of its agent that waits for a session.
+    /// A process of the connection's agent that does not have a session yet.
     pub standby: Option<Standby>,
     /// The thread whose agent opens no session until the user signs in.
     pub signing_in: Option<ThreadId>,
 }
 
-/// What a connection means where it does not say so.
+/// Defaults for requests that leave out the agent or the directory.
 #[derive(Debug, Clone)]
 pub struct Defaults {
-    /// The agent; or why there is none.
+    /// The default agent, or the reason why there is none.
     pub agent: Result<String, Failure>,
-    /// Where its agent is started before there is a session; empty if that is unknown.
+    /// The directory in which to start the agent before a session exists; empty if unknown.
     pub cwd: PathBuf,
 }
 
-/// A client that answers what agents ask of their client.
+/// A client that answers requests from agents.
 #[derive(Debug, Clone)]
 pub struct Delegate {
-    /// Names its connection among all others.
+    /// The id of the client's connection.
     pub connection: String,
-    /// What it can do.
+    /// The capabilities of the editor.
     pub abilities: EditorCapabilities,
-    /// Where threads put what they want of it.
+    /// The channel on which threads send requests and notifications to the client.
     pub inbox: mpsc::Sender<ToEditor>,
 }
 
 impl Caller {
-    /// A connection that has asked nothing yet.
+    /// Creates the state of a connection that has made no request yet.
     pub fn new(by: Origin, role: Role, defaults: Defaults) -> Self {
         Self {
             by,
@@ -64,7 +64,7 @@ impl Caller {
         }
     }
 
-    /// The same client, for what needs nothing that its connection keeps.
+    /// Returns a copy of the caller for requests that do not use the connection's own state.
     pub(super) fn detached(&self) -> Self {
         Self {
             delegate: self.delegate.clone(),
@@ -72,16 +72,16 @@ impl Caller {
         }
     }
 
-    /// Notes why a request failed: what is asked next may be about that.
+    /// Records why a request failed: the client's next request may depend on it.
     pub fn note_failure(&mut self, failure: &Failure) {
         if failure.code == ErrorCode::SignInRequired {
             self.signing_in = failure.detail.as_ref().and_then(|thread| thread.parse().ok());
         }
     }
 
-    /// Returns the thread whose agent gets a request that names none.
+    /// Returns the thread whose agent receives a request that names no thread.
     pub(super) fn thread_for(&self, request: &AgentRequest) -> Option<ThreadId> {
-        // Signing in is for the agent that waits for it.
+        // A sign-in goes to the agent that waits for it.
         let signs_in = matches!(request, AgentRequest::Authenticate { .. });
         let first = self.signing_in.filter(|_| signs_in);
         first.or(self.open.last().copied()).or(self.signing_in)
@@ -89,7 +89,7 @@ impl Caller {
 }
 
 impl Defaults {
-    /// Of a connection that names the agent in each request.
+    /// Returns the defaults of a connection that must name the agent in each request.
     pub fn none() -> Self {
         Self {
             agent: Err(Failure::invalid_params("no agent was named")),

@@ -1,5 +1,5 @@
-//! Splitting a thread off another one: the other thread says where, its events are copied out of the log, and the new
-//! thread stores them all at once, so that a daemon that is killed leaves either a whole thread or none.
+//! Forking a thread. The source thread determines the fork point, and the service copies the events up to it from the
+//! log. The new thread stores them in one step, so that a killed daemon leaves either the whole thread or none.
 
 use acpd_model::event::Fidelity;
 use acpd_model::limits::FORK_BYTES;
@@ -21,7 +21,7 @@ impl Service {
             name,
             session,
         } = fork;
-        // Before there is another thread that nobody would know of.
+        // This comes first: if it fails, there must not be a new thread that no client knows of.
         let change = match session {
             Some(session) => Some(self.session_change(thread, session).await?),
             None => None,
@@ -39,7 +39,7 @@ impl Service {
             if opens {
                 service.wake(&mut caller, &snapshot.live).await?;
             }
-            // Who splits it off has what was said so far.
+            // The client that forks the thread already has the events up to the fork.
             let cursor = snapshot.live.last_seq;
             let opened = Opened {
                 live: snapshot.live.clone(),
@@ -62,8 +62,8 @@ impl Service {
         }))
     }
 
-    /// Splits a thread off `thread`, behind `turn` or its last one. The first part is done in the order of commands; the
-    /// rest answers the new thread, and how much its agent will know.
+    /// Forks `thread` after `turn`, or after its last turn. This function does the part that must happen in the order
+    /// of commands. The returned future yields the new thread and how much of the context its agent has.
     async fn split_off(
         &self,
         by: Origin,
@@ -105,7 +105,7 @@ impl Service {
                     return Ok(copied.into_events());
                 }
                 room.clear();
-                // An event that came out of the log can be written.
+                // An event that came out of the log can be encoded.
                 let _ = event.encode(&mut room);
                 bytes += room.len();
             }

@@ -1,7 +1,7 @@
-//! What a client's requests do.
+//! Handlers for client requests.
 //!
-//! In: a [`Request`] and its caller. Out: a [`Reply`], and what the connection is to follow. Owns: what agents declare. Never:
-//! knows a protocol or writes a result.
+//! In: a [`Request`] and its caller. Out: a [`Reply`], and the thread that the connection follows from now on. Owns:
+//! the cache of what agents declare. Never: knows a wire protocol or writes a result.
 
 mod agents;
 mod caller;
@@ -33,24 +33,24 @@ use crate::context::Context;
 use crate::feed::snapshot::FollowRequest;
 use crate::thread::directory::{Answer, Directory};
 
-/// A client's request, as far as it was carried out at once.
+/// The part of a client's request that has run already, and a future for the rest.
 pub struct Dispatched {
-    /// What the client is to follow from now on.
+    /// The thread that the client follows from now on.
     pub follow: Option<FollowRequest>,
-    /// Whether the client hears nothing of that before it has the answer; if the answer is a failure, nothing at all.
+    /// Whether the client receives events of that thread only after the answer, and none at all if the request fails.
     pub answer_first: bool,
-    /// Whether it is told of changes of the list of threads from now on, if that is to change.
+    /// Whether the client is notified of changes to the thread list from now on; `None` leaves that as it is.
     pub watch: Option<bool>,
-    /// The rest: the answer.
+    /// The rest of the request; it returns the answer.
     pub answer: BoxFuture<'static, Result<Response, Failure>>,
 }
 
-/// An answer.
+/// The result of a successful request.
 #[derive(Debug)]
 pub struct Response {
-    /// What the daemon answers.
+    /// The result to send to the client.
     pub reply: Reply,
-    /// What the client is to follow from now on, if that was not known before.
+    /// The thread that the client follows from now on, if it was not known earlier.
     pub follow: Option<FollowRequest>,
     /// A process that was started for the connection.
     pub standby: Option<Standby>,
@@ -91,19 +91,19 @@ impl Dispatched {
     }
 }
 
-/// Carries out requests for one client.
+/// Carries out requests for clients; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// The way to threads.
+    /// Gives access to the threads.
     pub directory: Directory,
-    /// What they share.
+    /// State that the threads share.
     pub context: Context,
-    /// What agents declare.
+    /// The initialize results that agents returned.
     initialize_cache: InitializeCache,
 }
 
 impl Service {
-    /// Begins to serve, by a task that keeps what agents declare.
+    /// Creates the service and starts the task that owns the initialize cache.
     pub fn new(directory: Directory, context: Context) -> Self {
         Self {
             initialize_cache: InitializeCache::open(context.clone()),
@@ -112,8 +112,8 @@ impl Service {
         }
     }
 
-    /// Carries out `request`, if the caller may ask that. What must happen in the order of the client's requests has
-    /// happened on return.
+    /// Carries out `request` if the caller's role allows it. The part that must run in the order of the client's
+    /// requests has finished when this returns.
     pub async fn call(&self, caller: &mut Caller, request: Request) -> Dispatched {
         let needed = request.role();
         if !caller.role.may(needed) {
@@ -138,7 +138,7 @@ impl Service {
         }
     }
 
-    /// One handler for each request.
+    /// Dispatches the request to its handler.
     async fn dispatch(&self, caller: &mut Caller, request: Request) -> Result<Dispatched, Failure> {
         let by = caller.by.clone();
         match request {
@@ -188,7 +188,7 @@ impl Service {
         }
     }
 
-    /// Sends a thread a command; its answer is that of the request.
+    /// Sends a command to a thread and returns the thread's answer as the answer of the request.
     pub(crate) async fn command(
         &self,
         by: Origin,
@@ -215,7 +215,7 @@ pub(crate) async fn await_reply(answer: Answer) -> Result<thread::Reply, Failure
     answer.await.map_err(asleep)?
 }
 
-/// A thread's answer as that of a request.
+/// Converts a thread's answer to the answer of a request.
 fn reply(reply: thread::Reply) -> Result<Reply, Failure> {
     Ok(match reply {
         thread::Reply::Done => Reply::Done,
@@ -230,7 +230,7 @@ fn reply(reply: thread::Reply) -> Result<Reply, Failure> {
     })
 }
 
-/// A thread answered something else than it was asked.
+/// Returns the error for an answer that does not match the command.
 pub(crate) fn misplaced() -> Failure {
     Failure::new(ErrorCode::Internal, "internal error: unexpected reply type")
 }

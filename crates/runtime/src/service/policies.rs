@@ -32,7 +32,7 @@ impl Service {
         thread: ThreadId,
         tool_call: RawJson,
     ) -> Result<Dispatched, Failure> {
-        // Who may run commands can look at the disk anyway; nobody else learns of it what is no part of a thread.
+        // Operators can run commands and so can read the disk anyway. Other clients must not learn about files outside a thread.
         let sight = if role.may(Role::Operator) {
             Sight::Everything
         } else {

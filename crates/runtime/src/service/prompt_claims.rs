@@ -1,4 +1,4 @@
-//! Prompts of a connection that was lost: what their thread says of them.
+//! Looks up the prompts of a lost connection in the log of their thread.
 
 use acpd_model::{EventKind, Failure, Seq, ThreadId};
 use acpd_proto::surface::reply::ClaimedPrompt;
@@ -7,8 +7,8 @@ use crate::service::Service;
 use crate::thread::directory::log_failure;
 
 impl Service {
-    /// Looks for the turns of these names in the log of `thread`. How they ended is only told up to `cursor`: what is
-    /// behind it comes when the thread is followed.
+    /// Finds the turns with these names in the log of `thread`. Reports how they ended only up to `cursor`: the client
+    /// receives later events when it follows the thread.
     pub(super) async fn claim(
         &self,
         thread: ThreadId,

@@ -1,4 +1,4 @@
-//! Lists of threads, and threads as the log has them.
+//! Lists of threads, and threads read from the log.
 
 use acpd_log::{Filter, ListCursor, ListedThread};
 use acpd_model::event::TurnStatus;
@@ -69,7 +69,7 @@ impl Service {
         Ok(Reply::Thread(Box::new(ThreadView { live, turns })))
     }
 
-    /// Folds a thread's turns out of the log, up to `until`; and what it is by then, where that is wanted.
+    /// Builds a thread's transcript from the log, up to `until`. If `live` is given, folds the same events into it.
     pub(crate) async fn transcript(
         &self,
         thread: ThreadId,
@@ -97,12 +97,12 @@ impl Service {
     }
 }
 
-/// Writes where the next page of a list begins.
+/// Encodes the position at which the next page of a list begins.
 fn write_cursor(last: &ListedThread) -> String {
     format!("{}_{}", last.summary.updated_at, last.thread)
 }
 
-/// Reads a cursor that [`write_cursor`] wrote.
+/// Parses a cursor that [`write_cursor`] wrote.
 fn parse_cursor(text: &str) -> Result<ListCursor, Failure> {
     let (at, thread) = text.split_once('_').ok_or_else(invalid_cursor)?;
     Ok(ListCursor {

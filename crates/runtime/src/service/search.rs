@@ -1,4 +1,4 @@
-//! Finding texts, and the index of what was stored before there was one.
+//! Full-text search, and indexing of events that were stored before the index existed.
 
 use acpd_log::{Hit, LogError, Piece, Search, SharedLog};
 use acpd_model::limits::{SEARCH_PAGE, SEARCH_PAGE_MAX, SEARCH_QUERY_BYTES};
@@ -54,8 +54,8 @@ fn found(hit: Hit) -> SearchHit {
     }
 }
 
-/// Reads what was stored by a version without an index, the newest threads first and a page at a time, so that
-/// nobody waits for it for long. Where it is cut off, the next start goes on.
+/// Indexes events that a version without an index stored. It starts with the newest threads and works a page at a time,
+/// so that other work on the log never waits long. If it is interrupted, it continues at the next start.
 pub async fn index_backlog(log: SharedLog) {
     let mut before = None;
     loop {
@@ -70,7 +70,7 @@ pub async fn index_backlog(log: SharedLog) {
     }
 }
 
-/// Reads one page; before which thread the next one is to be looked for, or `None` if nothing is left.
+/// Indexes one page. Returns the thread before which to look for the next page, or `None` if nothing is left.
 async fn index_page(log: &SharedLog, before: Option<ThreadId>) -> Result<Option<Option<ThreadId>>, LogError> {
     let Some(backlog) = log.backlog(before).await? else {
         return Ok(None);
@@ -79,7 +79,7 @@ async fn index_page(log: &SharedLog, before: Option<ThreadId>) -> Result<Option<
     let indexed = match log.read(thread, backlog.done).await {
         Ok(page) => {
             let events = || page.events.iter().filter(|event| event.seq <= backlog.until);
-            // A page without events has nothing to wait for.
+            // A page without events means that there is nothing left to index.
             let through = events().next_back().map_or(backlog.until, |event| event.seq);
             let found = if page.events.is_empty() {
                 Extract::default()
@@ -92,9 +92,9 @@ async fn index_page(log: &SharedLog, before: Option<ThreadId>) -> Result<Option<
     };
     match indexed {
         Ok(()) => Ok(Some(before)),
-        // Deleted meanwhile.
+        // The thread was deleted in the meantime.
         Err(LogError::NoSuchThread(_)) => Ok(Some(Some(thread))),
-        // It stays in the backlog, so that no blob that it may need is dropped.
+        // The thread stays in the backlog, so that no blob that it may need is dropped.
         Err(LogError::Damaged(what)) => {
             tracing::warn!(%thread, what, "a thread cannot be searched");
             Ok(Some(Some(thread)))

@@ -1,4 +1,4 @@
-//! The sessions that clients open: what their agents open them with, and who takes part.
+//! Sessions that clients open: their parameters, and which editors take part.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::service::{Service, await_reply};
 use crate::thread::delegates::{Attachment, AttachmentGuard};
 
 impl Service {
-    /// Has a thread's session opened as the client wants it, from now on. Who may only look changes nothing.
+    /// Applies the client's session parameters to a thread, from now on. Does nothing for clients below the operator role.
     pub(super) async fn set_session(
         &self,
         caller: &Caller,
@@ -38,7 +38,7 @@ impl Service {
         await_reply(done).await.map(drop)
     }
 
-    /// What a client wants of a session, with its directory by the thread's name for it.
+    /// Resolves the client's session options, with the directory as the thread spells it.
     pub(super) async fn session_change(
         &self,
         thread: ThreadId,
@@ -59,8 +59,9 @@ impl Service {
         Ok(change)
     }
 
-    /// Lets a thread know that the client is there, if the client answers what agents ask: before it is told that the
-    /// session is open, so that whatever comes after that can be asked of it. Who may only look on is asked nothing.
+    /// Registers the client with a thread, if the client answers agent requests. This happens before the client learns
+    /// that the session is open, so that the thread can send it every request that follows. Clients below the operator
+    /// role receive no agent requests.
     pub(super) async fn attach(
         &self,
         caller: &Caller,
@@ -90,7 +91,7 @@ impl Service {
         Ok(Some(AttachmentGuard { attachment, until }))
     }
 
-    /// Starts a thread's agent in the background: who only wants to look need not wait for it.
+    /// Starts a thread's agent in the background, so that a client that only reads does not wait for it.
     pub(super) async fn wake(&self, caller: &mut Caller, live: &Live) -> Result<(), Failure> {
         if !caller.role.may(Role::Operator) || !self.context.agents.knows(&live.spec.agent) {
             return Ok(());
@@ -110,8 +111,8 @@ impl Service {
         Ok(())
     }
 
-    /// Gives a thread the process that waits for a session, if that can open the thread's; `create` for a thread that is
-    /// about to be made.
+    /// Gives the standby process to a thread, if it can open the thread's session. `create` marks a thread that is
+    /// about to be created.
     pub(super) async fn offer_standby(
         &self,
         caller: &mut Caller,
@@ -128,11 +129,12 @@ impl Service {
     }
 }
 
-/// The directory, if it is one of the thread's or in one of them, wherever links and `..` lead; by the thread's name for it.
+/// Returns the directory as the thread spells it, if it is one of the thread's directories or inside one. Links and
+/// `..` are resolved first.
 fn within(spec: &Spec, directory: &Path) -> Result<String, Failure> {
     let roots = || std::iter::once(&spec.cwd).chain(&spec.additional_directories);
     let named = |path: &Path| path.to_string_lossy().into_owned();
-    // One that is not there any more is the agent's to complain about.
+    // If the directory no longer exists, reporting that is up to the agent.
     if let Some(root) = roots().find(|root| Path::new(root) == directory.components().as_path()) {
         return Ok(root.clone());
     }

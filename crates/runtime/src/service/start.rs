@@ -18,15 +18,15 @@ use crate::service::caller::Caller;
 use crate::service::{Dispatched, Response, Service, await_reply, misplaced};
 use crate::thread::directory::{Answer, log_failure};
 
-/// A thread that is being made: all that must be done in order is asked of it already.
+/// A thread that is being created. Every command whose order matters has been sent to it already.
 struct NewThread {
     thread: ThreadId,
     created: Answer,
-    /// Keeps its session for it until the log knows whose that is.
+    /// Reserves the session until the log records which thread uses it.
     claim: Option<SessionClaim>,
     settings: Vec<Answer>,
     first_turn: Option<Answer>,
-    /// The prompt of the first turn, where it must wait for what was said in the session before.
+    /// The prompt of the first turn, if it must wait until the session's earlier messages are imported.
     prompt: Option<Command>,
 }
 
@@ -52,7 +52,7 @@ impl Service {
         let answer = Dispatched::respond(async move {
             let turn = service.finish(new, caller.by.clone()).await;
             let turn = turn.map_err(|failure| match (follow, failure.code) {
-                // Who follows it at once knows already which thread that is.
+                // A client that follows the thread at once knows its id already.
                 (Follow::WithReply, ErrorCode::SignInRequired) => failure.with_detail(thread.to_string()),
                 _ => failure,
             })?;
@@ -86,9 +86,9 @@ impl Service {
         })
     }
 
-    /// Makes the thread, and asks of it all that must be done in order.
+    /// Creates the thread and sends it every command whose order matters.
     async fn create(&self, caller: &mut Caller, start: StartThread) -> Result<NewThread, Failure> {
-        // As where it is set later: who starts a thread does not say what its agent may do.
+        // The same rule as for a later policy change: starting a thread does not include deciding what its agent may do.
         if start.policy.is_some() && !caller.role.may(Role::Owner) {
             let message = format!(
                 "policy needs the role owner; this token has the role {}",
@@ -142,7 +142,7 @@ impl Service {
             meta: None,
             client_turn_id: start.client_turn_id,
         });
-        // What was said before comes first.
+        // The earlier messages of the session come first.
         let first_turn = match prompt.take_if(|_| !has_session) {
             Some(prompt) => Some(command(prompt).await?),
             None => None,
@@ -161,7 +161,7 @@ impl Service {
     async fn finish(&self, new: NewThread, by: Origin) -> Result<Option<TurnView>, Failure> {
         let thread = new.thread;
         await_reply(new.created).await?;
-        // From here on the log knows whose it is.
+        // From here on the log records which thread uses the session.
         drop(new.claim);
         let first_turn = match new.prompt {
             Some(prompt) => Some(self.directory.command(thread, by, prompt).await?),
@@ -182,8 +182,8 @@ impl Service {
         }
     }
 
-    /// A session that a thread goes on with is that thread's: two would not know of each other's turns. One that never got
-    /// it does not go on with it.
+    /// Reserves a session for a new thread. Only one thread may use a session, because two would not know of each
+    /// other's turns. A thread that never got the session does not count.
     async fn begin_with(&self, agent: &str, session: &str) -> Result<SessionClaim, Failure> {
         let conflict = |message: String| Failure::new(ErrorCode::Conflict, message);
         let start = self.context.session_claims.begin(agent, session);
@@ -205,7 +205,7 @@ impl Service {
     }
 }
 
-/// Refuses what is no directory of this host.
+/// Rejects paths that are not a directory on this host.
 fn check_directory(path: &str) -> Result<(), Failure> {
     let directory = Path::new(path);
     if !directory.is_absolute() {

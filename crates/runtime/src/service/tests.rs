@@ -1,4 +1,4 @@
-//! Requests against a daemon that has no agent and a log in memory.
+//! Requests to a daemon with no agent and an in-memory log.
 
 use std::collections::BTreeMap;
 

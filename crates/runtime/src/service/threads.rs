@@ -1,4 +1,4 @@
-//! Threads as a whole: open, close, change, delete.
+//! Requests about whole threads: open, close, change and delete.
 
 use acpd_model::limits::TURNS_PAGE;
 use acpd_model::{Failure, Origin, Role, ThreadId};
@@ -70,7 +70,7 @@ impl Service {
         })
     }
 
-    /// The connection follows the thread no longer by now.
+    /// Answers a close request. The connection has already stopped following the thread.
     pub(super) async fn close_thread(
         &self,
         caller: &mut Caller,
@@ -79,7 +79,7 @@ impl Service {
     ) -> Dispatched {
         let was_open = caller.open.remove(&thread);
         if was_open && release && caller.role.may(Role::Operator) {
-            // One that cannot be told is not there, or goes with the daemon.
+            // If the notification fails, the thread is not loaded or the daemon is shutting down.
             let _ = self.directory.closed(thread).await;
         }
         Dispatched::now(Ok(Reply::Closed { was_open }))
@@ -101,7 +101,7 @@ impl Service {
         }
     }
 
-    /// A thread that is listed again is answered as a whole.
+    /// Unarchives a thread and returns the whole thread.
     async fn unarchive(&self, by: Origin, thread: ThreadId) -> Result<Dispatched, Failure> {
         let command = Command::Change(Change::Unarchive);
         let done = self.directory.command(thread, by, command).await?;

@@ -1,4 +1,4 @@
-//! Turns and questions.
+//! Requests about turns, and answers to agents' questions.
 
 use acpd_model::{Failure, Origin, RawJson, RequestId, ThreadId, TurnId};
 use acpd_policy::Scope;

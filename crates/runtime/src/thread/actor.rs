@@ -1,4 +1,4 @@
-//! The thread actor: owns one thread's machine and carries its effects out, log first.
+//! The thread actor: owns one thread's state machine and applies its effects, the log first.
 
 mod begin;
 mod commit;
@@ -24,78 +24,78 @@ use crate::host::callbacks::{Callbacks, HostMessage};
 use crate::metrics::Present;
 use crate::thread::delegates::{Attachment, Editors};
 
-/// What a thread actor is asked.
+/// A message to a thread actor.
 #[derive(Debug)]
 pub enum ToThread {
-    /// Do something.
+    /// Runs a command.
     Command {
-        /// Who wants it, and what. Boxed, since a mailbox keeps room for 32 messages.
+        /// The command and its origin. Boxed, because a mailbox reserves space for 32 messages.
         order: Box<(Origin, Command)>,
-        /// Where the answer goes.
+        /// Receives the result.
         reply: oneshot::Sender<Result<Reply, Failure>>,
     },
-    /// An editor has closed the session: the agent may go if nobody else follows.
+    /// Reports that an editor closed the session. The agent may be stopped if no other client follows the thread.
     Closed,
-    /// A process that it may use, if it is its agent's.
+    /// Offers a standby process, which the thread may use if it runs the thread's agent.
     Standby {
         /// The process.
         standby: Box<Standby>,
-        /// Where it goes if the thread has no use for it.
+        /// Receives the process back if the thread does not need it.
         back: oneshot::Sender<Box<Standby>>,
     },
-    /// An editor has the thread open from now on.
+    /// Reports that an editor opened the thread.
     Attach {
-        /// Which. Boxed as a command is.
+        /// The editor's attachment. Boxed for the same reason as a command.
         editor: Box<Attachment>,
-        /// Where the answer goes.
+        /// Receives the result.
         reply: oneshot::Sender<Result<Reply, Failure>>,
     },
-    /// Follow the thread from here on.
+    /// Subscribes to the thread, starting with the next event.
     Subscribe {
-        /// Where the answer goes.
+        /// Receives the snapshot at which the subscription starts.
         reply: oneshot::Sender<ThreadSnapshot>,
     },
 }
 
-/// One thread while it is awake.
+/// One thread while it is loaded.
 pub struct ThreadActor {
     context: Context,
     id: ThreadId,
     id_text: String,
     machine: Thread,
     agent: Option<AgentHandle>,
-    /// Its part in the agent's process.
+    /// The thread's use of the agent process.
     using: Option<Arc<ProcessUse>>,
-    /// Whether the agent is let go of once nothing is going on and nobody follows.
+    /// Whether to stop the agent once the thread is idle and has no subscribers.
     leaves: bool,
-    /// A process to use where the machine next wants one.
+    /// A standby process to use the next time the machine starts an agent.
     standby: Option<Box<Standby>>,
     host: Option<Callbacks>,
     host_tx: mpsc::Sender<Box<HostMessage>>,
     host_rx: mpsc::Receiver<Box<HostMessage>>,
-    /// What the machine's latest answer holds of the agent's budget. The answer leaves for the agent as the thread settles,
-    /// or never.
+    /// The part of the agent's budget that the machine's latest answer holds. The answer goes to the agent while the
+    /// thread settles, or never.
     charge: Option<Charge>,
-    /// Only where editors have come: most threads never see one.
+    /// Allocated on the first attachment: most threads never have an editor.
     editors: Option<Box<Editors>>,
     publish: broadcast::Sender<Arc<Batch>>,
-    /// The agent whose policies the machine has.
+    /// The agent whose policies the machine currently uses.
     policies_of: Option<String>,
     replies: BTreeMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
-    /// Its last event is stored: all that is left is to delete its log, and to answer a command.
+    /// Set once the last event is stored: what remains is to delete the log and to answer the command.
     pending_deletion: Option<PendingDeletion>,
     _awake: Present,
 }
 
-/// A thread of which only the log is left.
+/// A thread of which only the log remains.
 #[derive(Debug, Clone, Copy)]
 struct PendingDeletion {
-    /// The command that wanted it; not known after a restart.
+    /// The command that requested the deletion; unknown after a restart.
     call: Option<u64>,
 }
 
-/// How long a thread with nothing to do and no agent stays awake.
+/// How long a thread with no work and no agent stays loaded.
 const NAP: Duration = Duration::from_secs(30);
 
 enum ActorInput {
@@ -105,16 +105,16 @@ enum ActorInput {
     Editor(Box<Input>),
     Due,
     Idle,
-    /// Another thread's agent needs the room.
+    /// Another thread's agent needs the process slot.
     ReleaseAgent,
-    /// The process that was given for its agent is of no use any more.
+    /// The offered standby process can no longer be used.
     StandbyExpired,
-    /// The last client that watched has gone.
+    /// The last subscriber has left.
     Unwatched,
 }
 
 impl ThreadActor {
-    /// A thread that is about to be made. In a box: a future would keep room for it twice.
+    /// Creates the actor of a new thread. Boxed, because a future would reserve space for it twice.
     pub fn new(id: ThreadId, context: Context) -> Box<Self> {
         Self::awake(id, context, false)
     }
@@ -145,7 +145,7 @@ impl ThreadActor {
         })
     }
 
-    /// A thread that the log knows.
+    /// Loads a thread from the log.
     pub async fn load(id: ThreadId, context: Context) -> Result<Box<Self>, LogError> {
         let mut actor = Self::awake(id, context, true);
         let mut after = 0;
@@ -164,13 +164,13 @@ impl ThreadActor {
         Ok(actor)
     }
 
-    /// Lives until nobody needs the thread any more, or the log fails it.
+    /// Runs until the thread is unloaded or deleted, or until the log fails.
     pub async fn run(mut self: Box<Self>, mut requests_rx: mpsc::Receiver<ToThread>) {
         let end = self.serve(&mut requests_rx).await;
         if let Err(error) = end {
             tracing::error!(thread = %self.id, %error, "the thread is put to sleep: its log cannot be written");
         }
-        // Who asked in the meantime is answered by dropping the question: they turn to the directory again.
+        // Dropping the remaining messages fails their callers, which then retry through the directory.
         requests_rx.close();
     }
 
@@ -197,7 +197,7 @@ impl ThreadActor {
                 ActorInput::Idle => return Ok(()),
                 ActorInput::Agent(from) => {
                     self.handle_agent_event(from);
-                    // More of the same that is there already is stored in the same commit.
+                    // Further agent messages that have already arrived are stored in the same commit.
                     while self.machine.waiting() < BATCH_EVENTS {
                         let Some(Ok(more)) = self.agent.as_mut().map(|agent| agent.events.try_recv()) else {
                             break;
@@ -229,7 +229,7 @@ impl ThreadActor {
                 ActorInput::Unwatched => false,
             };
             self.settle().await?;
-            // One that would forget the conversation stays for as long as any agent does.
+            // An agent that would lose the conversation is kept for the usual idle time.
             let may_leave = self.machine.is_idle() && !self.machine.would_forget();
             if self.leaves && self.publish.receiver_count() == 0 && may_leave {
                 self.leaves = false;
@@ -243,7 +243,7 @@ impl ThreadActor {
         }
     }
 
-    /// Ends the agent, then deletes the log. Those who follow have the last event by then, or never will.
+    /// Stops the agent, then deletes the log. By then subscribers have received the last event, or never will.
     async fn finish_deletion(&mut self, PendingDeletion { call }: PendingDeletion) -> Result<(), LogError> {
         self.wait_for_agent().await;
         match self.context.log.delete(self.id).await {
@@ -273,7 +273,7 @@ impl ThreadActor {
         tokio::select! {
             biased;
             message = requests_rx.recv() => ActorInput::Message(message),
-            // Before the agent: one that floods would delay what it has asked for.
+            // Host results come before the agent: a flood of agent messages would delay results that the agent waits for.
             Some(from) = self.host_rx.recv() => ActorInput::Host(*from),
             input = from_editors(self.editors.as_deref_mut()) => ActorInput::Editor(Box::new(input)),
             Some(from) = from_agent(self.agent.as_mut()) => ActorInput::Agent(from),
@@ -285,14 +285,14 @@ impl ThreadActor {
         }
     }
 
-    /// How long nothing may happen until the thread lets its agent go, or goes to sleep itself.
+    /// Returns the idle time after which the thread stops its agent, or unloads if it has no agent.
     fn idle_after(&self) -> Option<Duration> {
         let busy = self.machine.live().turn.is_some() || self.machine.has_pending_work();
         if busy || self.publish.receiver_count() > 0 {
             return None;
         }
         Some(if self.machine.has_agent() {
-            // At least a second: one that is on its way up or down is asked again.
+            // At least a second: while an agent starts or stops, this request repeats.
             Duration::from_secs(self.context.limits.agent_idle_secs.max(1))
         } else {
             NAP
@@ -309,13 +309,13 @@ impl ThreadActor {
             ToThread::Closed => self.leaves = true,
             ToThread::Standby { mut standby, back } => {
                 let agent = &self.machine.live().spec.agent;
-                // A thread that is about to be made has no agent's name yet.
+                // A thread that is about to be created has no agent name yet.
                 let fits = agent.is_empty() || agent == standby.agent();
                 if fits && self.agent.is_none() && self.standby.is_none() {
                     standby.offer();
                     self.standby = Some(standby);
                 } else {
-                    // One whose connection is gone ends here.
+                    // If the editor's connection has closed, the process ends here.
                     let _ = back.send(standby);
                 }
             }
@@ -345,7 +345,7 @@ impl ThreadActor {
                 self.leaves = false;
                 let live = Box::new(self.machine.live().clone());
                 let pending = live.requests.keys().copied().collect();
-                // A caller that is gone has no use for it.
+                // If the caller has gone, nothing needs the snapshot.
                 let _ = reply.send(ThreadSnapshot {
                     batches: self.publish.subscribe(),
                     live,
@@ -395,7 +395,7 @@ impl ThreadActor {
         self.machine.handle(input, self.context.clock.now());
     }
 
-    /// Goes by the policies that hold now. They can change at any time, and an agent's name is not known at first.
+    /// Refreshes the machine's policies. They can change at any time, and the agent's name is unknown at first.
     fn look_up_policies(&mut self) {
         let agent = &self.machine.live().spec.agent;
         let changed =
@@ -410,8 +410,8 @@ impl ThreadActor {
         self.machine.set_policies(policies);
     }
 
-    /// The daemon stops: the agent is given its grace, and its end is still recorded; so are files that are being
-    /// written.
+    /// Waits for the agent to stop when the daemon shuts down. The agent gets its grace period, and its end and pending
+    /// file writes are still recorded.
     async fn wait_for_agent(&mut self) {
         loop {
             let at_work = self.machine.has_pending_work();
@@ -425,7 +425,7 @@ impl ThreadActor {
     }
 }
 
-/// What the agent says next; waits for ever if there is none.
+/// Waits for the agent's next message; waits forever if there is no agent.
 async fn from_agent(agent: Option<&mut AgentHandle>) -> Option<AgentMessage> {
     match agent {
         Some(agent) => agent.events.recv().await,
@@ -433,7 +433,7 @@ async fn from_agent(agent: Option<&mut AgentHandle>) -> Option<AgentMessage> {
     }
 }
 
-/// What comes of editors next; waits for ever if there are none.
+/// Waits for the editors' next input; waits forever if there are no editors.
 async fn from_editors(editors: Option<&mut Editors>) -> Input {
     match editors {
         Some(editors) => editors.next().await,
@@ -441,7 +441,7 @@ async fn from_editors(editors: Option<&mut Editors>) -> Input {
     }
 }
 
-/// The agent is to go, if it can; waits for ever if there is none.
+/// Waits until the agent should be released; waits forever if there is no agent.
 async fn let_go(using: Option<&ProcessUse>) {
     match using {
         Some(using) => using.let_go().await,

@@ -1,7 +1,7 @@
 //! The editors that have one thread open.
 //!
-//! In: attachments, orders of the thread's machine. Out: orders into the editors' inboxes, and what comes back: answers, and
-//! that one has gone. Never: waits for an editor.
+//! In: attachments, commands of the thread's machine. Out: commands to the editors' inboxes; answers and disconnects to
+//! the machine. Owns: the attached editors and their open requests. Never: waits for an editor.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,54 +19,54 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// An editor's connection that has a thread open.
 #[derive(Debug, Clone)]
 pub struct Attachment {
-    /// Who it is.
+    /// The editor, as the log names it.
     pub by: Origin,
-    /// Names it among all connections.
+    /// The id of the connection.
     pub connection: String,
-    /// What it declared.
+    /// The capabilities that the editor declared.
     pub abilities: EditorCapabilities,
-    /// Where its orders go.
+    /// The channel for commands to the editor.
     pub inbox: mpsc::Sender<ToEditor>,
-    /// Cancelled when it has the thread open no longer, however that came.
+    /// Cancelled when the editor no longer has the thread open, for whatever reason.
     pub gone: CancellationToken,
 }
 
-/// An attachment, and what ends it when it is dropped, wherever that happens.
+/// An attachment that ends when this guard is dropped.
 #[derive(Debug)]
 pub struct AttachmentGuard {
-    /// The attachment.
+    /// The guarded attachment.
     pub attachment: Attachment,
-    /// Its end.
+    /// Cancels the attachment's `gone` token on drop.
     pub until: DropGuard,
 }
 
-/// An order of a thread.
+/// A command from a thread to an editor.
 #[derive(Debug)]
 pub struct ToEditor {
-    /// Which thread's.
+    /// The thread that sends the command.
     pub thread: ThreadId,
-    /// What.
+    /// The command: a request, its withdrawal or a notification.
     pub order: EditorCommand,
-    /// For a request: who asks first, the connection or the thread, decides whether it was asked.
+    /// For a request: decides whether it was sent. The connection and the thread race for the claim, and the first one wins.
     pub claim: Claim,
-    /// Where the answer goes.
+    /// The channel for the editor's answer.
     pub answers_tx: mpsc::Sender<FromEditor>,
-    /// Whether the attachment that it is for is over.
+    /// Cancelled when the attachment that this command belongs to is over.
     pub gone: CancellationToken,
 }
 
-/// What an editor answered.
+/// An editor's answer.
 #[derive(Debug)]
 pub struct FromEditor {
-    /// Its connection.
+    /// The id of the editor's connection.
     pub connection: String,
-    /// The agent's callback.
+    /// The number of the agent's request.
     pub call: u64,
-    /// The answer.
+    /// The result, or the error that the editor returned.
     pub result: Result<RawJson, RpcError>,
 }
 
-/// Whether a request was asked: exactly one of two sides can say so, once.
+/// Records whether a request was sent. Exactly one of the two sides can settle it, once.
 #[derive(Debug, Clone, Default)]
 pub struct Claim(Arc<AtomicU8>);
 
@@ -75,12 +75,12 @@ const ASKED: u8 = 1;
 const VOID: u8 = 2;
 
 impl Claim {
-    /// The editor is about to be asked; whether it may be.
+    /// Claims the request for sending. Returns whether the connection may send it.
     pub fn ask(&self) -> bool {
         self.settle(ASKED)
     }
 
-    /// The editor is not to be asked any more; whether it was not before.
+    /// Withdraws the request. Returns whether it was still unsent.
     fn void(&self) -> bool {
         self.settle(VOID)
     }
@@ -92,14 +92,14 @@ impl Claim {
     }
 }
 
-/// Answers of editors that may wait for a thread.
+/// Answers from editors that can be queued for a thread.
 const ANSWERS: usize = 16;
 
-/// All of one thread.
+/// All editors of one thread.
 pub(crate) struct Editors {
     thread: ThreadId,
     attached: BTreeMap<String, AttachedEditor>,
-    /// Attachments whose end is waited for, with their numbers.
+    /// Futures that wait for attachments to end, with the attachment's number.
     leaving: FuturesUnordered<BoxFuture<'static, (String, u64)>>,
     attachments: u64,
     answers_tx: mpsc::Sender<FromEditor>,
@@ -110,7 +110,7 @@ struct AttachedEditor {
     number: u64,
     inbox: mpsc::Sender<ToEditor>,
     gone: CancellationToken,
-    /// What it has and has not answered.
+    /// Requests that the editor has not answered yet.
     claims: BTreeMap<u64, Claim>,
 }
 
@@ -127,7 +127,7 @@ impl Editors {
         }
     }
 
-    /// Takes an editor in. If an earlier attachment of the same connection is over, that is to be told first.
+    /// Adds an editor. Returns the input that must be handled first if an earlier attachment of the same connection is over.
     pub fn attach(&mut self, attachment: &Attachment) -> Option<Input> {
         let name = &attachment.connection;
         let is_over = |earlier: &AttachedEditor| earlier.gone.is_cancelled();
@@ -140,7 +140,7 @@ impl Editors {
             gone.cancelled_owned().await;
             (connection, number)
         }));
-        // What it was asked before it opened the thread once more it still has.
+        // The editor keeps its open requests when it opens the thread again.
         let claims = self.attached.remove(name).map(|earlier| earlier.claims);
         self.attached.insert(
             name.clone(),
@@ -154,7 +154,7 @@ impl Editors {
         left
     }
 
-    /// Hands an order over. If the editor has no room for it, that is the answer.
+    /// Sends a command to an editor. If the editor's inbox is full, returns that as the answer to the request.
     pub fn order(&mut self, connection: String, order: EditorCommand) -> Option<Input> {
         let editor = self.attached.get_mut(&connection)?;
         let claim = Claim::default();
@@ -177,7 +177,7 @@ impl Editors {
             gone: editor.gone.clone(),
         };
         let refused = editor.inbox.try_send(order);
-        // One that is gone is heard of otherwise.
+        // A disconnected editor is reported through its attachment instead.
         let Err(mpsc::error::TrySendError::Full(_)) = refused else {
             return None;
         };
@@ -194,7 +194,7 @@ impl Editors {
         })
     }
 
-    /// What comes of editors next.
+    /// Waits for the next answer or disconnect of an editor.
     pub async fn next(&mut self) -> Input {
         loop {
             tokio::select! {
@@ -206,7 +206,7 @@ impl Editors {
                     return Input::EditorAnswered { connection, call, result };
                 }
                 Some((connection, number)) = self.leaving.next(), if !self.leaving.is_empty() => {
-                    // It may have opened the thread once more since.
+                    // The editor may have opened the thread again since.
                     if self.attached.get(&connection).is_some_and(|editor| editor.number == number) {
                         return self.leave(&connection);
                     }
@@ -232,7 +232,7 @@ impl Editors {
 }
 
 impl Drop for Editors {
-    /// Nothing is begun for a thread that nobody drives any more.
+    /// Withdraws all unsent requests: nothing may start for a thread that no actor runs.
     fn drop(&mut self) {
         for claim in self.attached.values().flat_map(|editor| editor.claims.values()) {
             claim.void();

@@ -1,4 +1,4 @@
-//! The directory: knows which threads are awake, and wakes them.
+//! The thread directory: knows which threads are loaded, and loads threads on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,18 +30,18 @@ enum ToDirectory {
     },
 }
 
-/// The way to every thread.
+/// Gives access to every thread; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Directory {
     requests_tx: mpsc::Sender<ToDirectory>,
     metrics: Arc<Metrics>,
 }
 
-/// An answer that comes later.
+/// Receives the result of a command.
 pub type Answer = oneshot::Receiver<Result<Reply, Failure>>;
 
 impl Directory {
-    /// Starts the directory. Threads that a dead daemon left with a running turn are woken, so that they say so.
+    /// Starts the directory. Loads threads that a killed daemon left with a running turn, so that they record the interruption.
     pub async fn open(context: Context) -> Result<Self, LogError> {
         let (requests_tx, requests_rx) = mpsc::channel(context.limits.thread_commands);
         let metrics = Arc::clone(&context.metrics);
@@ -63,7 +63,7 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Asks a thread to do something. Commands of one caller are done in the order in which they are asked.
+    /// Sends a command to a thread. Commands from one caller run in the order in which they were sent.
     pub async fn command(&self, thread: ThreadId, by: Origin, command: Command) -> Result<Answer, Failure> {
         let create = matches!(command, Command::Create { .. } | Command::Adopt(_));
         let (reply, answer) = oneshot::channel();
@@ -79,7 +79,7 @@ impl Directory {
         Ok(answer)
     }
 
-    /// Gives a thread a process that it may use when it next starts its agent; answered with the process if it has no use for it.
+    /// Offers a thread a standby process for the next start of its agent. Returns the process if the thread does not need it.
     pub async fn offer(
         &self,
         thread: ThreadId,
@@ -93,12 +93,12 @@ impl Directory {
         Ok(given_back.await.ok().map(|standby| *standby))
     }
 
-    /// An editor has closed a thread: its agent is let go of, unless somebody else follows the thread or a turn runs.
+    /// Reports that an editor closed a thread. The agent is stopped unless another client follows the thread or a turn runs.
     pub async fn closed(&self, thread: ThreadId) -> Result<(), Failure> {
         self.send(thread, false, ToThread::Closed).await
     }
 
-    /// Has an editor take part in a thread until it is gone, see [`Attachment`].
+    /// Attaches an editor to a thread until the editor leaves; see [`Attachment`].
     pub async fn attach(&self, thread: ThreadId, editor: Attachment) -> Result<(), Failure> {
         for _ in 0..ATTEMPTS {
             let (reply, answer) = oneshot::channel();
@@ -112,7 +112,7 @@ impl Directory {
         Err(unavailable())
     }
 
-    /// Follows a thread from here on.
+    /// Subscribes to a thread, starting with the next event.
     pub async fn subscribe(&self, thread: ThreadId) -> Result<ThreadSnapshot, Failure> {
         for _ in 0..ATTEMPTS {
             let (reply, answer) = oneshot::channel();
@@ -124,7 +124,7 @@ impl Directory {
         Err(unavailable())
     }
 
-    /// Puts every thread to sleep and waits for them, but no longer than `patience`.
+    /// Unloads every thread and waits for them, but no longer than `patience`.
     pub async fn close_within(&self, patience: std::time::Duration) {
         let (reply, closed) = oneshot::channel();
         if self.requests_tx.send(ToDirectory::Close { reply }).await.is_err() {
@@ -148,7 +148,7 @@ impl Directory {
                         "too many commands queued for this thread",
                     ));
                 }
-                // It fell asleep in between; the next look wakes it.
+                // The thread was unloaded in between; the next attempt loads it again.
                 Err(mpsc::error::TrySendError::Closed(message)) => message,
             };
         }
@@ -169,7 +169,7 @@ impl Directory {
     }
 }
 
-/// How often a thread that falls asleep just then is woken again.
+/// Attempts to reach a thread that is being unloaded at that moment.
 const ATTEMPTS: usize = 3;
 
 fn stopping() -> Failure {
@@ -218,7 +218,7 @@ impl Task {
                 message = requests_rx.recv() => match message {
                     Some(ToDirectory::Find { thread, create, reply }) => {
                         let found = self.find(thread, create).await;
-                        // A caller that is gone has woken the thread for nothing; it will fall asleep again.
+                        // If the caller has gone, the thread was loaded for nothing and unloads again later.
                         let _ = reply.send(found);
                     }
                     Some(ToDirectory::Close { reply }) => {
@@ -234,7 +234,7 @@ impl Task {
 
     fn ended(&mut self, ended: Result<ThreadId, tokio::task::JoinError>) {
         match ended {
-            // A younger actor of the same thread may be awake already.
+            // A newer actor of the same thread may be loaded already.
             Ok(thread) => {
                 if self.awake.get(&thread).is_some_and(mpsc::Sender::is_closed) {
                     self.awake.remove(&thread);
@@ -264,7 +264,7 @@ impl Task {
             let actor = if create {
                 Ok(ThreadActor::new(thread, context))
             } else {
-                // In a box: it is over before the thread's life begins, which is what the task keeps room for.
+                // Boxed: loading is over before the actor runs, but the task would reserve space for it all the time.
                 Box::pin(ThreadActor::load(thread, context)).await
             };
             match actor {
@@ -278,7 +278,7 @@ impl Task {
     }
 
     async fn close(mut self) {
-        // A closed mailbox is what tells an actor to stop.
+        // A closed mailbox makes an actor stop.
         self.awake.clear();
         let mut woken = BTreeSet::new();
         while let Some(Ok(thread)) = self.actors.join_next().await {
@@ -288,7 +288,7 @@ impl Task {
     }
 }
 
-/// What a client hears when the log refuses.
+/// Converts a log error to the error that the client receives.
 pub fn log_failure(error: &LogError) -> Failure {
     match error {
         LogError::NoSuchThread(thread) => Failure::not_found(format!("thread {thread}")),

@@ -1,11 +1,11 @@
-//! Collects a thread's conversation out of the log: for an agent that has forgotten it, or to be held against what it tells.
+//! Collects a thread's conversation from the log: for an agent that has lost it, or to compare it with an agent's replay.
 
 use acpd_log::{LogError, SharedLog};
 use acpd_model::{Event, ThreadId, TurnId};
 use acpd_proto::projection::{DroppedTurns, Exchanges, HistoryText};
 
-/// The end of the conversation, without the turn `except` and those that were dropped, in at most so many bytes. All of that or nothing: the
-/// end is what is wanted most, and it is read last.
+/// Returns the end of the conversation in at most `bytes` bytes, without the turn `except` and without dropped turns.
+/// Returns an error rather than a part of the text: the end matters most, and it is read last.
 pub async fn collect_history(
     log: &SharedLog,
     thread: ThreadId,
@@ -18,8 +18,8 @@ pub async fn collect_history(
     Ok(recall.finish())
 }
 
-/// The conversation in rounds, without the turn `except` and those that were dropped, to be held against what the agent
-/// tells.
+/// Returns the conversation as exchanges, without the turn `except` and without dropped turns, for comparison
+/// with the agent's replay.
 pub async fn collect_exchanges(
     log: &SharedLog,
     thread: ThreadId,

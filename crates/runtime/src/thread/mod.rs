@@ -1,7 +1,7 @@
-//! Threads: the task that owns each one's state machine, and the directory that wakes them.
+//! Threads: the task that owns each thread's state machine, and the directory that loads threads.
 //!
-//! In: commands, and what agents and the host report. Out: events, first to the log, then to who follows. Owns: one
-//! [`Thread`](acpd_proto::thread::Thread) for each thread that is awake. Never: decides what happened.
+//! In: commands, agent messages, host results. Out: events, first to the log, then to subscribers. Owns: one
+//! [`Thread`](acpd_proto::thread::Thread) for each loaded thread. Never: decides what happens in a thread.
 
 pub(crate) mod actor;
 pub mod delegates;

@@ -1,5 +1,5 @@
-//! One client's way through one thread: a task that reads the log until it is at the end, then follows live,
-//! and goes back to the log whenever it has missed something. It holds no events.
+//! One client's subscription to one thread. The task reads the log up to its end, then follows live events. It returns
+//! to the log whenever it has missed something. It keeps no events.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,26 +22,26 @@ use crate::thread::directory::Directory;
 /// Frames for one client.
 #[derive(Debug)]
 pub struct Delivery {
-    /// The subscription that it belongs to.
+    /// The number of the subscription.
     pub subscription: u64,
-    /// The frames.
+    /// The frames to send.
     pub batch: Arc<Batch>,
-    /// Those before this one the client has already.
+    /// The first event to send: the client already has the events before it.
     pub from: Seq,
-    /// For events out of the log: what is known of their questions. `None` for new ones: all are open.
+    /// For events from the log: which of their questions are still open. `None` for new events, whose questions are all open.
     pub pending: Option<OpenQuestions>,
 }
 
-/// The questions that were open at some moment.
+/// The questions that were open at one moment.
 #[derive(Debug, Clone)]
 pub struct OpenQuestions {
-    /// The last event of that moment: a page of the log may go on after it.
+    /// The last event at that moment: a page of the log may contain later events.
     end: Seq,
     open: Arc<BTreeSet<u32>>,
 }
 
 impl Delivery {
-    /// Whether the question of one of these frames is still open, as far as is known.
+    /// Returns whether the question in one of these frames is still open, as far as the daemon knows.
     pub fn is_pending(&self, seq: Seq, request: RequestId) -> bool {
         self.pending
             .as_ref()
@@ -49,17 +49,17 @@ impl Delivery {
     }
 }
 
-/// Why a client follows a thread no longer.
+/// The reason why a subscription ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FollowEnd {
-    /// The client is gone, or the daemon stops.
+    /// The client disconnected, the thread was deleted, or the daemon is stopping.
     Gone,
-    /// The thread or the log fails. The client must hear of it, since nothing more comes.
+    /// The thread or the log failed. The client must be notified, because it receives no further events.
     Lost,
 }
 
-/// Follows `thread` from `cursor` until the client is gone or the thread is. What it delivers is marked with
-/// `subscription`.
+/// Sends a client the events of `thread` after `cursor`, until the client or the thread is gone. Each delivery carries
+/// the number `subscription`.
 pub async fn follow(
     directory: Directory,
     context: Context,
@@ -96,7 +96,7 @@ pub async fn follow(
         }
         snapshot = match directory.subscribe(thread).await {
             Ok(snapshot) => snapshot,
-            // The daemon stops, or the thread was deleted.
+            // The daemon is stopping, or the thread was deleted.
             Err(failure) if matches!(failure.code, ErrorCode::Overloaded | ErrorCode::NotFound) => {
                 return FollowEnd::Gone;
             }
@@ -112,9 +112,9 @@ struct Follower {
     log: SharedLog,
     metrics: Arc<Metrics>,
     clock: Clock,
-    /// The client's own among those who follow the thread.
+    /// The client's own entry among the thread's subscribers.
     presence: Presence,
-    /// Whether it has missed something that is kept for it no longer.
+    /// Whether the client missed events that the channel no longer holds.
     lagging: bool,
     thread: ThreadId,
     name: String,
@@ -124,7 +124,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// Questions from before the cursor that are still open are asked again.
+    /// Sends questions from before the cursor again if they are still open.
     async fn resend_open_questions(&self, snapshot: &ThreadSnapshot, cursor: Seq) -> Option<()> {
         for request in snapshot
             .live
@@ -159,7 +159,7 @@ impl Follower {
         self.lagging = true;
     }
 
-    /// Catches up, then follows live until something was missed.
+    /// Catches up from the log, then follows live events until it misses some.
     async fn follow(&mut self, snapshot: ThreadSnapshot) -> Result<(), FollowEnd> {
         let ThreadSnapshot {
             mut batches,
@@ -177,7 +177,7 @@ impl Follower {
         while self.at.cursor() < end && !self.at.is_live() {
             let page = match self.log.read(self.thread, self.at.cursor()).await {
                 Ok(page) => page,
-                // It was deleted meanwhile; there is nothing left to be told.
+                // The thread was deleted in the meantime; there are no further events.
                 Err(LogError::NoSuchThread(_)) => return Err(FollowEnd::Gone),
                 Err(error) => {
                     tracing::error!(thread = %self.thread, %error, "the log cannot be read");
@@ -207,7 +207,8 @@ impl Follower {
                 }
             };
             match batch {
-                // What is only shown is for who is exactly there: after a look into the log it would come too late.
+                // A live frame is only for clients that are exactly at this position: after a read from the log it
+                // would come too late.
                 Ok(batch) if batch.is_shown_only() => {
                     if batch.last == self.at.cursor() {
                         self.deliver(batch, 0, None).await.ok_or(FollowEnd::Gone)?;
@@ -265,7 +266,7 @@ mod tests {
         Arc::new(Batch::shown(after, frame))
     }
 
-    /// A client that had to look into the log has read there how an item ended.
+    /// A client that had to read the log has already read there how an item ended.
     #[tokio::test]
     async fn what_was_only_shown_before_an_event_is_not_shown_after_it() {
         let (log, thread) = (Arc::new(Memory::new()), ThreadId(uuid::Uuid::nil()));

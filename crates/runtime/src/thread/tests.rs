@@ -1,4 +1,4 @@
-//! What callers of a thread receive when it cannot keep up, or its log fails. Everything is real but the log, which is in memory.
+//! Responses to callers when a thread is overloaded or its log fails. All components are real except for the in-memory log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Makes the thread. Its agent is never started.
+    /// Creates the thread. Its agent is never started.
     async fn new(limits: Limits) -> Self {
         let place = tempfile::tempdir().unwrap();
         let agents = BTreeMap::from([("none".to_owned(), AgentConfig::default())]);
@@ -103,7 +103,7 @@ async fn a_thread_with_too_much_to_do_says_so_and_answers_what_it_took() {
             Ok(answer) => taken.push(answer),
             Err(failure) => break failure,
         }
-        // The thread takes what it can before the next one comes; the last it takes is stored for ever.
+        // The thread accepts as many commands as it can before the next one arrives; storing the last one never finishes.
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! The gate: the task that owns the guard, and keeps its sessions on disk.
+//! The task that owns the [`AuthStore`], and stores its sessions on disk.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::auth::tokens;
 use crate::auth::tokens::TokensError;
 use acpd_runtime::clock::Clock;
 
-/// What is done with the guard; what it gives back is done once that is on disk.
+/// An operation on the store. It returns a callback that runs after the changes are on disk.
 type Job = Box<dyn FnOnce(&mut AuthStore, Now) -> Box<dyn FnOnce() + Send> + Send>;
 
-/// The longest sleep: the wall clock may be set meanwhile.
+/// Limits one sleep, because the user can change the wall clock in the meantime.
 const NAP: Duration = Duration::from_mins(1);
 
-/// Reaches the guard.
+/// A handle to the authentication task.
 #[derive(Debug, Clone)]
 pub struct AuthHandle {
     jobs: mpsc::Sender<Job>,
@@ -28,7 +28,7 @@ pub struct AuthHandle {
 }
 
 impl AuthHandle {
-    /// Sets the guard up.
+    /// Starts the authentication task for `store`, which writes its sessions below `data_dir`.
     pub fn open(store: AuthStore, data_dir: &Path, clock: Clock) -> Self {
         let (jobs, queue) = mpsc::channel(GATE_QUEUE);
         tokio::spawn(keep(store, queue, Sessions::path(data_dir), clock));
@@ -36,10 +36,10 @@ impl AuthHandle {
         Self { jobs, data_dir }
     }
 
-    /// Reads the tokens that were given out again. A file that cannot be read changes nothing.
+    /// Reloads the issued tokens. If the file cannot be read, the tokens stay as they are.
     pub async fn reload(&self) -> Result<(), TokensError> {
         let data_dir = Arc::clone(&self.data_dir);
-        // Read there, so that of two who ask the later one does not find what the earlier one read.
+        // The task reads the file, so that of two concurrent reloads the later one never applies the older content.
         let reloaded = self.ask(move |store, _| Ok(store.set_keys(tokens::load(&data_dir)?)));
         if let Some(ended) = reloaded.await.transpose()?
             && ended > 0
@@ -49,7 +49,8 @@ impl AuthHandle {
         Ok(())
     }
 
-    /// Asks the guard. What it changed is stored before the answer is there; `None` if the daemon is going down.
+    /// Runs `question` in the authentication task, and returns its result after the changes are on disk. Returns `None`
+    /// while the daemon shuts down.
     pub async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut AuthStore, Now) -> T + Send + 'static,
@@ -57,7 +58,7 @@ impl AuthHandle {
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(|store, now| {
             let told = question(store, now);
-            // Whoever asked may have gone.
+            // The caller may have dropped its future.
             Box::new(|| drop(answer.send(told)))
         });
         self.jobs.send(job).await.ok()?;
@@ -99,7 +100,7 @@ async fn save(store: &mut AuthStore, path: &std::path::Path) {
     let place = path.to_owned();
     let stored = tokio::task::spawn_blocking(move || Sessions::store(&place, &bytes)).await;
     if let Err(error) = stored.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
-        // They hold until the daemon ends.
+        // The sessions remain valid until the daemon exits.
         tracing::error!(path = %path.display(), %error, "the sessions of browsers cannot be stored");
     }
 }
@@ -127,7 +128,7 @@ mod tests {
         let secret = create(dir.path(), "a", Role::Owner, 0, Some(1000)).unwrap();
         let owner = Token::given("a-token-of-some-length").unwrap();
         let mut store = AuthStore::new(&owner, load(dir.path()).unwrap(), Sessions::default(), at(1));
-        // Long ago it still held.
+        // The session was still valid at this earlier time.
         let identity = store.token(&secret, Source::Socket, at(2)).unwrap();
         let _gate = AuthHandle::open(store, dir.path(), Clock::start());
         identity.ends.cancelled().await;

@@ -1,7 +1,8 @@
-//! Authentication: tokens, tickets and sessions, and whom each stands for.
+//! Authentication: tokens, tickets and sessions, and the identity behind each.
 //!
-//! In: what a client shows. Out: an [`Identity`](store::Identity), or why not. Owns: tokens, tickets, sessions. Never: keeps a secret as text
-//! (hashes only, the owner's token apart), or says one in a log or an error.
+//! In: the credential that a client sends. Out: an [`Identity`](store::Identity), or an error. Owns: tokens, tickets,
+//! sessions. Never: stores a secret as text (it stores hashes; the owner's token is the exception), or writes one to a log
+//! or an error.
 
 pub(crate) mod handle;
 pub mod owner_token;

@@ -1,4 +1,4 @@
-//! The owner's access token, and how secrets are made and remembered.
+//! The owner's access token, and the generation and hashing of secrets.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -13,13 +13,13 @@ use subtle::ConstantTimeEq;
 
 use acpd_runtime::private_file;
 
-/// What a secret is remembered as: its SHA-256. The secrets are 256 bits of chance, so that a slow hash with salt
-/// would protect nothing more: nobody can try them all. Compared in constant time.
+/// The SHA-256 of a secret, which is stored in place of the secret. Secrets are 256 random bits, so that a slow salted hash
+/// would add no protection against brute force. Hashes are compared in constant time.
 #[derive(Clone, Copy, Eq)]
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// Of a secret.
+    /// Hashes a secret.
     pub fn of(secret: &str) -> Self {
         Self(Sha256::digest(secret.as_bytes()).into())
     }
@@ -58,12 +58,12 @@ impl<'de> Deserialize<'de> for Hash {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// 64 hexadecimal digits as bytes.
+/// Parses 64 hexadecimal digits.
 fn unhex(text: &str) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
     if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -75,14 +75,14 @@ fn unhex(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// 256 bits of chance.
+/// Returns 256 random bits as 64 hexadecimal digits.
 pub fn random() -> std::io::Result<String> {
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(std::io::Error::other)?;
     Ok(hex(&random))
 }
 
-/// What a client must show. Never printed.
+/// The owner's token, which a client must send. `Debug` does not print it.
 #[derive(Clone)]
 pub struct Token(String);
 
@@ -92,24 +92,24 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Why there is no token.
+/// An error of creating or reading a token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file could not be read or written.
     #[error("the token file {path} cannot be used: {source}")]
     File {
-        /// The file.
+        /// The path of the token file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The token is too short to be one.
+    /// The token is shorter than 16 characters.
     #[error("the token must have at least 16 characters")]
     Short,
 }
 
 impl Token {
-    /// A token that was chosen by a person.
+    /// Returns a token that the user chose, without surrounding whitespace.
     pub fn given(text: &str) -> Result<Self, TokenError> {
         let text = text.trim();
         if text.len() < 16 {
@@ -119,7 +119,7 @@ impl Token {
         }
     }
 
-    /// The token of a data directory; made, readable for its owner alone, if there is none.
+    /// Loads the token of a data directory, or creates one with mode 0600.
     pub fn load_or_create(data_dir: &Path) -> Result<Self, TokenError> {
         let path = Self::path(data_dir);
         let fail = |source| TokenError::File {
@@ -144,7 +144,7 @@ impl Token {
         }
     }
 
-    /// The token of a data directory.
+    /// Loads the token of a data directory.
     pub fn load(data_dir: &Path) -> Result<Self, TokenError> {
         let path = Self::path(data_dir);
         let fail = |source| TokenError::File {
@@ -156,17 +156,17 @@ impl Token {
         Self::given(&String::from_utf8(bytes).map_err(|error| fail(std::io::Error::other(error)))?)
     }
 
-    /// Where the token of a data directory stands.
+    /// Returns the path of the token file in a data directory.
     pub fn path(data_dir: &Path) -> PathBuf {
         data_dir.join("token")
     }
 
-    /// Whether somebody may have thought it up, and somebody else may guess it.
+    /// Returns whether the user may have chosen the token, so that an attacker could guess it.
     pub fn is_guessable(&self) -> bool {
         unhex(&self.0).is_none()
     }
 
-    /// The token itself, to be sent and not to be shown.
+    /// Returns the token as text, for sending to the daemon and not for display.
     pub fn secret(&self) -> &str {
         &self.0
     }

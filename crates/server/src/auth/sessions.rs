@@ -1,6 +1,6 @@
-//! The sessions of browsers: a cookie and the key of a page each, which together stand for the token that opened it.
+//! Browser sessions. A session has a cookie and a page key, which together authenticate as the token that opened it.
 //!
-//! They are kept in `sessions.json`, as hashes, so that a daemon that starts again logs nobody out.
+//! The sessions are stored in `sessions.json` as hashes, so that a restart of the daemon logs no user out.
 
 use std::path::{Path, PathBuf};
 
@@ -15,34 +15,34 @@ use acpd_runtime::private_file;
 
 const DAY: i64 = 24 * 3600 * 1000;
 
-/// Every session, oldest first.
+/// All sessions, oldest first.
 #[derive(Debug, Default)]
 pub struct Sessions {
     all: Vec<Session>,
-    /// Whether the file is behind.
+    /// Whether the file on disk is outdated.
     changed: bool,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
-    /// What the cookie hashes to.
+    /// The hash of the cookie.
     pub hash: Hash,
-    /// What the key hashes to that the page shows.
+    /// The hash of the key that the page sends.
     pub page_key: Hash,
-    /// The token it stands for.
+    /// The hash of the token that opened the session.
     pub key: Hash,
     /// Milliseconds since the epoch.
     pub created_at: i64,
-    /// Milliseconds since the epoch; exact to [`SESSION_NOTE_SECS`].
+    /// Milliseconds since the epoch, accurate to [`SESSION_NOTE_SECS`].
     pub used_at: i64,
-    /// Cancelled when it ends.
+    /// Cancelled when the session ends.
     #[serde(skip)]
     pub ends: CancellationToken,
 }
 
-/// What a browser shows for its session. The cookie goes to every port of a host, and no script reads it; the key is kept by
-/// the page, and no other port reads it. Not printed.
+/// The credentials of a browser session. Browsers send the cookie to every port of a host, and scripts cannot read it. The
+/// page stores the key, and pages of other ports cannot read it. Not printed.
 #[derive(Clone)]
 pub struct SessionSecret {
     pub cookie: String,
@@ -50,7 +50,7 @@ pub struct SessionSecret {
 }
 
 impl SessionSecret {
-    /// A new one.
+    /// Generates a cookie and a page key.
     pub fn random() -> std::io::Result<Self> {
         Ok(Self {
             cookie: random()?,
@@ -69,7 +69,7 @@ struct File {
 const VERSION: u32 = 2;
 
 impl Session {
-    /// When it ends if it is not used again, in milliseconds since the epoch.
+    /// Returns when the session expires if it is not used again, in milliseconds since the epoch.
     pub fn expires_at(&self) -> i64 {
         let unused = self.used_at.saturating_add(SESSION_DAYS * DAY);
         unused.min(self.created_at.saturating_add(SESSION_MAX_DAYS * DAY))
@@ -77,13 +77,13 @@ impl Session {
 }
 
 impl Sessions {
-    /// Where the sessions of a data directory stand.
+    /// Returns the path of the sessions file in a data directory.
     pub fn path(data_dir: &Path) -> PathBuf {
         data_dir.join("sessions.json")
     }
 
-    /// Those of a data directory. A file that cannot be read, or is of another version, logs everybody out, and does no more
-    /// harm.
+    /// Loads the sessions of a data directory. If the file cannot be read or has another version, all users must log in
+    /// again; there is no other effect.
     pub fn load(data_dir: &Path) -> Self {
         let path = Self::path(data_dir);
         let all = read(&path).unwrap_or_else(|error| {
@@ -93,7 +93,7 @@ impl Sessions {
         Self { all, changed: false }
     }
 
-    /// What the file is to hold, if it is behind.
+    /// Returns the new content of the file if the file on disk is outdated.
     pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
         if !std::mem::take(&mut self.changed) {
             return None;
@@ -105,12 +105,13 @@ impl Sessions {
         serde_json::to_vec(&file).ok()
     }
 
-    /// Writes what [`take_unstored`](Self::take_unstored) gave.
+    /// Writes the bytes that [`take_unstored`](Self::take_unstored) returned.
     pub fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         private_file::replace(path, bytes)
     }
 
-    /// Begins one, for a token. Where there are too many, the one that was begun first ends: of the same token, else of all.
+    /// Starts a session for a token. At the limit of a token, the token's oldest session ends; at the overall limit, the
+    /// oldest of all.
     pub fn begin(
         &mut self,
         secret: &SessionSecret,
@@ -139,11 +140,11 @@ impl Sessions {
         &self.all[self.all.len() - 1]
     }
 
-    /// The session of a cookie and a page's key, used now.
+    /// Returns the session of a cookie and a page key, and records that it is used now.
     pub fn used(&mut self, secret: &SessionSecret, now: i64) -> Option<&Session> {
         let (hash, page_key) = (Hash::of(&secret.cookie), Hash::of(&secret.page_key));
         let mut found = None;
-        // All of them, so that the time says nothing about which it was.
+        // Compares all sessions, so that the duration does not reveal which one matched.
         for (place, session) in self.all.iter().enumerate() {
             if session.hash == hash && session.page_key == page_key {
                 found = Some(place);
@@ -160,7 +161,7 @@ impl Sessions {
         Some(session)
     }
 
-    /// Ends those that `over` picks; answers how many.
+    /// Ends the sessions that `over` selects, and returns their number.
     pub fn end(&mut self, over: impl Fn(&Session) -> bool) -> usize {
         let before = self.all.len();
         self.all.retain(|session| {
@@ -174,7 +175,7 @@ impl Sessions {
         before - self.all.len()
     }
 
-    /// Makes each end with its token; those without one end now.
+    /// Makes each session end with its token. Sessions without a token end immediately.
     pub fn bind(&mut self, ends_of: impl Fn(Hash) -> Option<CancellationToken>) {
         self.end(|session| ends_of(session.key).is_none());
         for session in &mut self.all {
@@ -184,7 +185,7 @@ impl Sessions {
         }
     }
 
-    /// When the next one ends by itself.
+    /// Returns when the next session expires.
     pub fn next_end(&self) -> Option<i64> {
         self.all.iter().map(Session::expires_at).min()
     }

@@ -1,7 +1,10 @@
-//! The guard: knows who may come in. A machine: no clock, no chance, no files; it sees secrets only as what was shown.
+//! The store that authenticates clients.
 //!
-//! In: what somebody shows, and the time. Out: a [`Identity`], or why not. Whoever holds a pass is let go when its
-//! token is revoked or over, or its session ends: `ends` is cancelled then.
+//! In: credentials, and the current time. Out: an [`Identity`], or an error. Owns: tokens, sessions, tickets and failed
+//! attempts. Never: reads a clock, random numbers or files, or sees a secret that no client has sent.
+//!
+//! When the token expires or is revoked, or the session ends, `ends` of the identity is cancelled, and its connections
+//! close.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -22,36 +25,36 @@ use crate::auth::sessions::{SessionSecret, Sessions};
 use crate::auth::throttle::Throttle;
 use crate::auth::tokens::{IssuedToken, OWNER};
 
-/// Somebody who was let in.
+/// An authenticated client.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// What the log calls them.
+    /// The client's name in the log.
     pub principal: Arc<str>,
-    /// What they may do.
+    /// The client's permissions.
     pub role: Role,
-    /// Cancelled when they may do nothing any more.
+    /// Cancelled when the client loses its permissions.
     pub ends: CancellationToken,
-    /// The token that this goes back to.
+    /// The hash of the token behind the credential.
     key: Hash,
-    /// The session, if one was shown, and when it ends if it is not used again.
+    /// The session that authenticated the client, if any, and when it expires if it is not used again.
     pub session: Option<(Hash, i64)>,
-    /// Whether a ticket was shown.
+    /// Whether a ticket authenticated the client.
     pub by_ticket: bool,
 }
 
-/// A client as an editor's connection needs to know it.
+/// The identity of a client, as an editor's connection needs it.
 #[derive(Debug, Clone)]
 pub struct EditorIdentity {
-    /// Its name in the log.
+    /// The editor's name in the log.
     pub principal: Arc<str>,
-    /// What it may do.
+    /// The editor's permissions.
     pub role: Role,
-    /// Cancelled when it may do nothing any more.
+    /// Cancelled when the editor loses its permissions.
     pub ends: CancellationToken,
 }
 
 impl Identity {
-    /// Them, as an editor.
+    /// Returns the identity for an editor's connection.
     pub fn editor_identity(&self) -> EditorIdentity {
         EditorIdentity {
             principal: Arc::clone(&self.principal),
@@ -61,17 +64,18 @@ impl Identity {
     }
 }
 
-/// Where somebody stands who shows something.
+/// The origin of an authentication attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// In the network.
+    /// A network address, or the /64 network of an IPv6 address.
     Network(IpAddr),
-    /// At the local socket.
+    /// The local socket.
     Socket,
 }
 
 impl Source {
-    /// An address, or as much of it as one household has.
+    /// Returns the source of a network address. An IPv6 address counts as its /64 network, which one household can have to
+    /// itself.
     pub fn of(address: IpAddr) -> Self {
         Self::Network(match address.to_canonical() {
             IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
@@ -80,24 +84,24 @@ impl Source {
     }
 }
 
-/// Why somebody is not let in.
+/// An error of authenticating a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthError {
-    /// What they show opens nothing.
+    /// The credential is invalid.
     Wrong,
-    /// They have tried too often.
+    /// The source had too many failed attempts; it can retry after this time.
     Wait(Duration),
-    /// They make too many requests.
+    /// The client sends too many requests; it can retry after this time.
     Busy(Duration),
-    /// There is no room for their connection.
+    /// The limit of connections is reached.
     Full,
 }
 
-/// Why there is no ticket.
+/// The error for a ticket beyond the limits [`TICKETS`] or [`TICKETS_OF_ONE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TicketLimit;
 
-/// A token while it holds.
+/// A valid token.
 #[derive(Debug)]
 struct ActiveToken {
     key: IssuedToken,
@@ -105,14 +109,14 @@ struct ActiveToken {
     ends: CancellationToken,
 }
 
-/// From where a ticket may be shown.
+/// Restricts which processes can use a ticket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Holder {
-    /// From anywhere.
+    /// Any client.
     #[default]
     Anyone,
-    /// From a program of the daemon's user, on this machine.
+    /// Processes of the daemon's user on this host.
     SameUser,
 }
 
@@ -121,16 +125,16 @@ struct Ticket {
     identity: Identity,
     holder: Holder,
     until: Instant,
-    /// Cancelled when the ticket is worth nothing any more.
+    /// Cancelled when the ticket was used, or has expired or was revoked.
     gone: DropGuard,
 }
 
-/// Who may come in.
+/// All credentials that the daemon accepts.
 #[derive(Debug)]
 pub struct AuthStore {
-    /// The owner's token comes first.
+    /// The first entry is the owner's token.
     tokens: Vec<ActiveToken>,
-    /// What it has of sessions.
+    /// Browser sessions.
     sessions: Sessions,
     tickets: HashMap<Hash, Ticket>,
     failed: Throttle<Source>,
@@ -138,7 +142,7 @@ pub struct AuthStore {
 }
 
 impl AuthStore {
-    /// With the owner's token and those that were given out.
+    /// Creates a store with the owner's token and the issued tokens.
     pub fn new(owner: &Token, keys: Vec<IssuedToken>, mut sessions: Sessions, now: Now) -> Self {
         let owner = ActiveToken {
             key: IssuedToken {
@@ -171,10 +175,10 @@ impl AuthStore {
         store
     }
 
-    /// The tokens have changed: those that are gone, or open something else now, end. Answers how many did.
+    /// Replaces the issued tokens. Tokens that were removed or changed end. Returns their number.
     pub fn set_keys(&mut self, keys: Vec<IssuedToken>) -> usize {
         let before = self.tokens.len();
-        // The owner's is not in the file.
+        // The tokens file does not contain the owner's token.
         self.tokens.retain(|tokens| {
             let stays = tokens.key.name == OWNER || keys.contains(&tokens.key);
             if !stays {
@@ -195,11 +199,11 @@ impl AuthStore {
         ended
     }
 
-    /// Somebody shows a token.
+    /// Authenticates a client by a token.
     pub fn token(&mut self, shown: &str, source: Source, now: Now) -> Result<Identity, AuthError> {
         let shown = Hash::of(shown);
         let mut found = None;
-        // All of them, so that the time says nothing about which it was.
+        // Compares all tokens, so that the duration does not reveal which one matched.
         for tokens in &self.tokens {
             if tokens.key.hash == shown {
                 found = Some(tokens);
@@ -207,8 +211,8 @@ impl AuthStore {
         }
         match found {
             Some(tokens) if !tokens.is_over(now.wall) => {
-                // What is 256 bits of chance is not guessed: whoever has it is never held up, so that nobody else
-                // can shut them out. What a person thought up is not even looked at while there are too many guesses.
+                // 256 random bits cannot be guessed. A client with such a token is never delayed, so that other clients
+                // cannot lock it out. A token that the user chose is not accepted while there are too many failed attempts.
                 if tokens.guessable {
                     self.failed.check(&source, now.mono).map_err(AuthError::Wait)?;
                 }
@@ -218,7 +222,7 @@ impl AuthStore {
         }
     }
 
-    /// Somebody shows a ticket: it is used up, unless `authenticate` has no room for what it opens.
+    /// Authenticates a client by a ticket. The ticket is used up, unless `admit` has no room for the connection.
     pub fn ticket(
         &mut self,
         shown: &str,
@@ -242,8 +246,8 @@ impl AuthStore {
         Ok(identity)
     }
 
-    /// Somebody shows the id of a connection that `identity` has opened. A connection that is over is no attempt at
-    /// anything.
+    /// Authenticates a request by the id of a connection that `identity` opened. An id of a closed connection does not
+    /// count as a failed attempt.
     pub fn connection(&self, identity: Identity, now: Now) -> Result<Identity, AuthError> {
         if self.holds(&identity, now.wall) {
             Ok(identity)
@@ -252,7 +256,8 @@ impl AuthStore {
         }
     }
 
-    /// A page shows its session. One that is over is no attempt at anything: browsers keep what they show.
+    /// Authenticates a page by its session. An expired session does not count as a failed attempt, because browsers keep
+    /// their cookies.
     pub fn session(&mut self, shown: &SessionSecret, now: Now) -> Result<Identity, AuthError> {
         let session = self.sessions.used(shown, now.wall).ok_or(AuthError::Wrong)?;
         let tokens = self.tokens.iter().find(|tokens| tokens.key.hash == session.key);
@@ -266,19 +271,19 @@ impl AuthStore {
         })
     }
 
-    /// Somebody whom the system knows as the owner.
+    /// Returns the owner's identity, for a client that the operating system has authenticated.
     pub fn owner(&self) -> Identity {
         self.tokens[0].pass()
     }
 
-    /// Whether a principal may make one more request by HTTP.
+    /// Counts an HTTP request of a principal, and fails if the principal exceeds its rate.
     pub fn request(&mut self, identity: &Identity, now: Now) -> Result<(), AuthError> {
         self.requests
             .take(&identity.principal, now.mono)
             .map_err(AuthError::Busy)
     }
 
-    /// Takes a ticket in.
+    /// Adds a ticket.
     pub fn add_ticket(
         &mut self,
         ticket: &str,
@@ -308,18 +313,19 @@ impl AuthStore {
         Ok(())
     }
 
-    /// From where a ticket may be shown, if there is such a ticket. Uses nothing up.
+    /// Returns which processes can use a ticket, or `None` for an unknown ticket. Does not use up the ticket.
     pub fn ticket_holder(&self, ticket: &str) -> Option<Holder> {
         Some(self.tickets.get(&Hash::of(ticket))?.holder)
     }
 
-    /// What is cancelled when a ticket was used or is over; `None` if there is no such ticket. Uses nothing up.
+    /// Returns a token that is cancelled when the ticket is used or expires, or `None` for an unknown ticket. Does not use
+    /// up the ticket.
     pub fn ticket_gone(&self, ticket: &str) -> Option<CancellationToken> {
         let ticket = self.tickets.get(&Hash::of(ticket))?;
         Some(ticket.gone.token().clone())
     }
 
-    /// Begins a session; answers the pass that it is.
+    /// Starts a session, and returns its identity.
     pub fn begin_session(
         &mut self,
         secret: &SessionSecret,
@@ -339,7 +345,7 @@ impl AuthStore {
         })
     }
 
-    /// Ends the session of a pass, and whatever came in with it.
+    /// Ends the session of an identity, and all connections and tickets that depend on it.
     pub fn end_session(&mut self, identity: &Identity) {
         if let Some((hash, _)) = identity.session {
             self.sessions.end(|session| session.hash == hash);
@@ -347,7 +353,7 @@ impl AuthStore {
         }
     }
 
-    /// What is over ends.
+    /// Ends the tokens, sessions and tickets that have expired.
     pub fn handle_timeout(&mut self, now: Now) {
         for tokens in self.tokens.iter().filter(|tokens| tokens.is_over(now.wall)) {
             tokens.ends.cancel();
@@ -361,7 +367,7 @@ impl AuthStore {
         self.tickets.retain(|_, ticket| ticket.until > now.mono);
     }
 
-    /// When something is over next, in milliseconds since the epoch.
+    /// Returns when the next token or session expires, in milliseconds since the epoch.
     pub fn poll_timeout(&self) -> Option<i64> {
         let live = self.tokens.iter().filter(|tokens| !tokens.ends.is_cancelled());
         live.filter_map(|tokens| tokens.key.expires_at)
@@ -369,7 +375,7 @@ impl AuthStore {
             .min()
     }
 
-    /// The sessions, if they are to be stored.
+    /// Returns the sessions if the file on disk is outdated.
     pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
         self.sessions.take_unstored()
     }

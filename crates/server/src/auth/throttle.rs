@@ -1,4 +1,4 @@
-//! How often something may happen, each caller for itself: some at once, then one every so often.
+//! Rate limits per caller: a burst at once, then one operation per interval.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use acpd_model::limits::THROTTLED;
 use acpd_proto::time::Instant;
 
-/// Remembers at most [`THROTTLED`] callers, for each only until when its past weighs on it.
+/// Stores at most [`THROTTLED`] callers, each until its past operations no longer count.
 #[derive(Debug)]
 pub struct Throttle<K> {
-    /// How many at once.
+    /// The number of operations that a caller can do at once.
     burst: u32,
-    /// How long each of them weighs.
+    /// How long each operation counts.
     each: Duration,
     until: HashMap<K, Instant>,
 }
 
 impl<K: Hash + Eq + Clone> Throttle<K> {
-    /// `burst` at once, one more each `each`.
+    /// Allows `burst` operations at once, and one more every `each`.
     pub fn new(burst: u32, each: Duration) -> Self {
         Self {
             burst,
@@ -27,7 +27,7 @@ impl<K: Hash + Eq + Clone> Throttle<K> {
         }
     }
 
-    /// Whether one more is allowed; else how long it is to wait. Does not count it.
+    /// Fails with the time to wait if another operation exceeds the rate. Does not count the operation.
     pub fn check(&self, who: &K, now: Instant) -> Result<(), Duration> {
         let weight = self
             .until
@@ -37,13 +37,13 @@ impl<K: Hash + Eq + Clone> Throttle<K> {
         if over.is_zero() { Ok(()) } else { Err(over) }
     }
 
-    /// Counts one.
+    /// Counts one operation.
     pub fn count(&mut self, who: &K, now: Instant) {
         if !self.until.contains_key(who) && self.until.len() >= THROTTLED {
             self.until.retain(|_, until| *until > now);
         }
         if !self.until.contains_key(who) && self.until.len() >= THROTTLED {
-            // Whoever has the least on it is forgotten.
+            // Drops the caller that would be allowed first.
             let least = self
                 .until
                 .iter()
@@ -52,11 +52,11 @@ impl<K: Hash + Eq + Clone> Throttle<K> {
             least.map(|who| self.until.remove(&who));
         }
         let until = self.until.entry(who.clone()).or_default();
-        // Weighs no more than what closes the door, so that nobody is held up for longer than one waits for all.
+        // The weight is capped at the burst, so that the wait never exceeds `each`.
         *until = ((*until).max(now) + self.each).min(now + self.each * self.burst);
     }
 
-    /// Counts one if it is allowed; else says how long it is to wait.
+    /// Counts one operation if the rate allows it; otherwise fails with the time to wait.
     pub fn take(&mut self, who: &K, now: Instant) -> Result<(), Duration> {
         self.check(who, now)?;
         self.count(who, now);

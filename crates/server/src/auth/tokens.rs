@@ -1,6 +1,6 @@
-//! The tokens that the owner has given out: `tokens.json` in the data directory, which holds their hashes.
+//! The tokens that the owner has issued. `tokens.json` in the data directory holds their hashes.
 //!
-//! The command line writes it, daemon or not; a daemon reads it again when it has changed.
+//! The CLI writes the file, whether or not a daemon runs. A running daemon reloads it when it changes.
 
 use std::path::{Path, PathBuf};
 
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use crate::auth::owner_token::{Hash, random};
 use acpd_runtime::private_file;
 
-/// What a token is known by. No secret.
+/// The record of an issued token. It does not contain the secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IssuedToken {
-    /// What the log calls whoever shows it.
+    /// The name of the token's holder in the log.
     pub name: String,
-    /// What it opens.
+    /// The permissions of the token.
     pub role: Role,
-    /// What the secret hashes to.
+    /// The hash of the secret.
     pub(crate) hash: Hash,
     /// Milliseconds since the epoch.
     pub created_at: i64,
-    /// Milliseconds since the epoch; `None` is for ever.
+    /// Milliseconds since the epoch; `None` if the token never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
 }
@@ -34,53 +34,53 @@ struct File {
     tokens: Vec<IssuedToken>,
 }
 
-/// The version of the file that is written.
+/// The version of the file that this release writes.
 const VERSION: u32 = 1;
 
-/// The principal of the data directory's own token.
+/// The principal of the owner's token in the data directory.
 pub const OWNER: &str = "owner";
 
-/// Why tokens cannot be read or changed.
+/// An error of reading or changing the tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum TokensError {
-    /// The file cannot be used.
+    /// The file could not be read or written.
     #[error("the tokens file {path} cannot be used: {source}")]
     File {
-        /// The file.
+        /// The path of the tokens file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The file holds something else.
+    /// The content of the file is invalid.
     #[error("the tokens file {path} is damaged: {reason}")]
     Damaged {
-        /// The file.
+        /// The path of the tokens file.
         path: PathBuf,
-        /// Why.
+        /// The reason why the content is invalid.
         reason: String,
     },
-    /// The name is no name.
+    /// The name has invalid characters or an invalid length, or is reserved.
     #[error(
         "{0:?} cannot be a token's name: use 1 to {TOKEN_NAME_BYTES} letters, digits and .-_@, and not \"owner\""
     )]
     Name(String),
-    /// The name is taken.
+    /// Another token has the name.
     #[error("there is a token {0:?} already: revoke it first, or choose another name")]
     Taken(String),
-    /// There is none of that name.
+    /// No token has the name.
     #[error("there is no token {0:?}")]
     Unknown(String),
-    /// There are too many.
+    /// The limit of tokens is reached.
     #[error("there are {TOKENS} tokens already: revoke one first")]
     Full,
 }
 
-/// Where the tokens of a data directory stand.
+/// Returns the path of the tokens file in a data directory.
 pub fn path(data_dir: &Path) -> PathBuf {
     data_dir.join("tokens.json")
 }
 
-/// All tokens of a data directory.
+/// Loads all tokens of a data directory.
 pub fn load(data_dir: &Path) -> Result<Vec<IssuedToken>, TokensError> {
     let path = path(data_dir);
     let bytes = private_file::read(&path, TOKENS_FILE_BYTES).map_err(|source| TokensError::File {
@@ -110,7 +110,7 @@ pub fn load(data_dir: &Path) -> Result<Vec<IssuedToken>, TokensError> {
     Ok(file.tokens)
 }
 
-/// Makes a token and answers its secret, which is kept nowhere.
+/// Creates a token, and returns its secret, which is stored nowhere.
 pub fn create(
     data_dir: &Path,
     name: &str,
@@ -123,7 +123,7 @@ pub fn create(
         path: path(data_dir),
         source,
     })?;
-    // So that whoever finds it, and every program that looks for leaked secrets, knows what it is.
+    // The prefix identifies a leaked token to readers and to secret scanners.
     let secret = format!("acpd_{secret}");
     change(data_dir, |tokens| {
         if tokens.iter().any(|key| key.name == name) {
@@ -144,7 +144,7 @@ pub fn create(
     Ok(secret)
 }
 
-/// Takes a token away.
+/// Revokes a token.
 pub fn revoke(data_dir: &Path, name: &str) -> Result<(), TokensError> {
     change(data_dir, |tokens| {
         let before = tokens.len();
@@ -176,7 +176,7 @@ fn change(
     private_file::replace(&path, &bytes).map_err(fail)
 }
 
-/// Names stand in the log, in headers of terminals, in file listings: nothing odd goes in.
+/// Restricts names to harmless characters, because they appear in logs, terminal headers and file listings.
 fn check_name(name: &str) -> Result<(), TokensError> {
     let fits = (1..=TOKEN_NAME_BYTES).contains(&name.len())
         && name

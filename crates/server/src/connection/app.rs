@@ -1,4 +1,4 @@
-//! The peer actor: one client's WebSocket.
+//! The peer actor: serves one client's WebSocket.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use acpd_runtime::thread::subscription::{Delivery, FollowEnd, follow};
 
 type Reply = (u64, Result<Response, Failure>);
 
-/// One connection while it lasts.
+/// One connection of an app client.
 pub struct PeerActor {
     link: Link,
     peer: Peer,
@@ -30,20 +30,20 @@ pub struct PeerActor {
     service: Service,
     answers: FuturesUnordered<BoxFuture<'static, Reply>>,
     follows: BTreeMap<ThreadId, Following>,
-    /// What is followed once the answer to a request has left, by the request's token.
+    /// Subscriptions that start after the response to their request was sent, by the request's token.
     held: BTreeMap<u64, (u64, FollowRequest)>,
-    /// How the list of threads changes, if the client wants to know.
+    /// Changes of the thread list, if the client subscribed to them.
     watch: ThreadListSubscription,
-    /// The number of the last subscription.
+    /// The number of the latest subscription.
     subscriptions: u64,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
-    /// Says that a thread, for a reason of ours, is followed no longer.
+    /// Reports that the daemon ended a subscription.
     lose: mpsc::Sender<()>,
     lost: mpsc::Receiver<()>,
     stop: CancellationToken,
     ends: CancellationToken,
-    /// Batches or replies that leave in one write, beside the first.
+    /// How many more batches or replies join the first in one write.
     queue: usize,
     _connected: Present,
 }
@@ -51,12 +51,12 @@ pub struct PeerActor {
 /// A subscription of this client.
 struct Following {
     number: u64,
-    /// None until the answer has left that says where it begins.
+    /// `None` until the response with the start of the subscription was sent.
     _task: Option<AbortOnDropHandle<()>>,
 }
 
 impl PeerActor {
-    /// Takes over a connection that has shown its credentials; `ends` is cancelled when they hold no more.
+    /// Creates the actor of an authenticated connection. `ends` is cancelled when the client's credentials expire.
     pub fn new(
         link: Link,
         peer: Peer,
@@ -93,14 +93,14 @@ impl PeerActor {
         }
     }
 
-    /// Lives until the client goes, breaks the rules, or the daemon stops.
+    /// Runs until the client disconnects or violates the protocol, or the daemon stops.
     pub async fn run(mut self) {
         let (stop, ends) = (self.stop.clone(), self.ends.clone());
         let end = tokio::select! {
             biased;
             () = ends.cancelled() => End::Expired,
             end = self.serve() => end,
-            // One that takes nothing must not hold the daemon up.
+            // A client that does not read must not delay the shutdown.
             () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => End::Stopping,
         };
         if let Some(reason) = end.word() {
@@ -122,18 +122,18 @@ impl PeerActor {
                     Err(end) => return end,
                 },
                 Some((token, answer)) = self.answers.next(), if has_room => self.answered(token, answer),
-                // Before events, of which there may be more at any time.
+                // Before events, which would otherwise keep this branch from running.
                 frame = self.watch.next(), if has_room => {
                     if let Some(text) = self.peer.select(&frame, |_| false) {
                         self.send(text.clone());
                     }
                 }
                 Some(delivery) = self.deliveries.recv(), if has_room => self.delivered(&delivery),
-                // It would wait for events that never come; connected anew, it is told what is wrong.
+                // The client would wait for events that never come. After a reconnect, it receives the error.
                 Some(()) = self.lost.recv() => return End::Lost,
             }
             self.outputs().await;
-            // What is there already leaves in the same write.
+            // Responses and events that are ready join the same write.
             for _ in 0..self.queue {
                 if !self.link.has_room() {
                     break;
@@ -150,7 +150,7 @@ impl PeerActor {
         }
     }
 
-    /// The daemon stops: what the threads said before they fell asleep still leaves.
+    /// Sends the final events of the threads when the daemon stops.
     async fn flush_on_shutdown(&mut self) -> Result<(), End> {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
@@ -224,8 +224,8 @@ impl PeerActor {
         self.peer.reply(token, reply);
     }
 
-    /// Makes a subscription, in place of an earlier one of the same thread. Requests that come next know of it,
-    /// also before anything of it is delivered.
+    /// Creates a subscription, which replaces an earlier one of the same thread. Later requests see it even before its
+    /// first event is delivered.
     fn subscribe(&mut self, thread: ThreadId) -> u64 {
         self.peer.set_current(thread);
         self.subscriptions += 1;
@@ -241,7 +241,7 @@ impl PeerActor {
             .is_some_and(|following| following.number == number)
     }
 
-    /// Begins to deliver for a subscription, unless it was ended meanwhile.
+    /// Starts the delivery of a subscription, unless it ended in the meantime.
     fn follow(&mut self, number: u64, to_follow: FollowRequest) {
         let thread = to_follow.thread;
         if !self.is_current(number, thread) {
@@ -263,7 +263,7 @@ impl PeerActor {
         let lose = self.lose.clone();
         let task = AbortOnDropHandle::new(tokio::spawn(async move {
             if task.await == FollowEnd::Lost {
-                // Another thread may have said so already.
+                // Another subscription may have reported a loss already.
                 let _ = lose.try_send(());
             }
         }));
@@ -275,7 +275,7 @@ impl PeerActor {
     }
 
     fn delivered(&mut self, delivery: &Delivery) {
-        // What was on its way when its subscription ended is not wanted any more.
+        // Drops events that were in flight when their subscription ended.
         if !self
             .follows
             .values()

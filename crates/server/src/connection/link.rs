@@ -1,7 +1,8 @@
-//! Drives the transport of one client: receives and sends side by side, pings, and notices a client that is gone or stuck.
+//! Drives the transport of one client: sends and receives concurrently, sends pings, and detects a client that is
+//! disconnected or stuck.
 //!
-//! In: messages to queue. Out: received messages, and when the queue has room. Owns: the transport. Never: stops receiving because
-//! messages wait to be sent.
+//! In: messages to queue. Out: received messages, and when the queue has room. Owns: the transport. Never: stops receiving
+//! because messages wait to be sent.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,7 +17,7 @@ use crate::connection::pulse::{Due, Pulse};
 use crate::connection::{End, LAST_WORDS};
 use crate::transport::{Broken, Stalled, Transport};
 
-/// Messages that a client can have processed one after the other before answers and events have their turn.
+/// Messages that a client can have processed in a row before answers and events get their turn.
 const IN_A_ROW: u32 = 64;
 
 /// The connection to one client.
@@ -36,7 +37,7 @@ pub struct Link {
     excess: Excess,
 }
 
-/// What was added to a full queue since the client last made room.
+/// The additions to a full queue since the client last made room.
 #[derive(Debug, Default)]
 struct Excess {
     /// Whether the queue was full at the last check.
@@ -47,7 +48,7 @@ struct Excess {
     bytes: u64,
 }
 
-/// What happened on a link.
+/// An event on a link.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LinkEvent {
     /// The client sent a message.
@@ -86,7 +87,7 @@ impl Link {
         }
     }
 
-    /// Queues one message, and returns its number. Events and large answers must wait for [room](Self::has_room).
+    /// Queues one message, and returns its number. Events and large responses must wait for [room](Self::has_room).
     pub fn queue(&mut self, text: Bytes) -> u64 {
         self.queued += text.len() as u64;
         self.transport.queue(text)
@@ -99,7 +100,8 @@ impl Link {
         has_room
     }
 
-    /// Returns whether this message was sent. If not, [`LinkEvent::Written`] follows when it, or an earlier awaited message, was sent.
+    /// Returns whether this message was sent. If not, [`LinkEvent::Written`] follows when it, or an earlier awaited
+    /// message, was sent.
     pub fn has_sent(&mut self, number: u64) -> bool {
         let sent = self.transport.sent() >= number;
         if !sent {
@@ -108,7 +110,7 @@ impl Link {
         sent
     }
 
-    /// Sends and receives until something happens. Dropping the future loses nothing.
+    /// Sends and receives until an event occurs. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Result<LinkEvent, End> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
@@ -123,7 +125,7 @@ impl Link {
     pub async fn close(&mut self, why: End) {
         if why != End::Stalled {
             self.transport.close(why);
-            // The client may be gone.
+            // The client may have disconnected.
             let _ = tokio::time::timeout(LAST_WORDS, self.flush()).await;
         }
     }
@@ -147,7 +149,7 @@ impl Link {
         self.poll_pulse(cx).map(Err)
     }
 
-    /// Fails if the client sends request after request without reading the answers.
+    /// Fails if the client sends request after request without reading the responses.
     fn check_excess(&mut self) -> Result<(), End> {
         let excess = &mut self.excess;
         let more = self.queued - excess.queued;

@@ -13,16 +13,16 @@ use std::time::Duration;
 /// How long a client has to receive the rest of its messages when the daemon closes the connection.
 pub const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Why a connection ends.
+/// The reason for the end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The client disconnected.
     Gone,
     /// The client accepted nothing for too long.
     Stalled,
-    /// The client did not answer a ping.
+    /// The client did not respond to a ping.
     Silent,
-    /// The client sent many requests and did not read the answers.
+    /// The client sent many requests and did not read the responses.
     Flooding,
     /// The client's credentials expired or were revoked.
     Expired,

@@ -1,7 +1,7 @@
-//! Decides when to ping a client, and when it is gone: it sends nothing, or accepts nothing of its messages.
+//! Decides when to ping a client, and when it counts as disconnected: it sends nothing, or accepts none of its messages.
 //!
-//! In: received bytes, accepted bytes, and the current time. Out: the next deadline, and what to do then. Owns: deadlines. Never: reads
-//! a clock.
+//! In: received bytes, accepted bytes, and the current time. Out: the next deadline, and the action at that time. Owns:
+//! deadlines. Never: reads a clock.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub struct Pulse {
     waits_since: Option<Instant>,
 }
 
-/// What is due.
+/// The action that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
     Nothing,
@@ -66,8 +66,8 @@ impl Pulse {
         if backlog == 0 {
             self.waits_since = None;
         } else if grew {
-            // The ping may be behind the bytes that the client still reads. Without a backlog, the system may have accepted the
-            // bytes for a client that is gone.
+            // The ping may be behind the bytes that the client still reads. Without a backlog, the system may have accepted
+            // the bytes for a client that has disconnected.
             self.heard();
             self.waits_since = Some(now);
         } else {
@@ -83,7 +83,7 @@ impl Pulse {
         others.fold(self.next_ping, Instant::min)
     }
 
-    /// Returns what is due now.
+    /// Returns the action that is due now.
     pub fn due(&mut self, now: Instant) -> Due {
         if self
             .waits_since
@@ -110,7 +110,7 @@ impl Pulse {
 mod tests {
     use super::*;
 
-    /// A connection with the usual times, and a way to name moments.
+    /// Returns a connection with the default intervals, and a function that returns points in time.
     fn usual() -> (Pulse, impl Fn(u64) -> Instant) {
         let start = Instant::now();
         let at = move |millis| start + Duration::from_millis(millis);
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(pulse.due(at(335_000)), Due::Silent);
     }
 
-    /// Asks whatever is due between two moments, second by second, and fails if the client counts as gone.
+    /// Processes all deadlines between two points in time, and fails if the client counts as disconnected.
     fn lives(pulse: &mut Pulse, from: Instant, until: Instant) {
         let mut now = from;
         while now < until {

@@ -1,8 +1,8 @@
-//! `/acp`: editors over HTTP, by WebSocket or by what the draft "Streamable HTTP & WebSocket Transport" says: messages
-//! are posted, and what comes back is read from event streams, one of the connection and one of each session.
+//! `/acp`: editors over HTTP, by WebSocket or by the draft "Streamable HTTP & WebSocket Transport". In the draft, editors
+//! post messages, and read responses from event streams: one of the connection, and one of each session.
 //!
-//! In: requests that have shown who they are. Out: connections in the lobby. Owns: the connections, and of each what its
-//! readers may still want. Never: ends a session because a connection is lost.
+//! In: authenticated requests. Out: transports for the connection setup. Owns: the connections, and for each the events
+//! that its readers may still need. Never: ends a session because a connection is lost.
 
 #![allow(
     clippy::unnecessary_box_returns,
@@ -37,31 +37,31 @@ use crate::transport::event_stream::connection::{Connection, StreamReader};
 use crate::transport::event_stream::streams::StreamError;
 use crate::transport::websocket::{Binary, Socket};
 
-/// Names a connection.
+/// The header with the id of a connection.
 pub const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");
 
-/// Names a session.
+/// The header with the id of a session.
 const SESSION_ID: HeaderName = HeaderName::from_static("acp-session-id");
 
-/// The last event that a reader has had.
+/// The header with the id of the last event that a reader has received.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
-/// The routes.
+/// Returns the routes below `/acp`.
 pub fn router() -> Router<ServerState> {
     Router::new().route("/acp", get(listen).post(post).delete(end))
 }
 
-/// What a request is answered.
+/// The response to a request, or an error response.
 type Answer = Result<Response, Box<Response>>;
 
 fn no(status: StatusCode, code: &str, message: &str) -> Box<Response> {
     Box::new(refuse(status, code, message))
 }
 
-/// What a request that is no good JSON-RPC message is answered.
+/// Returns the response to a request that is not a valid JSON-RPC message.
 fn no_message(code: ErrorCode, message: &str) -> Box<Response> {
     let error = json!({ "code": code.rpc(), "message": message });
     let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
@@ -72,7 +72,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Whether a list of media types, as `Accept` has it, has one of these.
+/// Returns whether an `Accept` header contains one of these media types.
 fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
     let lines = headers.get_all(header::ACCEPT).iter();
     let kinds = lines
@@ -82,7 +82,7 @@ fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
     kinds.any(|kind| wanted.iter().any(|wanted| kind.eq_ignore_ascii_case(wanted)))
 }
 
-/// The connection that a request names, if it is its sender's.
+/// Returns the connection that a request names, if it belongs to the same principal.
 fn find(
     server: &ServerState,
     identity: &Identity,
@@ -104,7 +104,7 @@ fn gone() -> Box<Response> {
     no(StatusCode::NOT_FOUND, "not_found", message)
 }
 
-/// The session that the head of a request names.
+/// Returns the session in the headers of a request.
 fn session(headers: &HeaderMap) -> Result<Option<String>, Box<Response>> {
     let Some(value) = headers.get(SESSION_ID) else {
         return Ok(None);
@@ -243,7 +243,7 @@ async fn read(server: &ServerState, body: Body) -> Result<String, Box<Response>>
     }
 }
 
-/// A connection that ends unless its `initialize` is answered well.
+/// Ends a new connection unless its `initialize` succeeds.
 struct InitializeGuard(Option<Arc<Connection>>);
 
 impl Drop for InitializeGuard {
@@ -329,7 +329,7 @@ async fn listen(
     events(&server, &identity, &headers).unwrap_or_else(|refused| *refused)
 }
 
-/// A stream of events.
+/// Returns the response that streams events.
 fn events(server: &ServerState, identity: &Identity, headers: &HeaderMap) -> Answer {
     if !accepts(headers, &[EVENTS, "text/*", "*/*"]) {
         let message = "this is read as text/event-stream";
@@ -348,7 +348,7 @@ fn events(server: &ServerState, identity: &Identity, headers: &HeaderMap) -> Ans
         .with(|streams| streams.open(key.clone(), after))
         .map_err(StreamError::answer)?;
     let reader = StreamReader::new(connection, key, reader);
-    // A reader that has gone is noticed when it is written to.
+    // A write detects a reader that has disconnected.
     let mut sign_of_life = interval(Duration::from_secs(server.service.context.limits.ping_secs));
     sign_of_life.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let written = stream::unfold(
@@ -384,14 +384,14 @@ fn websocket(
     let mut response = upgrade
         .read_buffer_size(4096)
         .write_buffer_size(32 << 10)
-        // One message at a time waits there, however large it is.
+        // The buffer holds one message at a time, whatever its size.
         .max_write_buffer_size(usize::MAX)
         .max_message_size(bytes)
         .max_frame_size(bytes)
         .on_upgrade(move |socket| async move {
             let socket = Socket::new(socket, traffic, Binary::Text);
             let setup = server.setup;
-            // Boxed, since it holds a process that waits for a session.
+            // Boxed because the future is large: it contains a process that waits for a session.
             let served = async move { Box::pin(setup.serve(socket, identity, agent)).await };
             let _ = server.peers.spawn(served).await;
         });
@@ -401,14 +401,14 @@ fn websocket(
     response
 }
 
-/// The agent that an address names.
+/// Returns the agent in the query of an address.
 fn agent(uri: &Uri) -> Option<String> {
     let mut pairs = uri.query()?.split('&');
     let name = pairs.find_map(|pair| pair.strip_prefix("agent="))?;
     Some(unescaped(name).into_owned()).filter(|name| !name.is_empty())
 }
 
-/// A value of a query, without its escapes; what is no escape stays as it is.
+/// Decodes a value of a query. Invalid escapes stay as they are.
 fn unescaped(value: &str) -> Cow<'_, str> {
     if !value.contains(['%', '+']) {
         return value.into();

@@ -1,4 +1,4 @@
-//! Who makes a request: what it shows, and whether that is enough for the route.
+//! Authenticates requests, and checks the role that the route requires.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,34 +19,35 @@ use crate::net::peer_address::PeerAddress;
 use crate::net::unauthenticated::AuthProgress;
 use crate::net::unix_socket::{NOT_FOR_AGENTS, Peer};
 
-/// The header in which a page shows its key.
+/// The header with the page key.
 const PAGE_KEY: &str = "acpd-page-key";
 
-/// The protocol that the daemon's WebSocket speaks, which a page offers beside its key: browsers want one to be chosen.
+/// The protocol of the daemon's WebSocket. A page offers it next to its key, because browsers require the server to choose
+/// one.
 pub const PROTOCOL: &str = "acpd";
 
-/// What the key follows among the protocols that a page offers.
+/// The prefix of the page key among the protocols that a page offers.
 const PAGE_KEY_PROTOCOL: &str = "acpd.page-key.";
 
-/// The message that says how to get in.
+/// The error message for requests without a valid credential.
 const HOW: &str =
     "send the access token as Authorization: Bearer; a ticket works once and opens one connection";
 
-/// What a request shows. Not printed.
+/// The credential of a request. Not printed.
 pub enum Credential {
     /// `Authorization: Bearer`.
     Token(String),
-    /// `?ticket=` of a WebSocket, or of the first request of an editor over HTTP.
+    /// `?ticket=` of a WebSocket, or of an editor's first request over HTTP.
     Ticket(String),
-    /// `Acp-Connection-Id` of a connection that a ticket has opened: whose it is.
+    /// The `Acp-Connection-Id` of a connection that a ticket opened, with the identity of the ticket.
     Connection(Identity),
     /// The cookie of a session, and the key of its page.
     Session(SessionSecret),
-    /// A program of this user, at the local socket.
+    /// A program of the daemon's user at the local socket.
     User,
 }
 
-/// Lets requests through that may do what `needed` says, and puts the [`Identity`] beside them.
+/// Passes on requests with the role `needed`, and adds their [`Identity`] as an extension.
 pub async fn authenticate(
     State((server, needed)): State<(ServerState, Role)>,
     request: Request,
@@ -68,19 +69,19 @@ pub async fn authenticate(
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
-/// Whoever makes this request; else what it is told.
+/// Returns the identity of a request's client, or the error response.
 async fn enter(server: &ServerState, parts: &Parts) -> Result<Identity, Box<Response>> {
     let Some(shown) = read_credential(server, parts)? else {
         return Err(Box::new(unauthenticated(HOW)));
     };
-    // Of WebSockets there are as many as there is room for, and each counts its own requests; what is sent to an
-    // editor's connection is counted there, too.
+    // The number of WebSockets is limited, and each limits its own requests. The connection of an editor also limits the
+    // messages that are posted to it.
     let is_counted_there = is_socket(parts)
         || parts.headers.contains_key(acp_stream::CONNECTION_ID) && parts.uri.path() == "/acp";
     check(server, shown, &parts.extensions, !is_counted_there).await
 }
 
-/// Asks the guard. A connection on which something valid is shown is no newcomer any more.
+/// Authenticates a credential. A valid credential admits the connection, which then no longer counts as unauthenticated.
 pub async fn check(
     server: &ServerState,
     shown: Credential,
@@ -128,7 +129,7 @@ pub async fn check(
     Err(Box::new(refused))
 }
 
-/// Where a request comes from.
+/// Returns the source of a request.
 fn source_of(from: &Extensions) -> Source {
     match from.get() {
         Some(PeerAddress::Network { peer, .. }) => Source::of(peer.ip()),
@@ -136,11 +137,11 @@ fn source_of(from: &Extensions) -> Source {
     }
 }
 
-/// What a request shows; the first of these counts, and if it is wrong, no other is looked at.
+/// Returns the credential of a request. Only the first one found counts: if it is invalid, the others are not tried.
 pub fn read_credential(server: &ServerState, parts: &Parts) -> Result<Option<Credential>, Box<Response>> {
     let headers = &parts.headers;
     if headers.contains_key(header::AUTHORIZATION) {
-        // Something of another kind is nothing.
+        // Another authorization scheme counts as no credential.
         return Ok(bearer(headers).map(Credential::Token));
     }
     if is_socket(parts)
@@ -163,7 +164,7 @@ pub fn read_credential(server: &ServerState, parts: &Parts) -> Result<Option<Cre
                     "a request with a cookie must have the daemon's own Origin",
                 )));
             }
-            // Other ports of this host were sent the cookie as well.
+            // The browser sends the cookie to other ports of this host as well, so the page key must prove the page.
             let page_key = page_key(parts);
             Ok(page_key.map(|page_key| Credential::Session(SessionSecret { cookie, page_key })))
         }
@@ -177,9 +178,9 @@ pub fn read_credential(server: &ServerState, parts: &Parts) -> Result<Option<Cre
     }
 }
 
-/// What an editor over HTTP shows that can set no header of its own choice: a ticket to begin with, then the id of the
-/// connection that the ticket opened. The protocol does not call that id a secret, and a proxy may log it; so both count
-/// on this machine alone.
+/// Returns the credential of an editor over HTTP that cannot set its own headers. The first request has a ticket. Later
+/// requests have the id of the connection that the ticket opened. The protocol does not treat this id as a secret, and a
+/// proxy may log it; so both are accepted only from this host.
 fn read_editor_credential(server: &ServerState, parts: &Parts) -> Result<Option<Credential>, Box<Response>> {
     if parts.uri.path() != "/acp" || is_socket(parts) {
         return Ok(None);
@@ -210,7 +211,7 @@ fn read_editor_credential(server: &ServerState, parts: &Parts) -> Result<Option<
     }
 }
 
-/// Whether a request was made on this machine, as far as can be seen.
+/// Returns whether a request comes from this host, as far as the daemon can determine.
 fn is_of_this_machine(parts: &Parts) -> bool {
     let is_near = match parts.extensions.get() {
         Some(PeerAddress::Network { local, .. }) => local.ip().to_canonical().is_loopback(),
@@ -220,7 +221,7 @@ fn is_of_this_machine(parts: &Parts) -> bool {
     is_near && !host_check::is_forwarded(&parts.headers)
 }
 
-/// Whether a WebSocket is to be opened.
+/// Returns whether a request opens a WebSocket.
 fn is_socket(parts: &Parts) -> bool {
     match parts.uri.path() {
         "/ws" => true,
@@ -242,8 +243,8 @@ fn ticket(query: Option<&str>) -> Option<String> {
     pairs.find_map(|pair| Some(pair.strip_prefix("ticket=")?.to_owned()))
 }
 
-/// The name of the cookie. A browser sends a cookie to every port of a machine: each daemon has its own. With TLS
-/// the prefix makes sure that nobody but this very host has set it.
+/// Returns the name of the cookie. A browser sends a cookie to every port of a host, so each daemon has its own name. With
+/// TLS, the prefix guarantees that only this host can set the cookie.
 pub fn cookie_name(port: u16, secure: bool) -> String {
     let prefix = if secure { "__Host-" } else { "" };
     format!("{prefix}acpd_session_{port}")
@@ -262,7 +263,7 @@ fn cookie(headers: &HeaderMap, port: u16, secure: bool) -> Option<String> {
             .find(|(key, _)| *key == name)
             .map(|(_, value)| value.to_owned())
     };
-    // Behind a proxy with TLS the daemon itself has none.
+    // Behind a proxy with TLS, the daemon's own connection has no TLS.
     named(cookie_name(port, true)).or_else(|| {
         if secure {
             None
@@ -272,7 +273,7 @@ fn cookie(headers: &HeaderMap, port: u16, secure: bool) -> Option<String> {
     })
 }
 
-/// The key of a page: a header, or one of the protocols that a WebSocket offers, since a page can set nothing else there.
+/// Returns the key of a page. On a WebSocket, a page cannot set headers, so the key is one of the offered protocols.
 fn page_key(parts: &Parts) -> Option<String> {
     let headers = &parts.headers;
     if let Some(key) = headers.get(PAGE_KEY) {

@@ -1,7 +1,7 @@
-//! A thread, written out over HTTP: from the log to the client page by page, and no faster than it reads.
+//! Exports a thread over HTTP. The export reads the log page by page, at the pace at which the client reads.
 //!
-//! An export ends where the thread stood when it was asked for. It holds one page of the log and what the format
-//! holds back; a client that stops reading costs no more than that and its connection.
+//! An export ends at the last event of the thread at the time of the request. It holds one page of the log and the buffer
+//! of the format. A client that stops reading costs only this memory and its connection.
 
 use acpd_log::SharedLog;
 use acpd_model::{ErrorCode, Failure, Seq, Summary, ThreadId};
@@ -27,7 +27,7 @@ pub async fn export(
     Extension(identity): Extension<Identity>,
 ) -> Response {
     let log = server.service.context.log.clone();
-    // What is no text is no id either.
+    // An invalid encoding is not a valid id either.
     let thread = thread.map_or_else(|_| String::new(), |Path(thread)| thread);
     match begin(log, &thread, query.as_deref()).await {
         Ok((format, writing)) => answer(format, writing, identity.ends),
@@ -35,7 +35,7 @@ pub async fn export(
     }
 }
 
-/// `GET /api/blobs/{id}`: content that an event names instead of holding it.
+/// `GET /api/blobs/{id}`: returns content that an event stores by reference.
 pub async fn blob(State(server): State<ServerState>, id: Result<Path<String>, PathRejection>) -> Response {
     let log = &server.service.context.log;
     let id = id.map_or_else(|_| String::new(), |Path(id)| id);
@@ -50,16 +50,16 @@ pub async fn blob(State(server): State<ServerState>, id: Result<Path<String>, Pa
     }
 }
 
-/// What an export reads from, and how far it has come.
+/// An export in progress.
 struct Writing {
     log: SharedLog,
     thread: ThreadId,
     export: Export,
     /// The last event that was written.
     at: Seq,
-    /// The last event that is to be written.
+    /// The last event of the export.
     end: Seq,
-    /// What stands before the first event.
+    /// The text before the first event.
     head: Vec<u8>,
 }
 
@@ -83,7 +83,7 @@ async fn begin(log: SharedLog, thread: &str, query: Option<&str>) -> Result<(For
     Ok((format, writing))
 }
 
-/// The format that a query asks for.
+/// Parses the format in a query.
 fn format(query: Option<&str>) -> Result<Format, Failure> {
     let mut asked = query.unwrap_or_default().split('&').filter_map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -99,7 +99,7 @@ fn answer(format: Format, writing: Writing, ends: CancellationToken) -> Response
         let ends = ends.clone();
         async move {
             let writing = writing?;
-            // Whoever was let in may be let go meanwhile.
+            // The client's credentials may have been revoked in the meantime.
             if ends.is_cancelled() {
                 return Some((Err(std::io::Error::other("access has ended")), None));
             }
@@ -119,7 +119,8 @@ fn answer(format: Format, writing: Writing, ends: CancellationToken) -> Response
 }
 
 impl Writing {
-    /// The next bytes, and what is left to do. An error breaks the answer off, so that nobody takes it for whole.
+    /// Returns the next bytes, and the remaining export. An error aborts the response, so that the client does not accept a
+    /// partial export as complete.
     async fn next(mut self) -> Option<(std::io::Result<Bytes>, Option<Self>)> {
         let mut out = std::mem::take(&mut self.head);
         while self.at < self.end {
@@ -137,7 +138,7 @@ impl Writing {
                 self.export.fold(event, &mut out);
                 self.at = event.seq;
             }
-            // A document holds a turn back until it is over.
+            // The format of a document can hold a turn back until it ends.
             if !out.is_empty() && self.at < self.end {
                 return Some((Ok(out.into()), Some(self)));
             }
@@ -181,7 +182,7 @@ mod tests {
         }
     }
 
-    /// A thread of `events` events, 100 KB each, so that a page has room for two.
+    /// Returns a thread of `events` events. Each has 100 KB, so a page holds two.
     async fn thread_of(events: Seq) -> (Arc<Memory>, ThreadId) {
         let (log, thread) = (Arc::new(Memory::default()), sample::thread(1));
         let events = sample::run(1..=events, 100_000);
@@ -191,7 +192,7 @@ mod tests {
         (log, thread)
     }
 
-    /// What an export gives, piece by piece.
+    /// Returns the chunks of an export.
     async fn pieces(writing: Writing) -> Vec<std::io::Result<Bytes>> {
         stream::unfold(Some(writing), |writing| async { writing?.next().await })
             .collect()

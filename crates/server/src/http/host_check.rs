@@ -1,50 +1,50 @@
-//! Under which names the daemon is called, and which pages may call it.
+//! Checks the host names of requests, and the origins of pages.
 //!
-//! A page can make its own name point to any address (DNS rebinding): then `Host` still says the page's name. So
-//! only this machine's names, its addresses as they stand, and the configured names are taken.
+//! A page can make its own host name resolve to any address (DNS rebinding); `Host` still contains the page's name then. So
+//! the daemon accepts only the names of this host, its addresses in literal form, and the configured names.
 
 use std::net::{IpAddr, SocketAddr};
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri, header};
 
-/// The configured names.
+/// The configured host names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedHosts(Vec<(String, Option<u16>)>);
 
-/// A name that cannot be one.
+/// The error for an invalid host name in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} in [server] hosts is no host: write \"box.example\" or \"box.example:8443\", without scheme or path"
 )]
 pub struct BadHost(String);
 
-/// Why a request is turned away.
+/// The reason for rejecting a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
-    /// It does not say where it goes.
+    /// The request has no valid `Host` header.
     #[error("the Host header does not name one host")]
     NoHost,
-    /// It goes to another host, as far as it says.
+    /// The request names another host.
     #[error(
         "{named:?} is not a name of this daemon. If you reach it by that name, through a forwarded port or a proxy, \
          add the name to the configuration and start the daemon again: [server] hosts = [{setting:?}]"
     )]
     OtherHost {
-        /// What it says.
+        /// The host in the request.
         named: String,
-        /// What to configure.
+        /// The value for the configuration.
         setting: String,
     },
-    /// It comes from a page of another origin.
+    /// The request comes from a page of another origin.
     #[error("requests from other origins are refused")]
     OtherOrigin,
-    /// It came to the local socket, and is not of a program of this user.
+    /// A request at the local socket does not come directly from a program of this user.
     #[error("the local socket does not accept browsers and proxies: use the network address")]
     PassedOn,
 }
 
-/// What proxies say of requests that they pass on.
+/// The headers that proxies add to forwarded requests.
 const FORWARDING_HEADERS: [&str; 5] = [
     "forwarded",
     "via",
@@ -54,7 +54,7 @@ const FORWARDING_HEADERS: [&str; 5] = [
 ];
 
 impl AllowedHosts {
-    /// Those of a configuration.
+    /// Parses the host names of a configuration.
     pub fn new(hosts: &[String]) -> Result<Self, BadHost> {
         let read = |text: &String| match split(text) {
             Some((host, port)) if !host.is_empty() => Ok((host, port)),
@@ -63,12 +63,13 @@ impl AllowedHosts {
         Ok(Self(hosts.iter().map(read).collect::<Result<_, _>>()?))
     }
 
-    /// The names without ports, for a certificate.
+    /// Returns the names without ports, for a certificate.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(host, _)| host.as_str())
     }
 
-    /// Whether a request that came in at `local` was meant for the daemon, and by a page of its own if by a page.
+    /// Checks that a request to the address `local` names this daemon. If a page sent it, the page must be the daemon's
+    /// own.
     pub fn check(
         &self,
         uri: &Uri,
@@ -83,7 +84,7 @@ impl AllowedHosts {
         if !self.is_ours(host, port.unwrap_or(if secure { 443 } else { 80 }), local) {
             return Err(other_host(host, *port, local));
         }
-        // A request line may name a host as well; then it is the one that counts.
+        // A request line can contain a host as well. Both must be equal.
         if uri
             .authority()
             .is_some_and(|authority| split(authority.as_str()).as_ref() != Some(&named))
@@ -104,7 +105,7 @@ impl AllowedHosts {
             .trim_start_matches('[')
             .trim_end_matches(']')
             .parse::<IpAddr>();
-        // An address cannot be made to point elsewhere.
+        // DNS rebinding cannot affect a literal address.
         let by_itself = port == local.port()
             && match address {
                 Ok(address) => {
@@ -130,18 +131,18 @@ impl AllowedHosts {
             return false;
         };
         let same = host == named.0 && port.unwrap_or(default) == named.1.unwrap_or(default);
-        // A page with TLS in front of a daemon without: only behind a proxy, which has a name that is configured.
+        // The page has TLS and the daemon has not. This requires a proxy, whose name is configured.
         let behind_proxy = encrypted && self.0.iter().any(|(name, _)| *name == host);
         same && (encrypted == secure || behind_proxy)
     }
 }
 
-/// The ports that a configured name need not say: the daemon's own, and those of proxies.
+/// The ports that a configured name implies: the daemon's own port, and the ports of proxies.
 fn usual_ports(local: SocketAddr) -> [u16; 3] {
     [local.port(), 80, 443]
 }
 
-/// Why a request that names `host` is turned away.
+/// Returns the error for a request that names `host`.
 fn other_host(host: &str, port: Option<u16>, local: SocketAddr) -> HostError {
     let with = |port: Option<u16>| port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
     HostError::OtherHost {
@@ -150,10 +151,10 @@ fn other_host(host: &str, port: Option<u16>, local: SocketAddr) -> HostError {
     }
 }
 
-/// Whether a request may speak for the cookie that the browser put in: a page of another origin can make a browser
-/// send one. Its own pages say so with `Origin`, or, for what only reads, with `Sec-Fetch-Site` if it sends that.
+/// Returns whether to accept the cookie of a request. A page of another origin can make a browser send the cookie. The
+/// daemon's own pages send `Origin`, or, for requests that only read, `Sec-Fetch-Site` if the browser supports it.
 pub fn cookie_counts(method: &Method, headers: &HeaderMap) -> bool {
-    // That an origin is our own was seen before.
+    // The caller has already checked that the origin is the daemon's own.
     if headers.contains_key(header::ORIGIN) {
         return true;
     }
@@ -161,7 +162,7 @@ pub fn cookie_counts(method: &Method, headers: &HeaderMap) -> bool {
     reads && !is_of_another_site(headers)
 }
 
-/// Whether a browser says that a page of another origin makes the request.
+/// Returns whether the browser reports that a page of another site sent the request.
 pub fn is_of_another_site(headers: &HeaderMap) -> bool {
     let site = headers
         .get("sec-fetch-site")
@@ -169,17 +170,18 @@ pub fn is_of_another_site(headers: &HeaderMap) -> bool {
     !matches!(site, None | Some(b"same-origin" | b"none"))
 }
 
-/// Whether a proxy has passed the request on, as far as it says so.
+/// Returns whether the headers show that a proxy has forwarded the request.
 pub fn is_forwarded(headers: &HeaderMap) -> bool {
     FORWARDING_HEADERS.iter().any(|name| headers.contains_key(*name))
 }
 
-/// Whether a request at the local socket was passed on for somebody else, who is not the one whom the system knows.
+/// Returns whether a request at the local socket was forwarded for another client, which the operating system has not
+/// authenticated.
 pub fn is_forwarded_or_foreign(headers: &HeaderMap) -> bool {
     headers.contains_key(header::ORIGIN) || headers.contains_key(header::COOKIE) || is_forwarded(headers)
 }
 
-/// A header that is there once.
+/// Returns a header that occurs exactly once.
 fn only<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<&'h str> {
     let mut all = headers.get_all(name).iter();
     match (all.next(), all.next()) {
@@ -188,12 +190,12 @@ fn only<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<&'h str
     }
 }
 
-/// `host` or `host:port`, lower case.
+/// Parses `host` or `host:port`, and returns it in lower case.
 fn split(text: &str) -> Option<(String, Option<u16>)> {
     let authority: Authority = text.parse().ok()?;
     let port = authority.port_u16();
     let host = authority.host().to_ascii_lowercase();
-    // No user, no port that is no number, nothing that was read over.
+    // Rejects user names, invalid ports, and text that the parser ignored.
     let whole = port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
     (whole == text.to_ascii_lowercase()).then_some((host, port))
 }

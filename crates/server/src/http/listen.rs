@@ -1,4 +1,4 @@
-//! Accepting connections: of the network, with TLS or without, and of the local socket.
+//! Accepts connections from the network, with or without TLS, and from the local sockets.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -24,8 +24,8 @@ use crate::net::unauthenticated::UnauthenticatedConnections;
 use crate::net::unix_socket;
 use crate::transport::lines::Lines;
 
-/// The sockets take connections while there is room for them; each listener has its own, so that the network cannot shut
-/// the owner out.
+/// The limit of connections of one listener. Each listener has its own, so that network clients cannot use up the owner's
+/// connections.
 struct Room {
     limit: Arc<Semaphore>,
     stop: CancellationToken,
@@ -39,7 +39,7 @@ impl Room {
         }
     }
 
-    /// The next connection; `None` when the daemon stops.
+    /// Returns the next connection, or `None` when the daemon stops.
     async fn next<L: Listener>(&self, listener: &L) -> Option<(L::Accepted, OwnedSemaphorePermit)> {
         let permit = Arc::clone(&self.limit).acquire_owned().await.ok()?;
         let accepted = next(listener, &self.stop).await?;
@@ -47,7 +47,7 @@ impl Room {
     }
 }
 
-/// The next connection; `None` when the daemon stops.
+/// Returns the next connection, or `None` when the daemon stops.
 async fn next<L: Listener>(listener: &L, stop: &CancellationToken) -> Option<L::Accepted> {
     loop {
         let accepted = tokio::select! {
@@ -57,7 +57,7 @@ async fn next<L: Listener>(listener: &L, stop: &CancellationToken) -> Option<L::
         match accepted {
             Ok(accepted) => return Some(accepted),
             Err(error) => {
-                // Out of file descriptors, most likely: the next ones may succeed.
+                // The process probably has no file descriptors left. A later attempt may succeed.
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -65,9 +65,9 @@ async fn next<L: Listener>(listener: &L, stop: &CancellationToken) -> Option<L::
     }
 }
 
-/// What connections come from.
+/// A source of connections.
 trait Listener {
-    /// A connection, and who is at the other end.
+    /// A connection and the address of the client.
     type Accepted;
 
     fn poll_accept(&self, context: &mut Context<'_>) -> Poll<std::io::Result<Self::Accepted>>;
@@ -89,13 +89,13 @@ impl Listener for UnixListener {
     }
 }
 
-/// Accepts connections of the network until told to stop; with the certificate that is there at that moment.
+/// Accepts network connections until the daemon stops. Each uses the certificate of the moment at which it was accepted.
 pub async fn serve(listener: TcpListener, server: ServerState, tls: Option<watch::Receiver<Certified>>) {
-    // Those that have shown nothing valid wait for no room and take none: they make room for each other.
+    // Unauthenticated connections do not count against the limit. They have their own, at which the oldest is evicted.
     let mut unauthenticated = UnauthenticatedConnections::new(Room::new(&server).limit);
     let router = routes::router(server.clone());
     while let Some((stream, from)) = next(&listener, &server.stop).await {
-        // Without it a lone frame waits for the one before it to be acknowledged.
+        // Without it, a single frame waits until the client acknowledges the previous frame.
         let _ = stream.set_nodelay(true);
         let Ok(local) = stream.local_addr() else {
             continue;
@@ -120,7 +120,7 @@ pub async fn serve(listener: TcpListener, server: ServerState, tls: Option<watch
     }
 }
 
-/// Speaks HTTP on a connection of the network, with TLS or without.
+/// Serves HTTP on a network connection, with or without TLS.
 async fn serve_connection(
     stream: TcpStream,
     acceptor: Option<TlsAcceptor>,
@@ -134,9 +134,9 @@ async fn serve_connection(
         () = stop.cancelled() => return,
         shaken = tokio::time::timeout(Duration::from_secs(HEAD_SECS), acceptor.accept(stream)) => shaken,
     };
-    // Who does not trust the certificate, or speaks no TLS, is no news.
+    // A client without TLS, or one that rejects the certificate, is not worth a log message.
     let Ok(Ok(stream)) = shaken else { return };
-    // What version it is was agreed on with that.
+    // ALPN has determined the HTTP version.
     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
         http_version::http2(stream, service, stop).await;
     } else {
@@ -144,7 +144,7 @@ async fn serve_connection(
     }
 }
 
-/// Accepts connections of the local socket until told to stop.
+/// Accepts connections at the local socket until the daemon stops.
 pub async fn serve_socket(listener: UnixListener, server: ServerState) {
     let room = Room::new(&server);
     let router = routes::router(server.clone());
@@ -160,7 +160,7 @@ pub async fn serve_socket(listener: UnixListener, server: ServerState) {
     }
 }
 
-/// Accepts editors at their socket until told to stop.
+/// Accepts editors at their socket until the daemon stops.
 pub async fn serve_editors(listener: UnixListener, server: ServerState) {
     let room = Room::new(&server);
     while let Some(((mut stream, _), permit)) = room.next(&listener).await {
@@ -169,7 +169,7 @@ pub async fn serve_editors(listener: UnixListener, server: ServerState) {
             unix_socket::Peer::Agent => {
                 let error = json!({ "code": -32000, "message": unix_socket::NOT_FOR_AGENTS });
                 let refused = format!("{}\n", json!({ "jsonrpc": "2.0", "id": null, "error": error }));
-                // The socket is new and takes a line at once; a peer that is gone needs none.
+                // The line fits into the buffer of the new socket. A failure means that the client has disconnected.
                 let _ = stream.write_all(refused.as_bytes()).await;
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Tickets and sessions over HTTP: what a browser, which can set no headers and should keep no token, comes in with.
+//! Tickets and sessions over HTTP, for browsers, which cannot set headers and should not store a token.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::http::authenticate::{Credential, check, cookie_name, read_credential}
 use crate::http::{ServerState, refuse, stopping, unauthenticated};
 use crate::net::peer_address::PeerAddress;
 
-/// What `POST /api/session` takes: one of them, or nothing if `Authorization` says it.
+/// The body of `POST /api/session`: exactly one of the two, or nothing if `Authorization` contains a token.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Login {
@@ -28,21 +28,21 @@ struct Login {
     ticket: Option<String>,
 }
 
-/// What `POST /api/tickets/used` takes.
+/// The body of `POST /api/tickets/used`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Used {
     ticket: Option<String>,
 }
 
-/// What `POST /api/tickets` takes, or nothing.
+/// The optional body of `POST /api/tickets`.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Wanted {
     holder: Holder,
 }
 
-/// `POST /api/tickets`: a ticket for whoever asks.
+/// `POST /api/tickets`: creates a ticket for the client's identity.
 pub async fn ticket(
     State(server): State<ServerState>,
     Extension(identity): Extension<Identity>,
@@ -69,7 +69,7 @@ pub async fn ticket(
     }
 }
 
-/// `POST /api/tickets/used`: answers when a ticket was used or is over, so that whoever passed it on can clear up.
+/// `POST /api/tickets/used`: responds when a ticket was used or has expired, so that the client can clean up.
 pub async fn used(State(server): State<ServerState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let ticket = match read(&parts.headers, body, "{\"ticket\": …}").await {
@@ -90,7 +90,7 @@ pub async fn used(State(server): State<ServerState>, request: Request) -> Respon
     Json(json!({})).into_response()
 }
 
-/// `POST /api/session`: a token or a ticket, exchanged for a cookie and the key of the page.
+/// `POST /api/session`: exchanges a token or a ticket for a cookie and the key of the page.
 pub async fn begin(State(server): State<ServerState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let login: Login = match read(&parts.headers, body, "{\"token\": …} or {\"ticket\": …}").await {
@@ -101,7 +101,7 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
         (Some(token), None) => Some(Credential::Token(token)),
         (None, Some(ticket)) => Some(Credential::Ticket(ticket)),
         (None, None) => match read_credential(&server, &parts) {
-            // A session begins nothing: it has begun.
+            // A session cannot start another session.
             Ok(Some(Credential::Token(token))) => Some(Credential::Token(token)),
             Ok(_) => None,
             Err(refused) => return *refused,
@@ -139,18 +139,18 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
             );
             answer
         }
-        // Revoked at this very moment.
+        // The token was revoked during this request.
         Some(None) => unauthenticated("the token is revoked"),
         None => stopping(),
     }
 }
 
-/// `GET /api/session`: who I am.
+/// `GET /api/session`: returns the client's identity.
 pub async fn who(Extension(identity): Extension<Identity>) -> Response {
     Json(session_json(&identity)).into_response()
 }
 
-/// `DELETE /api/session`: logs out; what came in with the session goes.
+/// `DELETE /api/session`: logs out, and ends all connections that used the session.
 pub async fn end(
     State(server): State<ServerState>,
     Extension(identity): Extension<Identity>,
@@ -189,7 +189,7 @@ fn set_cookie(
     value: &str,
     secs: i64,
 ) {
-    // Behind a proxy with TLS the page says so; that it is our own was seen before.
+    // Behind a proxy with TLS, the page's origin shows TLS. The origin check has already passed.
     let page = headers
         .get(header::ORIGIN)
         .map(HeaderValue::as_bytes)
@@ -205,8 +205,8 @@ fn set_cookie(
     }
 }
 
-/// A small JSON object, in time. A page of another origin could send it as text without asking first, so the type
-/// counts as well.
+/// Reads a small JSON object within a time limit. A page of another origin could send it as text without a preflight
+/// request, so the content type is checked as well.
 async fn read<T: Default + DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
@@ -247,7 +247,7 @@ async fn read<T: Default + DeserializeOwned>(
             "send application/json",
         )));
     }
-    // What serde says may repeat what was sent.
+    // The message of serde may contain parts of the body.
     serde_json::from_slice(&bytes).map_err(|_| Box::new(invalid(&format!("the body is not {wanted}"))))
 }
 

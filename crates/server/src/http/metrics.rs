@@ -1,4 +1,4 @@
-//! The numbers over HTTP.
+//! Metrics over HTTP.
 
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -9,13 +9,13 @@ use crate::http::ServerState;
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// `GET /metrics`.
+/// `GET /metrics`: returns all metrics as text.
 pub async fn expose(State(server): State<ServerState>) -> Response {
     let text = server.service.context.metrics.text();
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response()
 }
 
-/// Counts what is turned away at the door.
+/// Counts rejected requests by reason.
 pub async fn count_refusals(State(server): State<ServerState>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let reason = match response.status() {

@@ -1,7 +1,7 @@
-//! HTTP: the routes, who may take which, and the listeners.
+//! HTTP: the routes, the permissions that they require, and the listeners.
 //!
-//! In: connections of the network and of the local socket. Out: requests that carry an [`Identity`](crate::auth::store::Identity), and
-//! sockets that become connections. Owns: the routes. Never: acts on a thread.
+//! In: connections from the network and the local sockets. Out: requests with an
+//! [`Identity`](crate::auth::store::Identity), and upgraded sockets. Owns: the routes. Never: acts on a thread.
 
 mod acp_stream;
 mod authenticate;
@@ -28,26 +28,26 @@ use crate::connection::acp::setup::ConnectionSetup;
 use crate::http::host_check::AllowedHosts;
 use acpd_runtime::service::Service;
 
-/// What every connection needs.
+/// The state that all connections share.
 #[derive(Debug, Clone)]
 pub struct ServerState {
-    /// What requests do.
+    /// Executes requests.
     pub service: Service,
-    /// Where editors come in.
+    /// Sets up editors' connections.
     pub setup: ConnectionSetup,
-    /// Who may come in.
+    /// Authenticates clients.
     pub auth: AuthHandle,
-    /// Under which names the daemon is called.
+    /// The host names under which clients reach the daemon.
     pub allowed_hosts: Arc<AllowedHosts>,
-    /// Where the daemon listens.
+    /// The address on which the daemon listens.
     pub address: SocketAddr,
-    /// Tells everyone to go.
+    /// Cancelled when the daemon stops.
     pub stop: CancellationToken,
-    /// Connections that are still there.
+    /// The tasks of open connections.
     pub peers: TaskTracker,
 }
 
-/// An error as HTTP tells it.
+/// Returns an error response.
 pub fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
     (
         status,
@@ -56,7 +56,7 @@ pub fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
         .into_response()
 }
 
-/// Nobody in particular: what is missing.
+/// Returns the response to a request without a valid credential.
 fn unauthenticated(message: &str) -> Response {
     let mut refused = refuse(StatusCode::UNAUTHORIZED, "unauthenticated", message);
     refused.headers_mut().insert(
@@ -66,7 +66,7 @@ fn unauthenticated(message: &str) -> Response {
     refused
 }
 
-/// Too much, too often.
+/// Returns the response to a client that exceeds a rate limit.
 fn slow_down(secs: u64, message: &str) -> Response {
     let mut refused = refuse(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message);
     refused
@@ -75,7 +75,7 @@ fn slow_down(secs: u64, message: &str) -> Response {
     refused
 }
 
-/// The answer to requests that come while the daemon stops.
+/// Returns the response to requests that arrive while the daemon stops.
 pub fn stopping() -> Response {
     refuse(
         StatusCode::SERVICE_UNAVAILABLE,

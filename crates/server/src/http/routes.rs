@@ -1,4 +1,4 @@
-//! The routes, and what each of them asks of whoever uses it.
+//! The routes, and the role that each of them requires.
 
 use std::convert::Infallible;
 
@@ -23,8 +23,7 @@ use crate::net::counted::Traffic;
 use crate::net::peer_address::PeerAddress;
 use crate::transport::websocket::{Binary, Socket};
 
-/// Every route. What stands under a role is open to those who have it; the app protocol checks each of its methods
-/// itself.
+/// Returns all routes. Each group of routes requires a role; the app protocol checks each of its methods itself.
 pub fn router(server: ServerState) -> Router {
     let needs =
         |role: Role| middleware::from_fn_with_state((server.clone(), role), authenticate::authenticate);
@@ -44,7 +43,7 @@ pub fn router(server: ServerState) -> Router {
     let owner = Router::new()
         .route("/api/tokens/reload", post(reload))
         .route_layer(needs(Role::Owner));
-    // It looks at what is shown by itself.
+    // This route reads the credential itself.
     let observer = observer.merge(Router::new().route("/api/session", post(login::begin)));
     open.merge(observer)
         .merge(owner)
@@ -58,7 +57,7 @@ pub fn router(server: ServerState) -> Router {
         .with_state(server)
 }
 
-/// The web UI: what is in it is no secret, so it is there for everyone; it asks for a token itself.
+/// Serves the web UI. It contains no secrets, so it needs no authentication; the page asks for a token itself.
 async fn page(request: Request) -> Response {
     acpd_web::serve(request)
         .await
@@ -73,7 +72,7 @@ async fn ready(State(server): State<ServerState>) -> Result<&'static str, (Statu
     }
 }
 
-/// The tokens were changed by the command line: what was revoked ends before the answer is there.
+/// Reloads the tokens after the CLI has changed them. Connections of revoked tokens end before the response is sent.
 async fn reload(State(server): State<ServerState>) -> Response {
     match server.auth.reload().await {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
@@ -81,8 +80,8 @@ async fn reload(State(server): State<ServerState>) -> Response {
     }
 }
 
-/// A page of another origin, or one that made its name point here, is turned away before anything else; and so is,
-/// at the local socket, what was passed on for somebody else.
+/// Rejects requests from pages of other origins, and from pages that point their own host name at the daemon. On the local
+/// socket, it also rejects requests that a proxy has forwarded.
 async fn check_host(
     State(server): State<ServerState>,
     request: Request,
@@ -103,8 +102,7 @@ async fn check_host(
     })
 }
 
-/// What every answer says to browsers: it is what it says it is, nobody keeps it, nobody frames it. A route that
-/// needs something else says so itself.
+/// Adds the default security headers: no content sniffing, no caching, no framing. A route can set other values.
 async fn harden(mut response: Response) -> Response {
     const SAID: [(HeaderName, &str); 6] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -141,8 +139,8 @@ async fn websocket(
         .protocols([authenticate::PROTOCOL])
         .read_buffer_size(4096)
         .write_buffer_size(32 << 10)
-        // One message at a time waits there, however large its event is: a client that could not be sent an
-        // event would never get past it.
+        // The buffer holds one message at a time, whatever the size of its event. With a limit, a client could never
+        // receive a larger event, and would never get past it.
         .max_write_buffer_size(usize::MAX)
         .max_message_size(limits.client_message_bytes)
         .max_frame_size(limits.client_message_bytes)

@@ -1,4 +1,4 @@
-//! Tickets for programs of the same user: whether the other end of a connection is one.
+//! Restricts tickets to programs of the same user, and determines the user of a connection.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use crate::net::peer_address::PeerAddress;
 const NOT_HERE: &str = "this link is for a browser of the user that runs acpd, on the same machine: for another one, \
      \"acpd open --other-device\" prints a link";
 
-/// Checks that a ticket may be shown by whoever made this connection; a ticket that nobody knows may be.
+/// Checks that this connection can use a ticket. Unknown tickets pass here, and fail when they are used.
 pub async fn may_show(server: &ServerState, ticket: &str, from: &Extensions) -> Result<(), Box<Response>> {
     let ticket = ticket.to_owned();
     let asked = server.auth.ask(move |store, _| store.ticket_holder(&ticket));
@@ -21,7 +21,7 @@ pub async fn may_show(server: &ServerState, ticket: &str, from: &Extensions) -> 
         return Ok(());
     }
     let is_ours = match from.get() {
-        // The system has said whose it is.
+        // The operating system has authenticated the client.
         Some(PeerAddress::Socket { .. }) => true,
         Some(PeerAddress::Network { local, peer, .. }) => is_of_user(*peer, *local).await,
         None => false,
@@ -33,8 +33,8 @@ pub async fn may_show(server: &ServerState, ticket: &str, from: &Extensions) -> 
     }
 }
 
-/// Whether the other end is a program of this user on this machine. Root counts: it can read the token, and relays of
-/// the system (from Windows to WSL) run as root. Where the system does not say, nobody is looked at.
+/// Returns whether the client is a program of the daemon's user on this host. Root is accepted: it can read the token, and
+/// system relays (from Windows to WSL) run as root. Returns `false` where the system does not report the user.
 #[cfg(target_os = "linux")]
 async fn is_of_user(peer: SocketAddr, local: SocketAddr) -> bool {
     let looked = tokio::task::spawn_blocking(move || acpd_host::user_of_tcp_peer(peer, local)).await;

@@ -1,5 +1,5 @@
-//! Byte streams that count what they transfer. The HTTP server hides the socket, so this is where a client's progress within one large
-//! message is visible.
+//! Byte streams that count their bytes. The HTTP server hides the socket, so a client's progress within one large message
+//! is visible only here.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;

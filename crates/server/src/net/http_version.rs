@@ -1,9 +1,11 @@
-//! HTTP over one connection: 1.1, or 2 where both ends agreed on it in TLS or the client begins with it in clear text.
+//! HTTP over one connection. The version is 2 if ALPN selected it, or if the client starts with its preface in clear text;
+//! otherwise it is 1.1.
 //!
-//! In: a connection. Out: requests for the routes, with how they came. Owns: the connection's time-outs and bounds. Never:
-//! looks at what a request wants.
+//! In: a connection. Out: requests for the routes, with their [`PeerAddress`]. Owns: the connection's timeouts and limits.
+//! Never: interprets a request.
 //!
-//! A WebSocket is opened over HTTP/1.1: what HTTP/2 has for that is not offered, so browsers make a connection of its own.
+//! WebSockets need HTTP/1.1. The daemon does not offer the WebSocket extension of HTTP/2, so browsers open a separate
+//! connection.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -31,19 +33,19 @@ use crate::net::counted::{Counted, Traffic};
 use crate::net::peer_address::PeerAddress;
 use crate::net::unauthenticated::AuthProgress;
 
-/// What an HTTP/2 client says first.
+/// The first bytes of an HTTP/2 client.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What a connection's requests are answered by.
+/// The handler for the requests of one connection.
 #[derive(Clone)]
 pub struct HttpService {
     peer_address: PeerAddress,
-    /// How the connection stands, if it is one of the network.
+    /// The authentication progress of a network connection.
     progress: Option<Arc<AuthProgress>>,
-    /// The bytes of the connection. HTTP/1.1 counts them.
+    /// The transferred bytes of the connection. HTTP/1.1 counts them.
     traffic: Traffic,
     router: Router,
-    /// How many requests came.
+    /// The number of received requests.
     asked: Arc<AtomicUsize>,
 }
 
@@ -58,7 +60,7 @@ impl HttpService {
         }
     }
 
-    /// The same for a connection of this standing.
+    /// Sets the authentication progress of the connection.
     pub fn of(self, progress: Arc<AuthProgress>) -> Self {
         let progress = Some(progress);
         Self { progress, ..self }
@@ -88,7 +90,7 @@ impl hyper::service::Service<Request<Incoming>> for HttpService {
     }
 }
 
-/// Puts the host, which HTTP/2 says in its own way, where HTTP/1.1 has it.
+/// Adds the `Host` header to an HTTP/2 request, which has the host in `:authority`.
 fn as_before(request: &mut Request<Incoming>) {
     let authority = request.uri().authority();
     let host = authority.and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
@@ -98,7 +100,7 @@ fn as_before(request: &mut Request<Incoming>) {
     }
 }
 
-/// The body of an answer, which shows that it is still being sent.
+/// A response body that keeps the connection busy until it was sent.
 struct TrackedBody {
     body: Body,
     _open: Arc<AtomicUsize>,
@@ -124,7 +126,7 @@ impl HttpBody for TrackedBody {
     }
 }
 
-/// Speaks whichever the client begins with.
+/// Serves the HTTP version with which the client starts.
 pub async fn either(
     mut stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     service: HttpService,
@@ -134,7 +136,7 @@ pub async fn either(
         () = stop.cancelled() => return,
         begun = tokio::time::timeout(Duration::from_secs(HEAD_SECS), begin(&mut stream)) => begun,
     };
-    // Who says nothing, or is gone again, is no news.
+    // A client that sends nothing or disconnects is not worth a log message.
     let Ok(Ok(begun)) = begun else { return };
     let is_http2 = begun == PREFACE;
     let stream = PrefixedStream {
@@ -149,7 +151,7 @@ pub async fn either(
     }
 }
 
-/// Reads until it is clear what is spoken: all of [`PREFACE`], or what is not its beginning.
+/// Reads until the version is clear: either all of [`PREFACE`], or the first bytes that differ from it.
 async fn begin(stream: &mut (impl AsyncRead + Unpin)) -> std::io::Result<Vec<u8>> {
     let mut begun = Vec::with_capacity(PREFACE.len());
     while begun.len() < PREFACE.len() && PREFACE.starts_with(&begun) {
@@ -176,16 +178,16 @@ pub async fn http1(
         .with_upgrades();
     let mut connection = pin!(connection);
     tokio::select! {
-        // A client that breaks off or talks nonsense is no news.
+        // A client that disconnects or sends invalid HTTP is not worth a log message.
         _ = &mut connection => return,
         () = stop.cancelled() => {}
     }
-    // Who reads events has their last ones coming.
+    // The readers of event streams still receive the final events.
     connection.as_mut().graceful_shutdown();
     let _ = tokio::time::timeout(LAST_WORDS, connection).await;
 }
 
-/// HTTP/2.
+/// Serves HTTP/2.
 pub async fn http2(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     service: HttpService,
@@ -205,7 +207,7 @@ pub async fn http2(
     let mut connection = pin!(connection);
     let patience = tokio::select! {
         _ = &mut connection => return,
-        // What was asked just now is answered.
+        // Requests that have just arrived still receive their responses.
         () = idle(&asked) => Duration::from_secs(HEAD_SECS),
         () = stop.cancelled() => LAST_WORDS,
     };
@@ -213,7 +215,7 @@ pub async fn http2(
     let _ = tokio::time::timeout(patience, connection).await;
 }
 
-/// Waits until for a while nothing was asked, and nothing is being answered.
+/// Waits until no request has arrived for a while, and no response is being sent.
 async fn idle(asked: &Arc<AtomicUsize>) {
     let unused = Arc::strong_count(asked);
     let mut before = 0;
@@ -227,10 +229,10 @@ async fn idle(asked: &Arc<AtomicUsize>) {
     }
 }
 
-/// A connection of which something was read already.
+/// A stream whose first bytes were already read.
 struct PrefixedStream<S> {
     read: Vec<u8>,
-    /// How much of that was read again.
+    /// How many of these bytes were returned again.
     at: usize,
     stream: S,
 }

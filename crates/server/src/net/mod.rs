@@ -1,8 +1,8 @@
-//! Connections before a request is read: where each came from, TLS, HTTP versions and the local socket.
+//! Connections before a request is read: origin, TLS, HTTP versions and the local sockets.
 //!
-//! In: accepted sockets. Out: HTTP requests with their [`PeerAddress`](peer_address::PeerAddress) and the [`Traffic`](counted::Traffic)
-//! of their connection. Owns: certificates, and the places of
-//! connections that have shown nothing valid. Never: knows what a request means.
+//! In: accepted sockets. Out: HTTP requests with their [`PeerAddress`](peer_address::PeerAddress) and the
+//! [`Traffic`](counted::Traffic) of their connection. Owns: certificates, and the list of unauthenticated connections.
+//! Never: interprets a request.
 
 pub(crate) mod counted;
 pub(crate) mod http_version;

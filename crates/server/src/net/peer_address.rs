@@ -1,24 +1,24 @@
-//! Where a request came from.
+//! The origin of a request.
 
 use std::net::SocketAddr;
 
 use crate::net::unix_socket;
 
-/// How a request came in.
+/// The connection on which a request arrived.
 #[derive(Debug, Clone, Copy)]
 pub enum PeerAddress {
-    /// By the network.
+    /// A network connection.
     Network {
-        /// The daemon's end of the connection.
+        /// The daemon's address.
         local: SocketAddr,
-        /// The other end.
+        /// The client's address.
         peer: SocketAddr,
-        /// Whether it is encrypted.
+        /// Whether the connection uses TLS.
         secure: bool,
     },
-    /// By the local socket.
+    /// A connection at the local socket.
     Socket {
-        /// Whose the other end is.
+        /// The user of the client process.
         peer: unix_socket::Peer,
     },
 }

@@ -1,4 +1,4 @@
-//! Certificates: those of the configuration, or one that the daemon makes for itself.
+//! Certificates: configured ones, and self-signed ones that the daemon creates.
 
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
@@ -17,30 +17,30 @@ use crate::auth::owner_token::hex;
 use crate::http::host_check::AllowedHosts;
 use acpd_runtime::private_file;
 
-/// Where certificate and key come from (`[server.tls]`).
+/// The source of the certificate and the key (`[server.tls]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TlsConfig {
-    /// The certificate and those that vouch for it, as PEM.
+    /// The path of the certificate chain, as PEM.
     pub cert: Option<PathBuf>,
-    /// Its key, as PEM.
+    /// The path of the key, as PEM.
     pub key: Option<PathBuf>,
-    /// Instead: one that the daemon makes, for development or to be pinned.
+    /// Replaces `cert` and `key` by a self-signed certificate, for development or for pinning.
     pub self_signed: bool,
 }
 
-/// Why there is no TLS.
+/// An error of setting up TLS.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The configuration says both, or half.
+    /// The configuration has both kinds of certificate, or only a part of one.
     #[error("[server.tls] wants cert and key, or self_signed = true")]
     Config,
     /// A file cannot be used.
     #[error("{path} cannot be used for TLS: {reason}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason, without any content of a key.
         reason: String,
     },
 }
@@ -48,19 +48,19 @@ pub enum TlsError {
 /// A certificate in use.
 #[derive(Debug, Clone)]
 pub struct Certified {
-    /// What connections are accepted with.
+    /// The configuration of new connections.
     pub config: Arc<ServerConfig>,
-    /// SHA-256 of the certificate, as a client may pin it.
+    /// The SHA-256 of the certificate, which a client can pin.
     pub fingerprint: String,
 }
 
-/// The fingerprint of a certificate: `sha256:` and 64 hexadecimal digits.
+/// Returns the fingerprint of a certificate: `sha256:` and 64 hexadecimal digits.
 pub fn fingerprint(certificate: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(certificate)))
 }
 
 impl TlsConfig {
-    /// The files that certificate and key are read from.
+    /// Returns the paths of the certificate and the key.
     pub fn files(&self, data_dir: &Path) -> Result<(PathBuf, PathBuf), TlsError> {
         match (&self.cert, &self.key, self.self_signed) {
             (Some(cert), Some(key), false) => Ok((cert.clone(), key.clone())),
@@ -69,7 +69,7 @@ impl TlsConfig {
         }
     }
 
-    /// Reads them. A self-signed certificate is made when there is none, for this machine's names and `names`.
+    /// Loads the certificate and the key. Creates a missing self-signed certificate for the names of this host and `names`.
     pub fn load(&self, data_dir: &Path, names: &[String]) -> Result<Certified, TlsError> {
         let (cert, key) = self.files(data_dir)?;
         if self.self_signed && !(cert.exists() && key.exists()) {
@@ -90,13 +90,14 @@ fn make(cert: &Path, key: &Path, names: &[String]) -> Result<(), TlsError> {
     let mut all = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     all.extend(names.iter().cloned());
     let made = rcgen::generate_simple_self_signed(all).map_err(|error| fail(cert)(&error))?;
-    // The key first: a certificate alone is of no use, and is made anew.
+    // The key first. A certificate without its key is unusable, and the next start creates both again.
     private_file::replace(key, made.signing_key.serialize_pem().as_bytes())
         .map_err(|error| fail(key)(&error))?;
     private_file::replace(cert, made.cert.pem().as_bytes()).map_err(|error| fail(cert)(&error))
 }
 
-/// `own`: the key is the daemon's, so nobody else may have it; who may have a configured one is not ours to say.
+/// With `own`, the daemon has created the key, so no other user may have access to it. Users decide on the access to a
+/// configured key.
 fn read(cert: &Path, key: &Path, own: bool) -> Result<Certified, TlsError> {
     let bytes = |path: &Path| {
         let size = std::fs::metadata(path).map_err(|error| fail(path)(&error))?;
@@ -115,7 +116,7 @@ fn read(cert: &Path, key: &Path, own: bool) -> Result<Certified, TlsError> {
     if std::fs::metadata(key).is_ok_and(|key| key.mode() & 0o007 != 0) {
         tracing::warn!(path = %key.display(), "every user of this machine can reach the key of the certificate");
     }
-    // What is wrong with a key is told without any of it.
+    // Errors about a key must not contain any part of the key.
     let secret = if own {
         let secret = private_file::read(key, CERTIFICATE_BYTES).map_err(|error| fail(key)(&error))?;
         secret.ok_or_else(|| fail(key)(&"it is gone"))?
@@ -134,7 +135,7 @@ fn read(cert: &Path, key: &Path, own: bool) -> Result<Certified, TlsError> {
     })
 }
 
-/// The names that a self-signed certificate has besides this machine's own.
+/// Returns the names for a self-signed certificate, in addition to the names of this host.
 pub fn names(hosts: &AllowedHosts, listen: IpAddr) -> Vec<String> {
     let mut names: Vec<String> = hosts
         .hosts()

@@ -1,7 +1,8 @@
-//! Connections of the network that have shown nothing valid yet: few, briefly, and the oldest makes room.
+//! Network connections that are not authenticated yet. Their number and duration are limited, and a new connection evicts
+//! the oldest.
 //!
-//! In: connections, with where they come from. Out: which of them end. Owns: nothing but the list of those that wait; each
-//! connection has its own [`AuthProgress`].
+//! In: connections and their sources. Out: evictions. Owns: the list of unauthenticated connections; each connection has
+//! its own [`AuthProgress`]. Never: closes a connection itself.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock, Weak};
@@ -13,19 +14,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::Source;
 
-/// Whether a connection has shown something valid, and when it ends if it does not.
+/// Whether a connection is authenticated, and whether it was evicted before that.
 #[derive(Debug)]
 pub struct AuthProgress {
-    /// Room for connections that have.
+    /// The limit of authenticated connections.
     room: Arc<Semaphore>,
-    /// Its part of that room.
+    /// The connection's permit under this limit.
     permit: OnceLock<OwnedSemaphorePermit>,
-    /// Cancelled when another connection takes its place.
+    /// Cancelled when another connection evicts this one.
     evicted: CancellationToken,
 }
 
 impl AuthProgress {
-    /// The connection has shown something valid, and stays as long as it likes. `false` if there is no room for it.
+    /// Marks the connection as authenticated, which removes its time limit. Returns `false` at the limit of connections.
     pub fn admit(&self) -> bool {
         if self.is_admitted() {
             return true;
@@ -33,7 +34,7 @@ impl AuthProgress {
         let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
             return false;
         };
-        // Two requests of one connection may come here at once; one permit is enough, and the other goes back.
+        // Two requests of one connection may run concurrently. The second permit is returned, because one is enough.
         let _ = self.permit.set(permit);
         true
     }
@@ -42,7 +43,7 @@ impl AuthProgress {
         self.permit.get().is_some()
     }
 
-    /// Waits until the connection is to end: `within` is over, or its place is taken, and it has shown nothing valid.
+    /// Waits until an unauthenticated connection must end: after `within`, or when it is evicted.
     pub async fn over(&self, within: Duration) {
         tokio::select! {
             () = self.evicted.cancelled() => {}
@@ -54,7 +55,7 @@ impl AuthProgress {
     }
 }
 
-/// The connections that have shown nothing valid, oldest first.
+/// Unauthenticated connections, oldest first.
 #[derive(Debug)]
 pub struct UnauthenticatedConnections {
     waiting: VecDeque<(Source, Weak<AuthProgress>)>,
@@ -62,7 +63,7 @@ pub struct UnauthenticatedConnections {
 }
 
 impl UnauthenticatedConnections {
-    /// None yet; `room` is for those that are admitted.
+    /// Creates an empty list. `room` limits authenticated connections.
     pub fn new(room: Arc<Semaphore>) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -70,7 +71,7 @@ impl UnauthenticatedConnections {
         }
     }
 
-    /// One more. Where there are too many, of its place or of all, the oldest ends.
+    /// Adds a connection. At the limit of its source or of all sources, the oldest connection is evicted.
     pub fn add(&mut self, source: Source) -> Arc<AuthProgress> {
         self.waiting.retain(|(_, progress)| {
             let progress = progress.upgrade();
@@ -145,7 +146,7 @@ mod tests {
         let many: Vec<_> = (0..=NEWCOMERS).map(|number| all.add(place(number))).collect();
         let over: Vec<_> = many.iter().map(|one| is_over(one)).collect();
         assert!(over[0] && !over[1..].contains(&true));
-        // Those that are gone by themselves leave their places.
+        // Connections that have ended free their places.
         drop(many);
         let first = all.add(place(0));
         let _many: Vec<_> = (1..NEWCOMERS).map(|number| all.add(place(number))).collect();

@@ -1,8 +1,8 @@
-//! The local sockets in the data directory, for programs of the same user, which need no token there: `acpd.sock` for
-//! HTTP, `acp.sock` for editors that write ACP as lines of JSON.
+//! The local sockets in the data directory, for programs of the same user, which need no token there: `acpd.sock` for HTTP,
+//! and `acp.sock` for editors that send ACP as JSON lines.
 //!
-//! The system says who is at the other end, both ways. Nobody else can put a socket there, so that a program of this
-//! machine shows nothing to a stranger who took a dead daemon's port.
+//! Both ends ask the operating system for the user of the other end. No other user can create a socket in the directory. So
+//! a local program sends no credentials to a stranger's process that took the port of a stopped daemon.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
@@ -12,21 +12,21 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
 
-/// Longest path of a socket that every system takes, in bytes.
+/// The longest path of a socket that all supported systems accept, in bytes.
 const PATH_BYTES: usize = 100;
 
-/// Where the socket of a data directory stands.
+/// Returns the path of the HTTP socket in a data directory.
 pub fn path(data_dir: &Path) -> PathBuf {
     data_dir.join("acpd.sock")
 }
 
-/// Where that for editors stands.
+/// Returns the path of the editors' socket in a data directory.
 pub fn editors_path(data_dir: &Path) -> PathBuf {
     data_dir.join("acp.sock")
 }
 
-/// Listens at such a path, in place of a daemon that is gone. Only whoever has the data directory's log open may call
-/// it.
+/// Listens at such a path, and replaces the socket of a stopped daemon. The caller must have the log of the data directory
+/// open.
 pub fn listen(path: &Path) -> Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -38,8 +38,8 @@ pub fn listen(path: &Path) -> Result<UnixListener> {
     Ok(listener)
 }
 
-/// Connects to the daemon of a data directory. [`ErrorKind::NotFound`] and [`ErrorKind::ConnectionRefused`] mean that
-/// there is none.
+/// Connects to the daemon of a data directory. [`ErrorKind::NotFound`] and [`ErrorKind::ConnectionRefused`] mean that no
+/// daemon is running.
 pub async fn connect(data_dir: &Path) -> Result<UnixStream> {
     let path = path(data_dir);
     let (short, _folder) = shorten(&path)?;
@@ -52,29 +52,29 @@ pub async fn connect(data_dir: &Path) -> Result<UnixStream> {
     }
 }
 
-/// What a process of an agent reads where the user's programs are the owner.
+/// The error for a process of an agent at a socket that authenticates programs of the user as the owner.
 pub const NOT_FOR_AGENTS: &str = "agents and what they start are not the owner at this socket; to let one in, create a token \
      (acpd token create) and set ACPD_TOKEN";
 
-/// Whose the other end of a connection is.
+/// The user of the process at the other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     /// A process of this user.
     User,
-    /// A process of this user that an agent of this daemon has started.
+    /// A process of this user that an agent of this daemon started.
     Agent,
-    /// Another user's, or nobody knows whose.
+    /// A process of another or an unknown user.
     Stranger,
 }
 
-/// Whose the other end is. An agent that is out for more than an open door finds another one, since it is a program of
-/// the same user; docs/security.md says so.
+/// Determines the process at the other end. This does not stop a malicious agent, which runs as the same user and has other
+/// ways; see docs/security.md.
 pub fn peer(stream: &UnixStream) -> Peer {
     if !is_ours(stream) {
         return Peer::Stranger;
     }
     let pid = stream.peer_cred().ok().and_then(|other| other.pid());
-    // A system that does not say which process it is has none of our marks either.
+    // A system that does not report the process id has no marks of agents either.
     if pid.is_some_and(acpd_host::is_of_an_agent) {
         Peer::Agent
     } else {
@@ -82,15 +82,15 @@ pub fn peer(stream: &UnixStream) -> Peer {
     }
 }
 
-/// Whether the other end is a process of this user.
+/// Returns whether the process at the other end belongs to this user.
 fn is_ours(stream: &UnixStream) -> bool {
     stream
         .peer_cred()
         .is_ok_and(|other| other.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// A path that fits into a socket's address, good while the file is held: through the folder where it would be too
-/// long.
+/// Returns a path that fits into a socket address, valid while the file is open. A path that is too long goes through the
+/// open directory.
 fn shorten(path: &Path) -> Result<(PathBuf, Option<File>)> {
     if path.as_os_str().len() <= PATH_BYTES {
         return Ok((path.to_owned(), None));
@@ -119,7 +119,7 @@ mod tests {
         for folder in [dir.path(), &deep] {
             assert_eq!(connect(folder).await.unwrap_err().kind(), ErrorKind::NotFound);
             for _ in 0..2 {
-                // The second time it is in the place of the first one's.
+                // The second call replaces the socket of the first.
                 let listener = listen(&path(folder)).unwrap();
                 let mode = std::fs::metadata(path(folder)).unwrap().permissions().mode();
                 assert_eq!(mode & 0o777, 0o600);

@@ -1,4 +1,4 @@
-//! An ACP agent that follows its dice. It speaks only text, and knows nothing of acpd's own types.
+//! An ACP agent that acts by random numbers. It exchanges plain text, and uses none of acpd's own types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ pub struct Agent {
     dice: Dice,
     sessions: Arc<AtomicU64>,
     turns: BTreeMap<String, Turn>,
-    /// Sessions whose turns wait, by the id of what the agent asked.
+    /// Sessions whose turns wait, by the id of the agent's request.
     asked: BTreeMap<u64, String>,
     last_id: u64,
     last_item: u64,
-    /// Until when nothing is read.
+    /// The time until which the agent reads nothing.
     deaf_until: Instant,
     out: Vec<String>,
 }
 
-/// A prompt that is being answered.
+/// A prompt in progress.
 struct Turn {
     prompt: Value,
     steps: u64,
-    /// Whether the agent waits for an answer of its client.
+    /// Whether the agent waits for a response of its client.
     waits: bool,
     is_cancelled: bool,
     ignores_cancel: bool,
@@ -37,7 +37,7 @@ struct Turn {
 }
 
 impl Agent {
-    /// Starts a process; `sessions` counts those of all processes.
+    /// Starts a process. `sessions` counts the sessions of all processes.
     pub fn new(dice: Dice, sessions: Arc<AtomicU64>) -> Self {
         Self {
             dice,
@@ -51,7 +51,7 @@ impl Agent {
         }
     }
 
-    /// Runs until its input ends, or it dies.
+    /// Runs until the input ends or the process crashes.
     pub async fn run(mut self, stdin: DuplexStream, mut stdout: DuplexStream) {
         let mut lines = BufReader::new(stdin).lines();
         loop {
@@ -133,7 +133,7 @@ impl Agent {
         }
     }
 
-    /// Does the next thing in one of the turns; `None` if the process dies of it.
+    /// Performs the next action in one of the turns. Returns `None` if the process crashes.
     fn step(&mut self) -> Option<()> {
         let moving: Vec<String> = self
             .turns
@@ -185,7 +185,7 @@ impl Agent {
         self.update(session, &update);
     }
 
-    /// Opens a tool call, or ends the one that is open.
+    /// Starts a tool call, or ends the open one.
     fn call(&mut self, session: &str) {
         self.last_item += 1;
         let new = format!("t{}", self.last_item);

@@ -1,4 +1,4 @@
-//! What must hold after each step, and at the end.
+//! The invariants after each step and at the end.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::client::Client;
 use super::world::World;
 
 impl World {
-    /// Checks what must hold at any time.
+    /// Checks the invariants of every step.
     pub(super) async fn check(&mut self) {
         self.read_log().await;
         for client in &self.clients {
@@ -22,7 +22,7 @@ impl World {
         }
     }
 
-    /// Reads the new events of all threads, which are numbered without gaps.
+    /// Reads the new events of all threads, and checks that their numbers have no gaps.
     async fn read_log(&mut self) {
         for thread in &self.threads {
             let thread: ThreadId = thread.parse().unwrap();
@@ -42,14 +42,14 @@ impl World {
         }
     }
 
-    /// A client has each event after its cursor once, in order, byte for byte.
+    /// Checks that a client has received each event after its cursor once, in order, with identical bytes.
     pub(super) fn check_client(&self, client: &Client) {
         let seen = client.seen();
         assert_eq!(seen.fault, None);
         for stream in &seen.streams {
             let events = self.known.get(&stream.thread.parse().unwrap());
             let events = events.map(Vec::as_slice).unwrap_or_default();
-            // Of the last step's events nothing is known yet.
+            // The events of the last step were not read from the log yet.
             let until = events.last().map_or(0, |event| event.seq);
             let base = usize::try_from(stream.base).unwrap().min(events.len());
             let expected = frames(&stream.thread, &events[base..]);
@@ -75,7 +75,7 @@ impl World {
         }
     }
 
-    /// Lets everything come to its end, and checks that it does.
+    /// Lets all work end, and checks that it does.
     pub(super) async fn rest(&mut self) {
         self.daemon.log.heal();
         for client in &self.clients {
@@ -84,7 +84,7 @@ impl World {
         for editor in &self.editors {
             editor.read(true);
         }
-        // Clients that took nothing learn that they were dropped, and rate windows pass.
+        // Clients that read nothing notice that they were disconnected, and rate limits reset.
         sleep(Duration::from_mins(2)).await;
         self.leave_ended();
         while self.clients.len() > 4 {
@@ -131,7 +131,7 @@ impl World {
     }
 
     async fn end_turns(&mut self) {
-        // Each interrupt ends a turn, of which many may wait.
+        // Each interrupt ends one turn, and many turns may be queued.
         for _ in 0..300 {
             for thread in self.busy_threads().await {
                 if let Some(client) = self.clients.last_mut() {
@@ -146,7 +146,7 @@ impl World {
         panic!("turns of {:?} do not end", self.busy_threads().await);
     }
 
-    /// All clients subscribe to the last events of all threads.
+    /// Subscribes all clients to all threads after their last events.
     async fn catch_up(&mut self) {
         self.read_log().await;
         for thread in self.threads.clone() {
@@ -166,7 +166,7 @@ impl World {
             .map_or(0, |event| event.seq)
     }
 
-    /// Each request has its response, and each subscription is at the end of its thread.
+    /// Checks that each request has its response, and each subscription is at the end of its thread.
     fn check_end(&self, client: &Client) {
         let seen = client.seen();
         if seen.is_closed {
@@ -180,7 +180,7 @@ impl World {
         }
     }
 
-    /// A thread's own view is what its events fold to.
+    /// Checks that the thread's state equals the fold of its events.
     async fn check_fold(&self, thread: ThreadId, events: &[Event]) {
         let snapshot = self.daemon.service.directory.subscribe(thread).await.unwrap();
         let mut folded = Live::new(thread);
@@ -191,7 +191,7 @@ impl World {
         assert_eq!(folded, *snapshot.live, "the view of {thread}");
     }
 
-    /// What was stored has stayed as it was.
+    /// Checks that stored events have not changed.
     async fn check_history(&mut self) {
         for (thread, known) in &self.known {
             let mut after = 0;
@@ -215,7 +215,7 @@ impl World {
     }
 }
 
-/// Nothing is allowed but by a client or a policy, and each question has one end.
+/// Checks that only clients and policies approve requests, and that each request ends once.
 fn check_approvals(events: &[Event]) {
     let mut open = BTreeSet::new();
     for event in events {

@@ -1,4 +1,4 @@
-//! A client of the app protocol. It speaks only text, keeps to the protocol's rules, and remembers what it was sent.
+//! A client of the app protocol. It exchanges plain text, follows the protocol's rules, and records all messages.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,38 +18,38 @@ pub struct Client {
     seen: Arc<Mutex<Seen>>,
     writer: WriteHalf<DuplexStream>,
     last_id: u64,
-    /// Whether it reads.
+    /// Whether the client reads.
     valve: watch::Sender<bool>,
     _reading: AbortOnDropHandle<()>,
 }
 
-/// What came over a connection.
+/// The messages of a connection, and the state that follows from them.
 #[derive(Default)]
 pub struct Seen {
-    /// Each message, and the milliseconds from the start of the run until it came.
+    /// Each message, and its time of arrival in milliseconds since the start of the run.
     pub messages: Vec<(u128, String)>,
-    /// Requests that wait for their response.
+    /// Requests that wait for their responses.
     pub pending: BTreeMap<u64, Request>,
     /// All subscriptions.
     pub streams: Vec<Stream>,
-    /// The last stream of each thread that is subscribed to.
+    /// The index of the latest stream of each subscribed thread.
     pub current: BTreeMap<String, usize>,
-    /// Open questions, by thread.
+    /// The ids of open requests.
     pub questions: Vec<String>,
-    /// Whether the daemon has ended the connection.
+    /// Whether the daemon has closed the connection.
     pub is_closed: bool,
-    /// The first rule of the protocol that the daemon broke.
+    /// The first violation of the protocol by the daemon.
     pub fault: Option<String>,
 }
 
-/// A request that waits.
+/// A request without a response.
 pub struct Request {
     pub method: &'static str,
     pub thread: Option<String>,
     pub after: Seq,
 }
 
-/// What came for one subscription.
+/// The events of one subscription.
 pub struct Stream {
     pub thread: String,
     pub base: Seq,
@@ -57,13 +57,13 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The cursor of the client.
+    /// Returns the client's cursor.
     pub fn last(&self) -> Seq {
         self.events.last().map_or(self.base, |(seq, _)| *seq)
     }
 }
 
-/// What a client compares with what it is sent.
+/// The stored events and the clock, against which a client checks its messages.
 #[derive(Clone)]
 pub struct Truth {
     pub memory: Arc<Memory>,
@@ -71,7 +71,7 @@ pub struct Truth {
 }
 
 impl Client {
-    /// Takes over the client's end of a connection, and shakes hands.
+    /// Performs the handshake on the client's end of a connection.
     pub async fn connect(io: DuplexStream, truth: Truth) -> Self {
         let (reader, writer) = split(io);
         let seen = Arc::new(Mutex::new(Seen::default()));
@@ -95,7 +95,7 @@ impl Client {
         client
     }
 
-    /// Returns what came so far.
+    /// Returns the recorded state.
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
         lock(&self.seen)
     }
@@ -118,13 +118,13 @@ impl Client {
         id
     }
 
-    /// Answers a question.
+    /// Responds to a permission request.
     pub async fn answer(&mut self, question: &str, yes: bool) {
         let answer = json!({ "requestId": question, "approved": yes });
         self.request("item/approve", None, answer).await;
     }
 
-    /// Sends a line, whatever it is.
+    /// Sends a line, which may be invalid.
     pub async fn line(&mut self, line: &str) {
         let text = format!("{line}\n");
         let written = self.writer.write_all(text.as_bytes());
@@ -137,12 +137,12 @@ impl Client {
         }
     }
 
-    /// Returns whether it reads.
+    /// Returns whether the client reads.
     pub fn is_reading(&self) -> bool {
         *self.valve.borrow()
     }
 
-    /// Stops or continues to read.
+    /// Stops or resumes reading.
     pub fn read(&self, reads: bool) {
         self.valve.send_replace(reads);
     }
@@ -249,7 +249,7 @@ impl Seen {
         }
     }
 
-    /// Nothing leaves before it is stored.
+    /// Checks that an event was stored before it was sent.
     fn is_stored(&mut self, thread: &str, seq: Seq, truth: &Truth) {
         let stored = thread.parse().ok().and_then(|thread| {
             let last = truth.memory.last_seq(thread).now_or_never()?;

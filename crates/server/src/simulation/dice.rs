@@ -1,18 +1,18 @@
-//! Numbers that look random and are the same in each run of a seed.
+//! Pseudo-random numbers, which are the same in each run of a seed.
 
-/// A generator of a seed.
+/// A random number generator.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Starts the numbers of `seed`.
+    /// Seeds the generator.
     pub fn new(seed: u64) -> Self {
         let mut dice = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d);
         dice.roll(2);
         dice
     }
 
-    /// Starts other numbers, which depend on these.
+    /// Creates another generator, whose seed comes from this one.
     pub fn split(&mut self) -> Self {
         Self::new(self.next())
     }
@@ -22,12 +22,12 @@ impl Dice {
         (self.next() >> 33) % sides
     }
 
-    /// Returns whether something happens that happens in `percent` of cases.
+    /// Returns `true` in `percent` of cases.
     pub fn happens(&mut self, percent: u64) -> bool {
         self.roll(100) < percent
     }
 
-    /// Returns an element, unless there is none.
+    /// Returns a random element, or `None` if there is none.
     pub fn pick<T: Clone>(&mut self, from: &[T]) -> Option<T> {
         let sides = from.len() as u64;
         let at = (sides > 0).then(|| self.roll(sides))?;

@@ -16,22 +16,22 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::agent::Agent;
 use super::dice::Dice;
 
-/// Bytes that a pipe holds.
+/// The capacity of a pipe in bytes.
 const PIPE_BYTES: usize = 8 << 10;
 
-/// The host of one seed. It outlives daemons, as a real one does.
+/// The host of one seed. It outlives daemons, as a real host does.
 #[derive(Clone)]
 pub struct ScriptedHost(Arc<State>);
 
 struct State {
     scripts: Mutex<Scripts>,
-    /// Sessions that agents have opened.
+    /// The number of sessions that agents have opened.
     sessions: Arc<AtomicU64>,
 }
 
 struct Scripts {
     dice: Dice,
-    /// Ends each agent that was started.
+    /// Terminates each agent that was started.
     agents: Vec<CancellationToken>,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Debug for ScriptedHost {
 }
 
 impl ScriptedHost {
-    /// Starts without any process.
+    /// Creates a host without agents.
     pub fn new(dice: Dice) -> Self {
         Self(Arc::new(State {
             scripts: Mutex::new(Scripts {
@@ -53,7 +53,7 @@ impl ScriptedHost {
         }))
     }
 
-    /// Kills one of the agents that run.
+    /// Kills one of the running agents.
     pub fn kill_one(&self, dice: &mut Dice) {
         let mut scripts = self.scripts();
         scripts.agents.retain(|agent| !agent.is_cancelled());
@@ -121,7 +121,7 @@ impl Host for ScriptedHost {
                     break;
                 }
                 output += &format!("line {line}\n");
-                // A thread that is gone needs no output.
+                // A closed thread does not receive output.
                 let _ = updates
                     .send(TerminalUpdate::Output(format!("line {line}\n")))
                     .await;
@@ -166,7 +166,7 @@ impl AgentProcess for ScriptedProcess {
                 .await
                 .is_ok();
             drop(killed);
-            // The task may have gone with its runtime.
+            // The runtime of the task may have ended.
             let _ = ended.wait_for(|ended| *ended).await;
             ProcessExit {
                 reason: if by_itself {

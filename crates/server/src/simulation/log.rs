@@ -1,4 +1,4 @@
-//! A log in memory that is slow, fails, and can die with its daemon.
+//! A log in memory with delays and failures, which can end with its daemon.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,21 +12,21 @@ use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
 
 use super::dice::Dice;
 
-/// The log as one incarnation of the daemon sees it.
+/// The log of one daemon process.
 #[derive(Debug)]
 pub struct SlowLog {
     memory: Arc<Memory>,
     dice: Mutex<Dice>,
-    /// The longest delay of an answer in milliseconds.
+    /// The longest delay of a response in milliseconds.
     pub delay: AtomicU64,
-    /// Counts down to an append that fails, then to a read; 0 if none is to fail.
+    /// Countdowns to the next failure of an append and of a read; 0 means no failure.
     pub failing: [AtomicU32; 2],
-    /// Whether the daemon was killed: nothing is stored, nothing answered any more.
+    /// Whether the daemon was killed. The log then stores nothing and never responds.
     pub is_dead: AtomicBool,
 }
 
 impl SlowLog {
-    /// Wraps what survives the daemon.
+    /// Wraps the storage that survives the daemon.
     pub fn new(memory: Arc<Memory>, dice: Dice) -> Self {
         Self {
             memory,
@@ -37,7 +37,7 @@ impl SlowLog {
         }
     }
 
-    /// Lets all faults pass.
+    /// Ends all delays and failures.
     pub fn heal(&self) {
         self.delay.store(0, Ordering::Relaxed);
         for countdown in &self.failing {
@@ -45,7 +45,7 @@ impl SlowLog {
         }
     }
 
-    /// Whether the next append or read is the one that fails.
+    /// Counts down, and returns whether this append or read fails.
     fn fails(&self, kind: usize) -> bool {
         let countdown = &self.failing[kind];
         let left = countdown.load(Ordering::Relaxed);
@@ -53,7 +53,7 @@ impl SlowLog {
         left == 1
     }
 
-    /// Begins a call, unless the daemon is dead, and delays its answer.
+    /// Starts an operation unless the daemon is dead, and delays its result.
     fn call<'a, T: Send + 'a>(&'a self, begin: impl FnOnce(&'a Memory) -> Answer<'a, T>) -> Answer<'a, T> {
         if self.is_dead.load(Ordering::Relaxed) {
             return Box::pin(std::future::pending());
@@ -149,7 +149,7 @@ impl EventLog for SlowLog {
     }
 
     fn close(&self) -> Answer<'_, ()> {
-        // What is stored survives the daemon.
+        // Stored events survive the daemon.
         Box::pin(std::future::ready(Ok(())))
     }
 }

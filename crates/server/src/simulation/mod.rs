@@ -1,8 +1,8 @@
-//! A simulation of the daemon: the real runtime and connections, on a clock that is moved by hand, with scripted agents,
-//! clients and faults.
+//! A simulation of the daemon: the real runtime and connections on a manual clock, with scripted agents, clients and
+//! faults.
 //!
-//! In: a seed. Out: nothing, or the invariant that does not hold. Owns: everything that is random. Never: waits for real time, or
-//! does anything else in a second run of the same seed.
+//! In: a seed. Out: success, or a violated invariant. Owns: all randomness. Never: waits for real time, or differs between
+//! two runs of a seed.
 //!
 //! `make sim SEEDS=n` runs more seeds than `make test`.
 
@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 
 use world::{Report, World};
 
-/// Steps of a run.
+/// The steps of a run.
 const STEPS: u32 = 150;
 
-/// Says which seed failed.
+/// Prints the seed when a run fails.
 struct Hint(u64);
 
 impl Drop for Hint {
@@ -34,7 +34,7 @@ impl Drop for Hint {
     }
 }
 
-/// Runs a seed.
+/// Runs one seed.
 fn run(seed: u64) -> Report {
     let _hint = Hint(seed);
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -49,7 +49,7 @@ fn run(seed: u64) -> Report {
     })
 }
 
-/// Two runs of a seed are the same.
+/// Runs one seed twice, and checks that both runs are equal.
 fn run_twice(seed: u64) -> Report {
     let (first, second) = (run(seed), run(seed));
     let _hint = Hint(seed);
@@ -60,7 +60,7 @@ fn run_twice(seed: u64) -> Report {
     first
 }
 
-/// Counters that are above zero when a few dozen seeds have run: else the simulation has missed what it is for.
+/// Counters that must be above zero after a few dozen seeds. Otherwise the simulation misses what it should cover.
 const HAPPENS: [&str; 11] = [
     "acpd_turns_total{status=\"completed\"}",
     "acpd_turns_total{status=\"failed\"}",
@@ -75,7 +75,7 @@ const HAPPENS: [&str; 11] = [
     "editors' prompts: end_turn",
 ];
 
-/// Runs the seeds of one test; every tenth twice.
+/// Runs the seeds of one test, and every tenth seed twice.
 fn run_all(seeds: std::ops::Range<u64>) {
     let mut happened: BTreeMap<String, f64> = BTreeMap::new();
     for seed in seeds {

@@ -1,4 +1,4 @@
-//! A daemon without sockets and processes, its clients, and what happens to them.
+//! A daemon without sockets and processes, its clients, and the random steps of a run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,10 +35,10 @@ use crate::connection::app::PeerActor;
 use crate::connection::link::Link;
 use crate::transport::lines::Lines;
 
-/// Wall time at the start of each run.
+/// The wall-clock time at the start of each run, in milliseconds since the epoch.
 const BEGAN: i64 = 1_700_000_000_000;
 
-/// Bytes that a connection holds in each direction.
+/// The buffer of a connection in each direction, in bytes.
 const SOCKET_BYTES: usize = 4 << 10;
 
 /// One run of a seed.
@@ -54,23 +54,23 @@ pub struct World {
     pub(super) clients: Vec<Client>,
     pub(super) editors: Vec<Editor>,
     pub(super) threads: Vec<String>,
-    /// The events of each thread when they were last looked at.
+    /// The events of each thread at the last check.
     pub(super) known: BTreeMap<ThreadId, Vec<Event>>,
-    /// What connections that are over were sent.
+    /// The messages that ended connections received.
     pub(super) trace: Vec<String>,
-    /// Counters of all daemons of this run.
+    /// The sums of the counters of all daemons of this run.
     happened: BTreeMap<String, f64>,
 }
 
-/// What a run has shown.
+/// The result of a run.
 pub struct Report {
-    /// Messages to clients with their times, and all events.
+    /// The messages to clients with their times, and all events.
     pub trace: Vec<String>,
-    /// Counters by name.
+    /// The counters by name.
     pub happened: BTreeMap<String, f64>,
 }
 
-/// One incarnation of the daemon.
+/// One daemon process.
 pub(super) struct Daemon {
     pub log: Arc<SlowLog>,
     pub service: Service,
@@ -82,7 +82,7 @@ impl World {
     pub async fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
         let place = std::env::temp_dir().join(format!("acpd-sim-{}-{seed}", std::process::id()));
-        // What an earlier run has left.
+        // Removes the files of an earlier run.
         let _ = std::fs::remove_dir_all(&place);
         std::fs::create_dir_all(place.join("work")).unwrap();
         let limits = Limits {
@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// Runs steps, and checks after each.
+    /// Runs the steps, and checks the invariants after each.
     pub async fn run(&mut self, steps: u32) {
         for _ in 0..steps {
             self.step().await;
@@ -131,7 +131,7 @@ impl World {
         self.rest().await;
     }
 
-    /// Returns what was sent to clients and stored, and the counters of all daemons.
+    /// Returns the messages to clients, the stored events, and the counters of all daemons.
     pub fn into_report(mut self) -> Report {
         Report {
             trace: std::mem::take(&mut self.trace),
@@ -215,7 +215,7 @@ impl World {
         }
     }
 
-    /// A client that says stop is heard, whatever else goes on.
+    /// Interrupts a turn, and checks that the daemon responds whatever else happens.
     async fn interrupt(&mut self) {
         let thread = self.dice.pick(&self.threads);
         let slow = Duration::from_millis(10 * self.daemon.log.delay.load(Ordering::Relaxed));
@@ -339,13 +339,13 @@ impl World {
         }
     }
 
-    /// Stops the daemon in order, and starts the next one.
+    /// Shuts the daemon down, and starts the next one.
     async fn restart(&mut self) {
         self.daemon.stop().await;
         self.come_back().await;
     }
 
-    /// Kills the daemon: from now on nothing of it is stored, or heard.
+    /// Kills the daemon. Nothing of it is stored or sent any more.
     async fn crash(&mut self) {
         self.daemon.log.is_dead.store(true, Ordering::Relaxed);
         self.host.kill_all();
@@ -364,7 +364,7 @@ impl World {
         self.daemon = Daemon::start(log, &self.limits, self.clock, &self.ids, &self.host, &self.place).await;
     }
 
-    /// Adds the counters of the daemon that ends.
+    /// Adds the counters of a daemon that ends.
     pub(super) fn count(&mut self) {
         let metrics = self.daemon.service.context.metrics.text();
         let counters = metrics.lines().filter_map(|line| line.rsplit_once(' '));
@@ -392,7 +392,7 @@ impl World {
         self.trace.extend(messages);
     }
 
-    /// Learns which threads there are.
+    /// Updates the list of threads.
     pub(super) async fn list_threads(&mut self) {
         let listed = self.listed().await;
         self.threads = listed.iter().map(|listed| listed.thread.to_string()).collect();
@@ -416,7 +416,7 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // What is left in the temporary directory harms nobody.
+        // Files that stay in the temporary directory do no harm.
         let _ = std::fs::remove_dir_all(&self.place);
     }
 }
@@ -485,12 +485,12 @@ impl Daemon {
     pub(super) async fn stop(&self) {
         self.service.directory.close_within(Duration::from_secs(30)).await;
         self.stop.cancel();
-        // Connections say farewell.
+        // Waits until connections have closed.
         sleep(Duration::from_secs(5)).await;
     }
 }
 
-/// How agents are run. The program is only looked for.
+/// Returns the configuration of an agent. The program must exist, but is never run.
 fn agent(share: bool) -> AgentConfig {
     serde_json::from_value(json!({ "command": "true", "sandbox": "off", "share": share })).unwrap()
 }

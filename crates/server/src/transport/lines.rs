@@ -61,7 +61,8 @@ impl<R, W> Lines<R, W> {
     }
 }
 
-/// The text of a line. Of one that is too long it is the head, which is no JSON, and is answered as such.
+/// Returns the text of a line. For a line that is too long, it returns only the start. This is invalid JSON, and the client
+/// receives the error for it.
 fn text(line: &Line<'_>) -> String {
     let (Line::Whole(bytes) | Line::TooLong { head: bytes, .. }) = line;
     String::from_utf8_lossy(bytes).into_owned()

@@ -1,4 +1,4 @@
-//! Carries the messages of one client, one JSON text each.
+//! Transports. Each sends and receives the messages of one client, one JSON text each.
 //!
 //! In: bytes, and messages to send. Out: received messages. Owns: framing, and messages that the client has not received yet.
 //! Never: makes receiving wait for sending, or decides that a client is too slow; [`Link`](crate::connection::link::Link) does.
@@ -54,7 +54,7 @@ pub trait Transport: Send {
     fn close(&mut self, _why: End) {}
 }
 
-/// Why a transport failed.
+/// The reason why a transport failed.
 #[derive(Debug)]
 pub enum Broken {
     /// The client sent a message that exceeds the limit.
@@ -71,7 +71,7 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// What happens to a connection whose client accepts nothing.
+/// The treatment of a connection whose client accepts nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stalled {
     /// The connection ends.

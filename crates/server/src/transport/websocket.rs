@@ -38,12 +38,12 @@ pub struct Socket {
     sent: u64,
 }
 
-/// How binary messages are read.
+/// The treatment of binary messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binary {
-    /// They end the connection.
+    /// A binary message ends the connection.
     Refused,
-    /// They are text. Old editors send JSON lines as bytes.
+    /// A binary message is read as text. Old editors send JSON lines as bytes.
     Text,
 }
 

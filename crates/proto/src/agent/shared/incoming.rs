@@ -1,10 +1,10 @@
-//! What the process writes: whose is it?
+//! Routes the messages of the process to the connections that own them.
 //!
-//! An answer is its connection's, by its id. A request or a notification is the session's that it names; without a
-//! session, that of the request or the question that it names. What names a session that nobody has any more is
-//! dropped, or refused. A notification that names nothing goes to all. What is left (lines that are no message,
-//! requests and sessions that belong to nobody) is recorded once: by the eldest of the threads that have a turn
-//! running, else by the eldest of all; its connection refuses what wants an answer.
+//! A response belongs to the connection whose number is in its id. A request or a notification belongs to the session
+//! that it names; without a session, to that of the request or the elicitation that it names. A message for a session
+//! whose thread has left is dropped or rejected. A notification that names nothing goes to all connections. The rest
+//! (invalid lines, requests and sessions without an owner) is recorded once: by the oldest thread that has a turn
+//! running, else by the oldest thread. Its connection also rejects such requests.
 
 use acpd_model::limits::ELICITATIONS;
 use serde::Deserialize;
@@ -14,13 +14,13 @@ use super::{CANCELLED, Handshake, Seat, SeatState, Sent, SharedAgent};
 use crate::time::Now;
 use crate::wire::{Line, Message, RpcError, Text};
 
-/// How nearly all lines begin; the session's id follows.
+/// The prefix of nearly all lines; the session's id follows.
 const USUAL: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#;
 
-/// JSON-RPC's error code for params that name what is not there.
+/// JSON-RPC's error code for params that refer to something unknown.
 const INVALID_PARAMS: i64 = -32602;
 
-/// What the params of a message say of its owner.
+/// The members of a message's params that identify its owner.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct MessageTarget<'a> {
@@ -32,14 +32,14 @@ struct MessageTarget<'a> {
     elicitation: Option<Text<'a>>,
 }
 
-/// Whose a message is.
+/// The owner of a message.
 enum Owner {
     Of(Seat),
-    /// A thread's that has left.
+    /// A thread that has left.
     Departed,
-    /// It names a session that nobody knows.
+    /// The message names an unknown session.
     Unknown,
-    /// It names nothing.
+    /// The message names nothing.
     Nobody,
 }
 
@@ -69,7 +69,7 @@ impl SharedAgent {
         }
     }
 
-    /// The way of nearly all lines. What the connection makes of them is collected when somebody asks for it.
+    /// Handles nearly all lines. The events of the connection are collected later, when the caller polls for them.
     fn update(&mut self, seat: Seat, line: &Line<'_>, now: Now) {
         if let Some(state) = self.seats.get_mut(&seat) {
             state.connection.handle_line(line, now);
@@ -149,7 +149,7 @@ impl SharedAgent {
                 }
             }
             (Some(Sent::Reopen(session)), Err(_)) => {
-                // It may be asked for it in another way by now, or another thread may have it.
+                // The connection may already try another method for the session, or another thread may own it.
                 let again = state
                     .sent
                     .values()
@@ -167,7 +167,7 @@ impl SharedAgent {
         self.handle_seat_line(seat, line, now);
     }
 
-    /// Who has signed in has done so for all.
+    /// A sign-in on one connection applies to the whole process, so all connections retry.
     fn signed_in(&mut self, by: Seat, now: Now) {
         for seat in self.seats.keys().copied().collect::<Vec<_>>() {
             if let Some(state) = self.seats.get_mut(&seat).filter(|_| seat != by) {
@@ -177,7 +177,7 @@ impl SharedAgent {
         }
     }
 
-    /// One that has left was owed this.
+    /// Records an answer that a departed thread still waited for.
     fn settle_departed(&mut self, seat: Seat, id: u64) {
         if let Some(leaving) = self.leaving.get_mut(&seat) {
             leaving.owed.remove(&id);
@@ -192,12 +192,12 @@ impl SharedAgent {
         let about = MessageTarget::of(params);
         let owner = match self.owner(&about) {
             Owner::Unknown => self.recorder_with_session().ok_or_else(|| unknown(&about)),
-            // Nobody can be asked in the name of any thread.
+            // Without an owner, the elicitation must not appear in an arbitrary thread.
             Owner::Nobody if method == "elicitation/create" => Err(RpcError::new(
                 INVALID_PARAMS,
                 "elicitation/create: it names neither a session nor a request that is open",
             )),
-            // Nor can an editor of any of them.
+            // An arbitrary thread's editor must not get the request either.
             Owner::Nobody if method.starts_with('_') && self.seats.len() > 1 => {
                 Err(super::super::not_found(method))
             }
@@ -237,7 +237,7 @@ impl SharedAgent {
                     self.handle_seat_line(seat, line, now);
                 }
             }
-            // It should have named one.
+            // ACP requires a session id here, so the message is invalid.
             Owner::Nobody if method.starts_with("session/") => self.record(line, now),
             Owner::Nobody => {
                 for seat in self.seats.keys().copied().collect::<Vec<_>>() {
@@ -245,7 +245,7 @@ impl SharedAgent {
                 }
             }
         }
-        // It ends only once.
+        // An elicitation ends only once.
         if let Some(over) = about.elicitation {
             self.elicitations.retain(|(known, _)| **known != *over);
         }
@@ -279,7 +279,7 @@ impl SharedAgent {
         }
     }
 
-    /// Lets one thread record what belongs to none.
+    /// Passes a message without an owner to one thread, which records it.
     fn record(&mut self, line: &Line<'_>, now: Now) {
         if let Some(seat) = self.recorder() {
             self.handle_seat_line(seat, line, now);
@@ -292,8 +292,8 @@ impl SharedAgent {
         working.or_else(|| seats.next()).map(|(seat, _)| *seat)
     }
 
-    /// The one that records what a session does that nobody knows. It must have a session, or it would take the
-    /// other one for its own.
+    /// Returns the thread that records messages of unknown sessions. It must have an open session; otherwise it would
+    /// treat the unknown session as its own.
     fn recorder_with_session(&self) -> Option<Seat> {
         let open = |(_, state): &(&Seat, &SeatState)| state.session.is_some();
         let working = self.seats.iter().filter(open).find(|(_, s)| s.has_turn());
@@ -318,14 +318,14 @@ fn unknown(about: &MessageTarget<'_>) -> RpcError {
     }
 }
 
-/// The session that a line in the usual form is about, found without parsing.
+/// Returns the session id of a line in the usual form, without parsing.
 fn usual_session(text: &str) -> Option<&str> {
     let rest = text.strip_prefix(USUAL)?;
     let end = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
     (rest.as_bytes()[end] == b'"').then(|| &rest[..end])
 }
 
-/// The session that was opened.
+/// Returns the id of the opened session.
 fn session_of(result: &str) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

@@ -1,18 +1,18 @@
-//! One agent process that many threads share: each has a session of its own in it.
+//! One agent process that many threads share: each thread has its own session in it.
 //!
-//! In: lines from the process's stdout, commands from each thread, who comes and who leaves, time. Out: lines for its
-//! stdin, and for each thread what an agent of its own would have told it. Owns: one [`AgentConnection`] for each
-//! thread, who asked for what, and whose session is whose. Never: lets a thread hear of another one's session, or
-//! ends the process for one thread while others still need it.
+//! In: lines from the process's stdout, commands from each thread, threads that join and leave, time. Out: lines for
+//! the process's stdin, and for each thread the events that a separate agent would send it. Owns: one
+//! [`AgentConnection`] for each thread, the sender of each request, and the owner of each session. Never: shows a
+//! thread another thread's session, or ends the process for one thread while others still need it.
 //!
-//! Nothing is rewritten on its way. Each connection counts its requests from a number of its own ([`Seat`]), so
-//! that an id names its connection in either direction, in `elicitation/create` too; the agent's ids are its own
-//! already. What has to be shared is the handshake, which is made once and repeated to later connections, and the
-//! opening of new sessions, one at a time: until the answer, an unknown session is the one being opened.
+//! Messages pass through unchanged. Each connection counts its requests from a separate range ([`Seat`]). So an id
+//! identifies its connection in both directions, also in `elicitation/create`. The agent's ids are unique in the
+//! process already. Two things must be shared. The handshake runs once, and later connections get its result. New
+//! sessions are opened one at a time: until the response, an unknown session is the one being opened.
 //!
-//! A thread that leaves while the agent still owes it the end of its turn leaves a process in which something runs
-//! that nobody wants. No new thread comes into it, and the others are asked to let go of it as soon as they are
-//! idle ([`AgentEvent::Retiring`]); the last one that leaves ends it.
+//! If a thread leaves before the agent has ended its turn, unwanted work still runs in the process. From then on the
+//! process accepts no new thread. The other threads are asked to unload it as soon as they are idle
+//! ([`AgentEvent::Retiring`]). The process ends when the last thread has left.
 
 mod incoming;
 mod outgoing;
@@ -26,15 +26,15 @@ use super::connection::{AgentCommand, AgentConnection, AgentEvent, Start};
 use crate::time::{Instant, Now, earliest};
 use crate::wire::{self, Line, RpcError};
 
-/// A thread's place in a shared process, counted from 1. It is the upper half of the ids of that thread's requests, so
-/// that no number of the agent's own making is easily taken for one.
+/// A thread's number in a shared process, counted from 1. It is the upper half of the ids of the thread's requests,
+/// so that these ids rarely equal an id that the agent makes up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seat(u32);
 
-/// Bits of a request's id that count; the ones above are the seat's number. Together they fit a double.
+/// The bits of a request's id for the counter; the bits above are the seat's number. Together they fit in a double.
 const COUNTING_BITS: u32 = 32;
 
-/// Requests that no thread made have the ids of this seat, which is never given away.
+/// The seat for requests that belong to no thread; never assigned to a thread.
 const NOBODY: Seat = Seat(0);
 
 impl Seat {
@@ -47,16 +47,16 @@ impl Seat {
     }
 }
 
-/// What a thread is to hear.
+/// An output for a thread.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SeatEvent {
-    /// What the agent did.
+    /// Events of the agent.
     Events(Vec<AgentEvent>),
-    /// The thread has left, and nothing follows; the process may live on.
+    /// The thread has left, and no event follows; the process may continue to run.
     Left,
 }
 
-/// A request that the process has and has not answered, if more than its connection must know.
+/// The kind of an unanswered request, for requests that this module must track.
 #[derive(Debug, Clone, PartialEq)]
 enum Sent {
     /// `session/new` or `session/fork`.
@@ -68,58 +68,58 @@ enum Sent {
     Authenticate,
 }
 
-/// A thread that is here.
+/// The state of a thread in the process.
 #[derive(Debug)]
 struct SeatState {
     connection: AgentConnection,
     sent: BTreeMap<u64, Sent>,
     session: Option<String>,
-    /// Whether the connection has given up.
+    /// Whether the connection has failed.
     failed: bool,
-    /// Whether it may have events that were not collected.
+    /// Whether the connection may have uncollected events.
     has_events: bool,
 }
 
-/// A thread that has gone and is still owed something.
+/// A thread that has left while some of its requests are unanswered.
 #[derive(Debug)]
 struct DepartingSeat {
     owed: BTreeSet<u64>,
     until: Instant,
 }
 
-/// Where the handshake is.
+/// The state of the handshake.
 #[derive(Debug)]
 enum Handshake {
     Unasked,
-    /// Under this id, and with these requests of other connections waiting for the answer.
+    /// The request's id, and the requests of other connections that wait for the answer.
     Asked(u64, Vec<(Seat, u64)>),
-    /// The result as it came.
+    /// The result, unchanged.
     Known(Result<String, RpcError>),
 }
 
-/// The client's side of ACP with one process that has many sessions.
+/// The client side of ACP for one process with many sessions.
 #[derive(Debug)]
 pub struct SharedAgent {
     seats: BTreeMap<Seat, SeatState>,
     next_seat: u32,
     leaving: BTreeMap<Seat, DepartingSeat>,
-    /// How long one that leaves waits for what it is owed.
+    /// How long a departed thread waits for unanswered requests.
     grace: Duration,
     handshake: Handshake,
-    /// Whether the agent has `session/close`.
+    /// Whether the agent supports `session/close`.
     closes: bool,
-    /// The `session/new` or `session/fork` that the process has, and whose it is.
+    /// The `session/new` or `session/fork` in flight, and its sender.
     opening: Option<(u64, Seat)>,
-    /// Those that wait for that.
+    /// The requests queued behind it.
     to_open: VecDeque<(Seat, u64, Vec<u8>)>,
     sessions: BTreeMap<String, Seat>,
-    /// Sessions of threads that have left, the newest last.
+    /// Sessions of threads that have left, newest last.
     departed: VecDeque<String>,
-    /// The agent's requests that are not answered: its id as it wrote it, and who was asked.
+    /// The agent's unanswered requests: the id as the agent wrote it, and the receiving thread.
     calls: BTreeSet<(String, Seat)>,
-    /// Questions with an address, which end by a notification that names neither session nor request.
+    /// Elicitations with a URL; the notification that ends one names neither session nor request.
     elicitations: VecDeque<(String, Seat)>,
-    /// Lines that we say to a connection in the agent's place.
+    /// Lines to a connection that replace lines of the agent.
     replies: VecDeque<(Seat, Vec<u8>)>,
     own_ids: u64,
     retired: bool,
@@ -129,7 +129,8 @@ pub struct SharedAgent {
 }
 
 impl SharedAgent {
-    /// For a process that was just started. One that leaves is given `grace` to be told of its end.
+    /// Creates the state for a process that was just started. After a thread leaves, its unanswered requests get
+    /// `grace` to finish.
     pub fn new(grace: Duration) -> Self {
         Self {
             seats: BTreeMap::new(),
@@ -153,7 +154,8 @@ impl SharedAgent {
         }
     }
 
-    /// A thread comes: its session is opened. To be asked of a process that [takes](Self::is_retired) threads.
+    /// Adds a thread and opens its session. The caller must check that the process still [accepts](Self::is_retired)
+    /// threads.
     pub fn join(&mut self, start: Start, now: Now) -> Seat {
         let seat = Seat(self.next_seat);
         self.next_seat += 1;
@@ -173,7 +175,7 @@ impl SharedAgent {
         seat
     }
 
-    /// Does what a thread wants.
+    /// Carries out a command of a thread.
     pub fn handle_command(&mut self, seat: Seat, command: AgentCommand, now: Now) {
         if let Some(state) = self.seats.get_mut(&seat) {
             state.connection.handle_command(command, now);
@@ -182,23 +184,22 @@ impl SharedAgent {
         }
     }
 
-    /// Takes one line of the agent's stdout.
+    /// Handles one line of the agent's stdout.
     pub fn handle_line(&mut self, line: &Line<'_>, now: Now) {
         self.route(line, now);
         self.reply(now);
     }
 
-    /// A thread goes: its session is closed, if the agent can do that, and what it was asked is answered.
-    /// [`SeatEvent::Left`] follows, once the agent has ended what runs in the session, or when the grace is over.
+    /// Removes a thread: closes its session, if the agent supports that, and answers the agent's requests to it.
+    /// [`SeatEvent::Left`] follows when the agent has ended the session's work, or after the grace period.
     pub fn leave(&mut self, seat: Seat, now: Now) {
         let Some(state) = self.seats.get_mut(&seat) else {
             return;
         };
-        // A handshake that failed once fails for others, too; one that was refused for want of a sign-in is not
-        // made good by asking again.
+        // A failed handshake fails for later threads, too, and another attempt does not replace a missing sign-in.
         let useless = state.connection.waits_for_sign_in || (state.failed && !self.handshake.is_good());
         if state.has_turn() {
-            // To close the session ends its turn as well, but not every agent can close one.
+            // Closing a session also ends its turn, but not every agent can close a session.
             state.connection.handle_command(AgentCommand::Cancel, now);
         }
         state.connection.handle_command(AgentCommand::Close, now);
@@ -231,7 +232,7 @@ impl SharedAgent {
         self.reply(now);
     }
 
-    /// Gives up on what has taken too long.
+    /// Expires requests and departed threads whose time is over.
     pub fn handle_timeout(&mut self, now: Now) {
         let due: Vec<Seat> = self
             .seats
@@ -255,20 +256,20 @@ impl SharedAgent {
         for seat in over {
             self.leaving.remove(&seat);
             self.seat_events.push_back((seat, SeatEvent::Left));
-            // Something runs on that nobody wants.
+            // The departed thread's work still runs in the process.
             self.retire();
         }
         self.reply(now);
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let of_seats = self.seats.values().filter_map(|s| s.connection.poll_timeout());
         let of_leaving = self.leaving.values().map(|leaving| leaving.until);
         earliest(of_seats.min(), of_leaving.min())
     }
 
-    /// What a thread is to be told, the oldest first.
+    /// Returns the next output for a thread, oldest first.
     pub fn poll_event(&mut self) -> Option<(Seat, SeatEvent)> {
         for seat in std::mem::take(&mut self.has_events) {
             self.collect(seat);
@@ -276,17 +277,17 @@ impl SharedAgent {
         self.seat_events.pop_front()
     }
 
-    /// What is to be written to the agent: whole lines.
+    /// Returns the bytes to write to the agent's stdin: always whole lines.
     pub fn take_writes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.writes)
     }
 
-    /// Whether no new thread is to come in.
+    /// Returns whether the process accepts no new threads.
     pub fn is_retired(&self) -> bool {
         self.retired
     }
 
-    /// Whether no thread needs the process any longer. One that is leaving does not.
+    /// Returns whether no thread needs the process. Threads that are leaving do not count.
     pub fn is_empty(&self) -> bool {
         self.seats.is_empty()
     }
@@ -299,7 +300,7 @@ impl SharedAgent {
         }
     }
 
-    /// Lets a connection hear a line.
+    /// Passes a line to a connection.
     fn handle_seat_line(&mut self, seat: Seat, line: &Line<'_>, now: Now) {
         if let Some(state) = self.seats.get_mut(&seat) {
             state.connection.handle_line(line, now);
@@ -307,14 +308,14 @@ impl SharedAgent {
         }
     }
 
-    /// Says to connections what was to be said in the agent's place, until they want no more.
+    /// Passes the queued replies to their connections, until none are left.
     fn reply(&mut self, now: Now) {
         while let Some((seat, line)) = self.replies.pop_front() {
             self.handle_seat_line(seat, &Line::Whole(&line), now);
         }
     }
 
-    /// Takes from a connection what it wants written and told.
+    /// Collects the output and the events of a connection.
     fn collect(&mut self, seat: Seat) {
         let Some(state) = self.seats.get_mut(&seat) else {
             return;
@@ -329,7 +330,7 @@ impl SharedAgent {
                 _ => {}
             }
         }
-        // A thread may be idle after any of these.
+        // A thread may become idle with any of these events.
         let idle = |event: &AgentEvent| {
             matches!(
                 event,
@@ -359,7 +360,7 @@ impl SharedAgent {
         of_seat.map(|(session, _)| session.clone()).collect()
     }
 
-    /// What a session that nobody has any more still says is not recorded as another one's.
+    /// Remembers the session, so that its late updates are not recorded in another thread.
     fn depart(&mut self, session: String) {
         self.sessions.remove(&session);
         if self.departed.contains(&session) {
@@ -376,7 +377,7 @@ impl SharedAgent {
         self.sessions.insert(session, seat);
     }
 
-    /// The agent waits for answers that the thread will not give any more.
+    /// Rejects the agent's requests that the departed thread can no longer answer.
     fn refuse_calls(&mut self, seat: Seat) {
         let calls = std::mem::take(&mut self.calls).into_iter();
         let (theirs, others): (BTreeSet<_>, BTreeSet<_>) = calls.partition(|(_, whose)| *whose == seat);
@@ -404,7 +405,7 @@ impl SharedAgent {
     }
 }
 
-/// ACP's error code for a request that is given up.
+/// ACP's error code for a cancelled request.
 const CANCELLED: i64 = -32800;
 
 impl Handshake {

@@ -1,4 +1,4 @@
-//! What a connection writes: most of it goes to the process as it is.
+//! Output of the connections: most lines go to the process unchanged.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,11 +6,11 @@ use serde_json::value::RawValue;
 use super::{Handshake, Seat, Sent, SharedAgent};
 use crate::wire::{self, Message, RpcError};
 
-/// JSON-RPC's error code for a request that cannot be made now.
+/// JSON-RPC's error code for a request that is not allowed in the current state.
 const INVALID_REQUEST: i64 = -32600;
 
 impl SharedAgent {
-    /// Passes on one line of a connection, keeps it for later, or answers it in the agent's place.
+    /// Writes one line of a connection to the process, queues it, or answers it in place of the agent.
     pub(super) fn outgoing(&mut self, seat: Seat, line: &[u8]) {
         let text = std::str::from_utf8(line).unwrap_or_default();
         match Message::parse(text) {
@@ -52,7 +52,7 @@ impl SharedAgent {
         self.writes.extend_from_slice(line);
     }
 
-    /// The process shakes hands once.
+    /// Sends only the first `initialize` to the process; later ones get the same answer.
     fn initialize(&mut self, seat: Seat, id: u64, line: &[u8]) {
         match &mut self.handshake {
             Handshake::Unasked => {
@@ -67,7 +67,7 @@ impl SharedAgent {
         }
     }
 
-    /// Says the agent's answer to `initialize` to those that wait for it.
+    /// Sends the agent's answer to `initialize` to the connections that wait for it.
     pub(super) fn handshake_finished(&mut self, answer: Result<String, RpcError>, waiting: Vec<(Seat, u64)>) {
         for (seat, id) in waiting {
             let reply = answer_line(id, answer.as_deref());
@@ -76,7 +76,7 @@ impl SharedAgent {
         self.handshake = Handshake::Known(answer);
     }
 
-    /// Lets the next session be opened, unless one is.
+    /// Sends the next request to open a session, unless one is in flight.
     pub(super) fn open_next(&mut self) {
         if self.opening.is_some() {
             return;
@@ -91,15 +91,16 @@ impl SharedAgent {
         self.writes.extend_from_slice(&line);
     }
 
-    /// Who opens a new session has none: what it wanted to go on with and did not get is nobody's any more.
+    /// Releases the earlier session of a connection that opens a new one, because the attempts to resume it have
+    /// failed.
     fn give_up_earlier(&mut self, seat: Seat) {
         for session in self.sessions_of(seat) {
             self.depart(session);
         }
     }
 
-    /// The session that is about to be loaded is this connection's from now on: the agent may speak of it before it
-    /// answers. Two threads cannot have the same one.
+    /// Assigns the session to this connection before it is loaded, because the agent may send updates of it before it
+    /// answers. Two threads cannot own the same session.
     fn claim(&mut self, seat: Seat, params: Option<&RawValue>) -> Result<String, RpcError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

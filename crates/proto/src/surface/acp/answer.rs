@@ -1,4 +1,4 @@
-//! What an editor's answer to a question of ours means.
+//! Decodes an editor's answers to questions.
 
 use acpd_model::RawJson;
 use serde::Deserialize;
@@ -27,7 +27,7 @@ struct ElicitationAnswer {
     content: Option<RawJson>,
 }
 
-/// Reads the result of a question. `None` is no decision: neither yes nor no, and the question stays open.
+/// Reads the result of a question. `None` means no decision: the question stays open.
 pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
     if question == Question::Permission {
         let Permission { outcome } = serde_json::from_str(result).ok()?;

@@ -1,5 +1,5 @@
-//! What a connection that wants to go on elsewhere is told beside the messages: where it stands. Extension
-//! notifications, which no other connection sees.
+//! Checkpoints for a connection that may continue elsewhere: extension notifications about its position. Other
+//! connections do not receive them.
 
 use acpd_model::{RawJson, RequestId, Seq, ThreadId};
 
@@ -8,7 +8,7 @@ use crate::projection::Live;
 use crate::wire;
 
 impl Peer {
-    /// The prompt of request `id` will be known as `name`.
+    /// Sends the `name` that identifies the prompt of request `id`.
     pub(super) fn mark_prompt(&mut self, id: &RawJson, name: &str) {
         if self.start.checkpoints {
             self.notify("_acpd/prompt", |params| {
@@ -17,7 +17,7 @@ impl Peer {
         }
     }
 
-    /// A session is open. It will be told what comes after `seq`, and has these questions open.
+    /// Sends that a session is open: it receives the events after `seq`, and these questions are open.
     pub(super) fn mark_opened(&mut self, live: &Live, seq: Seq) {
         if self.start.checkpoints {
             let thread = live.thread;
@@ -32,7 +32,8 @@ impl Peer {
         }
     }
 
-    /// All of a session up to `seq` was told; perhaps with it all that was there when it was opened.
+    /// Sends that the editor has received all events of a session up to `seq`. They may include all those from before
+    /// it was opened.
     pub(super) fn mark_reached(&mut self, thread: ThreadId, seq: Seq) {
         let session = self.sessions.get(&thread).filter(|_| self.start.checkpoints);
         if let Some(session) = session {

@@ -1,7 +1,8 @@
-//! What an agent asks of its client, on its way through one editor's connection.
+//! Requests of an agent to its client, on their way through one editor's connection.
 //!
-//! A request waits until the editor was told all that came before it. It has an id of ours, and names the session and the
-//! terminal as the editor knows them; so does what the agent says of such a terminal.
+//! A request waits until the editor has received all earlier events. The daemon gives it an id of its own, and replaces
+//! the ids of the session and the terminal by those that the editor knows. It does the same in the agent's messages
+//! about such a terminal.
 
 use acpd_model::limits::{EDITOR_CALLS, EDITOR_TERMINAL_NAMES};
 use acpd_model::{RawJson, Seq, ThreadId};
@@ -16,19 +17,19 @@ use crate::thread::{EditorCommand, EditorRequest};
 use crate::wire::{self, Object, RpcError};
 use crate::wire::{has_string, member, spliced};
 
-/// JSON-RPC's number for a request that was taken back.
+/// The JSON-RPC code for a cancelled request.
 const CANCELLED: i64 = -32800;
 
-/// A request that the editor has.
+/// A request that the editor has received and not answered.
 #[derive(Debug)]
 pub(super) struct Delegation {
     thread: ThreadId,
     call: u64,
-    /// The terminal that it makes, by its name by us.
+    /// The terminal that the request creates, by the daemon's id.
     makes: Option<String>,
 }
 
-/// A request that waits for its turn.
+/// A request that waits for earlier events.
 #[derive(Debug)]
 pub(super) struct QueuedRequest {
     call: u64,
@@ -37,10 +38,10 @@ pub(super) struct QueuedRequest {
 }
 
 impl Peer {
-    /// Takes an order of a thread.
+    /// Handles a command of a thread.
     pub fn order(&mut self, thread: ThreadId, order: EditorCommand) {
         let Some(session) = self.sessions.get_mut(&thread) else {
-            // The thread knows that it was opened before the connection does.
+            // The thread knows of the open session before the connection does.
             let early = self.early.entry(thread).or_default();
             if early.len() < EDITOR_CALLS {
                 early.push(order);
@@ -50,7 +51,7 @@ impl Peer {
         match order {
             EditorCommand::Request { call, after, request } => {
                 let request = *request;
-                // A thread that was woken anew counts anew: what it asked before it slept is nobody's.
+                // A reloaded thread starts its numbers again: its requests from before the unload have no receiver.
                 self.delegations
                     .retain(|_, delegation| (delegation.thread, delegation.call) != (thread, call));
                 session.queued.push_back(QueuedRequest { call, after, request });
@@ -61,7 +62,7 @@ impl Peer {
                 let Some(its) = session.terminal(&terminal_id).cloned() else {
                     return;
                 };
-                // Nobody waits for the answer.
+                // The daemon ignores the response.
                 let id = self.next_delegation_id();
                 let mut out = Vec::new();
                 let mut message = Object::open(&mut out);
@@ -76,27 +77,27 @@ impl Peer {
         }
     }
 
-    /// A request that was about to be sent is not: its thread has counted the connection as gone.
+    /// Drops a request that was not sent, because its thread counts the connection as gone.
     pub fn request_not_sent(&mut self, thread: ThreadId, call: u64) {
         self.delegations
             .retain(|_, delegation| (delegation.thread, delegation.call) != (thread, call));
     }
 
-    /// What came while the session was being opened.
+    /// Handles the commands that arrived while the session was being opened.
     pub(super) fn take_early(&mut self, thread: ThreadId) {
         for order in self.early.remove(&thread).unwrap_or_default() {
             self.order(thread, order);
         }
     }
 
-    /// The session is open here no longer: what it was asked is not waited for.
+    /// Forgets the requests of a session that is closed here: their responses are ignored.
     pub(super) fn forget_delegations(&mut self, thread: ThreadId) {
         self.delegations
             .retain(|_, delegation| delegation.thread != thread);
         self.early.remove(&thread);
     }
 
-    /// Asks what no longer has to wait.
+    /// Sends the queued requests that no longer have to wait.
     pub(super) fn send_queued(&mut self, thread: ThreadId) {
         loop {
             let Some(session) = self.sessions.get_mut(&thread) else {
@@ -145,7 +146,7 @@ impl Peer {
         }
     }
 
-    /// Another id. None of a question looks like it.
+    /// Returns the next request id. It cannot be mistaken for the id of a question.
     fn next_delegation_id(&mut self) -> String {
         self.last_delegation += 1;
         format!("{PREFIX}{}", self.last_delegation)
@@ -181,7 +182,7 @@ impl Peer {
         self.send(out);
     }
 
-    /// Takes the answer to such a request. One that comes twice, or too late, is passed over.
+    /// Handles the response to a delegated request. A repeated or late response is ignored.
     pub(super) fn delegation_answered(&mut self, id: &str, result: Result<&RawValue, RpcError>) {
         let delegation = number_of(id).and_then(|number| self.delegations.remove(&number));
         let Some(Delegation { thread, call, makes }) = delegation else {
@@ -194,7 +195,7 @@ impl Peer {
         self.out.push(PeerOutput::Answered { thread, call, result });
     }
 
-    /// A response that is none, to such a request.
+    /// Handles an invalid response to a delegated request. Returns whether it was such a response.
     pub(super) fn delegation_malformed(&mut self, text: &str) -> bool {
         #[derive(Deserialize)]
         struct Odd {
@@ -211,7 +212,7 @@ impl Peer {
         true
     }
 
-    /// The editor's name of a new terminal is kept; the answer with ours in its place.
+    /// Stores the editor's id of a new terminal, and returns the response with the daemon's id instead.
     fn terminal_made(&mut self, thread: ThreadId, ours: String, result: RawJson) -> RawJson {
         let its = member(&result, "terminalId").and_then(|its| serde_json::from_str::<String>(its).ok());
         let (Some(its), Some(session)) = (its, self.sessions.get_mut(&thread)) else {
@@ -227,14 +228,14 @@ impl Peer {
 }
 
 impl Session {
-    /// What the editor calls a terminal.
+    /// Returns the editor's id of a terminal.
     pub(super) fn terminal(&self, ours: &str) -> Option<&String> {
         let known = self.terminals.iter().find(|(known, _)| known == ours);
         known.map(|(_, its)| its)
     }
 }
 
-/// How ids of such requests begin.
+/// Prefix of the ids of delegated requests.
 const PREFIX: &str = "call_";
 
 pub(super) fn number_of(id: &str) -> Option<u64> {

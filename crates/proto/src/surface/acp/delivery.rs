@@ -1,4 +1,4 @@
-//! What threads say on its way to one editor: what of it is for this one, and in what order with its answers.
+//! Delivery of thread events to one editor: selects the messages for this editor and orders them with the responses.
 
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use bytes::Bytes;
@@ -10,8 +10,8 @@ use crate::surface::request::RequestKind;
 use crate::wire;
 
 impl Peer {
-    /// Takes frames of a thread, in order, each once, up to event `last`. `pending` says of a frame's question whether it is
-    /// still open.
+    /// Handles frames of a thread up to event `last`. They must be in order and without repetition. `pending` returns
+    /// whether a frame's question is still open.
     pub fn deliver<'f>(
         &mut self,
         thread: ThreadId,
@@ -29,7 +29,7 @@ impl Peer {
 
     pub(super) fn opened(&mut self, id: RawJson, mode: OpenMode, opened: Opened) {
         let thread = opened.thread;
-        // What was asked before, and not answered, the editor still has on its screen.
+        // Unanswered questions of an earlier opening are still on the editor's screen.
         let session = self.sessions.entry(thread).or_default();
         session.since = opened.until;
         session.shown.earlier = opened.last_terminal;
@@ -54,7 +54,7 @@ impl Peer {
         self.take_early(thread);
     }
 
-    /// All events up to `seq` were told.
+    /// Records that the editor has received all events up to `seq`.
     fn reached(&mut self, thread: ThreadId, seq: Seq) {
         let Some(session) = self.sessions.get_mut(&thread) else {
             return;
@@ -67,7 +67,7 @@ impl Peer {
         self.send_queued(thread);
     }
 
-    /// A session is open: says so, then what was held back until then.
+    /// Sends the response that opens a session, then the messages that were held back for it.
     fn open(&mut self, thread: ThreadId, bound: Option<&RawJson>) {
         let Some(opening) = self
             .sessions
@@ -157,7 +157,7 @@ impl Peer {
             }
             FrameKind::SignIn => session.wants_sign_in = true,
             FrameKind::Lease => {
-                // Who opens a session is told with that how it is.
+                // An editor that opens a session receives the lease's state in the response.
                 if frame.seq > session.since {
                     self.show(thread, frame, None);
                 }
@@ -169,7 +169,7 @@ impl Peer {
         self.role.may(RequestKind::Answer.role()) && self.client.answers(question)
     }
 
-    /// Sends a frame's message. Before its answer, a new session has said nothing, and nobody is asked.
+    /// Sends a frame's message. Before the response for a new session, messages and questions are held back.
     fn show(&mut self, thread: ThreadId, frame: &Frame, question: Option<RequestId>) {
         let Some(text) = frame.text.clone() else { return };
         let text = match self.sessions.get_mut(&thread) {
@@ -179,7 +179,7 @@ impl Peer {
         self.hand_over(thread, text, question);
     }
 
-    /// Sends a message of a session, or keeps it until the session is open.
+    /// Sends a message of a session, or queues it until the session is open.
     fn hand_over(&mut self, thread: ThreadId, text: Bytes, question: Option<RequestId>) {
         let mut session = self.sessions.get_mut(&thread);
         let opening = session.as_mut().and_then(|session| session.opening.as_mut());
@@ -202,7 +202,7 @@ impl Peer {
             TurnResult::Failed(error) => {
                 let session = self.sessions.get(&thread);
                 let mut error = error.clone();
-                // Editors know by its number that somebody must sign in.
+                // Editors recognize by this code that the user must sign in.
                 if error.code == INTERNAL && session.is_some_and(|session| session.wants_sign_in) {
                     error.code = ErrorCode::SignInRequired.rpc();
                 }

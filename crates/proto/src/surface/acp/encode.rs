@@ -1,7 +1,7 @@
-//! One event, the ACP messages for editors.
+//! Encodes one event as ACP messages for editors.
 //!
-//! What an agent sent leaves as it came but for the session's id, which is the thread's towards editors. What an agent did
-//! not send is written so that ACP's schema allows it. An event that ACP has no words for makes no message.
+//! The agent's messages are passed on unchanged, except that the session id becomes the thread's id. All other messages
+//! follow ACP's schema. An event that ACP cannot express produces no message.
 
 use acpd_model::event::Level;
 use acpd_model::{
@@ -15,7 +15,7 @@ use crate::agent::{Update, UpdateKind};
 use crate::wire::{self, Object, members};
 use crate::wire::{has_string, member, splice};
 
-/// The frames for `events` of `thread`, all in one piece of memory.
+/// Returns the frames for `events` of `thread`, all in one allocation.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
     let room = events
         .iter()
@@ -41,7 +41,7 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
     writer.frames.into_iter().map(cut).collect()
 }
 
-/// Line ends can only stand between the tokens of what somebody else wrote; on a pipe they would end the message.
+/// Replaces line breaks, which would end the message on a pipe. Text from elsewhere has them only between its tokens.
 pub(super) fn one_line(out: &mut [u8]) {
     let mut at = 0;
     while let Some(next) = memchr::memchr2(b'\n', b'\r', &out[at..]) {
@@ -53,7 +53,7 @@ pub(super) fn one_line(out: &mut [u8]) {
 struct Writer<'a> {
     thread: &'a str,
     out: Vec<u8>,
-    /// Each with where its text begins and ends.
+    /// Each frame with the start and end of its text in the buffer.
     frames: Vec<(Frame, usize, usize)>,
     seq: Seq,
     turn: Option<TurnId>,
@@ -77,7 +77,7 @@ impl Writer<'_> {
                     .plain("sessionUpdate", "current_mode_update")
                     .put("currentModeId", mode_id);
             }),
-            // Changed by a client: the event has the agent's answer to that.
+            // A client changed the options: the event contains the agent's response to that request.
             EventKind::ConfigOptionsReplaced {} => self.passed_or(event, |update| {
                 let options = event.raw.as_ref().and_then(|raw| member(raw, "configOptions"));
                 update
@@ -134,13 +134,13 @@ impl Writer<'_> {
         self.note(FrameKind::Terminal(Box::new(terminal)));
     }
 
-    /// What only the connection must know.
+    /// Adds a frame without a message, for the connection only.
     fn note(&mut self, kind: FrameKind) {
         let end = self.out.len();
         self.frame(end, kind);
     }
 
-    /// The text from `start` on is a frame.
+    /// Adds a frame with the text from `start` on.
     fn frame(&mut self, start: usize, kind: FrameKind) {
         let frame = Frame {
             seq: self.seq,
@@ -151,7 +151,7 @@ impl Writer<'_> {
         self.frames.push((frame, start, self.out.len()));
     }
 
-    /// A notification whose params are written by `params`.
+    /// Adds a notification; `params` writes its params.
     fn notification(&mut self, method: &str, kind: FrameKind, params: impl FnOnce(&mut Vec<u8>, &str)) {
         let start = self.out.len();
         self.out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
@@ -165,7 +165,7 @@ impl Writer<'_> {
         self.frame(start, kind);
     }
 
-    /// A `session/update` whose update is written by `write`.
+    /// Adds a `session/update`; `write` writes its update.
     fn update(&mut self, kind: FrameKind, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.out.len();
         self.out
@@ -177,7 +177,7 @@ impl Writer<'_> {
         self.frame(start, kind);
     }
 
-    /// An update of our own.
+    /// Adds an update by the daemon.
     fn own(&mut self, kind: FrameKind, fill: impl FnOnce(&mut Object<'_>)) {
         self.update(kind, |out| {
             let mut update = Object::open(out);
@@ -186,7 +186,7 @@ impl Writer<'_> {
         });
     }
 
-    /// What the agent sent, as it came.
+    /// Adds the agent's message, unchanged.
     fn passed(&mut self, event: &Event, kind: FrameKind) {
         if let Some(params) = &event.raw_params {
             self.notification("session/update", kind, |out, thread| {
@@ -197,7 +197,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What the agent sent; what is known otherwise is told in our words.
+    /// Adds the agent's message if the event has one, otherwise the update that `fill` writes.
     fn passed_or(&mut self, event: &Event, fill: impl FnOnce(&mut Object<'_>)) {
         if is_update(event) {
             self.passed(event, FrameKind::Update);
@@ -259,7 +259,7 @@ impl Writer<'_> {
             } => self.terminal(terminal_id, Some(output)),
             EventKind::ItemUpdated { .. } => {
                 let Some(raw) = &event.raw else { return };
-                // What an agent says of a call while it asks about it.
+                // The agent's description of a call in its permission request.
                 self.passed_or(event, |update| {
                     update.plain("sessionUpdate", "tool_call_update");
                     members(raw, |key, value| {
@@ -273,7 +273,7 @@ impl Writer<'_> {
                 ..
             } => {
                 let lost = *outcome != ItemOutcome::Completed && !status.is_final();
-                // Nobody will go on with it, and its agent has not said so.
+                // The call is lost: it gets no further updates, and the agent has not reported its end.
                 if let Some(id) = member(call, "toolCallId").filter(|_| lost) {
                     self.own(FrameKind::Update, |update| {
                         update
@@ -302,7 +302,7 @@ impl Writer<'_> {
 
     fn notified(&mut self, event: &Event, method: &str) {
         if method != "session/update" {
-            // Ids of requests are between the agent and us.
+            // Request ids exist only between the agent and the daemon.
             if method.starts_with("$/") {
                 return;
             }
@@ -325,7 +325,8 @@ impl Writer<'_> {
             return self.passed(event, FrameKind::Update);
         }
         let Some(raw) = &event.raw else { return };
-        // Whole params that belong to another session of the agent, or hold no update: no editor has that session.
+        // These are whole params that belong to another session of the agent or contain no update. No editor has that
+        // session.
         if has_string(raw, "sessionId") && !has_string(raw, "sessionUpdate") {
             return;
         }
@@ -367,7 +368,7 @@ impl Writer<'_> {
         });
     }
 
-    /// A request of ours under the question's own id.
+    /// Adds a question as a request of the daemon under the question's own id.
     fn question(&mut self, event: &Event) {
         let (request, method, wanted) = match &event.kind {
             EventKind::PermissionRequested { request, .. } => {
@@ -392,7 +393,8 @@ impl Writer<'_> {
         match (question::params(event, thread), &event.raw) {
             (Some(params), _) => out.extend_from_slice(params.get().as_bytes()),
             (None, Some(raw)) if has_string(raw, "sessionId") => splice_session(out, raw, thread),
-            // It belongs to a request of ours, which no editor knows: it is the session's.
+            // The question belongs to a request of the daemon that no editor knows, so that it becomes one of the
+            // session.
             (None, raw) => {
                 let mut params = Object::open(out);
                 params.plain("sessionId", thread);
@@ -411,7 +413,7 @@ impl Writer<'_> {
     }
 }
 
-/// ACP's kinds of tools.
+/// The kinds of tools that ACP defines.
 const TOOL_KINDS: [&str; 10] = [
     "read",
     "edit",
@@ -425,7 +427,8 @@ const TOOL_KINDS: [&str; 10] = [
     "other",
 ];
 
-/// Whether the event has what an agent sent as an update. A tool call in a question and an answer to us are none.
+/// Returns whether the event contains an update that the agent sent. A tool call in a question is not one, and neither is a
+/// response to the daemon.
 fn is_update(event: &Event) -> bool {
     event.raw_params.is_some()
         || event
@@ -442,7 +445,7 @@ fn splice_session(out: &mut Vec<u8>, params: &RawJson, thread: &str) {
     }
 }
 
-/// A chunk of plain text, as agents write it.
+/// Writes a chunk of plain text in the form that agents use.
 fn text_chunk(out: &mut Vec<u8>, role: MessageType, text: &str, message_id: Option<&str>) {
     let word = match role {
         MessageType::UserMessage => "user_message_chunk",
@@ -457,7 +460,7 @@ fn text_chunk(out: &mut Vec<u8>, role: MessageType, text: &str, message_id: Opti
     update.close();
 }
 
-/// What a question says of its tool call beside what every tool call has.
+/// Writes the members of a question's tool call that not every tool call has.
 fn rest_of_tool(update: &mut Object<'_>, raw: Option<&RawJson>) {
     const WRITTEN: [&str; 4] = ["toolCallId", "title", "kind", "status"];
     let Some(raw) = raw else { return };
@@ -469,7 +472,7 @@ fn rest_of_tool(update: &mut Object<'_>, raw: Option<&RawJson>) {
     });
 }
 
-/// Where a person's words come from.
+/// Writes the origin of a user's message.
 fn fill_origin(acpd: &mut Object<'_>, event: &Event) {
     acpd.maybe("turnId", event.turn.as_ref()).put("at", &event.at);
     if let Origin::Client(caller) = &event.by {

@@ -1,4 +1,4 @@
-//! What is made of an event for editors.
+//! Frames: the messages for editors that an event produces.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{Event, EventKind, RawJson, RequestId, Seq, TurnId};
@@ -7,59 +7,59 @@ use serde::Deserialize;
 
 use crate::wire::{Object, RpcError};
 
-/// What an editor may be sent for one event, and what its connection must know. An event can have several.
+/// A message for editors about one event, or a fact that only the connection needs. An event can have several frames.
 #[derive(Debug, Clone)]
 pub struct Frame {
     /// The event's number.
     pub seq: Seq,
-    /// The turn in which it happened.
+    /// The turn of the event.
     pub turn: Option<TurnId>,
-    /// The message, one JSON text on one line; none for what only the connection must know.
+    /// The message, one JSON text on one line; `None` if only the connection needs the frame.
     pub text: Option<Bytes>,
-    /// What it is, and with that, whom it is for.
+    /// The kind of frame, which also selects its receivers.
     pub kind: FrameKind,
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameKind {
-    /// Something about the session: for everybody who has it open.
+    /// An update of the session, for every editor that has the session open.
     Update,
-    /// The same, for those who declared that they take it.
+    /// An update of the session, for the editors that declared this feature.
     Declared(Feature),
-    /// What a person said: for all but the one who sent it.
+    /// A user's message, for all editors except its sender.
     Prompt,
     /// A question.
     Asked(RequestId, Question),
-    /// A question is over: its message takes it back from those who were asked and have not answered.
+    /// The end of a question. Its message withdraws the question from the editors that have not answered it.
     Answered(RequestId),
-    /// A prompt waits, or has begun; with the id that its sender gave it.
+    /// A prompt was queued or started; contains the id that its sender gave it.
     PromptAccepted(Option<Box<str>>),
-    /// A turn is over.
+    /// The end of a turn.
     Ended(Box<TurnResult>),
-    /// The agent's session is open; with what it answered.
+    /// The agent's session is open; contains the agent's result.
     Bound(Box<RawJson>),
-    /// The agent does nothing until somebody signs in.
+    /// The agent needs a user to sign in before it continues.
     SignIn,
-    /// A terminal was made, or its command has ended.
+    /// A terminal was created, or its command has ended.
     Terminal(Box<Terminal>),
-    /// The lease moved: for everybody who has the session open, and did not open it later.
+    /// The lease has a new holder. Sent to every editor that already had the session open.
     Lease,
 }
 
-/// A terminal of the thread, wherever it is.
+/// A terminal of the thread, on the host or in an editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terminal {
-    /// Our id for it.
+    /// The daemon's id of the terminal.
     pub id: String,
-    /// What was kept of its output, the end of that where it is long; none while the command runs.
+    /// The stored output, shortened to its end if it is long; `None` while the command runs.
     pub output: Option<String>,
 }
 
-/// What a client must have declared.
+/// A feature that a client must declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
-    /// `session.notices`. They are for the moment: who loads a session is not sent old ones.
+    /// `session.notices`. Notices are transient: an editor that loads a session does not receive old ones.
     Notices,
     /// `session.compaction`.
     Compaction,
@@ -67,31 +67,31 @@ pub enum Feature {
     Elicitation,
 }
 
-/// What a question is for.
+/// The kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question {
-    /// A permission.
+    /// A permission request.
     Permission,
-    /// Information, by a form.
+    /// A form that requests information.
     Form,
-    /// Something that a person does at an address.
+    /// A URL that a user must open.
     Url,
 }
 
-/// How a turn ended, as the one who sent its prompt is told.
+/// The result of a turn for the editor that sent its prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnResult {
-    /// ACP's prompt response.
+    /// The prompt response of ACP.
     Stopped(RawJson),
-    /// An error: the agent's own, or ours.
+    /// An error of the agent or of the daemon.
     Failed(RpcError),
 }
 
-/// JSON-RPC's number for an error of the one who was asked.
+/// The JSON-RPC code for an internal error of the receiver.
 pub(super) const INTERNAL: i64 = -32603;
 
 impl TurnResult {
-    /// How the turn of a `TurnSettled` ended.
+    /// Returns the result of the turn that a `TurnSettled` event ends.
     pub(super) fn of(event: &Event) -> Self {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -110,7 +110,7 @@ impl TurnResult {
             return Self::Failed(RpcError::new(INTERNAL, ""));
         };
         let raw = event.raw.as_ref();
-        // As the agent answered it, where that is known.
+        // The agent's own response, if known.
         if let Some(raw) = raw.filter(|raw| raw.read::<Response>().is_ok()) {
             return Self::Stopped(raw.clone());
         }

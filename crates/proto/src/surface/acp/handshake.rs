@@ -1,4 +1,4 @@
-//! The handshake: what an editor declares, and what it is told that the agent can do.
+//! The handshake: the editor's capabilities, and the agent's capabilities for the editor.
 
 use acpd_model::{RawJson, RequestId};
 use serde::Deserialize;
@@ -10,10 +10,10 @@ use crate::agent::AuthMethod;
 use crate::thread::EditorCapabilities;
 use crate::wire::{member, others, spliced};
 
-/// Who is at the other end, and what it declared.
+/// The editor and its declared capabilities.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Client {
-    /// The name it gave itself.
+    /// The name in its `clientInfo`.
     pub name: String,
     /// Whether it reads files for an agent.
     pub reads_files: bool,
@@ -27,11 +27,11 @@ pub struct Client {
     compaction: bool,
 }
 
-/// The longest name of a client that is kept, in characters.
+/// The maximum length of a client's name, in characters. Longer names are shortened.
 const NAME_CHARS: usize = 200;
 
 impl Client {
-    /// Reads the params of `initialize`; what is not as ACP has it was not declared.
+    /// Reads the params of `initialize`. Members that do not follow ACP count as absent.
     pub(super) fn read(params: Option<&str>) -> Self {
         #[derive(Deserialize, Default)]
         #[serde(rename_all = "camelCase", default)]
@@ -62,7 +62,7 @@ impl Client {
         }
     }
 
-    /// What it can do in our place.
+    /// Returns what the editor can do instead of the daemon.
     pub fn abilities(&self) -> EditorCapabilities {
         EditorCapabilities {
             reads_files: self.reads_files,
@@ -71,7 +71,7 @@ impl Client {
         }
     }
 
-    /// Whether it takes what only some take.
+    /// Returns whether the editor receives updates that need this feature.
     pub(super) fn takes(&self, feature: Feature) -> bool {
         match feature {
             Feature::Notices => self.notices,
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// Whether it can be asked such a question; every editor can be asked for a permission.
+    /// Returns whether the editor can answer such a question; every editor can answer a permission request.
     pub(super) fn answers(&self, question: Question) -> bool {
         match question {
             Question::Permission => true,
@@ -90,18 +90,18 @@ impl Client {
     }
 }
 
-/// The answer to `initialize`: the agent's own, with what the daemon adds.
+/// Returns the response to `initialize`: the agent's own, with the daemon's additions.
 pub(super) fn welcome(agent: &RawJson) -> RawJson {
     let object = |json: &RawJson, name| {
         let found = member(json, name).filter(|value| value.starts_with('{'));
         found.map_or_else(|| RawJson::trusted("{}"), RawJson::trusted)
     };
     let capabilities = object(agent, "agentCapabilities");
-    // These would be of the agent's session and not of the thread: to put a thread away or to name it is acpd's.
+    // These would apply to the agent's session, not to the thread: acpd itself archives and names threads.
     let session = object(&capabilities, "sessionCapabilities");
     let mut session =
         others(&session, &["archive", "status", "title"]).unwrap_or_else(|| RawJson::trusted("{}"));
-    // What the agent says of one of these itself is more than our word for it.
+    // The agent's own description of such a capability takes precedence over the daemon's.
     for name in ["list", "resume", "close", "delete", "fork"] {
         if !member(&session, name).is_some_and(|value| value.starts_with('{')) {
             session = spliced(&session, &[(name, "{}")]);
@@ -126,13 +126,14 @@ pub(super) fn welcome(agent: &RawJson) -> RawJson {
     }
 }
 
-/// An agent's `_meta` with ours in it.
+/// Returns the agent's `_meta` with acpd's members in it.
 pub(super) fn with_acpd(meta: Option<&str>, acpd: &Value) -> RawJson {
     let meta = meta.map_or_else(|| RawJson::trusted("{}"), RawJson::trusted);
     spliced(&meta, &[("acpd", &acpd.to_string())])
 }
 
-/// An editor would run the program that it knows, which is acpd, with the agent's arguments.
+/// Removes sign-in methods that run a program. An editor would run acpd, the program that it knows, with the agent's
+/// arguments.
 fn without_terminals(methods: &RawJson) -> String {
     let methods: Vec<RawJson> = methods.read().unwrap_or_default();
     let is_terminal = |method: &RawJson| {
@@ -148,7 +149,7 @@ fn without_terminals(methods: &RawJson) -> String {
     format!("[{}]", kept.join(","))
 }
 
-/// The id of a question, as an editor repeats it.
+/// Returns the id of a question, as an editor repeats it.
 pub(super) fn question_id(id: &str) -> Option<RequestId> {
     serde_json::from_str(id).ok()
 }

@@ -1,10 +1,10 @@
-//! What an editor may ask for.
+//! The methods that an editor may call.
 
 use acpd_model::{ErrorCode, Failure};
 
 use crate::surface::request::RequestKind;
 
-/// Every request besides extensions. A request that is not listed does not exist.
+/// All methods except extensions. Other methods do not exist.
 pub static METHODS: &[(&str, RequestKind)] = &[
     ("initialize", RequestKind::Initialize),
     ("session/load", RequestKind::OpenThread),
@@ -28,7 +28,7 @@ pub static METHODS: &[(&str, RequestKind)] = &[
     ("providers/disable", RequestKind::ChangeProvider),
 ];
 
-/// Returns what a request asks for.
+/// Returns the kind of request that a method makes.
 pub(super) fn kind_of(method: &str) -> Result<RequestKind, Failure> {
     let listed = METHODS.iter().find(|(name, _)| *name == method);
     match listed {
@@ -38,12 +38,12 @@ pub(super) fn kind_of(method: &str) -> Result<RequestKind, Failure> {
     }
 }
 
-/// Whether a method is the agent's own. Names that begin with `_acpd/` are ours.
+/// Returns whether a method is an extension of the agent. Names that begin with `_acpd/` belong to acpd.
 pub(super) fn is_extension(method: &str) -> bool {
     method.starts_with('_') && !method.starts_with("_acpd/")
 }
 
-/// The answer to a request that does not exist.
+/// Returns the failure for an unknown method.
 pub(super) fn unknown(method: &str) -> Failure {
     let shown: String = method.chars().take(80).collect();
     Failure::new(ErrorCode::MethodNotFound, format!("unknown method {shown:?}"))

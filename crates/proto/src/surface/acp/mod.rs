@@ -1,9 +1,9 @@
 //! Native ACP, version 1: editors drive a thread as if it were a local agent.
 //!
-//! In: messages of one editor; events of threads. Out: [`Request`](super::request::Request)s for the daemon; messages for the editor. Owns: the
-//! handshake, which sessions the connection has open, its prompts that wait for their turn's end, the questions that it was
-//! asked. Never: keeps anything about a thread, or changes what an agent said. A session's id towards an editor is the
-//! thread's.
+//! In: messages of one editor; events of threads. Out: [`Request`](super::request::Request)s for the daemon; messages
+//! for the editor. Owns: the handshake, the open sessions of the connection, its prompts until their turns end, and the
+//! questions sent to it. Never: stores thread state, or changes an agent's output. The editor uses the thread's id as
+//! the session id.
 
 mod answer;
 mod checkpoints;
@@ -31,5 +31,5 @@ pub use methods::METHODS;
 pub use peer::{Peer, PeerOutput};
 pub use start::{ConnectionStart, PendingPrompt};
 
-/// The version of ACP that is spoken here.
+/// The ACP version of this module.
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -69,7 +69,7 @@ impl Peer {
         ))
     }
 
-    /// A new session; the first may be a thread that is there.
+    /// Reads a request for a new session; the first one may open an existing thread.
     fn new_session(&mut self, method: &str, params: Option<&RawValue>) -> Result<Request, Failure> {
         let SessionOptions {
             mut change,
@@ -78,7 +78,7 @@ impl Peer {
         let missing = || Failure::invalid_params("session/new: missing field `cwd`");
         let cwd = change.cwd.take().ok_or_else(missing)?;
         if let Some(thread) = self.start.thread.take() {
-            // The person has named the thread: where it is does not depend on where the editor is.
+            // The user has selected the thread. Its directories do not depend on the editor's.
             let session = SessionOptions {
                 change,
                 additional_directories: Vec::new(),
@@ -110,7 +110,7 @@ impl Peer {
         })))
     }
 
-    /// The session that is to be opened, and what is wanted of it.
+    /// Reads the session to open and its new options.
     fn existing(
         &self,
         method: &str,
@@ -118,7 +118,7 @@ impl Peer {
     ) -> Result<(ThreadId, SessionOptions), Failure> {
         let thread = params::thread(method, params)?;
         let mut wanted = wanted(method, params)?;
-        // What is about this one request is no change of the session.
+        // Members about this single request do not change the session.
         let meta = wanted.change.meta.take();
         wanted.change.meta = meta.and_then(|meta| others(&meta, &TRACE));
         let absolute = |path: &mut String| {
@@ -130,10 +130,10 @@ impl Peer {
     }
 }
 
-/// Members of `_meta` that ACP keeps for W3C's trace context.
+/// Members of `_meta` that ACP reserves for W3C's trace context.
 const TRACE: [&str; 3] = ["traceparent", "tracestate", "baggage"];
 
-/// What is wanted of a session.
+/// Reads the session options in the params.
 fn wanted(method: &str, params: Option<&RawValue>) -> Result<SessionOptions, Failure> {
     let OpenSession {
         cwd,

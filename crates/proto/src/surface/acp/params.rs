@@ -1,4 +1,4 @@
-//! The params of an editor's requests. What has a shape that ACP never had counts as absent where it may be absent.
+//! The params of an editor's requests. Optional members with a shape that ACP never had count as absent.
 
 use acpd_model::limits::SESSION_PARAMS_BYTES;
 use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::agent::ConfigValue;
 use crate::wire::others;
 
-/// The params of whatever opens a session, but for the name of one that is there.
+/// The params of the methods that open a session, without the id of an existing one.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct OpenSession {
@@ -18,7 +18,7 @@ pub(super) struct OpenSession {
     pub mcp_servers: Option<Vec<RawJson>>,
     #[serde(rename = "_meta")]
     pub meta: Option<RawJson>,
-    /// What acpd does not know, an object.
+    /// An object of the members that acpd does not know.
     #[serde(skip)]
     pub members: Option<RawJson>,
 }
@@ -104,7 +104,7 @@ pub(super) fn read<T: DeserializeOwned>(method: &str, params: Option<&RawValue>)
         .map_err(|error| Failure::invalid_params(format!("{method}: {error}")))
 }
 
-/// The thread that the params name as their session.
+/// Returns the thread that the params name as their session.
 pub(super) fn thread(method: &str, params: Option<&RawValue>) -> Result<ThreadId, Failure> {
     let Named { session_id } = read(method, params)?;
     session_id.parse().map_err(|_| {

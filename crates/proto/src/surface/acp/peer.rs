@@ -21,42 +21,42 @@ use crate::surface::request::Request;
 use crate::thread::EditorCommand;
 use crate::wire::{self, Message, RpcError};
 
-/// What the connection wants done. One after another: a message may belong behind what was sent before.
+/// An output of the connection. Outputs must be processed in order, because a message may depend on an earlier one.
 #[derive(Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
     reason = "one of them is made for each request, and handed on at once"
 )]
 pub enum PeerOutput {
-    /// Send one message.
+    /// Sends one message.
     Send(Bytes),
-    /// Send one message that asks the editor what an agent asked of a thread: from then on the editor may have done it. If
-    /// the thread counts the connection as gone it must not be sent, and [`Peer::request_not_sent`] hears of it.
+    /// Sends the editor an agent's request. From then on the editor may have executed it. If the thread counts the
+    /// connection as gone, do not send the message and call [`Peer::request_not_sent`].
     Ask {
-        /// Whose agent.
+        /// The thread whose agent sent the request.
         thread: ThreadId,
-        /// The agent's callback.
+        /// The number of the agent's request.
         call: u64,
         /// The message.
         text: Bytes,
     },
-    /// The editor has answered what the agent asked, see [`Peer::order`].
+    /// The editor has responded to an agent's request, see [`Peer::order`].
     Answered {
-        /// Whose agent.
+        /// The thread whose agent sent the request.
         thread: ThreadId,
-        /// The agent's callback.
+        /// The number of the agent's request.
         call: u64,
-        /// The answer as it came, but for the name of a terminal.
+        /// The editor's response, unchanged except for the id of a terminal.
         result: Result<RawJson, RpcError>,
     },
-    /// Carry out a request; its reply goes to [`Peer::reply`] under `token`. Requests about the same thread are carried
-    /// out in the order in which they come.
+    /// Executes a request; its reply goes to [`Peer::reply`] under `token`. Requests for the same thread execute in the
+    /// order of these outputs.
     Call {
-        /// Names the reply.
+        /// Identifies the reply.
         token: u64,
-        /// What is wanted.
+        /// The request.
         request: Request,
-        /// Whether all that was sent before must have left by then.
+        /// Whether all earlier messages must have been sent before the request executes.
         after_sent: bool,
     },
 }
@@ -68,52 +68,52 @@ pub(super) enum Phase {
     Ready,
 }
 
-/// Where an answer goes: mostly to a request, under its id.
+/// The destination of a reply: usually a response under the id of the editor's request.
 #[derive(Debug)]
 pub(super) enum ReplyTo {
     Initialize(RawJson),
     Open(RawJson, OpenMode),
-    /// What the agent answered, or nothing.
+    /// The agent's result, or an empty one.
     Result(RawJson),
     Sessions(RawJson),
     Deleted(RawJson, ThreadId),
     Prompt(String),
 }
 
-/// A prompt of this connection, from when it came until its turn is over.
+/// A prompt of this connection, from its arrival until its turn ends.
 #[derive(Debug)]
 pub(super) struct Prompt {
-    /// The editor's id for the request; none once it was answered.
+    /// The editor's id for the request; `None` once it has a response.
     pub(super) id: Option<RawJson>,
     pub(super) thread: ThreadId,
-    /// The turn's id by us.
+    /// The daemon's own id for the turn, as `client_turn_id`.
     pub(super) name: String,
     /// The turn, once it is known.
     pub(super) turn: Option<TurnId>,
-    /// Whether it is to end as soon as its turn is known.
+    /// Whether to interrupt the turn as soon as it is known.
     pub(super) cancelled: bool,
 }
 
-/// One connection: reads messages, keeps the handshake and the sessions that are open, writes answers.
+/// One connection: reads messages, keeps the handshake and the open sessions, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
     principal: String,
     pub(super) role: Role,
-    /// Names the connection among all others, for the ids of its turns.
+    /// Identifies the connection among all others; part of the ids of its turns.
     pub(super) connection: String,
     pub(super) phase: Phase,
     pub(super) client: Client,
     pub(super) sessions: BTreeMap<ThreadId, Session>,
     pub(super) prompts: Vec<Prompt>,
     pub(super) prompts_so_far: u64,
-    /// What agents asked, that the editor has and has not answered, by the numbers in their ids.
+    /// Agent requests that the editor has received and not answered, by the numbers in their ids.
     pub(super) delegations: BTreeMap<u64, Delegation>,
     pub(super) last_delegation: u64,
-    /// Orders for sessions that are about to be open.
+    /// Commands for sessions that are about to open.
     pub(super) early: BTreeMap<ThreadId, Vec<EditorCommand>>,
-    /// What is left of what the connection began with.
+    /// The part of the connection's start state that is not used yet.
     pub(super) start: ConnectionStart,
-    /// What came while `initialize` was not answered.
+    /// Messages that arrived before the response to `initialize`.
     unread: Vec<String>,
     pub(super) waiting: BTreeMap<u64, ReplyTo>,
     next_token: u64,
@@ -121,7 +121,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A connection of `principal`, before its handshake. No other connection has, or had, the name `connection`.
+    /// Creates a connection of `principal`, before its handshake. The name `connection` must be unique, also among past
+    /// connections.
     pub fn new(principal: String, role: Role, connection: String) -> Self {
         Self {
             principal,
@@ -143,18 +144,18 @@ impl Peer {
         }
     }
 
-    /// Says what the connection begins with.
+    /// Sets the connection's start state.
     #[must_use]
     pub fn starting(self, start: ConnectionStart) -> Self {
         Self { start, ..self }
     }
 
-    /// Who is at the other end; nameless before the handshake.
+    /// Returns the editor, which has no name before the handshake.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Who it is, for the record.
+    /// Returns the editor as the originator of events.
     pub fn caller(&self) -> ClientOrigin {
         ClientOrigin {
             principal: self.principal.clone(),
@@ -162,22 +163,22 @@ impl Peer {
         }
     }
 
-    /// Names the connection among all others.
+    /// Returns the name of the connection, which is unique.
     pub fn connection(&self) -> &str {
         &self.connection
     }
 
-    /// What it may do.
+    /// Returns the role of the connection.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// What is to be done next.
+    /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<PeerOutput> {
         self.out.pop()
     }
 
-    /// Takes one message. What comes while `initialize` is not answered waits for that.
+    /// Handles one message. Messages that arrive before the response to `initialize` are queued.
     pub fn handle_text(&mut self, text: &str) {
         if self.phase == Phase::Greeting && self.waits(text) {
             return;
@@ -202,7 +203,7 @@ impl Peer {
         }
     }
 
-    /// Keeps a message until the connection is ready, as far as there is room.
+    /// Queues a message until the connection is ready, if there is room. Returns whether there was.
     fn waits(&mut self, text: &str) -> bool {
         let bytes: usize = self.unread.iter().map(String::len).sum();
         let has_room = self.unread.len() < EDITOR_EARLY && bytes + text.len() <= EDITOR_EARLY_BYTES;
@@ -212,14 +213,14 @@ impl Peer {
         has_room
     }
 
-    /// Takes what came before `initialize` was answered.
+    /// Handles the messages that arrived before the response to `initialize`.
     pub(super) fn read_on(&mut self) {
         for text in std::mem::take(&mut self.unread) {
             self.handle_text(&text);
         }
     }
 
-    /// A thread cannot be followed any further.
+    /// Closes a session whose thread can no longer be followed, and fails its open requests with `failure`.
     pub fn lost(&mut self, thread: ThreadId, failure: &Failure) {
         self.forget_delegations(thread);
         let ended = self.prompts.extract_if(.., |prompt| prompt.thread == thread);
@@ -275,9 +276,9 @@ impl Peer {
         Err(Failure::new(ErrorCode::Forbidden, message))
     }
 
-    /// Ends what this connection has begun in a session. One that has begun nothing there ends what runs.
+    /// Cancels this connection's prompts in a session. If it has none there, interrupts the running turn.
     pub(super) fn cancel(&mut self, thread: ThreadId) {
-        // Those that wait are taken back first: else they would begin.
+        // Queued prompts are cancelled first; otherwise they would start.
         let own: Vec<usize> = (0..self.prompts.len())
             .rev()
             .filter(|at| self.prompts[*at].thread == thread)
@@ -305,7 +306,7 @@ impl Peer {
         }
     }
 
-    /// The turn of a prompt is known, which it may be twice.
+    /// Records the turn of a prompt. The daemon may report the same turn twice.
     pub(super) fn turn_known(&mut self, name: &str, turn: TurnId) {
         let Some(at) = self.prompts.iter().position(|prompt| prompt.name == name) else {
             return;
@@ -327,7 +328,7 @@ impl Peer {
         }
     }
 
-    /// The connection has nothing to do with a session any more: its prompts end, and nothing of it is sent.
+    /// Closes a session on this connection: cancels its prompts and stops sending its messages.
     pub(super) fn leave(&mut self, thread: ThreadId) {
         self.forget_delegations(thread);
         if self.sessions.remove(&thread).is_none() {
@@ -358,7 +359,7 @@ impl Peer {
         let Some(question) = session.and_then(|session| session.asked.remove(&request)) else {
             return;
         };
-        // An error is no decision: others may still answer.
+        // An error is not a decision: other clients can still answer.
         if let Some(answer) = result.and_then(|result| answer::read(question, result.get())) {
             let scope = None;
             self.call(
@@ -372,14 +373,14 @@ impl Peer {
         }
     }
 
-    /// What is answered to nobody has no token that is waited for.
+    /// Executes a request. Without `reply_to`, the connection ignores the reply.
     pub(super) fn call(&mut self, request: Request, reply_to: Option<ReplyTo>) {
         let token = self.next_token;
         self.next_token += 1;
         if let Some(reply_to) = reply_to {
             self.waiting.insert(token, reply_to);
         }
-        // The names of prompts are known to the client before anything can happen to them.
+        // The client must know a prompt's name before the prompt has any effect.
         let after_sent = self.start.checkpoints && matches!(request, Request::StartTurn(_));
         self.out.push(PeerOutput::Call {
             token,
@@ -402,14 +403,14 @@ impl Peer {
             return self.send(out);
         }
         let mut error = RpcError::from(failure);
-        // ACP has words for these.
+        // ACP has its own codes for these errors.
         error.code = match failure.code {
             ErrorCode::Handshake => ErrorCode::InvalidRequest.rpc(),
             ErrorCode::Unsupported => ErrorCode::MethodNotFound.rpc(),
             _ => error.code,
         };
         let detail = failure.detail.as_deref();
-        // The whole of it in one string, for clients that show that and nothing else.
+        // The full message in one string, for clients that show only `details`.
         let details = detail.map_or_else(
             || failure.message.clone(),
             |detail| format!("{}: {detail}", failure.message),

@@ -1,8 +1,9 @@
-//! A question for a permission, as an editor is asked it.
+//! Permission requests, as an editor receives them.
 //!
-//! In: the question's event. Out: ACP's params. An editor shows a person the tool call's title and content and the options'
-//! names, so that these say what the daemon decides on; the agent's words stand in them as quotations, and all else is as the
-//! agent sent it. Never: hands out an agent's option ids: an option is known to editors by its place.
+//! In: the question's event. Out: ACP's params. An editor shows the user the tool call's title and content and the
+//! options' names. They must therefore say what the daemon decides on. The agent's words appear in them as quotations;
+//! all other members stay as the agent sent them. Never: reveals the agent's option ids: editors know an option by its
+//! position.
 
 use acpd_model::event::{Always, PermissionOption};
 use acpd_model::subject::CallSubject;
@@ -14,12 +15,13 @@ use crate::wire::Object;
 use crate::wire::{has_string, member, spliced};
 use acpd_policy::{in_lines, in_one_line, part_in_words};
 
-/// So many characters of the first part, and of the agent's title, stand in a title.
+/// Maximum length of the first part, and of the agent's title, in a title, in characters.
 const TITLE_CHARS: usize = 200;
-/// So many characters a title has at most that names every part, or is all that there is.
+/// Maximum length of a title that names every part or consists only of the agent's title, in characters.
 const FULL_TITLE_CHARS: usize = 1000;
 
-/// Params of `session/request_permission` for the session `thread`; `None` if the event is no such question.
+/// Returns the params of `session/request_permission` for the session `thread`; `None` if the event is not a permission
+/// request.
 pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
     let EventKind::PermissionRequested {
         request,
@@ -55,7 +57,7 @@ pub(super) fn params(event: &Event, thread: &str) -> Option<RawJson> {
     Some(spliced(&asked, &put))
 }
 
-/// The tool call, whose title and first content are the daemon's.
+/// Returns the tool call with the daemon's title and first content block.
 fn tool_call(
     call: &RawJson,
     request: RequestId,
@@ -65,7 +67,7 @@ fn tool_call(
     keeps_content: bool,
 ) -> RawJson {
     let id = Value::from(request.to_string()).to_string();
-    // Content would replace the diffs that the editor has. Then the title names every part, if it has room for them.
+    // Content would replace the diffs that the editor has. The title names every part instead, if they fit.
     let all = in_title(subjects).filter(|_| keeps_content);
     let content = all.is_none().then(|| content(call, subjects));
     let words = all.or_else(|| in_one_line(subjects, TITLE_CHARS));
@@ -78,7 +80,7 @@ fn tool_call(
     spliced(call, &put)
 }
 
-/// Every part of the call in one line, without its diffs; `None` if that is too long for a title.
+/// Returns every part of the call in one line, without its diffs; `None` if that is too long for a title.
 fn in_title(subjects: &[CallSubject]) -> Option<String> {
     let parts = subjects.iter().map(part_in_words).map(|part| {
         let words = std::iter::once(format!("{} {}", part.verb, part.what)).chain(part.details);
@@ -88,7 +90,7 @@ fn in_title(subjects: &[CallSubject]) -> Option<String> {
     (!line.is_empty() && line.chars().count() <= FULL_TITLE_CHARS).then_some(line)
 }
 
-/// What the call would do, and what the agent calls it.
+/// Returns a title that describes the effect of the call and quotes the agent's title.
 fn titled(words: Option<String>, title: &str) -> String {
     let Some(words) = words else {
         return shorten(plain_line(title).trim(), FULL_TITLE_CHARS);
@@ -107,7 +109,7 @@ fn titled(words: Option<String>, title: &str) -> String {
     format!("{words} (the agent’s title: “{title}”)")
 }
 
-/// What the call would do as text, in front of the content that the agent shows.
+/// Returns the content with a description of the call in front of the agent's own blocks.
 fn content(call: &RawJson, subjects: &[CallSubject]) -> String {
     let theirs = member(call, "content").and_then(|content| content.strip_prefix('['));
     let theirs = theirs.unwrap_or("]");
@@ -115,7 +117,7 @@ fn content(call: &RawJson, subjects: &[CallSubject]) -> String {
         return format!("[{theirs}");
     }
     let lines = in_lines(subjects);
-    // Editors draw Markdown, so that the text is code, in a fence that does not occur in it.
+    // Editors render Markdown. The text is therefore code, in a fence that does not occur in it.
     let longest = lines.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     let text = format!("What acpd decides on:\n\n{fence}text\n{lines}{fence}");
@@ -128,7 +130,7 @@ fn content(call: &RawJson, subjects: &[CallSubject]) -> String {
     format!("[{block}{between}{theirs}")
 }
 
-/// The options with ids of ours, and names that say what they do.
+/// Returns the options with ids of the daemon and names that describe their effect.
 fn offered(asked: &RawJson, options: &[PermissionOption], always: Option<&Always>) -> RawJson {
     let theirs: Vec<RawJson> = member(asked, "options")
         .and_then(|options| serde_json::from_str(options).ok())
@@ -144,18 +146,18 @@ fn offered(asked: &RawJson, options: &[PermissionOption], always: Option<&Always
     RawJson::of(&ours.collect::<Vec<_>>()).unwrap_or_else(|_| RawJson::trusted("[]"))
 }
 
-/// The id of the option in the place `at`.
+/// Returns the id of the option at position `at`.
 fn id_of(at: usize) -> String {
     (at + 1).to_string()
 }
 
-/// The place of the option that an editor means by `id`.
+/// Returns the position of the option with this id.
 pub(super) fn place_of(id: &str) -> Option<usize> {
     let place = id.parse::<usize>().ok()?.checked_sub(1)?;
     (id_of(place) == id).then_some(place)
 }
 
-/// `_meta` with what acpd says beside all that the agent put there, for editors that know acpd.
+/// Returns `_meta`: the agent's own members, and acpd's for editors that support them.
 fn meta(
     asked: &RawJson,
     options: &[PermissionOption],

@@ -1,4 +1,4 @@
-//! What an editor is answered when the daemon has replied.
+//! Responses to an editor, made from the daemon's replies.
 
 use acpd_model::{ErrorCode, Failure, RawJson};
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::surface::reply::{ListedThread, Reply};
 use crate::wire::Object;
 
 impl Peer {
-    /// Takes the answer to a [`PeerOutput::Call`](super::peer::PeerOutput::Call).
+    /// Handles the reply to a [`PeerOutput::Call`](super::peer::PeerOutput::Call).
     pub fn reply(&mut self, token: u64, result: Result<Reply, Failure>) {
         let Some(reply_to) = self.waiting.remove(&token) else {
             return;
@@ -83,7 +83,7 @@ fn session_list(page: &[ListedThread], next_cursor: Option<&str>) -> RawJson {
     RawJson::trusted(&String::from_utf8_lossy(&out))
 }
 
-/// The daemon answered with something else than was asked for.
+/// Returns the failure for a reply of an unexpected type.
 fn misplaced() -> Failure {
     Failure::new(ErrorCode::Internal, "internal error: unexpected reply type")
 }

@@ -1,4 +1,4 @@
-//! What an editor's messages ask for.
+//! Decodes an editor's messages into requests.
 
 use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde_json::value::RawValue;
@@ -96,7 +96,7 @@ impl Peer {
         Ok((Request::StartTurn(turn), ReplyTo::Prompt(name)))
     }
 
-    /// The session that the params name, if it is open here.
+    /// Returns the session that the params name, if it is open here.
     fn open_thread(&self, method: &str, params: Option<&RawValue>) -> Result<ThreadId, Failure> {
         let thread = params::thread(method, params)?;
         if self.sessions.contains_key(&thread) {
@@ -106,7 +106,7 @@ impl Peer {
         Err(Failure::new(ErrorCode::NotFound, message))
     }
 
-    /// The session that an extension's params name, if they name one.
+    /// Returns the session that an extension's params name, if they name one.
     fn named(&self, method: &str, params: Option<&RawValue>) -> Result<Option<ThreadId>, Failure> {
         let names_one = |params: &RawValue| has_string(&params.into(), "sessionId");
         match params {
@@ -116,7 +116,7 @@ impl Peer {
     }
 
     pub(super) fn notification(&mut self, method: &str, params: Option<&RawValue>) {
-        // Nobody can be told that a notification was none.
+        // A notification has no response, so that errors cannot be reported.
         let kind = match method {
             "session/cancel" | "$/cancel_request" => RequestKind::Interrupt,
             _ => RequestKind::NotifyAgent,
@@ -140,7 +140,7 @@ impl Peer {
                 }
             }
             _ if is_extension(method) => {
-                // One that names no session is for the agent, which has a process for each.
+                // A notification without a session is for the agent, which has one process for each session.
                 let threads = match self.named(method, params) {
                     Ok(Some(thread)) => vec![thread],
                     Ok(None) => self.sessions.keys().copied().collect(),

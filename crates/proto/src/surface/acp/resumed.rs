@@ -1,4 +1,4 @@
-//! Prompts that a connection takes over from one that was lost.
+//! Prompts that a connection continues for a lost one.
 
 use acpd_model::{ErrorCode, Failure, ThreadId};
 
@@ -9,7 +9,7 @@ use super::start::PendingPrompt;
 use crate::surface::reply::ClaimedPrompt;
 
 impl Peer {
-    /// Returns the ids of turns of `thread` whose prompts are to be answered here.
+    /// Returns the turn ids of the prompts in `thread` that this connection must answer.
     pub(super) fn claims(&self, thread: ThreadId) -> Vec<String> {
         let prompts = self.start.prompts.iter();
         prompts
@@ -18,8 +18,8 @@ impl Peer {
             .collect()
     }
 
-    /// Takes over the prompts of `thread`, which is open now: they are answered when their turns end. Those that ended
-    /// before are answered at once, those that never reached the thread are refused.
+    /// Adopts the prompts of `thread`, which is open now, and answers them when their turns end. Prompts whose turns
+    /// have ended are answered immediately. Prompts that never reached the thread fail.
     pub(super) fn take_over(&mut self, thread: ThreadId, mut claimed: Vec<ClaimedPrompt>) {
         let mut lost = Vec::new();
         for claim in &claimed {

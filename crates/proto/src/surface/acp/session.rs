@@ -14,29 +14,30 @@ use super::terminals::Terminals;
 use crate::projection::Live;
 use crate::wire::{member, spliced};
 
-/// How a session is opened.
+/// The way to open a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenMode {
-    /// It is made: answered as its agent answered. What the agent said before that comes after it.
+    /// The session is new: the response is the agent's. Messages that the agent sent before it follow the response.
     New,
-    /// All of it is told, then the request is answered.
+    /// The whole history is sent, then the response.
     Load,
-    /// It goes on from where it is.
+    /// The session continues from its current state, without history.
     Resume,
 }
 
-/// A thread as it was when the connection opened it.
+/// A thread at the time when the connection opened it.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub thread: ThreadId,
-    /// The last event that was there by then.
+    /// The latest event at that time.
     pub until: Seq,
-    /// Its modes, models and options.
+    /// The modes, models and options of the session.
     pub state: RawJson,
-    /// The highest number of a terminal so far.
+    /// The highest terminal number so far.
     pub last_terminal: u64,
     pub lease: Option<LeaseHolder>,
-    /// What an editor is told once the session is open and it was not replayed: `update` objects, such as the commands.
+    /// Updates that an editor receives after it opens the session without history: `update` objects, such as the
+    /// commands.
     pub updates: Vec<RawJson>,
 }
 
@@ -53,14 +54,14 @@ impl From<&Live> for Opened {
     }
 }
 
-/// A request to open a session that waits for its answer.
+/// A request to open a session that has no response yet.
 #[derive(Debug)]
 pub(super) struct Opening {
-    /// The editor's id for it.
+    /// The editor's id for the request.
     pub id: RawJson,
     pub mode: OpenMode,
     pub opened: Opened,
-    /// What is sent after the answer; questions with their ids.
+    /// Messages to send after the response; questions have their ids.
     pub queued: Vec<(Option<RequestId>, Bytes)>,
 }
 
@@ -68,24 +69,24 @@ pub(super) struct Opening {
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub opening: Option<Opening>,
-    /// Questions that were asked on this connection and not answered on it.
+    /// Questions that were sent on this connection and not answered on it.
     pub asked: BTreeMap<RequestId, Question>,
-    /// Whether the agent does nothing until somebody signs in.
+    /// Whether the agent waits for a user to sign in.
     pub wants_sign_in: bool,
-    /// The last event that was there when it was opened.
+    /// The latest event at the time when the session was opened.
     pub since: Seq,
-    /// The last event of which the editor was told.
+    /// The last event that the editor has received.
     pub told: Seq,
-    /// What the agent asks of its client, and what must be told before.
+    /// Requests of the agent to its client, each with the event that the editor must receive before.
     pub queued: VecDeque<QueuedRequest>,
-    /// Terminals that the editor has not made.
+    /// Terminals that the editor did not create.
     pub shown: Terminals,
-    /// Terminals that the editor has made: our names and its own.
+    /// Terminals that the editor created: the daemon's ids and the editor's.
     pub terminals: VecDeque<(String, String)>,
 }
 
 impl Session {
-    /// Whether what is told is of the past.
+    /// Returns whether an event is part of the history that the editor loads.
     pub fn replays(&self, seq: Seq) -> bool {
         let loads = |opening: &&Opening| opening.mode == OpenMode::Load;
         self.opening
@@ -96,7 +97,7 @@ impl Session {
 }
 
 impl Opening {
-    /// The answer. A new session's is its agent's own, `bound`.
+    /// Returns the response. For a new session it is the agent's own result, `bound`.
     pub fn result(&self, bound: Option<&RawJson>, connection: &str) -> RawJson {
         let result = bound.unwrap_or(&self.opened.state);
         let Opened { thread, lease, .. } = &self.opened;
@@ -111,8 +112,8 @@ impl Opening {
     }
 }
 
-/// The modes, models and options of a session as they are now: ACP's answer to `session/load`. What the agent said of them
-/// stays as it said it, but for what is chosen.
+/// Returns the current modes, models and options of a session: ACP's response to `session/load`. The agent's
+/// descriptions stay unchanged, except for the selected values.
 fn session_state(live: &Live) -> RawJson {
     let with_current = |raw: &Option<RawJson>, name, current: &Option<String>| {
         let raw = raw.as_ref().filter(|raw| raw.get().starts_with('{'))?;

@@ -1,9 +1,10 @@
-//! Terminals that a tool call shows and the editor does not have: those of the daemon, of another editor, or of a connection
-//! that is gone. The editor could ask nobody for what they wrote, so that it is told as text.
+//! Terminals in tool calls that the editor did not create: terminals of the daemon, of another editor, or of a closed
+//! connection. The editor cannot request their output, so that it receives the output as text.
 //!
-//! In: which terminals there are and what they wrote, messages that name some. Out: messages that name none but the editor's own,
-//! and once a command has ended, its output for the tool call that shows it. Owns: the newest outputs, and the content of tool calls
-//! whose commands run. Never: touches a terminal that the agent made by itself; editors know how to show those.
+//! In: the thread's terminals and their output, messages that name terminals. Out: messages that name only the editor's
+//! own terminals; when a command has ended, its output for the tool call that shows it. Owns: the newest outputs, and
+//! the content of tool calls whose commands run. Never: changes a terminal that the agent created itself; editors can
+//! show those.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -18,18 +19,18 @@ use super::session::Session;
 use crate::wire::{self, Object};
 use crate::wire::{inside, member};
 
-/// What is known of the thread's terminals.
+/// The known terminals of the thread.
 #[derive(Debug, Default)]
 pub(super) struct Terminals {
-    /// The newest, by our names; the output once the command has ended.
+    /// The newest terminals, by the daemon's ids; with the output once the command has ended.
     known: VecDeque<(String, Output)>,
-    /// Bytes of all these outputs.
+    /// Total size of these outputs, in bytes.
     bytes: usize,
-    /// Tool calls that show a command which runs: their ids, as JSON, and their content.
+    /// Tool calls that show a running command: their ids, as JSON, and their content.
     showing: BTreeMap<String, RawJson>,
-    /// Bytes of all these, ids included.
+    /// Total size of these ids and contents, in bytes.
     showing_bytes: usize,
-    /// The highest number of a terminal that was there when the session was opened.
+    /// The highest terminal number when the session was opened.
     pub earlier: u64,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct Terminals {
 enum Output {
     Running,
     Ended(String),
-    /// It is not kept here any longer.
+    /// The output was dropped to free memory.
     Gone,
 }
 
@@ -50,11 +51,11 @@ impl Output {
     }
 }
 
-/// What takes the place of a terminal whose output is not told again.
+/// Replaces a terminal whose output is not shown again.
 const GONE: &str = "(The output is in the thread's record.)";
 
 impl Terminals {
-    /// A terminal was made, or has ended.
+    /// Records that a terminal was created or that its command has ended.
     fn note(&mut self, terminal: &Terminal) {
         let output = match &terminal.output {
             None => Output::Running,
@@ -81,7 +82,7 @@ impl Terminals {
         }
     }
 
-    /// What is told in the place of a terminal; nothing if it is none of the thread's.
+    /// Returns the text that replaces a terminal; `None` if the thread has no such terminal.
     fn text(&self, id: &str) -> Option<&str> {
         match self.known.iter().find(|(known, _)| known == id) {
             Some((_, Output::Running)) => Some(""),
@@ -100,7 +101,7 @@ impl Terminals {
             .any(|(known, output)| known == id && *output == Output::Running)
     }
 
-    /// Keeps the content of a tool call for as long as it shows a command that runs.
+    /// Stores the content of a tool call while it shows a running command.
     fn follow(&mut self, tool_call: &str, content: &str, shows_running: bool) {
         if let Some(before) = self.showing.remove(tool_call) {
             self.showing_bytes -= tool_call.len() + before.get().len();
@@ -115,7 +116,7 @@ impl Terminals {
 }
 
 impl Session {
-    /// A terminal of the thread was made, or has ended: the updates for the tool calls that show it.
+    /// Records that a terminal was created or has ended. Returns the updates for the tool calls that show it.
     pub(super) fn terminal_changed(&mut self, thread: &str, terminal: &Terminal) -> Vec<Bytes> {
         if self.terminal(&terminal.id).is_some() {
             return Vec::new();
@@ -147,10 +148,10 @@ impl Session {
         calls.into_iter().map(update).collect()
     }
 
-    /// A message that names no terminals but the editor's own, by its own names.
+    /// Rewrites a message so that it names only the editor's own terminals, by the editor's ids.
     pub(super) fn in_its_words(&mut self, message: Bytes) -> Bytes {
         let has = |name: &[u8]| memchr::memmem::find(&message, name).is_some();
-        // A call that shows a command may show something else from now on.
+        // A call that shows a command may have new content.
         let may_matter = has(b"\"terminalId\"") || !self.shown.showing.is_empty() && has(b"\"toolCallId\"");
         if !may_matter {
             return message;
@@ -171,7 +172,7 @@ impl Session {
         }
         let mut out = Vec::with_capacity(text.len() + 64);
         let mut copied = 0;
-        // Each of them is told once in a message, however often the agent names it there.
+        // Each output occurs once in a message, even if the agent names its terminal repeatedly.
         let mut told = BTreeSet::new();
         for (id, block) in named {
             let (part, put) = if let Some(its) = self.terminal(&id) {
@@ -198,7 +199,7 @@ impl Session {
     }
 }
 
-/// The terminals that a tool call's content names, each with the block that does.
+/// Returns the terminals that a tool call's content names, each with its content block.
 fn terminals(content: &str) -> Vec<(String, &str)> {
     let blocks: Vec<&RawValue> = serde_json::from_str(content).unwrap_or_default();
     let named = blocks.into_iter().filter_map(|block| {
@@ -209,7 +210,7 @@ fn terminals(content: &str) -> Vec<(String, &str)> {
     named.collect()
 }
 
-/// ACP's tool call content that is text.
+/// Returns a text block of ACP's tool call content.
 fn as_text(text: &str) -> String {
     let mut out = Vec::new();
     let mut block = Object::open(&mut out);

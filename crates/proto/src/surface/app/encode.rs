@@ -435,7 +435,7 @@ fn fill_thread(params: &mut Object<'_>, thread: &str, event: &Event) {
         EventKind::FileRead { path, bytes } => {
             params.put("path", path).put("bytes", bytes);
         }
-        // The content is shown by the file change; the log has it for the record.
+        // The file change shows the content; the log stores it as evidence.
         EventKind::FileWritten {
             path,
             bytes,

@@ -638,7 +638,7 @@ pub(super) struct Response {
 impl Response {
     /// Parses a client's response to `request`.
     pub fn read(request: RequestId, result: Result<&str, ()>) -> Result<Answered, Failure> {
-        // A client that answers with an error will not decide; others may.
+        // An error means that this client will not decide; others may.
         let Ok(text) = result else {
             return Err(Failure::invalid_params(
                 "an error is no decision; the question stays open",

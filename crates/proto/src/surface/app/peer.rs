@@ -296,7 +296,7 @@ impl Peer {
     }
 
     fn call(&mut self, request: Request, method: &'static str, reply_to: ReplyTo) -> Result<(), Failure> {
-        // What its method needs was looked at before its params; only these need more.
+        // The role for the method was checked before its params. Only such answers need a higher role.
         self.check_role(request.role(), "an answer that holds beyond its thread")?;
         let most = self.limits.requests_in_flight;
         if self.waiting.len() >= most {

@@ -1,4 +1,4 @@
-//! Results of methods, written from what the daemon answered.
+//! Writes the results of methods from the daemon's replies.
 
 use acpd_model::{ErrorCode, Failure, RawJson};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ impl ResultType {
                 json!({ "data": processes }).into()
             }
             (Self::AgentExamined, Reply::AgentReport(report)) => examined(&report).into(),
-            // The agent's own words, number for number.
+            // The agent's own result, unchanged: numbers keep their written form.
             (Self::AgentAnswered, Reply::Agent(answer)) => wire::object(|result| {
                 result.json("result", Some(&answer));
             }),

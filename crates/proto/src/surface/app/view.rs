@@ -65,7 +65,7 @@ pub(super) fn summary_json(id: ThreadId, summary: &Summary) -> RawJson {
     wire::object(|thread| fill_summary(thread, id, summary))
 }
 
-/// A thread with its state, and with the turns that are wanted.
+/// Returns a thread with its state, and with its turns if the client requested them.
 pub(super) fn thread_json(live: &Live, turns: Option<&TurnsPage>) -> RawJson {
     wire::object(|thread| {
         fill_summary(thread, live.thread, &live.summary);
@@ -157,7 +157,7 @@ fn item(item: &crate::projection::Item) -> RawJson {
             Some((outcome, _)) => object.put("outcome", outcome),
             None => object.put("outcome", &None::<()>),
         };
-        // What an item is and what it holds share members; each is written once.
+        // An item's start and its content share members; each is written once.
         match (&item.start, item.content()) {
             (
                 acpd_model::ItemStart::TerminalCommand {

@@ -1,26 +1,26 @@
-//! What a document consists of: blocks of words and of text that is shown exactly as it is. How they are written is
-//! a [`Page`]'s; it keeps everything in here from becoming markup.
+//! The parts of a document: blocks of words and of verbatim text. A [`Page`] writes them, and keeps their text from
+//! becoming markup.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
 
 use acpd_model::Millis;
 
-/// A few words in a line.
+/// A piece of a line.
 #[derive(Debug)]
 pub enum Span {
     /// Plain words.
     Word(Cow<'static, str>),
-    /// A path, a name, an id: something to be read letter by letter.
+    /// A path, a name or an id, shown exactly as written.
     Code(String),
 }
 
-/// Plain words.
+/// Creates a span of plain words.
 pub fn word(text: impl Into<Cow<'static, str>>) -> Span {
     Span::Word(text.into())
 }
 
-/// Something to be read letter by letter.
+/// Creates a span that is shown exactly as written.
 pub fn code(text: impl Into<String>) -> Span {
     Span::Code(text.into())
 }
@@ -28,13 +28,14 @@ pub fn code(text: impl Into<String>) -> Span {
 /// A piece of a block.
 #[derive(Debug)]
 pub enum Part {
-    /// What somebody said. A page may show its Markdown, if nothing in it can act or leave its place.
+    /// A message of a user or an agent. A page may render its Markdown if that is harmless: it must not act or leave
+    /// its place.
     Prose(String),
-    /// Text to be shown as it is.
+    /// Text that is shown as it is.
     Verbatim {
-        /// `diff`, `json` or nothing.
+        /// `diff`, `json` or empty.
         language: &'static str,
-        /// The text.
+        /// The text to show.
         text: String,
     },
     /// A line of words.
@@ -43,23 +44,23 @@ pub enum Part {
     List(Vec<Vec<Span>>),
 }
 
-/// One thing that happened.
+/// A block of the document, which shows one event or item.
 #[derive(Debug)]
 pub struct Block {
-    /// What it is, in one word without blanks.
+    /// The kind of block, in one word without spaces.
     pub class: &'static str,
-    /// Its heading.
+    /// The heading of the block.
     pub title: Vec<Span>,
-    /// When.
+    /// When the event occurred.
     pub at: Millis,
-    /// Whether a reader opens it first.
+    /// Whether the block is collapsed at first.
     pub folded: bool,
-    /// What it holds.
+    /// The content of the block.
     pub parts: Vec<Part>,
 }
 
 impl Block {
-    /// A block that holds nothing yet.
+    /// Creates an empty block.
     pub fn new(class: &'static str, at: Millis, title: Vec<Span>) -> Self {
         Self {
             class,
@@ -76,7 +77,7 @@ impl Block {
         self
     }
 
-    /// Adds text to be shown as it is, unless there is none.
+    /// Adds verbatim text, unless it is empty.
     pub fn verbatim(mut self, language: &'static str, text: impl Into<String>) -> Self {
         let text = text.into();
         if !text.is_empty() {
@@ -86,16 +87,17 @@ impl Block {
     }
 }
 
-/// A form of document. Appends to `out`, and is told in this order: head, then sections with their blocks, foot.
+/// A document format. Its methods append to `out`. They are called in this order: head, sections with their blocks,
+/// foot.
 pub trait Page: Debug + Sync {
-    /// What stands before everything else.
+    /// Writes the start of the document.
     fn head(&self, out: &mut String, title: &str, facts: &[(&'static str, Vec<Span>)]);
-    /// Begins a section.
+    /// Starts a section.
     fn section(&self, out: &mut String, title: &[Span], note: &[Span]);
-    /// Writes a block of the section.
+    /// Writes a block of the current section.
     fn block(&self, out: &mut String, block: &Block);
-    /// Ends the section.
+    /// Ends the current section.
     fn end_section(&self, out: &mut String);
-    /// What stands after everything else.
+    /// Writes the end of the document.
     fn foot(&self, out: &mut String);
 }

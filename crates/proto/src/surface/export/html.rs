@@ -1,5 +1,5 @@
-//! The HTML page: one file without scripts, links or anything that is loaded. Every text is escaped, and a policy
-//! in the page forbids whatever an oversight in that could bring.
+//! The HTML page: one file without scripts, links or external resources. All text is escaped. A content security policy
+//! in the page blocks the effects of an escaping error.
 
 use super::block::{Block, Page, Part, Span};
 use super::text::{moment, readable};
@@ -10,7 +10,7 @@ pub struct Html;
 
 const STYLE: &str = include_str!("page.css");
 
-/// The SHA-256 of [`STYLE`]: no other style may apply.
+/// The SHA-256 of [`STYLE`]: the policy permits no other style.
 const STYLE_HASH: &str = "lkWmCQJLzmr77Jat0+iyv3nBUg+w43inqggQ7rk/LAw=";
 
 impl Page for Html {
@@ -86,7 +86,7 @@ impl Page for Html {
 
 fn part(out: &mut String, part: &Part) {
     match part {
-        // The line end right after the tag is not shown, so that one of the text's own is.
+        // HTML drops a line break directly after the tag. With this one, a line break of the text itself stays.
         Part::Prose(text) => {
             out.push_str("<pre class=\"said\">\n");
             escape(out, text.trim_matches('\n'));
@@ -152,7 +152,7 @@ fn diff(out: &mut String, text: &str) {
     }
 }
 
-/// Text that is nothing but text, in an element and in a quoted attribute.
+/// Appends text, escaped for an element and for a quoted attribute.
 fn escape(out: &mut String, text: &str) {
     for c in readable(text).chars() {
         match c {
@@ -192,7 +192,7 @@ mod tests {
         );
     }
 
-    /// The policy names the style by its hash: a change of the one without the other would leave the page bare.
+    /// The policy names the style by its hash: if only one of them changes, the page has no style.
     #[test]
     fn the_policy_admits_the_style() {
         use sha2::Digest;

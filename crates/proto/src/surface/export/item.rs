@@ -1,4 +1,4 @@
-//! Items as blocks: messages, tool calls, file changes, commands.
+//! Items as blocks: messages, tool calls, file changes and commands.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use super::story::command;
 use super::text::{Piece, pieces, who};
 use crate::projection::{Item, ToolView, unified_diff};
 
-/// The block of an item, finished or not; `None` if there is nothing to show. `files` are those that a tool call
-/// changed and that have a block of their own.
+/// Returns the block of an item, finished or not; `None` if there is nothing to show. `files` are the files that a tool
+/// call changed and that have their own block.
 pub fn item_block(at: Millis, by: &Origin, item: &Item, files: &BTreeSet<(ItemId, String)>) -> Option<Block> {
     let mut block = match item.content()? {
         ItemEnd::Message { role, content } => message(at, by, role, &content)?,
@@ -65,7 +65,7 @@ fn message(at: Millis, by: &Origin, role: MessageType, content: &[RawJson]) -> O
     (!block.parts.is_empty()).then_some(block)
 }
 
-/// What was said, as parts of a block.
+/// Returns a message as parts of a block.
 pub fn message_parts(pieces: Vec<Piece>) -> Vec<Part> {
     let mut parts = Vec::new();
     for piece in pieces {

@@ -1,4 +1,4 @@
-//! One event, one line.
+//! The JSONL format: one line for each event.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::text::{content_text, rfc3339};
 use crate::projection::server_name;
 use crate::wire::{Object, members};
 
-/// Appends the line of `event` with its end. JSON that came from elsewhere is copied and not read.
+/// Appends the line of `event` with its line break. JSON from elsewhere is copied, not parsed.
 pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
     let start = out.len();
     let (name, data) = match type_of(&event.kind) {
@@ -35,7 +35,7 @@ pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
         .json("raw", event.raw.as_ref())
         .json("rawParams", event.raw_params.as_ref());
     line.close();
-    // JSON has line ends only between its tokens, where any white space means the same.
+    // In JSON, line breaks occur only between tokens, where any white space means the same.
     for byte in &mut out[start..] {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';
@@ -44,7 +44,7 @@ pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
     out.push(b'\n');
 }
 
-/// What there is to say of a kind that has no name: its name in the log, and its members.
+/// Returns what to write for a kind without a name: its name in the log, and its members.
 fn unnamed(kind: &EventKind) -> (Cow<'static, str>, Option<RawJson>) {
     let mut found = (Cow::Borrowed("unknown"), None);
     if let Ok(stored) = RawJson::of(kind) {
@@ -74,7 +74,7 @@ fn fill_by(object: &mut Object<'_>, by: &Origin) {
     };
 }
 
-/// The members that are the event's own.
+/// Adds the members that are specific to the event.
 fn fill(line: &mut Object<'_>, event: &Event) {
     use EventKind as K;
     match &event.kind {
@@ -185,7 +185,7 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         K::FileRead { path, bytes } => {
             line.put("path", path).put("bytes", bytes);
         }
-        // Has no members, or is written under `data`.
+        // These kinds have no members, or their members are under `data`.
         _ => {}
     }
 }
@@ -283,7 +283,7 @@ fn fill_created(line: &mut Object<'_>, made: &ThreadCreated) {
     }
 }
 
-/// What MCP servers are called: no evidence needs their credentials.
+/// Returns the names of MCP servers. The export never contains their credentials.
 fn names(servers: &[RawJson]) -> Vec<Option<String>> {
     servers.iter().map(server_name).collect()
 }
@@ -446,7 +446,7 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
     }
 }
 
-/// Copies the first of these members that `from` has, under the name `to`.
+/// Copies the first of these members that exists in `from`, under the name `to`.
 fn copy(line: &mut Object<'_>, from: Option<&RawJson>, to: &str, names: &[&str]) {
     let Some(from) = from else { return };
     let mut found = None;

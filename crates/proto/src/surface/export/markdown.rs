@@ -1,14 +1,14 @@
 //! The Markdown document.
 //!
-//! Text that is shown as it is stands in a fence longer than any run inside it, names stand in code spans made the
-//! same way, words have their punctuation escaped. What people and agents said is quoted, so that its Markdown can
-//! be read and stays inside its quote: code in it gets fences of ours, the `<` of tags and comments is escaped, so that
-//! none can swallow what follows, and links and images lose their power and keep their text.
+//! Verbatim text is in a fence that is longer than any run of backticks in it. Names are in code spans made the same
+//! way. Words have their punctuation escaped. Messages are quoted, so that their Markdown stays readable and inside the
+//! quote. Code in them gets new fences. The `<` of tags and comments is escaped, so that none can swallow the following
+//! text. Links and images become inactive and keep their text.
 
 use super::block::{Block, Page, Part, Span};
 use super::text::{moment, readable};
 
-/// Writes Markdown.
+/// The Markdown format.
 #[derive(Debug)]
 pub struct Markdown;
 
@@ -39,7 +39,7 @@ impl Page for Markdown {
 
     fn block(&self, out: &mut String, block: &Block) {
         if block.folded {
-            // Words alone: inside a line of HTML, nothing is read as Markdown.
+            // Plain words only: Markdown does not apply inside a line of HTML.
             let title = block.title.iter().map(|span| match span {
                 Span::Word(text) => html_text(text),
                 Span::Code(text) => html_text(text),
@@ -83,7 +83,7 @@ impl Page for Markdown {
     fn foot(&self, _out: &mut String) {}
 }
 
-/// `text` in one line.
+/// Returns `text` in one line.
 fn one_line(text: &str) -> String {
     readable(text).replace(['\n', '\t'], " ")
 }
@@ -101,7 +101,7 @@ fn line(out: &mut String, spans: &[Span]) {
     }
 }
 
-/// Escapes what could be read as markup inside a line.
+/// Escapes characters that could act as markup inside a line.
 fn escape(out: &mut String, text: &str) {
     for c in text.chars() {
         if matches!(
@@ -120,7 +120,7 @@ fn code_span(out: &mut String, text: &str) {
         return;
     }
     let ticks = "`".repeat(longest_run(text, '`') + 1);
-    // One blank at both ends is taken away again, and keeps backticks of the text from ours.
+    // Markdown removes one space at each end. It separates backticks of the text from the delimiter.
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) {
         " "
     } else {
@@ -141,7 +141,7 @@ fn longest_run(text: &str, of: char) -> usize {
     longest
 }
 
-/// Text as it is, between fences that it cannot close. `before` stands before each line.
+/// Writes verbatim text between fences that it cannot close. `before` precedes each line.
 fn fence(out: &mut String, before: &str, language: &str, text: &str) {
     let ticks = "`".repeat(longest_run(text, '`').max(2) + 1);
     out.push_str(before);
@@ -159,7 +159,7 @@ fn fence(out: &mut String, before: &str, language: &str, text: &str) {
     out.push('\n');
 }
 
-/// A fence in what somebody wrote.
+/// A fence in a message.
 struct Fence<'a> {
     mark: char,
     length: usize,
@@ -167,8 +167,8 @@ struct Fence<'a> {
     lines: Vec<&'a str>,
 }
 
-/// What somebody said, quoted. Where code begins and ends in it is only a guess at what its writer meant: both
-/// what is taken for code and what is not are written so that they stay in their place.
+/// Writes a message as a quote. The position of code in it is a guess. Both assumed code and other text are therefore
+/// written so that they stay inside the quote.
 fn prose(out: &mut String, text: &str) {
     let text = readable(text);
     let mut open: Option<Fence<'_>> = None;
@@ -225,7 +225,7 @@ fn quoted(out: &mut String, line: &str) {
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
         match (previous, c) {
-            // A tag, a comment or the like; with anything else behind it, it is only a sign.
+            // A tag, a comment or similar. Before other characters, `<` is only a sign.
             (_, '<')
                 if chars
                     .peek()
@@ -233,7 +233,7 @@ fn quoted(out: &mut String, line: &str) {
             {
                 out.push_str("&lt;");
             }
-            // A link's target, or where a reference points to.
+            // The target of a link, or of a reference.
             (']', '(') => out.push_str("&#40;"),
             (']', ':') => out.push_str("&#58;"),
             _ => out.push(c),

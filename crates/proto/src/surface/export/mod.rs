@@ -1,19 +1,18 @@
-//! A thread written out whole, as evidence or to be read.
+//! Writes a whole thread to a file, as evidence or for readers.
 //!
-//! In: the events of one thread, in order. Out: bytes of a file. Owns: for the documents, what has happened in
-//! the turn that is being written; for JSONL, nothing. Never: decides anything, or shows as markup what an agent
-//! or a person wrote.
+//! In: the events of one thread, in order. Out: bytes of a file. Owns: for the documents, the events of the current
+//! turn; for JSONL, nothing. Never: decides anything, or lets the text of an agent or a user act as markup.
 //!
-//! * [`Format::Jsonl`]: one event a line, complete; the names of its types are in [`name`]
-//! * [`Format::Markdown`], [`Format::Html`]: a document to be read. [`story`] folds events into blocks, turn by
-//!   turn; `markdown` and `html` know how a block is written and nothing about events
+//! * [`Format::Jsonl`]: all events, one a line; [`name`] defines the names of their types
+//! * [`Format::Markdown`], [`Format::Html`]: a document for readers. [`story`] folds events into blocks, turn by turn.
+//!   `markdown` and `html` write blocks and do not know about events
 //!
-//! # A new kind of event
+//! # Adding a kind of event
 //!
-//! It comes out in JSONL by itself, as `event:<its name in the log>` with its members under `data`, and is passed
-//! over in documents. To give it its place: its name in [`name::type_of`], its members in `jsonl`'s `fill`, its
-//! line in `docs/export.md`, and, if people should read it, an arm in `story`'s `fold`. A test fails until the
-//! first and the third are done.
+//! JSONL includes a new kind automatically, as `event:<its name in the log>` with its members under `data`. Documents
+//! ignore it. To support it fully, add its name to [`name::type_of`], its members to `jsonl`'s `fill`, its line to
+//! `docs/export.md`, and, if readers need it, an arm to `story`'s `fold`. A test fails until the first and the third
+//! are done.
 
 mod block;
 mod html;
@@ -32,19 +31,19 @@ use acpd_model::{Event, Summary, ThreadId};
 use block::Page;
 use story::Story;
 
-/// What a thread can be written as.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// One event a line, each a JSON object.
+    /// All events, one JSON object a line.
     Jsonl,
     /// A Markdown document.
     Markdown,
-    /// One HTML page that needs nothing else.
+    /// One HTML page without external resources.
     Html,
 }
 
 impl Format {
-    /// Reads `jsonl`, `md` or `html`.
+    /// Parses `jsonl`, `md` or `html`.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "jsonl" => Self::Jsonl,
@@ -54,7 +53,7 @@ impl Format {
         })
     }
 
-    /// The word that names it, which is also the usual end of a file's name.
+    /// Returns the name of the format, which is also the usual file extension.
     pub fn word(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
@@ -63,7 +62,7 @@ impl Format {
         }
     }
 
-    /// Its media type.
+    /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Jsonl => "application/x-ndjson",
@@ -73,7 +72,7 @@ impl Format {
     }
 }
 
-/// A thread that is being written out.
+/// An export in progress.
 #[derive(Debug)]
 pub struct Export(Form);
 
@@ -84,7 +83,7 @@ enum Form {
 }
 
 impl Export {
-    /// Begins; what stands before the first event is appended to `out`.
+    /// Starts an export; appends what precedes the first event to `out`.
     pub fn begin(format: Format, thread: ThreadId, summary: &Summary, out: &mut Vec<u8>) -> Self {
         let page: &'static dyn Page = match format {
             Format::Jsonl => {
@@ -97,7 +96,7 @@ impl Export {
         Self(Form::Document(Box::new(Story::begin(page, thread, summary, out))))
     }
 
-    /// Takes the next event; what can be written by now is appended to `out`.
+    /// Applies the next event; appends the text that is complete to `out`.
     pub fn fold(&mut self, event: &Event, out: &mut Vec<u8>) {
         match &mut self.0 {
             Form::Lines { thread } => jsonl::line(out, thread, event),
@@ -105,7 +104,7 @@ impl Export {
         }
     }
 
-    /// Appends what is left, unfinished items included.
+    /// Appends the rest, including unfinished items.
     pub fn finish(self, out: &mut Vec<u8>) {
         match self.0 {
             Form::Lines { .. } => {}

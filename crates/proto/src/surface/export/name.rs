@@ -1,41 +1,42 @@
-//! What an event is called in an export.
+//! The names of event types in an export.
 //!
-//! The names are those of the activity log that ACP tools know, and the others are formed like them: what it is
-//! about, a colon, what happened.
+//! The names follow the activity log that ACP tools know. New names have the same form: the subject, a colon, the
+//! event.
 //!
-//! | Type | When |
+//! | Type | Event |
 //! |---|---|
-//! | `thread:create`, `thread:status` | the thread was made; what it does changed |
-//! | `thread:rename`, `thread:metadata` | somebody named it; its client's data were replaced |
-//! | `thread:archive`, `thread:unarchive`, `thread:delete` | it was put away, taken out again, is to vanish |
-//! | `thread:fork`, `turn:rollback` | it was split off another one; turns were dropped |
-//! | `thread:lease` | what the agent asks of its client is answered by somebody else from now on |
-//! | `session:info` | the agent told something about its session |
-//! | `agent:bound`, `agent:lost` | the thread got an agent session; the process is gone |
-//! | `agent:malformed`, `agent:notification`, `agent:refused` | a line that is no message; an extension; a refused call |
-//! | `notice` | something that a person should know |
-//! | `turn:queue`, `turn:start`, `turn:interrupt`, `turn:end` | a turn waits, begins, is asked to end, is over |
-//! | `turn:steer` | somebody has something to say in the middle of it |
-//! | `diff:update` | all that the turn changed so far |
-//! | `prompt:start`, `prompt:sent`, `prompt:chunk`, `prompt:complete` | a person's words |
-//! | `message:start`, `message:chunk`, `message:complete` | the agent's answer |
+//! | `thread:create`, `thread:status` | the thread was created; its status changed |
+//! | `thread:rename`, `thread:metadata` | a client changed its name; a client replaced its metadata |
+//! | `thread:archive`, `thread:unarchive`, `thread:delete` | the thread was archived, unarchived, marked for deletion |
+//! | `thread:fork`, `turn:rollback` | the thread was forked from another one; turns were dropped |
+//! | `thread:lease` | the lease moved: another client, or the daemon, answers the agent's requests from now on |
+//! | `session:info` | the agent sent information about its session |
+//! | `agent:bound`, `agent:lost` | the thread got an agent session; the agent's process has ended |
+//! | `agent:malformed`, `agent:notification`, `agent:refused` | an invalid line; an extension; a refused request |
+//! | `notice` | a notice for the user |
+//! | `turn:queue`, `turn:start`, `turn:interrupt`, `turn:end` | a turn was queued, started, interrupted, ended |
+//! | `turn:steer` | a client sent input for the running turn |
+//! | `diff:update` | all file changes of the turn so far |
+//! | `prompt:start`, `prompt:sent`, `prompt:chunk`, `prompt:complete` | a user's message |
+//! | `message:start`, `message:chunk`, `message:complete` | the agent's message |
 //! | `thought:start`, `thought:chunk`, `thought:complete` | the agent's reasoning |
-//! | `tool:call`, `tool:result`, `tool:complete` | a tool call began, was updated, is over |
-//! | `change:start`, `change:complete` | a file is changed, with its diff at the end |
-//! | `terminal:kill`, `terminal:release` | the agent ended such a command; it let the terminal go |
-//! | `terminal:create`, `terminal:output`, `terminal:exit` | a command in one of our terminals |
+//! | `tool:call`, `tool:result`, `tool:complete` | a tool call started, was updated, ended |
+//! | `change:start`, `change:complete` | a file change, with its diff at the end |
+//! | `terminal:kill`, `terminal:release` | the agent killed a command; the agent released its terminal |
+//! | `terminal:create`, `terminal:output`, `terminal:exit` | a command in a terminal of the daemon |
 //! | `plan:update`, `mode:change`, `model:change`, `config:update`, `commands:update`, `usage:update` | the session's state |
-//! | `input:request` | a question for information; its answer is a `permission:result` |
-//! | `permission:request`, `permission:result` | a question, and its answer or why there is none |
-//! | `permission:granted` | a call that the policy let through without a question |
-//! | `policy:set`, `policy:remember`, `policy:revoke` | the thread's policy; an answer holds from now on, or no longer |
-//! | `file:read`, `file:write` | the agent used a file through us |
-//! | `event:…` | a kind that has no name here yet, under its name in the log |
-//! | `unknown` | a kind of a newer daemon, which this one cannot read |
+//! | `input:request` | a request for information; its answer is a `permission:result` |
+//! | `permission:request`, `permission:result` | a permission request, and its answer or why there is none |
+//! | `permission:granted` | a call that the policy approved without a question |
+//! | `policy:set`, `policy:remember`, `policy:revoke` | the thread's policy changed; an answer was remembered, or
+//! revoked |
+//! | `file:read`, `file:write` | the agent accessed a file through acpd |
+//! | `event:…` | a kind without a name here, under its name in the log |
+//! | `unknown` | a kind of a newer daemon that this one cannot read |
 
 use acpd_model::{EventKind, ItemEnd, ItemStart, MessageType};
 
-/// The type of an event of this kind; `None` if it has no name yet.
+/// Returns the type of an event of this kind; `None` if it has no name yet.
 #[allow(
     clippy::match_wildcard_for_single_variants,
     reason = "a kind that is added to the model must not stop an export"

@@ -1,4 +1,4 @@
-//! Events that are a block of their own.
+//! Events that have a block of their own.
 
 use acpd_model::event::{Binding, Level, TurnStatus};
 use acpd_model::{Event, EventKind, Millis};
@@ -8,7 +8,7 @@ use super::block::{Block, Span, code, word};
 use super::story::turn_title;
 use super::text::who;
 
-/// The block of an event that needs no other; `None` for what a reader of documents does not miss.
+/// Returns the block of an event that needs no other events; `None` if readers of documents do not need it.
 pub fn block(event: &Event) -> Option<Block> {
     let at = event.at;
     Some(match &event.kind {
@@ -61,7 +61,7 @@ pub fn block(event: &Event) -> Option<Block> {
     })
 }
 
-/// What happened to the thread as a whole, and by whom.
+/// Returns the block of a change to the thread as a whole, with its originator.
 fn lifecycle(event: &Event) -> Option<Block> {
     let mut title = match &event.kind {
         EventKind::TurnsRolledBack {
@@ -129,7 +129,7 @@ fn bound(event: &Event) -> Option<Block> {
     })
 }
 
-/// How a turn ended; `usage` is what the agent last said of its context.
+/// Returns the block of a turn's end; `usage` is the agent's last report of its context.
 pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
     let EventKind::TurnSettled {
         status,

@@ -1,5 +1,5 @@
-//! The fold from events to the blocks of a document. It holds what has happened in one turn, and no more than
-//! [`EXPORT_TURN_BYTES`] of what is finished in it.
+//! The fold from events to the blocks of a document. It stores the entries of one turn, and at most
+//! [`EXPORT_TURN_BYTES`] of its finished content.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,25 +23,25 @@ use acpd_policy::{PartInWords, part_in_words};
 #[derive(Debug)]
 pub struct Story {
     page: &'static dyn Page,
-    /// What is written and not handed out.
+    /// Written text that the caller has not received yet.
     text: String,
-    /// The turn that runs.
+    /// The running turn.
     turn: Option<TurnId>,
-    /// Who asked for it.
+    /// The client that requested the turn.
     asker: Origin,
     turns: u32,
     in_section: bool,
-    /// What happened since the last writing, in order.
+    /// The entries since the last write, in order.
     entries: Vec<Entry>,
-    /// Where the items among them stand.
+    /// Positions of the items among the entries.
     places: BTreeMap<ItemId, usize>,
-    /// Bytes of what is held, about.
+    /// Approximate size of the entries, in bytes.
     held: usize,
     queued: BTreeMap<TurnId, (Origin, Vec<RawJson>)>,
     usage: Option<(u64, u64)>,
 }
 
-/// Something that happened, and may go on.
+/// An entry of the document, which may still change.
 #[derive(Debug)]
 enum Entry {
     Item {
@@ -61,7 +61,7 @@ enum Entry {
 #[derive(Debug)]
 struct Question {
     at: Millis,
-    /// What stands in front of its title.
+    /// The text before its title.
     asked: &'static str,
     request: RequestId,
     title: String,
@@ -80,7 +80,7 @@ impl Entry {
         }
     }
 
-    /// Commands may outlive their turn.
+    /// Returns whether this is a running command. Commands may outlive their turn.
     fn is_running_command(&self) -> bool {
         matches!(self, Self::Item { item, .. } if item.end.is_none()
             && matches!(item.start, ItemStart::TerminalCommand { .. }))
@@ -122,7 +122,7 @@ impl Story {
         }
     }
 
-    /// Applies the next event. A kind that has no arm here and no [`note`] is passed over.
+    /// Applies the next event. A kind without an arm here and without a [`note`] is ignored.
     pub fn fold(&mut self, event: &Event, out: &mut Vec<u8>) {
         use EventKind as K;
         match &event.kind {
@@ -143,7 +143,7 @@ impl Story {
                     view: Some(ItemView::new(start, event.raw.as_ref())),
                     end: None,
                 };
-                // The daemon only hands on what had to wait for its turn.
+                // The daemon only forwards queued prompts: their sender is the originator.
                 let by = if event.by == Origin::Daemon {
                     &self.asker
                 } else {
@@ -213,7 +213,7 @@ impl Story {
         self.hand_out(out);
     }
 
-    /// Writes what is left.
+    /// Writes the rest of the document.
     pub fn finish(mut self, out: &mut Vec<u8>) {
         self.write(|_| false);
         self.end_section();
@@ -268,7 +268,7 @@ impl Story {
             self.end_section();
             self.turn = None;
         } else if let Some((by, input)) = event.turn.and_then(|turn| self.queued.remove(&turn)) {
-            // It was waiting, and never began: what was asked is shown with its end.
+            // The turn was queued and never started. Its prompt is shown with its end.
             let mut spans = vec![word("Asked for by ")];
             spans.extend(text::who(&by));
             let mut parts = vec![Part::Line(spans)];
@@ -290,7 +290,7 @@ impl Story {
         };
         match (&mut item.view, &mut item.end) {
             (Some(view), _) => view.apply(&event.kind, event.raw.as_ref()),
-            // An update of a tool call that was over already still changes what it shows.
+            // An update of a tool call that has already ended still changes its content.
             (None, Some((_, ItemEnd::ToolCall { call, .. }))) => {
                 let mut tool = ToolView::default();
                 tool.apply(call);
@@ -303,7 +303,7 @@ impl Story {
         }
     }
 
-    /// An update of an item that is written already: it can only be said.
+    /// Writes a note about an update of an item that is already written.
     fn late_change(&mut self, event: &Event) {
         if let (EventKind::ItemUpdated { status, .. }, Some(raw)) = (&event.kind, &event.raw) {
             let mut tool = ToolView::default();
@@ -346,7 +346,7 @@ impl Story {
         }
     }
 
-    /// Writes what was held, but for what is to be kept.
+    /// Writes the entries, except those that `keep` selects.
     fn write(&mut self, keep: impl Fn(&Entry) -> bool) {
         let entries = std::mem::take(&mut self.entries);
         self.places.clear();
@@ -365,7 +365,7 @@ impl Story {
         }
     }
 
-    /// What happens between turns stands in a section of its own.
+    /// Starts a section for events between turns, unless a section is open.
     fn open_section(&mut self) {
         if !self.in_section {
             let title = if self.turns == 0 {
@@ -385,12 +385,12 @@ impl Story {
     }
 }
 
-/// A turn's heading.
+/// Returns the heading of a turn.
 pub fn turn_title(turn: Option<TurnId>) -> String {
     turn.map_or_else(|| "Turn".to_owned(), |turn| format!("Turn {}", turn.0))
 }
 
-/// A command and its arguments, as a person would type them.
+/// Returns a command and its arguments in shell syntax.
 pub fn command(start: &ItemStart) -> String {
     match start {
         ItemStart::TerminalCommand { command, args, .. } => {
@@ -400,7 +400,7 @@ pub fn command(start: &ItemStart) -> String {
     }
 }
 
-/// The file of a tool call that has its own entry.
+/// Returns the file of a tool call that has its own entry.
 fn file_of(entry: &Entry) -> Option<(ItemId, String)> {
     match entry {
         Entry::Item { item, .. } => match &item.start {
@@ -411,7 +411,7 @@ fn file_of(entry: &Entry) -> Option<(ItemId, String)> {
     }
 }
 
-/// About how much an item's content is, in bytes.
+/// Returns the approximate size of an item's content, in bytes.
 fn weight(end: &ItemEnd) -> usize {
     match end {
         ItemEnd::Message { content, .. } => content.iter().map(|block| block.get().len()).sum(),

@@ -1,4 +1,4 @@
-//! Words and times, as a reader can take them.
+//! Formats text and times for readers.
 
 use std::borrow::Cow;
 
@@ -8,22 +8,22 @@ use serde::Deserialize;
 
 use super::block::{Span, code, word};
 
-/// A moment as RFC 3339 has it, in UTC with milliseconds.
+/// Returns a time in RFC 3339 format, in UTC with milliseconds.
 pub fn rfc3339(at: Millis) -> String {
-    // A clock can be wrong, but not by so much; what is no date has none.
+    // Clocks can be wrong, but not by that much. A time out of range becomes an empty text.
     jiff::Timestamp::from_millisecond(at)
         .map(|time| time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string())
         .unwrap_or_default()
 }
 
-/// A moment for people.
+/// Returns a time for readers.
 pub fn moment(at: Millis) -> String {
     jiff::Timestamp::from_millisecond(at)
         .map(|time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
         .unwrap_or_default()
 }
 
-/// Who caused something.
+/// Returns the originator of an event as words.
 pub fn who(by: &Origin) -> Vec<Span> {
     match by {
         Origin::Agent => vec![word("the agent")],
@@ -33,16 +33,16 @@ pub fn who(by: &Origin) -> Vec<Span> {
     }
 }
 
-/// A piece of what somebody said.
+/// A piece of a message.
 #[derive(Debug)]
 pub enum Piece {
-    /// Words.
+    /// Plain text.
     Words(String),
-    /// Anything else: what it is, and its text if it has one.
+    /// Any other content: its kind, and its text if it has one.
     Thing(String, Option<String>),
 }
 
-/// ACP content blocks, adjacent words merged.
+/// Returns the pieces of ACP content blocks, with adjacent text merged.
 pub fn pieces(content: &[RawJson]) -> Vec<Piece> {
     let mut found: Vec<Piece> = Vec::new();
     for block in content {
@@ -54,7 +54,7 @@ pub fn pieces(content: &[RawJson]) -> Vec<Piece> {
     found
 }
 
-/// The words of a message, without what is not text.
+/// Returns the text of a message, without its other content.
 pub fn content_text(content: &[RawJson]) -> String {
     let words = content.iter().filter_map(|block| match piece(block) {
         Piece::Words(words) => Some(words),
@@ -101,10 +101,11 @@ fn piece(block: &RawJson) -> Piece {
     }
 }
 
-/// `text` without what would move a cursor, reorder words or hide them: the escape sequences of terminals are
-/// left out, other such characters become U+FFFD, every line end becomes `\n`.
+/// Returns `text` without characters that could move a cursor, reorder text or hide it. Terminal escape sequences are
+/// removed, other such characters become U+FFFD, and every line break becomes `
+/// `.
 pub fn readable(text: &str) -> Cow<'_, str> {
-    // Most texts have nothing of the kind.
+    // Most texts contain no such characters.
     if text
         .bytes()
         .all(|byte| matches!(byte, b'\n' | b'\t' | 0x20..=0x7e))
@@ -128,7 +129,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Skips what follows an escape character: a control sequence, an operating system command, or one character.
+/// Skips the rest of an escape sequence: a control sequence, an operating system command, or one character.
 fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
@@ -138,7 +139,8 @@ fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
         }
         Some(']') => {
             chars.next();
-            // Nothing but its own end closes it, so a line end does, too: no text may vanish in it for long.
+            // Only its own terminator closes this sequence. A line break also ends it here, so that it cannot hide much
+            // text.
             while let Some(c) = chars.next_if(|c| *c != '\n') {
                 match c {
                     '\u{7}' => return,

@@ -1,4 +1,4 @@
-//! What holds for all requests of one kind: the role that they need, and their order.
+//! The properties that all requests of one kind share: their minimum role and their order.
 
 use acpd_model::Role;
 use acpd_policy::{AGENT_IDS, Scope};
@@ -6,17 +6,17 @@ use acpd_policy::{AGENT_IDS, Scope};
 use super::Request;
 use crate::agent::{AgentRequest, PassthroughMethod};
 
-/// In what order a request is carried out.
+/// The order in which requests execute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Whenever it can be: it changes nothing.
+    /// No fixed order: the request changes nothing.
     Free,
-    /// In the order in which its connection asked, as far as the same thread is concerned.
+    /// In the order of arrival on its connection, among requests for the same thread.
     Thread,
 }
 
 impl Order {
-    /// The word for it in schemas.
+    /// Returns the name of this order in schemas.
     pub fn word(self) -> &'static str {
         match self {
             Self::Free => "free",
@@ -25,7 +25,7 @@ impl Order {
     }
 }
 
-/// A request without its members: all that can be known before its params are read.
+/// The kind of a request, known before its params are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is the request of that name")]
 pub enum RequestKind {
@@ -62,7 +62,7 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// Returns the least role that may ask this.
+    /// Returns the minimum role for this kind of request.
     pub fn role(self) -> Role {
         match self {
             Self::Initialize
@@ -92,7 +92,7 @@ impl RequestKind {
         }
     }
 
-    /// Returns the order in which such requests are carried out.
+    /// Returns the order in which requests of this kind execute.
     pub fn order(self) -> Order {
         match self {
             Self::Initialize
@@ -128,7 +128,7 @@ impl RequestKind {
 }
 
 impl Request {
-    /// Returns what kind of request this is.
+    /// Returns the request's kind.
     pub fn kind(&self) -> RequestKind {
         match self {
             Self::Initialize => RequestKind::Initialize,
@@ -167,7 +167,7 @@ impl Request {
         }
     }
 
-    /// Returns the least role that may ask this. Answers that hold in more than one thread take the owner, whatever
+    /// Returns the minimum role for this request. Answers that apply to more than one thread need the owner, whatever
     /// their kind needs.
     pub fn role(&self) -> Role {
         let holds_beyond_its_thread = match self {
@@ -181,7 +181,7 @@ impl Request {
         self.kind().role()
     }
 
-    /// Returns the order in which the request is carried out.
+    /// Returns the order in which the request executes.
     pub fn order(&self) -> Order {
         self.kind().order()
     }

@@ -1,7 +1,8 @@
-//! What clients can ask of the daemon, whatever protocol they speak.
+//! The requests of clients, independent of their protocol.
 //!
-//! A surface reads its client's messages into [`Request`]s; the runtime carries them out and answers each with a
-//! [`Reply`](super::reply::Reply). The role that a request needs and the order in which it is carried out are decided here.
+//! A surface decodes its client's messages into [`Request`]s. The runtime executes them and sends a
+//! [`Reply`](super::reply::Reply) to each. This module defines the role that a request needs and the order in which
+//! requests execute.
 
 mod kind;
 
@@ -21,173 +22,174 @@ use crate::thread::{Answer, Change};
 /// A request of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
-    /// Read what the connection's agent declares, the result of its `initialize`.
+    /// Reads the result of `initialize` of the connection's agent.
     Initialize,
-    /// List the agents that the daemon knows.
+    /// Lists the agents that the daemon knows.
     ListAgents,
-    /// List the processes of agents.
+    /// Lists the running processes of agents.
     ListRunningAgents,
-    /// Start an agent to see whether it works, and end it.
+    /// Starts an agent to check whether it works, then stops it.
     ExamineAgent {
-        /// Its name.
+        /// Name of the agent.
         agent: String,
     },
-    /// Read the policies of the configuration.
+    /// Reads the policies in the configuration.
     ReadPolicies {
-        /// The agent whose own policy is wanted as well.
+        /// The agent whose own policy is included.
         agent: Option<String>,
     },
-    /// List threads, the newest first.
+    /// Lists threads, the newest first.
     ListThreads(ListThreads),
-    /// Find texts of threads.
+    /// Searches the texts of threads.
     SearchThreads(SearchThreads),
-    /// Read a thread without following it.
+    /// Reads a thread without following it.
     ReadThread {
-        /// Which.
+        /// The thread to read.
         thread: ThreadId,
-        /// The turns wanted with it.
+        /// The turns to include.
         turns: Option<Turns>,
     },
-    /// Start or stop watching the list of threads.
+    /// Starts or stops watching the list of threads.
     WatchThreadList {
-        /// Whether to watch it.
+        /// Whether to watch the list.
         on: bool,
     },
-    /// Make a thread and follow it from its first event on.
+    /// Creates a thread and follows it from its first event.
     StartThread(Box<StartThread>),
-    /// Follow a thread; its agent is started where the caller may do that.
+    /// Follows a thread. The daemon starts its agent if the caller's role permits that.
     OpenThread(Box<OpenThread>),
-    /// Follow a thread no longer.
+    /// Stops following a thread.
     CloseThread {
-        /// Which.
+        /// The thread to close.
         thread: ThreadId,
-        /// Whether its agent is stopped if no other client follows the thread and no turn runs.
+        /// Whether to stop its agent if no other client follows the thread and no turn runs.
         release: bool,
     },
-    /// Make a thread that goes on from another one, and follow it from there on.
+    /// Creates a thread that continues another one, and follows the new thread.
     ForkThread(Box<ForkThread>),
-    /// Delete a thread and its log.
+    /// Deletes a thread and its log.
     DeleteThread {
-        /// Which.
+        /// The thread to delete.
         thread: ThreadId,
     },
-    /// Change something about a thread as a whole.
+    /// Changes a property of a thread.
     ChangeThread {
-        /// Which.
+        /// The thread to change.
         thread: ThreadId,
-        /// What.
+        /// The property and its new value.
         change: Change,
     },
-    /// Give a thread a policy of its own.
+    /// Sets the thread's own policy.
     SetThreadPolicy {
-        /// Which.
+        /// The thread that gets the policy.
         thread: ThreadId,
-        /// A preset's name or an object; none takes the thread's own policy away.
+        /// A preset's name or an object; `None` removes the thread's own policy.
         policy: Option<RawJson>,
     },
-    /// Explain what the policy would decide about a tool call.
+    /// Explains the policy's decision about a tool call.
     ExplainPolicy {
-        /// In which thread.
+        /// The thread whose policy applies.
         thread: ThreadId,
         /// An ACP tool call.
         tool_call: RawJson,
     },
-    /// List the remembered answers of a thread and of its agent.
+    /// Lists the remembered answers of a thread and of its agent.
     ListRemembered {
-        /// Which.
+        /// The thread whose answers are listed.
         thread: ThreadId,
     },
-    /// Revoke a remembered answer.
+    /// Revokes a remembered answer.
     RevokeRemembered {
-        /// Of which thread.
+        /// The thread for which the answer applies.
         thread: ThreadId,
-        /// Its id.
+        /// Id of the remembered answer.
         id: u64,
     },
-    /// Take a thread's lease, or give it up.
+    /// Acquires a thread's lease, or releases it.
     MoveLease {
-        /// Of which thread.
+        /// The thread that the lease belongs to.
         thread: ThreadId,
-        /// Whether to take it.
+        /// Whether to acquire the lease.
         take: bool,
     },
-    /// Send a prompt, now or when the turns before it are over.
+    /// Sends a prompt, now or after the turns that precede it.
     StartTurn(StartTurn),
-    /// Say something in the middle of the running turn.
+    /// Adds input to the running turn.
     SteerTurn {
-        /// Of which thread.
+        /// The thread that runs the turn.
         thread: ThreadId,
         /// ACP content blocks.
         input: Vec<RawJson>,
-        /// Refused if another turn is running.
+        /// The expected running turn; the request fails if another turn is running.
         turn: Option<TurnId>,
     },
-    /// End a turn, or take it back while it waits.
+    /// Interrupts a turn, or removes it from the queue.
     Interrupt {
-        /// Of which thread.
+        /// The thread that has the turn.
         thread: ThreadId,
-        /// Which; the running one if absent.
+        /// The turn to interrupt; the running one if absent.
         turn: Option<TurnId>,
     },
-    /// Answer a question.
+    /// Answers a question.
     Answer {
-        /// Which.
+        /// The question's request id.
         request: RequestId,
-        /// What.
+        /// The client's answer.
         answer: Answer,
-        /// How long it holds, if it is to hold for more than this question.
+        /// How long the answer applies, if it applies to more than this question.
         scope: Option<Scope>,
     },
-    /// Have the agent do something besides turns.
+    /// Sends the agent a request other than a prompt.
     AskAgent {
-        /// The agent of which thread; without one, any process of the connection's agent, also before it has a session.
+        /// The thread whose agent receives the request. If absent, any process of the connection's agent receives it,
+        /// even one without a session.
         thread: Option<ThreadId>,
-        /// What.
+        /// The request for the agent.
         request: AgentRequest,
         /// Whether an extension's params name the thread as their session. The agent gets the id of its own session.
         names_thread: bool,
     },
-    /// Send the agent a notification that ACP does not know.
+    /// Sends the agent a notification that ACP does not define.
     NotifyAgent {
-        /// The agent of which thread.
+        /// The thread whose agent receives the notification.
         thread: ThreadId,
         /// Method; its name begins with `_`.
         method: String,
-        /// Params, passed on as they came.
+        /// Params, passed on unchanged.
         params: Option<RawJson>,
         /// Whether the params name the thread as their session. The agent gets the id of its own session.
         names_thread: bool,
     },
 }
 
-/// Which threads are listed.
+/// Filters and page of a thread list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListThreads {
-    /// Where the last page ended.
+    /// Cursor of the previous page.
     pub cursor: Option<String>,
-    /// Threads wanted.
+    /// Maximum number of threads on the page.
     pub limit: Option<usize>,
-    /// Archived ones, or (the default) the others.
+    /// Whether to list archived threads, or (the default) the others.
     pub archived: Option<bool>,
-    /// Those of this agent.
+    /// Only threads of this agent.
     pub agent: AgentFilter,
-    /// Those in this directory.
+    /// Only threads in this working directory.
     pub cwd: Option<String>,
-    /// Those of which this is true.
+    /// Only threads with this status.
     pub status: Option<ListedStatus>,
-    /// Those with this in their name.
+    /// Only threads whose name contains this text.
     pub search: Option<String>,
 }
 
-/// Threads of which agent.
+/// Selects threads by their agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum AgentFilter {
-    /// Of any.
+    /// Threads of any agent.
     #[default]
     Any,
-    /// Of the one with this name.
+    /// Threads of the agent with this name.
     Named(String),
-    /// Of the connection's agent.
+    /// Threads of the connection's agent.
     Default,
 }
 
@@ -208,29 +210,29 @@ pub enum ListedStatus {
     Failed,
 }
 
-/// Which texts are found.
+/// Query and page of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchThreads {
-    /// Words that must all be in one text.
+    /// Words that must all occur in one text.
     pub query: String,
-    /// Where the last page ended.
+    /// Cursor of the previous page.
     pub cursor: Option<String>,
-    /// Hits wanted.
+    /// Maximum number of matches on the page.
     pub limit: Option<usize>,
-    /// In this thread alone.
+    /// Only texts of this thread.
     pub thread: Option<ThreadId>,
 }
 
 /// A page of a thread's turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Turns {
-    /// The turn that the page ends before, counted from the first; none for the latest.
+    /// The turn that the page ends before, counted from the first turn; `None` for the latest page.
     pub before: Option<usize>,
-    /// Turns wanted.
+    /// Maximum number of turns on the page.
     pub limit: Option<usize>,
 }
 
-/// What a new thread is.
+/// Properties of a new thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartThread {
     /// Name of an agent; the connection's if absent.
@@ -239,96 +241,96 @@ pub struct StartThread {
     pub cwd: String,
     /// Further directories of the workspace, absolute.
     pub additional_directories: Vec<String>,
-    /// What else its session is opened with.
+    /// Further members of the session's params, such as MCP servers.
     pub session: SessionChange,
-    /// A name for people.
+    /// A name for display.
     pub name: Option<String>,
     /// The client's own grouping.
     pub project_id: Option<String>,
     /// The client's own data.
     pub metadata: Option<RawJson>,
-    /// A policy of its own; only the owner may give one.
+    /// The thread's own policy; only the owner may set one.
     pub policy: Option<RawJson>,
-    /// The mode to begin in.
+    /// Initial mode of the session.
     pub mode: Option<String>,
-    /// Config options to begin with, by id.
+    /// Initial config options, by id.
     pub config: BTreeMap<String, ConfigValue>,
-    /// The session of the agent to go on with, in place of a new one.
+    /// The agent's session to continue, instead of a new one.
     pub session_id: Option<String>,
-    /// The first turn as ACP content blocks; none if there are none.
+    /// ACP content blocks of the first turn; if empty, no turn starts.
     pub input: Vec<RawJson>,
     /// The client's own id for the first turn.
     pub client_turn_id: Option<String>,
-    /// When its events are delivered.
+    /// When the delivery of events starts.
     pub follow: Follow,
 }
 
-/// When the delivery of a new thread's events begins.
+/// When the delivery of a new thread's events starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follow {
-    /// As soon as there are any.
+    /// As soon as there are events.
     AtOnce,
     /// After the reply.
     WithReply,
 }
 
-/// Which thread is followed, and from where on.
+/// A thread to follow, and where delivery starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenThread {
-    /// Which.
+    /// The thread to follow.
     pub thread: ThreadId,
-    /// Where the delivery of its events begins.
+    /// Where the delivery of its events starts.
     pub from: FollowFrom,
-    /// The turns wanted in the reply.
+    /// The turns to include in the reply.
     pub turns: Option<Turns>,
-    /// What its session is opened with from now on; ignored for callers that may only look.
+    /// New session options; ignored if the caller's role only permits reading.
     pub session: Option<SessionOptions>,
     /// Prompts of an earlier connection, by the client's own ids for their turns.
     pub claims: Vec<String>,
 }
 
-/// Where the delivery of a thread's events begins.
+/// Where the delivery of a thread's events starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FollowFrom {
-    /// With the first event.
+    /// At the first event.
     Start,
-    /// Behind the latest event.
+    /// After the latest event.
     Latest,
-    /// Behind this event.
+    /// After this event.
     After {
-        /// Its number.
+        /// The event's number.
         seq: Seq,
-        /// Whether a number beyond the latest event means the latest; it is refused otherwise.
+        /// Whether a number greater than the latest event's means the latest; otherwise such a request fails.
         clamp: bool,
     },
 }
 
-/// What a client that opens a thread wants of its session.
+/// Session options of a client that opens a thread.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionOptions {
-    /// What the session is opened with from now on.
+    /// The changed members of the session's params.
     pub change: SessionChange,
-    /// Further directories, absolute; they must be the thread's.
+    /// Further directories, absolute; they must equal the thread's.
     pub additional_directories: Vec<String>,
 }
 
-/// What a fork is.
+/// Properties of a fork.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForkThread {
-    /// The thread that it goes on from.
+    /// The thread that the fork continues.
     pub thread: ThreadId,
-    /// The last turn to take over; if absent, the last that is over.
+    /// The last turn to include; if absent, the last one that has ended.
     pub turn: Option<TurnId>,
-    /// A name for the new thread; it has the other one's otherwise.
+    /// Name of the new thread; the original's name if absent.
     pub name: Option<String>,
-    /// What its session is opened with. The agent is started at once then.
+    /// Session options of the fork. If present, the agent starts immediately.
     pub session: Option<SessionOptions>,
 }
 
-/// What a prompt says.
+/// A prompt and its turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartTurn {
-    /// To which thread.
+    /// The thread that receives the prompt.
     pub thread: ThreadId,
     /// ACP content blocks.
     pub input: Vec<RawJson>,
@@ -338,7 +340,7 @@ pub struct StartTurn {
     pub client_turn_id: Option<String>,
 }
 
-/// The answer to a cursor that the daemon has not issued.
+/// Returns the failure for a cursor that the daemon has not issued.
 pub fn invalid_cursor() -> Failure {
     Failure::invalid_params("invalid cursor: it was not issued by this daemon")
 }

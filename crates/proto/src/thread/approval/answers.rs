@@ -10,7 +10,8 @@ use crate::thread::command::{Answer, PickedOption};
 use crate::thread::journal::Journal;
 
 impl Approvals {
-    /// Reads a client's answer, and remembers it if it is to hold. Returns the outcome that the question is to be settled with.
+    /// Parses a client's answer, and remembers it if its scope requires that. Returns the outcome to settle the
+    /// question with.
     pub fn answer(
         &self,
         journal: &mut Journal,
@@ -40,7 +41,7 @@ impl Approvals {
             EventKind::InputRequested { .. } => elicitation_outcome(answer)?,
             question => sent_as_once(question, choose(&open.options, answer)?),
         };
-        // Who dismisses a question has decided nothing.
+        // Cancelling a question is no decision.
         if *answer != Answer::Cancel {
             self.remember(journal, by, number, &outcome, scope);
         }
@@ -48,7 +49,7 @@ impl Approvals {
     }
 }
 
-/// What an answer to a question for information means.
+/// Returns the outcome for an answer to a request for information.
 fn elicitation_outcome(answer: &Answer) -> Result<Outcome, Failure> {
     Ok(match answer {
         Answer::Provide(content) => Outcome::Accepted {
@@ -65,7 +66,7 @@ fn elicitation_outcome(answer: &Answer) -> Result<Outcome, Failure> {
     })
 }
 
-/// The agent's option that an answer means.
+/// Returns the outcome with the agent's option that matches an answer.
 pub(super) fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Outcome, Failure> {
     let by_kind = |kinds: [&str; 2]| {
         let found = kinds
@@ -115,7 +116,7 @@ pub(super) fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Ou
     })
 }
 
-/// The option that a client names, if it is the one that the person was shown.
+/// Returns the option that a client names, if the user saw the same one.
 fn pick<'a>(options: &'a [PermissionOption], picked: &PickedOption) -> Result<&'a PermissionOption, Failure> {
     let PickedOption {
         option_id: id,

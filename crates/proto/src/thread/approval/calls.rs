@@ -1,4 +1,4 @@
-//! Calls that the agent makes without asking for permission first.
+//! Calls that the agent makes without a permission request.
 
 use acpd_model::event::{Always, PermissionOption, QuestionTopic};
 use acpd_model::{ErrorCode, EventKind, Failure, OptionKind, Origin, PreviousContent};
@@ -24,7 +24,7 @@ pub(super) struct Comparison {
 }
 
 impl Approvals {
-    /// Decides about a call, or first looks up where its paths lead. `form` says how a command without arguments is run.
+    /// Decides about a call, or first resolves its paths. `form` is how a command without arguments is run.
     pub fn evaluate(&mut self, journal: &mut Journal, call: u64, request: Call, form: Form) -> NextStep {
         match self.call_request(journal.live(), &request, form) {
             None => NextStep::Run {
@@ -32,7 +32,7 @@ impl Approvals {
                 request,
                 at: None,
             },
-            // Without any rule it makes no difference where a path leads.
+            // Without any rule, the real path makes no difference.
             Some(wanted) if !self.layers(journal.live()).is_empty() && names_paths(&wanted) => {
                 self.start_path_lookup(journal, call, PathLookup::Call(request, wanted))
             }
@@ -40,7 +40,8 @@ impl Approvals {
         }
     }
 
-    /// `at` is where the file really is, or why that cannot be told; `old` is what a file that is written holds, once it was read.
+    /// Decides about a call. `at` is the real path of the file, or why it cannot be resolved; `old` is the current
+    /// content of a file to be written, if it was read.
     pub(super) fn decide(
         &mut self,
         journal: &mut Journal,
@@ -54,7 +55,7 @@ impl Approvals {
         let unknown = &PreviousContent::Unknown;
         match (check, at.transpose()) {
             (PolicyCheck::Deny(decision), _) => deny(journal, call, &request, &decision),
-            // It would fail the same way; nobody need be asked about it.
+            // The call would fail with the same error, so a question to the user is useless.
             (_, Err(failure)) => {
                 journal.emit_refusal(request.method(), &failure);
                 NextStep::refuse(call, &failure)
@@ -67,7 +68,7 @@ impl Approvals {
         }
     }
 
-    /// Reads the file that is to be written, since a question showed only how its text would differ.
+    /// Reads the file to be written, because a question showed only the difference from the old text.
     fn compare(
         &mut self,
         journal: &mut Journal,
@@ -114,7 +115,8 @@ impl Approvals {
         self.decide(journal, call, request, wanted, at.map(Ok), Some(&old))
     }
 
-    /// Has a person decide about a call that the agent makes without having asked. `old` is what a file that is written holds.
+    /// Asks the user about a call that the agent made without a permission request. `old` is the current content of a
+    /// file to be written.
     fn ask_person(
         &mut self,
         journal: &mut Journal,
@@ -124,7 +126,7 @@ impl Approvals {
         at: Option<String>,
         old: &PreviousContent,
     ) -> NextStep {
-        // Who decides on a name should know what it stands for.
+        // A user who decides about a link should see its target.
         let place = match wanted.subjects() {
             [
                 _,
@@ -172,7 +174,7 @@ impl Approvals {
     }
 }
 
-/// Returns what a question about a call shows: its topic, its title and an ACP tool call.
+/// Returns the parts of a question about a call: its topic, its title and an ACP tool call.
 fn describe(request: &Call, place: &str) -> Option<(QuestionTopic, String, Value)> {
     match request {
         Call::ReadFile { path, .. } => {
@@ -215,7 +217,7 @@ fn deny(journal: &mut Journal, call: u64, request: &Call, decision: &Decision) -
     NextStep::refuse(call, &Failure::new(ErrorCode::Forbidden, message))
 }
 
-/// The answers to a question of our own: "always" only where that can be remembered.
+/// Returns the options of the daemon's own question: "always" only if the answer can be remembered.
 fn own_options(always: &Always) -> Vec<PermissionOption> {
     let options = [
         ("allow", "Allow once", "allow_once"),

@@ -1,8 +1,9 @@
-//! What an agent that asked was allowed: once, and no more than the question showed.
+//! Permissions from allowed questions: each applies once, and only to what the question showed.
 //!
-//! In: an allowed question, then the calls that the agent makes. Out: whether a call is part of it. A diff shows no more than what
-//! differs from the old text that the agent gives, so that it allows the new text only where the file holds that old text. What is done is used up, the
-//! rest holds until the turn ends. Reading changes nothing and comes in pieces, so it is not used up.
+//! In: an allowed question, then the calls that the agent makes. Out: whether a call is part of it. A diff shows only
+//! the difference from the old text that the agent gives. It allows the new text only if the file contains that old
+//! text. Each part of a permission is used up by its call, and the rest lasts until the turn ends. Reads change
+//! nothing and often come in pieces, so they are not used up.
 
 use acpd_model::subject::{CallSubject, Variable};
 use acpd_model::{BlobId, PreviousContent};
@@ -10,13 +11,13 @@ use acpd_model::{BlobId, PreviousContent};
 use crate::agent::Call;
 use acpd_policy::{Access, FileText, Request, Subject, is_shell, shell_line};
 
-/// What is left of one allowed question.
+/// The unused rest of one allowed question.
 #[derive(Debug)]
 pub(super) struct Grant {
     run: Option<Run>,
-    /// All but the commands.
+    /// All subjects except the commands.
     subjects: Vec<Subject>,
-    /// What files will contain.
+    /// The allowed contents of files.
     texts: Vec<FileText>,
 }
 
@@ -24,16 +25,16 @@ pub(super) struct Grant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Coverage {
     None,
-    /// Only if the file holds what the question showed as its old text.
+    /// Only if the file contains the old text that the question showed.
     Depends,
     Full,
 }
 
-/// What a file that is written holds, read and hashed once for all texts of all grants.
+/// The current content of a file to be written, hashed once for all texts of all grants.
 #[derive(Debug, Clone, Copy)]
 enum Old {
     NotRead,
-    /// It has no text, or it is not known.
+    /// The file has no text, or its content is unknown.
     NoText,
     Text(BlobId),
 }
@@ -48,7 +49,7 @@ impl From<Option<&PreviousContent>> for Old {
     }
 }
 
-/// A command as it was shown.
+/// A command as the question showed it.
 #[derive(Debug, PartialEq, Eq)]
 struct Run {
     line: String,
@@ -58,7 +59,7 @@ struct Run {
 }
 
 impl Run {
-    /// The command of a request. Of several, none: which of them a part belongs to is not known.
+    /// Returns the command of a request; `None` if there are several, because the parts cannot be assigned to them.
     fn of(request: &Request) -> Option<Self> {
         let shown = request.shown();
         let mut commands = shown.into_iter().filter_map(|part| match part {
@@ -76,8 +77,8 @@ impl Run {
         })
     }
 
-    /// Whether it is the same command in the same place. A simple command may be spelled in another way; how several depend on
-    /// each other only the line says.
+    /// Returns whether it is the same command in the same directory. A simple command may be written differently; for
+    /// several commands only the line shows how they depend on each other.
     fn is_same(&self, other: &Self) -> bool {
         let same_command =
             matches!(self.subjects[..], [Subject::Command(_)]) && self.subjects == other.subjects;
@@ -92,8 +93,8 @@ fn is_run(subject: &Subject) -> bool {
     )
 }
 
-/// The line that is run. A line is covered only if all shells read it the same way, so that it makes no difference which shell
-/// the call names, or that it names none.
+/// Returns the shell line of a command. A line is covered only if all shells parse it the same way. So the shell that
+/// a call names makes no difference.
 fn line_of(argv: &[String]) -> String {
     match argv {
         [line] => line.clone(),
@@ -114,7 +115,7 @@ fn only_read(subject: &Subject) -> bool {
 }
 
 impl Grant {
-    /// What a request comes to if it is allowed.
+    /// Returns the grant for an allowed request.
     pub fn of(request: &Request) -> Self {
         let others = request.subjects().iter().filter(|subject| !is_run(subject));
         Self {
@@ -124,7 +125,7 @@ impl Grant {
         }
     }
 
-    /// Whether all that a call wants is in it. `old` is the text that a file that is written holds.
+    /// Returns whether the grant covers all parts of a call. `old` is the current content of a file to be written.
     fn covers(&self, wanted: &Self, old: Old) -> Coverage {
         let runs = match (&self.run, &wanted.run) {
             (_, None) => true,
@@ -151,7 +152,7 @@ impl Grant {
         texts.map(coverage).max().unwrap_or(Coverage::None)
     }
 
-    /// Takes away what a call has used; answers whether anything is left.
+    /// Removes the parts that a call has used; returns whether any part is left.
     fn use_up(&mut self, used: &Self) -> bool {
         if used.run.is_some() {
             self.run = None;
@@ -162,8 +163,8 @@ impl Grant {
     }
 }
 
-/// Whether a call was allowed; if so, the grant is used up. What cannot be told for certain is no part of any. `old` is what a
-/// file that is written holds, if it was read.
+/// Returns whether a call is covered by a grant; if so, uses up the grant. A subject that is not certain is never
+/// covered. `old` is the current content of a file to be written, if it was read.
 pub(super) fn use_up(
     grants: &mut Vec<Grant>,
     call: &Call,

@@ -1,8 +1,8 @@
-//! Approvals: what a policy or a person decides about calls and questions of the agent.
+//! Approvals: decisions of policies and users about the agent's calls and questions.
 //!
-//! In: calls and questions of the agent, answers of clients, resolved paths, the old text of files. Out: the [`NextStep`] of each
-//! call. Owns: policies, open questions with the calls that wait for them, and what was allowed in the turn. Never: runs or answers
-//! a call.
+//! In: calls and questions of the agent, answers of clients, resolved paths, the old text of files. Out: the
+//! [`NextStep`] of each call. Owns: policies, open questions with the calls that wait for them, and the grants of the
+//! turn. Never: runs or answers a call.
 
 mod answers;
 mod calls;
@@ -36,24 +36,24 @@ pub(super) use remembered::adopt_rules;
 /// The answer to a call of the agent.
 pub(super) type CallResult = Result<RawJson, RpcError>;
 
-/// What to do next about a call of the agent.
+/// The next step for a call of the agent.
 #[derive(Debug)]
 pub(super) enum NextStep {
-    /// Run it; `at` is where its file was when it was decided on.
+    /// Run the call; `at` is the real path of its file at the time of the decision.
     Run {
         call: u64,
         request: Call,
         at: Option<String>,
     },
-    /// Answer it without running it.
+    /// Answer the call without running it.
     Answer { call: u64, result: CallResult },
-    /// Settle its question at once.
+    /// Settle the call's question immediately.
     Settle {
         number: u32,
         by: Origin,
         outcome: Outcome,
     },
-    /// Nothing: it waits for the host or for a person, or there is no such call any more.
+    /// Do nothing: the call waits for the host or for the user, or no longer exists.
     Wait,
 }
 
@@ -64,24 +64,24 @@ impl NextStep {
     }
 }
 
-/// What follows from a settled question.
+/// The result of settling a question.
 pub(super) struct Settled {
-    /// What to do next about the call that waited for it.
+    /// The next step for the call that waited for the question.
     pub next: NextStep,
-    /// The tool call that it was about.
+    /// The tool call of the question.
     pub item: Option<ItemId>,
 }
 
 /// What waits for the answer to a question.
 #[derive(Debug)]
 enum Waiting {
-    /// The agent, which asked with this call.
+    /// The agent, which sent the question as this call.
     Agent(u64),
-    /// A call that the agent made without asking first.
+    /// A call that the agent made without a permission request.
     Call {
         call: u64,
         request: Call,
-        /// Where its file really is.
+        /// The real path of its file.
         at: Option<String>,
     },
 }
@@ -98,7 +98,7 @@ impl Waiting {
 #[derive(Debug)]
 struct OpenQuestion {
     waiting: Waiting,
-    /// What it asks permission for; absent if it asks for information.
+    /// The requested permission; `None` if the question asks for information.
     request: Option<Request>,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Approvals {
     lookups: BTreeMap<u64, PathLookup>,
     /// Writes whose file is being read.
     comparisons: BTreeMap<u64, Comparison>,
-    /// What was allowed in this turn, and is not done yet.
+    /// Permissions of this turn that are not used up yet.
     grants: Vec<Grant>,
 }
 
@@ -135,18 +135,18 @@ impl Approvals {
         found.map(|(number, _)| *number)
     }
 
-    /// Forgets what was allowed in the turn.
+    /// Clears the grants of the turn.
     pub fn forget_grants(&mut self) {
         self.grants.clear();
     }
 
-    /// Drops the calls of an agent that is gone. Its questions are voided separately.
+    /// Drops the calls of an agent that has exited. Its questions are voided separately.
     pub fn abandon(&mut self) {
         self.lookups.clear();
         self.comparisons.clear();
     }
 
-    /// Records the outcome of a question, and returns what follows from it.
+    /// Records the outcome of a question, and returns the next step.
     pub fn settle(&mut self, journal: &mut Journal, by: Origin, number: u32, outcome: &Outcome) -> Settled {
         let open = journal.live().requests.get(&number);
         let item = open.and_then(|open| open.event.kind.item());
@@ -164,7 +164,7 @@ impl Approvals {
                     let result = Ok(outcome_result(outcome, wants_input));
                     NextStep::Answer { call, result }
                 }
-                // A yes to a question of our own is for that one call.
+                // An allowed question of the daemon applies to that one call only.
                 Waiting::Call { call, request, at } if outcome.allows() => {
                     NextStep::Run { call, request, at }
                 }
@@ -186,8 +186,8 @@ impl Approvals {
         }
     }
 
-    /// Voids all questions, and returns the answers for the calls that waited. An agent that still `listens` receives "cancelled",
-    /// since JSON-RPC wants an answer to every request.
+    /// Voids all questions, and returns the answers for the calls that waited. An agent that still `listens` receives
+    /// "cancelled", because JSON-RPC requires an answer to every request.
     pub fn void_all(&mut self, journal: &mut Journal, reason: &str, listens: bool) -> Vec<(u64, CallResult)> {
         let open: Vec<u32> = journal.live().requests.keys().copied().collect();
         let mut answers = Vec::new();

@@ -1,6 +1,7 @@
-//! What is decided on only when it is known where its paths lead: calls and questions of the agent that name files.
+//! Decisions that wait for real paths: calls and questions of the agent that name files.
 //!
-//! In: a call or a question with its paths, and later where they lead. Out: the effect that resolves the paths, then the decision.
+//! In: a call or a question with its paths, and later their real paths. Out: the effect that resolves the paths, then
+//! the decision.
 
 use acpd_model::event::{PermissionOption, QuestionTopic};
 use acpd_model::{ErrorCode, Failure, ItemId, RawJson, TurnId};
@@ -11,16 +12,16 @@ use crate::agent::Call;
 use crate::thread::command::{Effect, Waiter};
 use crate::thread::journal::Journal;
 
-/// What waits.
+/// The call or question that waits.
 #[derive(Debug)]
 pub(super) enum PathLookup {
-    /// A file that the agent wants to read or write without having asked.
+    /// A file that the agent reads or writes without a permission request.
     Call(Call, Request),
-    /// The agent asks.
+    /// A permission request of the agent.
     Question(Question),
 }
 
-/// A question of the agent, as it was when it was asked.
+/// A question of the agent, with its state at the time of the request.
 #[derive(Debug)]
 pub(super) struct Question {
     pub turn: Option<TurnId>,
@@ -29,9 +30,9 @@ pub(super) struct Question {
     pub title: String,
     pub options: Vec<PermissionOption>,
     pub raw: RawJson,
-    /// The whole call, if the question does not repeat it.
+    /// The whole tool call, if the question does not repeat it.
     pub call: Option<RawJson>,
-    /// It shows diffs that are too long to be repeated.
+    /// Whether the tool call shows diffs that are too long to repeat.
     pub keeps_content: bool,
     pub request: Request,
 }
@@ -54,7 +55,7 @@ impl Approvals {
         NextStep::Wait
     }
 
-    /// It is known where the paths lead.
+    /// Continues the decision with the resolved paths.
     pub fn paths_resolved(&mut self, journal: &mut Journal, waiter: Waiter, real: &RealPaths) -> NextStep {
         let call = match waiter {
             Waiter::Call(call) => call,
@@ -65,7 +66,7 @@ impl Approvals {
                 return NextStep::Wait;
             }
         };
-        // One that was withdrawn, or whose agent is gone, is not decided on any more.
+        // Without a lookup, the call was withdrawn or its agent has exited.
         match self.lookups.remove(&call) {
             None => NextStep::Wait,
             Some(PathLookup::Call(request, wanted)) => {
@@ -86,7 +87,7 @@ impl Approvals {
     }
 }
 
-/// Whether links make a difference to what is decided.
+/// Returns whether links can affect the decision.
 pub(super) fn names_paths(request: &Request) -> bool {
     request.files().chain(request.programs()).next().is_some()
 }

@@ -1,4 +1,4 @@
-//! The permission policy: which rules apply, and what they say about a request.
+//! The permission policy: the rules that apply, and their decision about a request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,29 +17,29 @@ use crate::projection::Live;
 use crate::thread::command::{Answer, Effect, Reply, Sight, Waiter};
 use crate::thread::journal::Journal;
 
-/// The policies of the configuration that hold for a thread.
+/// The policies of the configuration that apply to a thread.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Policies {
-    /// For every thread.
+    /// The policy for every thread.
     pub daemon: Option<Policy>,
-    /// For every thread of this agent.
+    /// The policy for every thread of this agent.
     pub agent: Option<Policy>,
-    /// Answers that hold for every thread of this agent.
+    /// Remembered answers for every thread of this agent.
     pub answers: Arc<Remembered>,
     /// The directory that `~` in a rule stands for.
     pub home: Option<String>,
 }
 
-/// What the policy makes of a call that comes without a question.
+/// The policy's decision about a call that comes without a question.
 pub(super) enum PolicyCheck {
     Allow,
-    /// It depends on what the file holds now.
+    /// Depends on the current content of the file.
     Compare,
     Ask,
     Deny(Box<Decision>),
 }
 
-/// Who decided, if a policy did.
+/// Returns the policy's decision as the origin of an event.
 pub(super) fn ruling(decision: &Decision) -> Origin {
     Origin::Policy(Box::new(Ruling {
         scope: decision.scope.map(|scope| scope.name().to_owned()),
@@ -49,11 +49,11 @@ pub(super) fn ruling(decision: &Decision) -> Origin {
 }
 
 impl Approvals {
-    /// The policies of the configuration from now on.
+    /// Replaces the policies of the configuration.
     pub fn set_policies(&mut self, policies: Arc<Policies>) {
         let before = std::mem::replace(&mut self.policies, policies);
         let now = &self.policies;
-        // One more answer takes nothing back of what was allowed in this turn.
+        // An additional answer does not revoke permissions of this turn.
         let known: BTreeMap<u64, &RememberedRule> =
             now.answers.iter().map(|answer| (answer.id, answer)).collect();
         let taken_back = before
@@ -81,7 +81,7 @@ impl Approvals {
         }
     }
 
-    /// What an ACP tool call comes to.
+    /// Returns the request that an ACP tool call makes.
     pub(super) fn tool_request(&self, live: &Live, tool_call: &RawJson) -> Request {
         let spec = &live.spec;
         self.at_home(Request::from_tool_call_in(
@@ -91,8 +91,8 @@ impl Approvals {
         ))
     }
 
-    /// Replies with the decision that the policy would make about an ACP tool call, and every rule that has a say: at once, or once
-    /// the call's paths are resolved.
+    /// Replies with the decision that the policy would make about an ACP tool call, and all rules that apply. The
+    /// reply is immediate, or follows when the call's paths are resolved.
     pub fn explain(&self, journal: &mut Journal, call: u64, tool_call: RawJson, sight: Sight) {
         let request = self.tool_request(journal.live(), &tool_call);
         let paths = self.layers(journal.live()).paths(&request);
@@ -112,7 +112,7 @@ impl Approvals {
         Reply::Explained(Box::new(self.layers(live).explain(request)))
     }
 
-    /// Gives the thread a policy of its own, or takes it away.
+    /// Sets the thread's own policy, or removes it.
     pub fn set_policy(
         &mut self,
         journal: &mut Journal,
@@ -128,7 +128,7 @@ impl Approvals {
         Ok(Reply::Done)
     }
 
-    /// The policy's answer to a question of the agent's, if it has one and the agent offers it.
+    /// Returns the policy's answer to a question of the agent, if it has one and the agent offers a matching option.
     pub(super) fn decide_question(
         &self,
         live: &Live,
@@ -145,9 +145,8 @@ impl Approvals {
         Some((ruling(&decision), outcome))
     }
 
-    /// What becomes of a file or a command that the agent wants without having asked. Where no policy says anything
-    /// it goes ahead, as it does in an editor.
-    /// `old` is what a file that is written holds, if it was read.
+    /// Decides about a file or a command that the agent uses without a permission request. Without any applicable
+    /// policy it is allowed, as in an editor. `old` is the current content of a file to be written, if it was read.
     pub(super) fn check_policy(
         &mut self,
         journal: &mut Journal,
@@ -178,8 +177,8 @@ impl Approvals {
         }
     }
 
-    /// A read changes nothing and agents read a lot, so that it takes a rule that is about it to stop one: a default
-    /// does not.
+    /// Decides about a read. Only a rule that matches the read can stop it, not a default: a read changes nothing,
+    /// and agents read a lot.
     fn check_read_policy(&mut self, live: &Live, call: &Call, request: &Request) -> PolicyCheck {
         let explained = self.layers(live).explain(request).subjects;
         let by_rule = |effect| {
@@ -196,7 +195,8 @@ impl Approvals {
         PolicyCheck::Allow
     }
 
-    /// Returns what a call asks for; `None` if no policy decides about it. `form` says how a command without arguments is run.
+    /// Returns the request that a call makes; `None` if no policy decides about it. `form` is how a command without
+    /// arguments is run.
     pub(super) fn call_request(&self, live: &Live, call: &Call, form: Form) -> Option<Request> {
         let cwd = &live.spec.cwd;
         let request = match call {

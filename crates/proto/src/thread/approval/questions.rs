@@ -18,13 +18,13 @@ use crate::projection::ItemView;
 use crate::thread::journal::Journal;
 use crate::wire::repeated_key;
 
-/// By which an agent asks for a permission.
+/// The method by which an agent requests a permission.
 pub(in crate::thread) const METHOD: &str = "session/request_permission";
 
-/// So many characters of what an agent wrote stand in an error.
+/// The maximum number of characters of an agent's text in an error.
 const NAMED_CHARS: usize = 80;
 
-/// The sparse tool call inside a permission request.
+/// The partial tool call inside a permission request.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RequestedTool {
@@ -37,12 +37,12 @@ struct RequestedTool {
     status: Option<RawJson>,
 }
 
-/// A member that is a string; any other value counts as absent.
+/// Returns a string member; any other value counts as absent.
 fn string(member: Option<RawJson>) -> Option<String> {
     member?.read().ok()
 }
 
-/// Reads what a question says about its tool call, as an update of that call. Refuses an ambiguous question.
+/// Reads the tool call of a question as an update of that tool call. Rejects an ambiguous question.
 pub(in crate::thread) fn read_question(
     tool: &RawJson,
     options: &[PermissionOption],
@@ -69,7 +69,7 @@ pub(in crate::thread) fn read_question(
     }
     Ok(ToolUpdate {
         id: asked.tool_call_id.into(),
-        // A call that is over is not asked about: this is another one under the same id.
+        // A question never refers to a finished tool call, so this is a new one with the same id.
         opens: true,
         title: string(asked.title),
         kind: string(asked.kind),
@@ -81,8 +81,8 @@ pub(in crate::thread) fn read_question(
     })
 }
 
-/// Readers of an object with one key twice disagree about what it says, so that a person could be shown what the agent
-/// does not mean.
+/// Parsers disagree about an object that contains a key twice, so the user could see something other than what the
+/// agent executes.
 fn ambiguous(place: &str, key: &str) -> Failure {
     let key = shorten(key, NAMED_CHARS);
     Failure::invalid_params(format!(
@@ -91,7 +91,8 @@ fn ambiguous(place: &str, key: &str) -> Failure {
 }
 
 impl Approvals {
-    /// Puts a question about the open tool call `id` to the policy and then to people, once its paths are resolved.
+    /// Evaluates the policy for a question about the open tool call `id`, then asks the user, once its paths are
+    /// resolved.
     pub fn ask(
         &mut self,
         journal: &mut Journal,
@@ -187,7 +188,7 @@ impl Approvals {
             keeps_content,
         };
         journal.emit(Origin::Agent, kind, Some(raw));
-        // Its turn may have ended while the paths were looked up.
+        // The turn may have ended while the paths were resolved.
         let settled = if turn == journal.current_turn() {
             ruled
         } else {
@@ -196,7 +197,7 @@ impl Approvals {
         Self::asked(journal, number, settled)
     }
 
-    /// Asks for information.
+    /// Asks the user for information.
     pub fn ask_input(&mut self, journal: &mut Journal, call: u64, message: String, raw: RawJson) -> NextStep {
         let number = journal.live().last_request + 1;
         let request = request_id(journal, number);
@@ -228,7 +229,7 @@ impl Approvals {
     }
 }
 
-/// An id that two options have: an answer with it could mean either.
+/// Returns an id that two options share: an answer with it would be ambiguous.
 fn repeated_id(options: &[PermissionOption]) -> Option<&str> {
     let mut seen = BTreeSet::new();
     options

@@ -1,6 +1,6 @@
-//! Answers that hold: for the session and the thread they are events of the thread; for all threads of the agent they
-//! are kept outside, and what became of them is an event here. Where the daemon remembers an answer the agent is told "once", so
-//! that there is one place where it can be seen and taken back.
+//! Remembered answers. For the session and the thread they are events of the thread. For all threads of the agent
+//! they are stored outside of the thread, and the outcome is an event here. If the daemon remembers an answer, the
+//! agent gets the "once" option. So the answer can be seen and revoked in a single place.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use crate::thread::command::{Effect, RememberedChange, RememberedOutcome, Reply}
 use crate::thread::journal::Journal;
 
 impl Approvals {
-    /// The answers that hold.
+    /// Returns the remembered answers.
     pub fn remembered(&self, live: &Live) -> Reply {
         let own = live.remembered.iter();
         Reply::Remembered(own.chain(self.policies.answers.iter()).cloned().collect())
     }
 
-    /// Revokes a remembered answer. The command is answered when that is durable.
+    /// Revokes a remembered answer. The reply follows when that is durable.
     pub fn revoke(&mut self, journal: &mut Journal, call: u64, by: Origin, id: u64) {
         if self.policies.answers.iter().any(|rule| rule.id == id) {
             let order = RememberedChange::Revoke { call, id };
@@ -34,7 +34,7 @@ impl Approvals {
         journal.reply(call, Ok(Reply::Done));
     }
 
-    /// Remembers an answer that is to hold: for the session, or for what the person says.
+    /// Remembers an answer: for the session, or for the scope that the user chose.
     pub(super) fn remember(
         &self,
         journal: &mut Journal,
@@ -89,7 +89,7 @@ impl Approvals {
         }
     }
 
-    /// What became of an answer that was to hold for the agent.
+    /// Handles the outcome of a change to the agent-wide remembered answers.
     pub fn remembered_changed(&mut self, journal: &mut Journal, by: Origin, outcome: RememberedOutcome) {
         match outcome {
             RememberedOutcome::Remembered(Ok(rules)) => {
@@ -122,14 +122,14 @@ fn not_remembered(journal: &mut Journal, why: &str) {
     journal.notice(Level::Info, "notRemembered", &message);
 }
 
-/// The option of this kind, if there is exactly one.
+/// Returns the option of this kind, if there is exactly one.
 fn only<'a>(options: &'a [PermissionOption], kind: &str) -> Option<&'a PermissionOption> {
     let mut found = options.iter().filter(|option| option.kind == kind);
     found.next().filter(|_| found.next().is_none())
 }
 
-/// The always-options that an agent is told as they are: the daemon can remember nothing in its place, or there is no
-/// one way to say "once".
+/// Returns the always-options that are passed to the agent unchanged: the daemon cannot remember the answer itself,
+/// or there is not exactly one "once" option.
 pub(super) fn agent_remembers(always: &Always, options: &[PermissionOption]) -> Vec<String> {
     let is_kept = |once| matches!(always, Always::Holds(_)) && only(options, once).is_some();
     let passed_on = options.iter().filter(|option| match option.kind.as_str() {
@@ -140,7 +140,8 @@ pub(super) fn agent_remembers(always: &Always, options: &[PermissionOption]) -> 
     passed_on.map(|option| option.option_id.clone()).collect()
 }
 
-/// The outcome of a question as the agent is told it: an "always" that the person was not told to be the agent's is "once".
+/// Returns the outcome of a question as the agent receives it. An "always" becomes "once", unless the user was shown
+/// that the agent remembers it.
 pub(super) fn sent_as_once(question: &EventKind, mut outcome: Outcome) -> Outcome {
     if let EventKind::PermissionRequested {
         item: Some(_),
@@ -165,7 +166,7 @@ pub(super) fn sent_as_once(question: &EventKind, mut outcome: Outcome) -> Outcom
     outcome
 }
 
-/// Replaces the thread's own policy and remembered answers by those of the thread that it is forked from.
+/// Replaces the thread's own policy and remembered answers with those of the thread that it is forked from.
 pub(in crate::thread) fn adopt_rules(
     journal: &mut Journal,
     policy: Option<Policy>,
@@ -187,7 +188,7 @@ pub(in crate::thread) fn adopt_rules(
     }
 }
 
-/// What becomes of an "always" as the answer about `request`.
+/// Returns what "always" means as an answer to `request`.
 pub(super) fn always(live: &Live, request: &Request) -> Always {
     match live.remembered.would_hold_for(request, Scope::Session) {
         Ok(what) => Always::Holds(what),

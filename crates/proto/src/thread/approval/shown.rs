@@ -1,4 +1,5 @@
-//! What a person is shown of a call: what is decided on, with the changes that the call shows, within bounds.
+//! The parts of a call that a user sees: the subjects of the decision, with the changes that the call shows, within
+//! limits.
 
 use acpd_model::RawJson;
 use acpd_model::limits::QUESTION_BYTES;
@@ -8,10 +9,10 @@ use crate::projection::{ToolView, is_computed, unified_diff};
 use crate::wire::members;
 use acpd_policy::{Request, ShownChange};
 
-/// So many bytes a part counts beside its text.
+/// The size that each part counts in addition to its text, in bytes.
 const PART_BYTES: usize = 64;
 
-/// Adds the changes that a tool call shows to the files that it is about.
+/// Adds the changes that a tool call shows to the files of the request.
 pub(super) fn show_changes(request: &mut Request, call: &RawJson) {
     let mut view = ToolView::default();
     view.apply(call);
@@ -29,7 +30,8 @@ pub(super) fn show_changes(request: &mut Request, call: &RawJson) {
     request.show_changes(&changes);
 }
 
-/// The whole call, where it says something to people that the question does not repeat, and has room in a question.
+/// Returns the whole call, if it contains information for users that the question does not repeat, and fits into a
+/// question.
 pub(super) fn kept_call(whole: &RawJson, question: &RawJson) -> Option<RawJson> {
     const READ: [&str; 5] = ["title", "kind", "content", "locations", "rawInput"];
     let mut repeated = Vec::new();
@@ -45,7 +47,7 @@ pub(super) fn kept_call(whole: &RawJson, question: &RawJson) -> Option<RawJson> 
     (says_more && whole.get().len() <= QUESTION_BYTES).then(|| whole.clone())
 }
 
-/// Whether the call shows diffs that the question does not repeat.
+/// Returns whether the call shows diffs that the question does not repeat.
 pub(super) fn keeps_content(whole: &RawJson, question: &RawJson) -> bool {
     let mut repeats = false;
     members(question, |key, value| {
@@ -56,8 +58,8 @@ pub(super) fn keeps_content(whole: &RawJson, question: &RawJson) -> bool {
     !repeats && !view.diffs().is_empty()
 }
 
-/// The parts of a call. Nothing is cut: a part that is too long is named instead, since what is missing at its end may be what
-/// matters. A yes then covers no text.
+/// Returns the parts of a call. No part is truncated, because its missing end may be what matters. A part that is too
+/// long is replaced by its size, and an allowed call then covers no text.
 pub(super) fn subjects(request: &mut Request) -> Vec<CallSubject> {
     let mut room = QUESTION_BYTES;
     let (mut shown, mut left_out) = (Vec::new(), 0_usize);

@@ -1,8 +1,8 @@
-//! Callbacks that an editor answers in our place.
+//! Callbacks that an editor answers in place of the daemon.
 //!
-//! In: a callback that was decided on, what the editor answers. Out: orders for the editor, the
-//! answer for the agent, the events of what was done. What an editor has answered, an error too, is the answer. What it may
-//! have begun is never begun again.
+//! In: an approved callback, the editor's answer. Out: commands for the editor, the answer for the agent, the events
+//! of completed operations. Owns: no state; the delegations are tasks of the callbacks. Never: repeats an operation
+//! that an editor may have started, except a read. The editor's answer is final, even if it is an error.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::thread::editors::{EditorCommand, EditorRequest};
 use crate::thread::journal::Journal;
 use crate::wire::{RpcError, Text};
 
-/// The members of an answer that must be there. Others are nothing to us.
+/// The required members of an answer. Other members are ignored.
 #[derive(Deserialize)]
 struct Content<'a> {
     #[serde(borrow)]
@@ -37,7 +37,7 @@ struct Created {
 }
 
 impl Callbacks {
-    /// Who answers it now.
+    /// Returns which side answers the callback now.
     pub(super) fn responder(&self, journal: &Journal, request: &Call) -> Responder {
         let holder = self.lease_holder(journal);
         let able = |can: fn(&AttachedEditor) -> bool| holder.filter(|holder| can(holder));
@@ -49,7 +49,7 @@ impl Callbacks {
             | Call::WaitForTerminalExit { terminal_id }
             | Call::KillTerminal { terminal_id }
             | Call::ReleaseTerminal { terminal_id } => return self.terminal_responder(terminal_id),
-            // It needs no more than somebody who knows it.
+            // An extension needs no capability, only an editor that may know it.
             Call::Extension { .. } => holder.or(self.editors.first()),
             Call::Permission { .. } | Call::Elicit { .. } => None,
         };
@@ -58,7 +58,7 @@ impl Callbacks {
         })
     }
 
-    /// Has an editor do it.
+    /// Delegates the callback to an editor.
     pub(super) fn delegate(
         &mut self,
         journal: &mut Journal,
@@ -110,7 +110,7 @@ impl Callbacks {
             | Call::ReleaseTerminal { terminal_id } => Some(terminal_id.clone()),
             _ => makes.clone(),
         };
-        // What the agent said before it asked is told before it is asked.
+        // Clients must receive the agent's earlier text before the editor receives the request.
         journal.flush();
         let order = EditorCommand::Request {
             call,
@@ -141,7 +141,7 @@ impl Callbacks {
         journal.push(Effect::Editor { connection, order });
     }
 
-    /// The callbacks that an editor has.
+    /// Returns the callbacks that are delegated to an editor.
     pub(super) fn delegated_to(&self, connection: &str) -> impl Iterator<Item = u64> {
         self.tasks.iter().filter_map(move |(call, task)| match task {
             HostTask::Delegated(delegation) if delegation.connection == connection => Some(*call),
@@ -159,7 +159,7 @@ impl Callbacks {
         }
     }
 
-    /// An editor has answered. What nobody waits for is passed over: it comes late, or twice, or from somebody else.
+    /// Handles an editor's answer. Ignores answers that are late, repeated, or from another connection.
     pub fn editor_answered(
         &mut self,
         journal: &mut Journal,
@@ -197,7 +197,7 @@ impl Callbacks {
         }
     }
 
-    /// Records what an editor has done, and passes its answer on as it came.
+    /// Records the editor's operation, and passes the answer on unchanged.
     fn editor_did(&mut self, journal: &mut Journal, call: u64, delegation: Delegation, result: RawJson) {
         let is_extension = matches!(delegation.request, Call::Extension { .. });
         let Delegation {
@@ -262,7 +262,7 @@ impl Callbacks {
             Call::ReleaseTerminal { terminal_id } => self.release_terminal(journal, terminal_id, by),
             Call::Extension { .. } | Call::Permission { .. } | Call::Elicit { .. } => {}
         }
-        // Where there is nothing to tell, ACP has an object with nothing in it.
+        // ACP uses an empty object for an empty result.
         let result = match result.get() {
             "null" if !is_extension => RawJson::trusted("{}"),
             _ => result,
@@ -271,7 +271,8 @@ impl Callbacks {
         self.answer(journal, call, result);
     }
 
-    /// It was not done, or nobody knows whether it was. The agent hears why; what would have changed the world is recorded.
+    /// Handles an operation that failed, or whose outcome is unknown. The agent gets the error; an operation that
+    /// would have changed the host is also recorded.
     pub(super) fn not_done(
         &mut self,
         journal: &mut Journal,
@@ -302,12 +303,12 @@ pub(super) fn end_change(journal: &mut Journal, delegation: &Delegation, by: Ori
     }
 }
 
-/// What the agent hears that has no answer.
+/// The error for the agent when an editor gives no valid answer.
 pub(super) fn unknown(message: String) -> RpcError {
     RpcError::new(ErrorCode::Internal.rpc(), message)
 }
 
-/// How long an editor may take.
+/// Returns the time limit for an editor's answer.
 pub(super) fn answer_timeout(request: &Call) -> Option<Duration> {
     match request {
         Call::WaitForTerminalExit { .. } => None,
@@ -316,7 +317,7 @@ pub(super) fn answer_timeout(request: &Call) -> Option<Duration> {
     }
 }
 
-/// What nobody knows, now that there is no answer.
+/// Describes the operation whose outcome is unknown without an answer.
 pub(super) fn unknown_effect(request: &Call) -> String {
     match request {
         Call::WriteFile { path, .. } => format!("; it is not known whether {path} was written"),
@@ -325,7 +326,7 @@ pub(super) fn unknown_effect(request: &Call) -> String {
     }
 }
 
-/// Whether the agent can make anything of it.
+/// Returns whether the answer is valid for the request.
 fn is_answer(request: &Call, result: &RawJson) -> bool {
     match request {
         Call::ReadFile { .. } => serde_json::from_str::<Content<'_>>(result.get()).is_ok(),

@@ -1,9 +1,9 @@
-//! Terminals that live in an editor.
+//! Terminals that run in an editor.
 //!
-//! The agent knows them by names of ours, from the same series as those of our own terminals; the editor's connection knows
-//! what the editor calls them. What such a command writes is known as far as the editor is asked for it: by the agent, and once
-//! by the daemon if the agent does not ask after the end (`final_output`). With its editor a terminal is lost: then it has ended,
-//! as one whose line was cut.
+//! The agent knows them by the daemon's ids, from the same series as those of the daemon's own terminals. The
+//! editor's connection maps them to the editor's ids. The daemon knows the output of such a command only from answers
+//! of the editor. The agent requests the output; if it does not after the command's exit, the daemon requests it once
+//! (`final_output`). A terminal is lost with its editor: then its command counts as ended by a hangup.
 
 use acpd_model::limits::{EDITOR_TERMINALS, TERMINAL_BYTES, TERMINALS};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemId, ItemOutcome, Origin, RawJson};
@@ -26,29 +26,29 @@ pub(super) struct EditorTerminal {
     pub connection: String,
     pub by: Origin,
     pub item: ItemId,
-    /// Bytes of output that are kept.
+    /// The number of output bytes to keep.
     kept: usize,
-    /// The output as the agent was last told it, its end.
+    /// The end of the output that the agent last received.
     seen: String,
-    /// Whether that is not all of it.
+    /// Whether earlier output was dropped.
     cut: bool,
-    /// How the command ended, if that is known.
+    /// How the command ended, if known.
     pub exit: Option<TerminalExit>,
-    /// The daemon itself has asked for its output.
+    /// Whether the daemon itself has requested the output.
     pub asked: bool,
-    /// Its agent is gone: it is ended once its last output is known.
+    /// Whether its agent has exited: the terminal ends when its last output is known.
     pub leaving: bool,
     pub lost: bool,
 }
 
-/// A terminal that was made in an editor.
+/// A terminal that an editor created.
 #[derive(Debug)]
 pub(super) struct CreatedTerminal {
     pub connection: String,
     pub by: Origin,
     pub command: TerminalCommand,
     pub output_byte_limit: Option<u64>,
-    /// The agent took its wish back meanwhile.
+    /// Whether the agent withdrew the request in the meantime.
     pub withdrawn: bool,
 }
 
@@ -63,7 +63,7 @@ struct Written<'a> {
     exit_status: Option<Exit>,
 }
 
-/// An answer to `terminal/wait_for_exit`, and what an output says of the end.
+/// An answer to `terminal/wait_for_exit`, and the exit status in an answer to `terminal/output`.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Exit {
@@ -74,7 +74,7 @@ struct Exit {
 impl From<Exit> for TerminalExit {
     fn from(exit: Exit) -> Self {
         Self {
-            // Codes of Windows fill 32 bits without a sign.
+            // Windows exit codes are unsigned 32-bit numbers.
             code: exit
                 .exit_code
                 .and_then(|code| u32::try_from(code).ok())
@@ -92,22 +92,22 @@ pub(super) fn is_exit(result: &RawJson) -> bool {
     result.get().starts_with('{') && result.read::<Exit>().is_ok()
 }
 
-/// What a process hears whose terminal is gone.
+/// The signal that a process gets when its terminal is closed.
 const HUNG_UP: &str = "SIGHUP";
 
 impl Callbacks {
-    /// Who answers for a terminal: it stays where it was made.
+    /// Returns which side answers for a terminal: the one that created it.
     pub(super) fn terminal_responder(&self, terminal_id: &str) -> Responder {
         match self.editor_terminals.get(terminal_id) {
             None => Responder::Daemon,
-            // Its agent is gone; another one does not know it.
+            // Its agent has exited, and another agent does not know the terminal.
             Some(terminal) if terminal.leaving => Responder::Daemon,
             Some(terminal) if terminal.lost => Responder::Lost,
             Some(terminal) => Responder::Editor(terminal.connection.clone()),
         }
     }
 
-    /// A terminal was made in an editor.
+    /// Records a terminal that an editor created.
     pub(super) fn editor_terminal_created(
         &mut self,
         journal: &mut Journal,
@@ -141,7 +141,7 @@ impl Callbacks {
             lost: false,
         };
         self.terminal_created(journal, call, command, by);
-        // Whoever wanted it is gone, or wants it no longer, and does not know its name.
+        // The agent that requested it has exited or has withdrawn the request, so no agent knows its id.
         if withdrawn || self.is_abandoned(call) {
             self.close_terminal(journal, terminal.item);
             let order = EditorCommand::EndTerminal { terminal_id };
@@ -150,7 +150,7 @@ impl Callbacks {
         self.editor_terminals.insert(terminal_id, terminal);
     }
 
-    /// Refuses one terminal too many.
+    /// Enforces the limit on terminals in editors.
     pub(super) fn check_in_editors(&self) -> Result<(), Failure> {
         if self.editor_terminals.len() < EDITOR_TERMINALS {
             return Ok(());
@@ -159,26 +159,26 @@ impl Callbacks {
         Err(Failure::new(ErrorCode::Overloaded, message))
     }
 
-    /// Whether the command in a terminal is known to have ended.
+    /// Returns whether the command in a terminal is known to have ended.
     pub(super) fn has_exited(&self, terminal_id: &str) -> bool {
         let terminal = self.editor_terminals.get(terminal_id);
         terminal.is_some_and(|terminal| terminal.exit.is_some())
     }
 
-    /// Whether an item is a terminal in an editor whose command has ended.
+    /// Returns whether an item is a terminal in an editor whose command has ended.
     pub(super) fn has_ended_in_editor(&self, item: ItemId) -> bool {
         let mut terminals = self.editor_terminals.values();
         terminals.any(|terminal| terminal.item == item && terminal.exit.is_some())
     }
 
-    /// Whether an item is a terminal that is ended in its editor once its last output is known.
+    /// Returns whether an item is a terminal in an editor that ends when its last output is known.
     pub(super) fn is_leaving(&self, item: ItemId) -> bool {
         let mut terminals = self.editor_terminals.values();
         terminals.any(|terminal| terminal.item == item && terminal.leaving)
     }
 
-    /// What an editor answered about a terminal's output: what is new in it is told to everybody. It is the last of it if the
-    /// answer says that the command has ended, or if that was known before it was asked for (`after_exit`).
+    /// Handles an editor's answer with a terminal's output: clients get the new part. The output is final if the
+    /// answer contains an exit status, or if the exit was known before the request (`after_exit`).
     pub(super) fn editor_output_received(
         &mut self,
         journal: &mut Journal,
@@ -201,7 +201,7 @@ impl Callbacks {
         if !journal.live().items.contains_key(&item) {
             return;
         }
-        // Of output whose beginning is gone it cannot be told what is new.
+        // If the start of the output was dropped, the new part cannot be determined.
         let news = output.strip_prefix(terminal.seen.as_str());
         let news = news.filter(|news| !truncated && !terminal.cut && !news.is_empty());
         let text = news.map(str::to_owned);
@@ -227,7 +227,7 @@ impl Callbacks {
         }
     }
 
-    /// The command has ended. Its item is open until its last output is known.
+    /// Records that the command has ended. Its item stays open until its last output is known.
     pub(super) fn editor_exit_received(
         &mut self,
         journal: &mut Journal,
@@ -239,14 +239,14 @@ impl Callbacks {
             return;
         };
         terminal.exit.get_or_insert(exit.into());
-        // Between turns nothing would end that has the daemon ask.
+        // Between turns, no end of a turn triggers the daemon's own request.
         if journal.live().turn.is_none() {
             self.ask_output(journal, terminal_id);
         }
         self.bound_unread(journal);
     }
 
-    /// Agents may leave any number of ended terminals unread: the output of only so many is kept.
+    /// Limits the number of ended terminals whose output is kept, because agents may leave any number unread.
     fn bound_unread(&mut self, journal: &mut Journal) {
         let is_unread = |terminal: &&EditorTerminal| {
             terminal.exit.is_some() && journal.live().items.contains_key(&terminal.item)
@@ -264,7 +264,7 @@ impl Callbacks {
         }
     }
 
-    /// Ends the item of a terminal with what is known of its command; `whole` if that is all that it wrote.
+    /// Ends the item of a terminal with the known end of its command; `whole` if the output is complete.
     pub(super) fn complete_in_editor(
         &mut self,
         journal: &mut Journal,
@@ -300,7 +300,7 @@ impl Callbacks {
         journal.emit(by, kind, None);
     }
 
-    /// The agent needs it no longer, and the editor has let it go.
+    /// Handles that the agent released the terminal, and the editor has removed it.
     pub(super) fn release_terminal(&mut self, journal: &mut Journal, terminal_id: String, by: Origin) {
         self.complete_in_editor(journal, &terminal_id, by.clone(), false);
         self.editor_terminals.remove(&terminal_id);
@@ -308,7 +308,7 @@ impl Callbacks {
         journal.emit(by, kind, None);
     }
 
-    /// An editor is gone, and with it what ran there.
+    /// Handles the loss of an editor's terminals with its connection.
     pub(super) fn lose_terminals(&mut self, journal: &mut Journal, connection: &str) {
         self.lose_outputs(connection);
         let there: Vec<String> = self
@@ -333,7 +333,7 @@ impl Callbacks {
         }
     }
 
-    /// Answers for a terminal that is lost.
+    /// Answers a callback for a terminal that is lost.
     pub(super) fn answer_lost(&mut self, journal: &mut Journal, call: u64, request: Call) {
         let (Call::TerminalOutput { terminal_id }
         | Call::WaitForTerminalExit { terminal_id }
@@ -365,7 +365,7 @@ impl Callbacks {
         self.answer(journal, call, Ok(result.into()));
     }
 
-    /// The agent is gone: what it ran in editors is ended there, once its last output is known.
+    /// Ends the agent's terminals in editors after the agent has exited, as soon as their last output is known.
     pub fn end_in_editors(&mut self, journal: &mut Journal) {
         let all: Vec<String> = self.editor_terminals.keys().cloned().collect();
         for terminal_id in all {
@@ -380,7 +380,7 @@ impl Callbacks {
         }
     }
 
-    /// Nothing may follow: what runs in editors is ended there, with what is known of it.
+    /// Ends the terminals in editors immediately, with the output known so far.
     pub fn drop_in_editors(&mut self, journal: &mut Journal) {
         for terminal in self.editor_terminals.values_mut() {
             terminal.leaving = true;
@@ -396,7 +396,7 @@ impl Callbacks {
         }
     }
 
-    /// Ends a terminal that the agent will not name any more: its item, and in the editor.
+    /// Ends a terminal that the agent will not use again: its item, and the terminal in the editor.
     pub(super) fn end_in_editor(&mut self, journal: &mut Journal, terminal_id: &str, by: Origin) {
         self.complete_in_editor(journal, terminal_id, by, false);
         let Some(terminal) = self.editor_terminals.remove(terminal_id) else {

@@ -1,4 +1,4 @@
-//! Delegated callbacks that get no answer: the editor is gone or too late, or the agent withdrew them.
+//! Delegated callbacks without an answer: the editor has left or is too late, or the agent withdrew them.
 
 use acpd_model::Origin;
 
@@ -13,8 +13,8 @@ use crate::thread::journal::Journal;
 use crate::time::{Instant, earliest};
 
 impl Callbacks {
-    /// An editor is gone. What it was not asked yet, and what changes nothing, is done here; of the rest nobody knows whether
-    /// it was done.
+    /// Handles an editor that has left. The daemon runs callbacks that were not sent yet, or that change nothing. For
+    /// the others, it is unknown whether they were carried out.
     pub(super) fn end_delegations_to(
         &mut self,
         journal: &mut Journal,
@@ -26,7 +26,7 @@ impl Callbacks {
             let Some(delegation) = self.take_delegation(call) else {
                 continue;
             };
-            // Nobody waits for what only the agent wanted to know.
+            // Only the agent needed the result, and it has exited.
             if self.is_abandoned(call) && !delegation.changes() {
                 continue;
             }
@@ -48,7 +48,7 @@ impl Callbacks {
                 Call::CreateTerminal { .. } if is_unsent => {
                     self.run_on_host(journal, call, delegation.request, delegation.at)
                 }
-                // Somebody else may know it.
+                // Another editor may know the extension.
                 Call::Extension { .. } if is_unsent => self.run(journal, call, delegation.request, None),
                 Call::TerminalOutput { .. }
                 | Call::WaitForTerminalExit { .. }
@@ -68,7 +68,7 @@ impl Callbacks {
         }
     }
 
-    /// When the next editor will have been given enough time.
+    /// Returns the next deadline for an editor's answer.
     pub(super) fn delegation_deadline(&self) -> Option<Instant> {
         let deadlines = self.tasks.values().map(|task| match task {
             HostTask::Delegated(delegation) => delegation.until,
@@ -103,7 +103,8 @@ impl Callbacks {
         }
     }
 
-    /// The agent takes a callback back that an editor has. What changes something is still waited for: it may happen.
+    /// Withdraws a delegated callback for the agent. One that changes something stays pending, because the editor may
+    /// still carry it out.
     pub(super) fn withdraw_delegation(&mut self, journal: &mut Journal, call: u64) {
         let Some(mut delegation) = self.take_delegation(call) else {
             return;
@@ -116,7 +117,7 @@ impl Callbacks {
         }
     }
 
-    /// The agent is gone: editors need not go on with what only it wanted to know.
+    /// Withdraws the callbacks whose result only the exited agent needed.
     pub fn withdraw_delegations(&mut self, journal: &mut Journal) {
         let calls: Vec<u64> = self.tasks.keys().copied().collect();
         for call in calls {
@@ -131,7 +132,7 @@ impl Callbacks {
         }
     }
 
-    /// The daemon stops: it will not hear any more what editors are at.
+    /// Ends all delegated callbacks because the daemon stops and will not receive the answers.
     pub fn abort_delegations(&mut self, journal: &mut Journal, reason: &str) {
         let calls: Vec<u64> = self.tasks.keys().copied().collect();
         for call in calls {

@@ -1,4 +1,4 @@
-//! Files written for the agent. Each write is an item, a file change.
+//! Files written for the agent. Each write is a file-change item.
 
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, TurnId};
 
@@ -10,14 +10,15 @@ use crate::thread::journal::Journal;
 pub(super) struct FileWrite {
     pub path: String,
     pub content: String,
-    /// Its file change, unless a tool call shows the file already.
+    /// The write's file change; `None` if a tool call already shows the file.
     pub item: Option<ItemId>,
-    /// The turn in which it began.
+    /// The turn in which the write started.
     pub turn: Option<TurnId>,
 }
 
 impl FileWrite {
-    /// Records the write of a file that held `old` before. It counts as a change of the current turn only if it began in that turn.
+    /// Records the write of a file that contained `old` before. It counts as a change of the current turn only if it
+    /// started in that turn.
     pub fn complete(self, journal: &mut Journal, old: &PreviousContent, by: Origin) {
         let Self {
             path,
@@ -47,7 +48,7 @@ impl FileWrite {
     }
 }
 
-/// Begins a file change, unless a tool call shows the file already: then the change is part of that call.
+/// Starts a file change, unless a tool call already shows the file: then the change is part of that tool call.
 pub(super) fn begin_change(journal: &mut Journal, path: &str, by: Origin) -> Option<ItemId> {
     let shown = journal.live().items.values().any(|open| {
         open.parent.is_some() && matches!(&open.view, ItemView::File { path: known } if known == path)

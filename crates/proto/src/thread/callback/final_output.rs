@@ -1,8 +1,8 @@
-//! The last output of commands that run in an editor, where the agent did not ask for it.
+//! The last output of commands that run in an editor, if the agent did not request it.
 //!
-//! In: a terminal that is about to be released, or whose turn or agent has ended. Out: one request of the daemon's own to the
-//! editor; with its answer, or without one, the end of the terminal's item, and then what had to wait for it. Owns: these
-//! requests. Never: asks an editor twice about a terminal.
+//! In: a terminal that is about to be released, or whose turn or agent has ended. Out: one request of the daemon to
+//! the editor; after its answer or deadline, the end of the terminal's item, then the operations that waited for it.
+//! Owns: these requests. Never: sends an editor two requests for the same terminal.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use crate::thread::journal::Journal;
 use crate::time::{Instant, earliest};
 use crate::wire::RpcError;
 
-/// The daemon's own requests are numbered from here; no callback of an agent gets that far.
+/// The first number of the daemon's own requests; callbacks of an agent never reach it.
 const OWN_REQUESTS: u64 = 1 << 63;
 
-/// The requests that editors have not answered.
+/// The unanswered requests to editors.
 #[derive(Debug, Default)]
 pub(super) struct FinalOutputs {
     open: BTreeMap<u64, FinalOutput>,
-    /// Requests so far.
+    /// Number of requests so far.
     asked: u64,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct FinalOutputs {
 struct FinalOutput {
     connection: String,
     terminal_id: String,
-    /// Whether the command was known to have ended when it was asked for.
+    /// Whether the command was known to have ended when the request was sent.
     after_exit: bool,
     until: Instant,
 }
@@ -55,19 +55,20 @@ impl FinalOutputs {
     }
 }
 
-/// Whether a request to an editor is the daemon's own.
+/// Returns whether a request to an editor is the daemon's own.
 pub(super) fn is_own(number: u64) -> bool {
     number >= OWN_REQUESTS
 }
 
 impl Callbacks {
-    /// Whether an editor is being asked for the output of a terminal.
+    /// Returns whether a request for the output of a terminal is pending.
     pub(super) fn awaits_output(&self, terminal_id: &str) -> bool {
         let mut open = self.final_outputs.open.values();
         open.any(|asked| asked.terminal_id == terminal_id)
     }
 
-    /// Asks the editor for a terminal's output, if its item is open and that was not done before.
+    /// Requests a terminal's output from the editor, if its item is open and this was not done before. Returns
+    /// whether the request was sent.
     pub(super) fn ask_output(&mut self, journal: &mut Journal, terminal_id: &str) -> bool {
         let Some(terminal) = self.editor_terminals.get(terminal_id) else {
             return false;
@@ -111,7 +112,7 @@ impl Callbacks {
         true
     }
 
-    /// The turn is over: the agent may never ask for the output of what has ended in it.
+    /// Requests the output of ended terminals at the end of a turn, because the agent may never request it.
     pub fn ask_unread_outputs(&mut self, journal: &mut Journal) {
         let ended = self.editor_terminals.iter();
         let ended: Vec<String> = ended
@@ -149,7 +150,7 @@ impl Callbacks {
         self.output_settled(journal, &terminal_id, by);
     }
 
-    /// Nothing more will be known of a terminal's output: what waited for it goes on.
+    /// Continues the operations that waited for a terminal's output, because no more output will be known.
     fn output_settled(&mut self, journal: &mut Journal, terminal_id: &str, by: Origin) {
         let Some(terminal) = self.editor_terminals.get(terminal_id) else {
             return;
@@ -166,7 +167,7 @@ impl Callbacks {
         }
     }
 
-    /// The agent's requests to release a terminal that wait for its output.
+    /// Returns the agent's requests to release a terminal that wait for its output.
     pub(super) fn take_queued_releases(&mut self, terminal_id: &str) -> Vec<(u64, Call)> {
         let is_queued = |_: &u64, task: &mut HostTask| matches!(task, HostTask::QueuedRelease(queued) if queued == terminal_id);
         let calls = self.tasks.extract_if(.., is_queued).map(|(call, _)| call);
@@ -178,19 +179,19 @@ impl Callbacks {
             .collect()
     }
 
-    /// When the next editor will have been given enough time.
+    /// Returns the next deadline for an editor's answer.
     pub(super) fn final_output_deadline(&self) -> Option<Instant> {
         let open = self.final_outputs.open.values();
         open.fold(None, |at, asked| earliest(at, Some(asked.until)))
     }
 
-    /// Goes on without the answers that are late.
+    /// Continues without the answers that are late.
     pub(super) fn expire_final_outputs(&mut self, journal: &mut Journal) {
         let now = journal.now().mono;
         self.give_up_outputs(journal, |asked| asked.until <= now);
     }
 
-    /// Goes on without any of these answers.
+    /// Continues without any of these answers.
     pub fn give_up_all_outputs(&mut self, journal: &mut Journal) {
         self.give_up_outputs(journal, |_| true);
     }
@@ -205,7 +206,7 @@ impl Callbacks {
         }
     }
 
-    /// An editor is gone that was asked.
+    /// Drops the requests to an editor that has left.
     pub(super) fn lose_outputs(&mut self, connection: &str) {
         self.final_outputs
             .open

@@ -1,4 +1,4 @@
-//! Callbacks of the agent: which of them are carried out, and what comes of it.
+//! Callbacks of the agent that the host carries out, and their results.
 
 use acpd_model::{ErrorCode, EventKind, Failure, ItemId, Origin, RawJson};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ impl Callbacks {
     ) {
         self.raw_params.remove(&call);
         match request {
-            // Questions go to people, not to the host.
+            // Approvals handle these, not the host.
             Call::Permission { .. } | Call::Elicit { .. } => {}
             Call::ReadFile { path, line, limit } => {
                 self.tasks.insert(call, HostTask::Read { path: path.clone() });
@@ -76,7 +76,7 @@ impl Callbacks {
         }
     }
 
-    /// Nobody is there who might know it.
+    /// Rejects an extension, because no editor is attached that may know it.
     fn refuse_extension(
         &mut self,
         journal: &mut Journal,
@@ -97,7 +97,7 @@ impl Callbacks {
         journal.call_host(call, what);
     }
 
-    /// Writes a file whose change was begun.
+    /// Writes a file whose file change has started.
     pub(super) fn write_on_host(
         &mut self,
         journal: &mut Journal,
@@ -118,14 +118,14 @@ impl Callbacks {
     }
 
     pub fn host_replied(&mut self, journal: &mut Journal, call: u64, result: Result<HostReply, Failure>) {
-        // The host was not asked to do what an editor does.
+        // These callbacks were delegated to an editor, so a reply of the host is not for them.
         if matches!(
             self.tasks.get(&call),
             Some(HostTask::Delegated(_) | HostTask::QueuedRelease(_))
         ) {
             return;
         }
-        // What only the agent wanted to know is of no use when it withdrew the question, or is gone.
+        // Without a task, the agent withdrew the callback or has exited, and the result is useless.
         let Some(task) = self.tasks.remove(&call) else {
             return;
         };
@@ -196,7 +196,8 @@ impl Callbacks {
         self.answer(journal, call, Ok(result));
     }
 
-    /// Some agents take "there is no such file" for a failure of the tool with which they would make it.
+    /// Returns whether a missing file must read as empty. Some agents treat "no such file" as a failure of the tool
+    /// that is about to create the file.
     fn is_empty_for(&self, task: &HostTask, failure: &Failure) -> bool {
         self.quirks.missing_file_is_empty
             && failure.code == ErrorCode::NotFound

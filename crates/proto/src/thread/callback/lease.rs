@@ -1,7 +1,8 @@
-//! The lease: which of the editors that have the thread open answers what the agent asks of its client.
+//! The lease: which of the attached editors answers the agent's requests to its client.
 //!
-//! In: editors that open the thread, go, ask for the lease, give it up. Out: the event that it moved. The holder is what
-//! the log says; who is attached is only known here, so that after a restart nobody holds it.
+//! In: editors that attach, leave, acquire the lease, release it. Out: the event that the lease moved. Owns: the list
+//! of attached editors, which is not in the log. Never: keeps a holder across a restart. The holder is the one in the
+//! log.
 
 use acpd_model::event::{LeaseHolder, LeaseMove};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
@@ -15,15 +16,15 @@ use crate::thread::journal::Journal;
 #[derive(Debug, Clone)]
 pub(super) struct AttachedEditor {
     pub connection: String,
-    /// It, as the causer of events.
+    /// The editor as the origin of events.
     pub by: Origin,
     pub abilities: EditorCapabilities,
-    /// It gave the lease up, and does not get it again unless it asks.
+    /// Whether the editor released the lease; then it gets the lease again only on request.
     pub declines: bool,
 }
 
 impl Callbacks {
-    /// An editor has opened the thread. The same connection once more is the same editor.
+    /// Attaches an editor that opened the thread. A repeated attach of the same connection updates its capabilities.
     pub fn attach(
         &mut self,
         journal: &mut Journal,
@@ -50,7 +51,7 @@ impl Callbacks {
         lease_reply(journal)
     }
 
-    /// Gives the lease to an editor that asks for it.
+    /// Gives the lease to an editor that requests it.
     pub fn acquire_lease(
         &mut self,
         journal: &mut Journal,
@@ -64,7 +65,7 @@ impl Callbacks {
         Ok(lease_reply(journal))
     }
 
-    /// Takes the lease back from an editor that does not want it. It is passed on as if the editor had gone.
+    /// Releases an editor's lease. The lease is passed on as if the editor had left.
     pub fn release_lease(
         &mut self,
         journal: &mut Journal,
@@ -78,7 +79,8 @@ impl Callbacks {
         Ok(lease_reply(journal))
     }
 
-    /// An editor has closed the thread, or its connection is gone. `unsent` is what it was never asked.
+    /// Handles an editor that closed the thread or disconnected. `unsent` are the callbacks that were never sent to
+    /// it.
     pub fn editor_gone(&mut self, journal: &mut Journal, connection: &str, unsent: &[u64]) {
         let Some(at) = self
             .editors
@@ -95,14 +97,14 @@ impl Callbacks {
         self.end_delegations_to(journal, &gone, unsent);
     }
 
-    /// No connection outlives the process that had it.
+    /// Clears the lease after a restart, because no connection outlives the process.
     pub fn void_lease(&mut self, journal: &mut Journal) {
         if journal.live().lease.is_some() {
             self.move_lease(journal, None, LeaseMove::Restarted, Origin::Daemon);
         }
     }
 
-    /// The editor that answers: it holds the lease and is there.
+    /// Returns the editor that holds the lease, if it is attached.
     pub(super) fn lease_holder(&self, journal: &Journal) -> Option<&AttachedEditor> {
         let holder = journal.live().lease.as_ref()?;
         self.attached(&holder.connection)
@@ -125,7 +127,7 @@ impl Callbacks {
         })
     }
 
-    /// To the editor that came next and can answer, if there is one.
+    /// Passes the lease to the next attached editor with capabilities, if there is one.
     fn pass_lease_on(&mut self, journal: &mut Journal, why: LeaseMove, by: Origin) {
         let next = self
             .editors

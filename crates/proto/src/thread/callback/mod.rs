@@ -1,8 +1,8 @@
 //! Callbacks: the agent's requests about files and terminals, and its extensions.
 //!
-//! In: approved calls, answers of the host and of editors, events of terminals, editors that attach and detach. Out: requests for
-//! the host and for editors, answers for the agent, events. Owns: the calls in progress, the attached editors, the terminals.
-//! Never: decides whether a call is allowed.
+//! In: approved calls, answers of the host and of editors, events of terminals, editors that attach and detach. Out:
+//! requests for the host and for editors, answers for the agent, events. Owns: the calls in progress, the attached
+//! editors, the terminals. Never: decides whether a call is allowed.
 
 mod delegated;
 mod delegated_terminals;
@@ -32,43 +32,44 @@ use crate::wire::RpcError;
 /// The callbacks of a thread's agent.
 #[derive(Debug, Default)]
 pub(super) struct Callbacks {
-    /// Callbacks of earlier processes. Ours are counted on from there, so that what a file or terminal does
-    /// late is never taken for an answer to a callback of the next process.
+    /// Number of callbacks of earlier processes. Our numbers continue from there. So a late result of a file or
+    /// terminal operation is never used for a callback of the next process.
     before: u64,
-    /// Callbacks so far, of this process and the ones before.
+    /// Number of callbacks so far, of this process and the earlier ones.
     count: u64,
-    /// Those below this one have nobody who waits for their answer.
+    /// For callbacks below this number, no agent waits for the answer.
     abandoned: u64,
-    /// The oddities of the agent whose session is open.
+    /// The quirks of the agent whose session is open.
     quirks: Quirks,
     /// Calls in progress, by callback.
     tasks: BTreeMap<u64, HostTask>,
-    /// Bytes of unanswered callbacks that are large. Those that are over are forgotten when the next one comes.
+    /// Sizes of large unanswered callbacks, in bytes. Finished ones are removed when the next large one arrives.
     large_calls: BTreeMap<u64, usize>,
-    /// Callbacks in the agent's own words, until it is known who answers them.
+    /// The agent's original params, until it is known which side answers the callback.
     raw_params: BTreeMap<u64, RawJson>,
-    /// Editors that have the thread open, in the order in which they came.
+    /// Editors that have the thread open, in the order in which they attached.
     editors: Vec<AttachedEditor>,
-    /// Terminals that live in editors, by their names by us.
+    /// Terminals that run in editors, by the daemon's ids.
     editor_terminals: BTreeMap<String, EditorTerminal>,
-    /// What the daemon itself asks editors about them.
+    /// The daemon's own requests to editors about these terminals.
     final_outputs: FinalOutputs,
-    /// Bytes that are kept of each terminal's output, by its id.
+    /// The maximum output to keep of each terminal, in bytes, by the terminal's id.
     output_limits: BTreeMap<String, usize>,
 }
 
 impl Callbacks {
-    /// Continues the numbers of callbacks after a restart: terminals are named after them, and names are unique in a thread.
+    /// Continues the numbers of callbacks after a restart: they are part of terminal ids, which are unique in a
+    /// thread.
     pub fn recover(&mut self, last_terminal: u64) {
         self.count = self.count.max(last_terminal);
     }
 
-    /// Prepares for another process of the agent, which numbers its callbacks anew.
+    /// Prepares for another process of the agent, which starts its callback numbers again.
     pub fn start_process(&mut self) {
         self.before = self.count;
     }
 
-    /// Sets the oddities of the agent whose session is open.
+    /// Sets the quirks of the agent whose session is open.
     pub fn set_quirks(&mut self, quirks: Quirks) {
         self.quirks = quirks;
     }
@@ -85,12 +86,12 @@ impl Callbacks {
         self.before + call
     }
 
-    /// Whether something that was begun will still change what is known, though nobody may wait for it.
+    /// Returns whether pending work can still change the thread, even if no client waits for it.
     pub fn has_pending_work(&self) -> bool {
         self.is_changing() || !self.final_outputs.is_empty()
     }
 
-    /// Whether something that was begun will still change the machine.
+    /// Returns whether pending work can still change the host.
     pub fn is_changing(&self) -> bool {
         self.tasks.values().any(HostTask::outlives_agent)
     }
@@ -100,7 +101,7 @@ impl Callbacks {
         self.tasks.range(self.abandoned..).next().is_some()
     }
 
-    /// Whether the file change is a write that the machine, or an editor, is at.
+    /// Returns whether the host or an editor is currently writing this file change.
     pub fn is_being_written(&self, change: ItemId) -> bool {
         self.tasks.values().any(|task| match task {
             HostTask::Write(write) => write.item == Some(change),
@@ -109,13 +110,13 @@ impl Callbacks {
         })
     }
 
-    /// Whether nobody waits for the answer to a callback any more.
+    /// Returns whether no agent waits for the answer to a callback any more.
     fn is_abandoned(&self, call: u64) -> bool {
         call < self.abandoned
     }
 
-    /// Checks a new callback against the limits, and refuses it if it exceeds them. `undecided` is how many callbacks wait for a
-    /// decision; `waits` tells whether a callback is one of them.
+    /// Checks a new callback against the limits, and rejects it if it exceeds them. `undecided` is the number of
+    /// callbacks that wait for a decision; `waits` returns whether a callback is one of them.
     pub fn admit(
         &mut self,
         journal: &mut Journal,
@@ -136,7 +137,7 @@ impl Callbacks {
             self.refuse_and_record(journal, call, request.method(), &failure);
             return false;
         }
-        // No editor answers a question.
+        // Editors do not answer permission requests or elicitations.
         if !matches!(request, Call::Permission { .. } | Call::Elicit { .. }) {
             let raw_params = raw_params.map(|raw_params| (call, raw_params));
             self.raw_params.extend(raw_params);
@@ -144,8 +145,8 @@ impl Callbacks {
         true
     }
 
-    /// Notes what a callback holds in memory until it is done. One that is larger than all the room is taken when there is no
-    /// other.
+    /// Records the memory that a callback uses until it is done. A callback above the whole limit is accepted if
+    /// there is no other one.
     fn hold(&mut self, call: u64, bytes: usize, waits: impl Fn(u64) -> bool) -> Result<(), Failure> {
         if bytes <= SMALL_CALL_BYTES {
             return Ok(());
@@ -165,7 +166,7 @@ impl Callbacks {
         Ok(())
     }
 
-    /// Returns how a command without arguments is run where this call would be.
+    /// Returns how a command without arguments runs on the side that would answer this call.
     pub fn form_of(&self, journal: &Journal, request: &Call) -> Form {
         match self.responder(journal, request) {
             Responder::Daemon => self.command_form(),
@@ -173,7 +174,7 @@ impl Callbacks {
         }
     }
 
-    /// Runs an approved call; `at` is where its file was when it was decided on.
+    /// Runs an approved call; `at` is the real path of its file at the time of the decision.
     pub fn run(&mut self, journal: &mut Journal, call: u64, request: Call, at: Option<String>) {
         match self.responder(journal, &request) {
             Responder::Daemon => self.run_on_host(journal, call, request, at),
@@ -182,10 +183,10 @@ impl Callbacks {
         }
     }
 
-    /// Ends a callback that the agent withdrew. JSON-RPC still wants an answer to it.
+    /// Ends a callback that the agent withdrew. JSON-RPC still requires an answer.
     pub fn withdraw(&mut self, journal: &mut Journal, call: u64) {
         self.withdraw_delegation(journal, call);
-        // What changes the machine is done all the same, and recorded when it is.
+        // Operations that change the host run to their end, and are recorded then.
         if self.tasks.get(&call).is_some_and(|task| !task.changes()) {
             self.tasks.remove(&call);
         }
@@ -193,7 +194,7 @@ impl Callbacks {
         self.answer(journal, call, Err(error));
     }
 
-    /// Refuses a call, and records what the agent tried.
+    /// Rejects a call, and records the attempt.
     pub fn refuse_and_record(&mut self, journal: &mut Journal, call: u64, method: &str, failure: &Failure) {
         journal.emit_refusal(method, failure);
         self.refuse(journal, call, failure);
@@ -203,7 +204,7 @@ impl Callbacks {
         self.answer(journal, call, Err(failure.into()));
     }
 
-    /// Answers a callback, unless the process that made it is gone.
+    /// Answers a callback, unless its process has exited.
     pub fn answer(&mut self, journal: &mut Journal, call: u64, result: Result<RawJson, RpcError>) {
         self.raw_params.remove(&call);
         if self.is_abandoned(call) {
@@ -215,7 +216,8 @@ impl Callbacks {
         }
     }
 
-    /// Drops the callbacks of an agent that is gone. Writes and commands that have begun go on, and are recorded when they end.
+    /// Drops the callbacks of an agent that has exited. Started writes and commands continue, and are recorded when
+    /// they end.
     pub fn abandon(&mut self, journal: &mut Journal) {
         self.withdraw_delegations(journal);
         self.raw_params.clear();
@@ -224,12 +226,12 @@ impl Callbacks {
         self.quirks = Quirks::default();
     }
 
-    /// When to call [`expire`](Self::expire).
+    /// Returns when to call [`expire`](Self::expire).
     pub fn deadline(&self) -> Option<Instant> {
         earliest(self.delegation_deadline(), self.final_output_deadline())
     }
 
-    /// Gives up the answers of editors that are late.
+    /// Expires late answers of editors.
     pub fn expire(&mut self, journal: &mut Journal) {
         self.expire_delegations(journal);
         self.expire_final_outputs(journal);

@@ -1,4 +1,4 @@
-//! Calls in progress, with what their end needs to know.
+//! Calls in progress, with the data that is needed when they end.
 
 use acpd_model::{ItemId, Origin, TurnId};
 
@@ -6,7 +6,7 @@ use super::files::FileWrite;
 use crate::agent::Call;
 use crate::time::Instant;
 
-/// Who answers a callback.
+/// The side that answers a callback.
 pub(super) enum Responder {
     Daemon,
     Editor(String),
@@ -17,19 +17,19 @@ pub(super) enum Responder {
 /// A command in a terminal.
 #[derive(Debug)]
 pub(super) struct TerminalCommand {
-    /// Our name for the terminal.
+    /// The daemon's id for the terminal.
     pub terminal_id: String,
     pub command: String,
     pub args: Vec<String>,
     pub cwd: String,
 }
 
-/// Returns our name for the terminal that a callback creates.
+/// Returns the daemon's id for the terminal that a callback creates.
 pub(super) fn terminal_id(call: u64) -> String {
     format!("term_{}", call + 1)
 }
 
-/// A call in progress, with what its end needs to know.
+/// A call in progress, with the data that is needed when it ends.
 #[derive(Debug)]
 pub(super) enum HostTask {
     Read {
@@ -44,14 +44,14 @@ pub(super) enum HostTask {
         terminal_id: String,
     },
     Other,
-    /// A terminal in an editor is released once its last output is known.
+    /// The release of a terminal in an editor, which waits for the last output.
     QueuedRelease(String),
-    /// An editor does it.
+    /// A call that an editor runs.
     Delegated(Box<Delegation>),
 }
 
 impl HostTask {
-    /// Whether the machine is another one afterwards.
+    /// Returns whether the call changes the host.
     pub fn changes(&self) -> bool {
         match self {
             Self::Delegated(delegation) => delegation.changes(),
@@ -59,7 +59,7 @@ impl HostTask {
         }
     }
 
-    /// The method it came as, if a failure of it is worth a place in the record.
+    /// Returns the callback's method, if a failure of it is recorded.
     pub fn recorded_method(&self) -> Option<&'static str> {
         match self {
             Self::Read { .. } => Some("fs/read_text_file"),
@@ -69,7 +69,7 @@ impl HostTask {
         }
     }
 
-    /// Whether it is recorded even when the agent that wanted it is gone: it happens all the same.
+    /// Returns whether the call is recorded even if its agent has exited, because it happens anyway.
     pub fn outlives_agent(&self) -> bool {
         match self {
             Self::Delegated(delegation) => delegation.outlives_agent(),
@@ -78,30 +78,30 @@ impl HostTask {
     }
 }
 
-/// A callback that an editor has.
+/// A callback that is delegated to an editor.
 #[derive(Debug)]
 pub(super) struct Delegation {
     pub connection: String,
-    /// The editor, as the causer of what comes of it.
+    /// The editor as the origin of events.
     pub by: Origin,
     pub request: Call,
-    /// Where its file was when it was decided on, should it be done here after all.
+    /// The real path of its file at the time of the decision, in case the daemon runs the callback after all.
     pub at: Option<String>,
-    /// The file change that it is.
+    /// The callback's file change.
     pub item: Option<ItemId>,
-    /// The turn in which it was begun.
+    /// The turn in which the callback started.
     pub turn: Option<TurnId>,
-    /// The terminal that it makes.
+    /// The id of the terminal that the callback creates.
     pub makes: Option<String>,
-    /// The command was known to have ended when its output was asked for.
+    /// Whether the command was known to have ended when its output was requested.
     pub after_exit: bool,
-    /// The agent took it back.
+    /// Whether the agent withdrew the callback.
     pub withdrawn: bool,
     pub until: Option<Instant>,
 }
 
 impl Delegation {
-    /// Whether the machine may be another one afterwards.
+    /// Returns whether the callback may change the host.
     pub fn changes(&self) -> bool {
         matches!(
             self.request,
@@ -112,13 +112,13 @@ impl Delegation {
         )
     }
 
-    /// Whether it is recorded even when the agent that wanted it is gone.
+    /// Returns whether the callback is recorded even if its agent has exited.
     pub fn outlives_agent(&self) -> bool {
         matches!(self.request, Call::WriteFile { .. } | Call::CreateTerminal { .. })
     }
 }
 
-/// The editor's name for itself.
+/// Returns the name that the editor declared.
 pub(super) fn name(by: &Origin) -> &str {
     match by {
         Origin::Client(caller) => &caller.client,

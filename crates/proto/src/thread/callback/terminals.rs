@@ -1,4 +1,4 @@
-//! Terminals of the agent: how they begin, what they say, and how they end.
+//! Terminals of the agent: creation, output, exit.
 
 use acpd_model::limits::{
     INLINE_BYTES, RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINAL_PREVIEW_BYTES, TERMINALS,
@@ -64,7 +64,8 @@ impl Callbacks {
         );
     }
 
-    /// What a command without arguments is here: an agent that is known to send whole shell lines means them.
+    /// Returns how a command without arguments runs on the host: as a shell line for agents that are known to send
+    /// those.
     pub(super) fn command_form(&self) -> Form {
         if self.quirks.shell_lines {
             Form::Line
@@ -73,13 +74,13 @@ impl Callbacks {
         }
     }
 
-    /// How much output one more terminal may keep.
+    /// Returns the maximum output that one more terminal may keep.
     fn room_for_output(&self) -> usize {
         let kept: usize = self.output_limits.values().sum();
         RUNNING_OUTPUT_BYTES.saturating_sub(kept).max(TERMINAL_BYTES)
     }
 
-    /// Refuses one terminal too many.
+    /// Enforces the limit on open terminals.
     pub(super) fn check_terminals(&self, journal: &Journal) -> Result<(), Failure> {
         let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
         let runs = |item: &ItemId| !self.has_ended_in_editor(*item);
@@ -97,7 +98,7 @@ impl Callbacks {
         Err(Failure::new(ErrorCode::Overloaded, message))
     }
 
-    /// A command runs. If its agent is gone it will be ended, and that is all that is known of it.
+    /// Records a running command. If its agent has exited, the terminal is closed immediately.
     pub(super) fn terminal_created(
         &mut self,
         journal: &mut Journal,
@@ -134,8 +135,8 @@ impl Callbacks {
         }
     }
 
-    /// Output is kept until there is as much of it as the agent wants kept; after that it is only shown, and the log
-    /// has its end when the command has ended. So an endless command fills neither memory nor the log.
+    /// Records output up to the size that the agent requested; later output is only shown live, and the log gets its
+    /// end when the command exits. So an endless command fills neither memory nor the log.
     fn terminal_wrote(&mut self, journal: &mut Journal, item: ItemId, terminal_id: &str, text: String) {
         let kept = self
             .output_limits
@@ -179,7 +180,7 @@ impl Callbacks {
                 } else {
                     ItemOutcome::Failed
                 };
-                // What is still held comes before the end.
+                // Buffered output must come before the end of the item.
                 journal.end_shown_text(item);
                 self.output_limits.remove(terminal_id);
                 let end = terminal_end(journal, terminal_id.to_owned(), exit, output, truncated);
@@ -189,7 +190,7 @@ impl Callbacks {
         journal.emit(Origin::Agent, kind, None);
     }
 
-    /// Ends every terminal: the agent that they belong to is gone. Of those in editors the last output may still come.
+    /// Ends all terminals, because their agent has exited. For those in editors, the last output may still arrive.
     pub fn close_terminals(&mut self, journal: &mut Journal) {
         let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
         let open = journal
@@ -206,7 +207,7 @@ impl Callbacks {
         }
     }
 
-    /// Ends a terminal whose own end is not waited for, with the end of its output as far as it is known.
+    /// Ends a terminal without waiting for its exit, with the end of its output as far as it is known.
     pub(super) fn close_terminal(&mut self, journal: &mut Journal, item: ItemId) {
         journal.flush();
         let Some(ItemView::Terminal {
@@ -222,7 +223,7 @@ impl Callbacks {
         let begins_later = *written > logged.len();
         let LiveEnd { text, cut, .. } = journal.end_shown_text(item);
         let mut output = if cut { text } else { logged + &text };
-        // Of a terminal of an earlier daemon it is not known what it said at last.
+        // The last output of a terminal from before a restart is unknown.
         let kept = self.output_limits.remove(&terminal_id);
         let excess = output.len().saturating_sub(kept.unwrap_or(TERMINAL_BYTES_MAX));
         output.drain(..output.ceil_char_boundary(excess));
@@ -237,7 +238,7 @@ impl Callbacks {
     }
 }
 
-/// How a command ended, for an event; of long output it holds the end, and all of it becomes a blob.
+/// Returns the end of a command for an event. Of long output it contains only the end, and a blob contains all of it.
 pub(super) fn terminal_end(
     journal: &mut Journal,
     terminal_id: String,

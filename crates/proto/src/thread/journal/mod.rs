@@ -1,7 +1,8 @@
-//! The journal: events in their order, text and diffs that are merged, blobs, effects.
+//! The journal: events in order, merged text and diffs, blobs, effects.
 //!
-//! In: what happened, effects, time. Out: events, blobs, effects. Owns: the [`Live`] view, which is the fold of the events, and
-//! what is held back to be merged. Never: decides what happened. It is the only part of a thread that all others write to.
+//! In: event kinds, effects, time. Out: events, blobs, effects. Owns: the [`Live`] view, which is the fold of the
+//! events, and text that is buffered to be merged. Never: decides what is recorded. It is the only part of a thread
+//! that all others write to.
 
 mod text;
 mod turn_files;
@@ -29,7 +30,7 @@ pub(super) struct Journal {
     now: Now,
     /// The turn that is being imported from the agent's history.
     importing: Option<TurnId>,
-    /// Whether the configuration wants each chunk of text to be recorded by itself.
+    /// Whether the configuration records each chunk of text as a separate event.
     single_chunks: bool,
     coalescer: Coalescer,
     live_tail: LiveTail,
@@ -99,14 +100,14 @@ impl Journal {
         self.importing = turn;
     }
 
-    /// How chunks are recorded where no client says so.
+    /// Sets whether chunks are recorded separately, for threads whose client did not choose.
     pub fn set_single_chunks(&mut self, single: bool) {
         self.single_chunks = single;
     }
 }
 
 impl Journal {
-    /// Appends an event of the current turn, after the text that is held back.
+    /// Appends an event of the current turn, after the buffered text.
     pub fn emit(&mut self, by: Origin, kind: EventKind, raw: Option<RawJson>) {
         self.emit_with_params(by, kind, raw, None);
     }
@@ -128,7 +129,7 @@ impl Journal {
         self.record(turn, by, kind, raw, None);
     }
 
-    /// Records an update of the agent that changes nothing that is shown.
+    /// Records an update of the agent that has no visible effect.
     pub fn emit_unshown(&mut self, raw: Option<RawJson>, raw_params: Option<RawJson>) {
         let kind = EventKind::AgentNotified {
             method: "session/update".to_owned(),
@@ -136,7 +137,7 @@ impl Journal {
         self.emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
-    /// Records a refused call of the agent. "Not found" is an ordinary answer, and is not recorded.
+    /// Records a rejected call of the agent. "Not found" is an ordinary answer, and is not recorded.
     pub fn emit_refusal(&mut self, method: &str, failure: &Failure) {
         if failure.code != ErrorCode::NotFound {
             let kind = EventKind::CallRefused {
@@ -147,7 +148,7 @@ impl Journal {
         }
     }
 
-    /// Adds a complete message of a person.
+    /// Adds a complete user message.
     pub fn add_user_message(&mut self, turn: TurnId, by: &Origin, content: &[RawJson]) {
         let item = self.next_item();
         let role = MessageType::UserMessage;
@@ -200,7 +201,7 @@ impl Journal {
         self.emit(Origin::Daemon, kind, None);
     }
 
-    /// Says what the thread is doing, if that changed.
+    /// Records the thread's status, if it changed.
     pub fn note_status(&mut self) {
         if self.live.is_deleted() {
             return;
@@ -215,7 +216,7 @@ impl Journal {
         }
     }
 
-    /// Takes an event as it is, such as one of another thread's that was stored before.
+    /// Appends an event unchanged, such as a stored event of another thread.
     pub fn take_over(&mut self, event: Event) {
         self.summary_changed |= self.live.fold(&event);
         self.events.push(event);
@@ -229,7 +230,7 @@ impl Journal {
         raw: Option<RawJson>,
         raw_params: Option<RawJson>,
     ) {
-        // JSON's null reads back as nothing at all, and means it, too.
+        // An optional field cannot distinguish JSON's null from a missing value, and both mean the same.
         let raw = raw.filter(|raw| raw.get() != "null");
         let event = Event {
             seq: self.live.last_seq + 1,
@@ -243,7 +244,7 @@ impl Journal {
         self.take_over(event);
     }
 
-    /// Text for an event; what is long becomes a blob.
+    /// Returns text for an event; long text becomes a blob.
     pub fn content(&mut self, text: &str) -> Content {
         if text.len() <= INLINE_BYTES {
             let text = text.to_owned();
@@ -255,7 +256,7 @@ impl Journal {
         }
     }
 
-    /// Has this content stored beside the events.
+    /// Stores this content as a blob and returns its id.
     pub fn blob(&mut self, content: Vec<u8>) -> BlobId {
         let id = BlobId::of(&content);
         self.blobs.push(content);
@@ -269,12 +270,12 @@ impl Journal {
         self.files.note(path, old, new);
     }
 
-    /// Forgets the file changes of the turn.
+    /// Discards the file changes of the turn.
     pub fn forget_file_changes(&mut self) {
         self.files.clear();
     }
 
-    /// Shows what the turn has changed in files, if that is something else by now. However many calls end at once, it is shown once.
+    /// Records the turn's diff if it changed. Several calls that end together cause only one event.
     pub fn emit_turn_diff(&mut self) {
         if let (Some(turn), Some(diff)) = (self.current_turn(), self.files.take_diff()) {
             self.emit_in(Some(turn), Origin::Daemon, EventKind::DiffUpdated { diff }, None);
@@ -283,7 +284,7 @@ impl Journal {
 }
 
 impl Journal {
-    /// Adds an effect, to be carried out once all events so far are stored.
+    /// Adds an effect. The caller must carry it out only after all events so far are stored.
     pub fn push(&mut self, effect: Effect) {
         self.effects.push(effect);
     }
@@ -313,7 +314,7 @@ impl Journal {
         self.effects.pop()
     }
 
-    /// How many events and effects wait to be taken.
+    /// Returns the number of events and effects that wait to be polled.
     pub fn waiting(&self) -> usize {
         self.events.len() + self.effects.len()
     }

@@ -1,4 +1,4 @@
-//! Text of messages and terminals: merged before it becomes an event, or only shown.
+//! Text of messages and terminals: merged before it becomes an event, or only shown live.
 
 use acpd_model::{EventKind, ItemId, Origin};
 
@@ -9,7 +9,7 @@ use crate::thread::command::Effect;
 use crate::time::{Instant, earliest};
 
 impl Journal {
-    /// Adds text of a message or a terminal; it may be held back and merged.
+    /// Adds text of a message or a terminal; it may be buffered and merged.
     pub fn emit_text(&mut self, delta: Delta) {
         if matches!(delta.source, Source::Message(_)) && self.keeps_chunks_apart() {
             self.flush();
@@ -20,13 +20,14 @@ impl Journal {
         }
     }
 
-    /// Whether each chunk of the agent's text is recorded by itself: as a client said, else as the configuration does.
+    /// Returns whether each chunk of the agent's text is recorded separately. The client's choice overrides the
+    /// configuration.
     fn keeps_chunks_apart(&self) -> bool {
         let said = self.live.spec.chunks;
         said.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
     }
 
-    /// What is held back of `item`.
+    /// Returns the buffered text of `item`.
     pub fn held_text(&self, item: ItemId) -> &str {
         self.coalescer.held(item).unwrap_or_default()
     }
@@ -62,12 +63,12 @@ impl Journal {
         self.record(turn, Origin::Agent, kind, raw, None);
     }
 
-    /// Adds output of a terminal that is only shown, and not recorded.
+    /// Adds output of a terminal that is only shown live, and not recorded.
     pub fn show_text(&mut self, item: ItemId, terminal_id: &str, text: &str) {
         self.live_tail.push(item, terminal_id, text, self.now.mono);
     }
 
-    /// Shows the rest of a terminal's unrecorded output, and returns what is known of the end of its output.
+    /// Shows the rest of a terminal's unrecorded output, and returns the end of the output.
     pub fn end_shown_text(&mut self, item: ItemId) -> LiveEnd {
         let mut end = self.live_tail.end(item);
         if let Some(shown) = end.unshown.take() {
@@ -76,7 +77,7 @@ impl Journal {
         end
     }
 
-    /// Shows what is in no log, after all that is.
+    /// Shows text that is not in the log, after all text that is.
     fn show(&mut self, shown: LiveText) {
         self.flush();
         self.effects.push(Effect::Show {
@@ -87,12 +88,12 @@ impl Journal {
         });
     }
 
-    /// When to call [`expire`](Self::expire).
+    /// Returns when to call [`expire`](Self::expire).
     pub fn deadline(&self) -> Option<Instant> {
         earliest(self.coalescer.deadline(), self.live_tail.deadline())
     }
 
-    /// Records and shows what was held back long enough.
+    /// Records and shows the buffered text whose window is over.
     pub fn expire(&mut self) {
         if let Some(delta) = self.coalescer.expire(self.now.mono) {
             self.emit_delta(delta);

@@ -1,7 +1,7 @@
-//! What the running turn has changed in files.
+//! The file changes of the running turn.
 //!
-//! In: each change. Out: one unified diff, from the turn's beginning to now. Owns: as much of the files as its bound allows. Never:
-//! computes the diff of a file again that has not changed.
+//! In: each change. Out: one unified diff, from the start of the turn to now. Owns: the contents of the changed
+//! files, up to a limit. Never: computes the diff of an unchanged file again.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::projection::unified_diff;
 
 const LEFT_OUT: &str = "\n\\ the rest of this diff was left out\n";
 
-/// The files that were changed in a turn.
+/// The files that changed in a turn.
 #[derive(Debug, Default)]
 pub(super) struct TurnFiles {
     files: BTreeMap<String, Changed>,
     bytes: usize,
-    /// A file was too large to be kept.
+    /// Whether a file was too large to keep.
     incomplete: bool,
-    /// The diff is another one than when it was last asked for.
+    /// Whether the diff has changed since the last call of `take_diff`.
     changed: bool,
 }
 
@@ -27,12 +27,12 @@ pub(super) struct TurnFiles {
 struct Changed {
     before: PreviousContent,
     diff: String,
-    /// Bytes that all of this takes.
+    /// The size of all fields, in bytes.
     bytes: usize,
 }
 
 impl TurnFiles {
-    /// A file is `new` now, and was `old` before.
+    /// Records that a file changed from `old` to `new`.
     pub fn note(&mut self, path: &str, old: &PreviousContent, new: &str) {
         let known = self.files.remove(path);
         self.bytes -= known.as_ref().map_or(0, |known| known.bytes);
@@ -49,7 +49,7 @@ impl TurnFiles {
         self.files.insert(path.to_owned(), changed);
     }
 
-    /// The diff, if it has changed since the last time.
+    /// Returns the diff, if it has changed since the last call.
     pub fn take_diff(&mut self) -> Option<String> {
         if !std::mem::take(&mut self.changed) {
             return None;
@@ -70,7 +70,7 @@ impl TurnFiles {
         Some(diff)
     }
 
-    /// Another turn begins.
+    /// Discards all changes, because another turn starts.
     pub fn clear(&mut self) {
         *self = Self::default();
     }

@@ -15,7 +15,7 @@ const DAEMON_STOPPED: &str = "daemonStopped";
 impl Thread {
     pub(super) fn handle_agent(&mut self, event: AgentEvent) {
         match event {
-            // Said to whoever started it without a session.
+            // Only for a caller that started the agent without a session, which a thread never does.
             AgentEvent::Initialized(_) => {}
             AgentEvent::Opened(opened) => self.agent_opened(*opened),
             AgentEvent::ResumeStarted(how) => self.session.resume_started(how),
@@ -74,7 +74,7 @@ impl Thread {
         }
     }
 
-    /// Has the agent started, unless it is there or on its way.
+    /// Starts the agent, unless it runs or is starting.
     pub(super) fn wake(&mut self) {
         match self.session.wake(&mut self.journal) {
             Wake::Nothing => {}
@@ -84,7 +84,7 @@ impl Thread {
     }
 
     fn agent_opened(&mut self, opened: Opened) {
-        // One that was told to go says it too late.
+        // An agent that was asked to stop may still report an open session.
         if self.session.is_stopping() {
             return;
         }
@@ -93,7 +93,7 @@ impl Thread {
         }
     }
 
-    /// Uses a session that is open.
+    /// Starts to use an open session.
     pub(super) fn bind(&mut self, opened: Opened) {
         if self.session.is_stopping() {
             return;
@@ -129,7 +129,7 @@ impl Thread {
     pub(super) fn handle_agent_exit(&mut self, exit: &AgentExit) {
         let expected = self.session.exited(&mut self.journal, exit);
         self.abandon(&exit.reason, &Origin::Agent, !expected);
-        // A turn, or someone who wants the agent, may have come while the old process was on its way out.
+        // While the old process was exiting, a client may have started a turn or requested the agent.
         if self.session.take_restart() || self.live().turn.is_some() {
             self.wake();
         }
@@ -144,22 +144,22 @@ impl Thread {
         }
     }
 
-    /// Lets the agent go, if nothing is going on.
+    /// Stops the agent if the thread is idle.
     pub(super) fn stop_if_idle(&mut self) {
         if self.session.is_idle(&self.journal) {
             self.stop_agent();
         }
     }
 
-    /// Opens the session once more, in another process, if that is wanted and nothing is lost by it.
+    /// Stops the agent so that the session opens again in a new process, if a reopen is pending and no turn runs.
     pub(super) fn reopen_if_idle(&mut self) {
         if !self.turns.is_prompted() && self.session.take_reopen() {
             self.stop_agent();
         }
     }
 
-    /// Nobody will go on with what is open: the process that did it is gone. A turn whose prompt was never
-    /// sent fails only if `unsent_too`; else the next process gets it.
+    /// Ends all work that the exited process left open. A turn whose prompt was never sent fails only if
+    /// `unsent_too`; otherwise the next process gets the prompt.
     pub(super) fn abandon(&mut self, reason: &str, by: &Origin, unsent_too: bool) {
         self.journal.flush();
         self.void_requests(reason);
@@ -175,7 +175,7 @@ impl Thread {
         if self.live().turn.is_some() && (sent || unsent_too) {
             self.settle_unanswered(reason, by);
         } else {
-            // What the process that is gone had begun is not the next one's.
+            // The next process does not continue the items of the previous one.
             self.close_items(ItemOutcome::Failed);
             if self.live().turn.is_none() {
                 self.begin_next();
@@ -184,13 +184,13 @@ impl Thread {
         self.journal.note_status();
     }
 
-    /// Ends what is open because the daemon stops, or has stopped.
+    /// Ends all open work because the daemon stops, or has stopped.
     pub(super) fn abandon_with_daemon(&mut self, reason: &str) {
         self.note_interrupted(DAEMON_STOPPED, reason);
         self.abandon(reason, &Origin::Daemon, true);
     }
 
-    /// Stops everything, since the daemon stops.
+    /// Stops the agent and all work, because the daemon stops.
     pub(super) fn stop(&mut self) {
         let reason = "the daemon is stopping";
         self.session.fail_continuations(&mut self.journal, reason);
@@ -206,7 +206,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// Sends the agent a request, and continues with `then` once it is answered.
+    /// Sends the agent a request, and continues with `then` after the response.
     pub(super) fn request_agent(
         &mut self,
         call: u64,
@@ -227,7 +227,7 @@ impl Thread {
         }
     }
 
-    /// Continues what waited for an answer of the agent.
+    /// Continues an operation that waited for a response of the agent.
     fn go_on(&mut self, continued: Continued) {
         let Continued {
             call,

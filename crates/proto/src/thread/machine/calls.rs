@@ -1,4 +1,5 @@
-//! Calls of the agent: from the decision about each to the callback that runs it, and from answers of people back to the agent.
+//! Calls of the agent: from the decision about each call to the callback that runs it, and from users' answers back
+//! to the agent.
 
 use acpd_model::event::{Outcome, PermissionOption};
 use acpd_model::{ErrorCode, Failure, Origin, RawJson, RequestId};
@@ -10,7 +11,7 @@ use crate::thread::approval::{NextStep, PERMISSION_METHOD, Settled, read_questio
 use crate::thread::command::{Answer, HostReply};
 
 impl Thread {
-    /// Admits a call of the agent, and decides about it.
+    /// Checks the limits for a call of the agent, and decides about it.
     pub(super) fn handle_call(&mut self, call: u64, request: Call, raw_params: Option<RawJson>) {
         if self.session.is_stopping() {
             let failure = Failure::new(ErrorCode::Conflict, "this agent is being stopped");
@@ -67,7 +68,7 @@ impl Thread {
             .refuse_and_record(&mut self.journal, call, method, failure);
     }
 
-    /// Takes the next step of a call.
+    /// Carries out the next step of a call.
     pub(super) fn follow(&mut self, next: NextStep) {
         match next {
             NextStep::Run { call, request, at } => self.callbacks.run(&mut self.journal, call, request, at),
@@ -80,7 +81,7 @@ impl Thread {
         }
     }
 
-    /// Handles the host's answer, which is for a call or for the decision about one.
+    /// Handles the host's reply, which belongs to a call or to the decision about one.
     pub(super) fn host_replied(&mut self, call: u64, result: Result<HostReply, Failure>) {
         if self.approvals.compares(call) {
             let next = self.approvals.compared(&mut self.journal, call, result);
@@ -96,7 +97,7 @@ impl Thread {
         self.callbacks.withdraw(&mut self.journal, call);
     }
 
-    /// Handles a client's answer to a question.
+    /// Handles a client's answer to a request of the agent.
     pub(super) fn answer(
         &mut self,
         by: Origin,
@@ -114,7 +115,7 @@ impl Thread {
 
     pub(super) fn settle_request(&mut self, by: Origin, number: u32, outcome: &Outcome) {
         let Settled { next, item } = self.approvals.settle(&mut self.journal, by, number, outcome);
-        // The time in which a person was asked does not count as the agent's silence.
+        // The time in which the user was asked does not count as the agent's silence.
         self.session.record_activity(&self.journal);
         self.follow(next);
         if let Some(item) = item {
@@ -122,7 +123,7 @@ impl Thread {
         }
     }
 
-    /// Answers all questions with "cancelled", as ACP wants it when a turn is cancelled.
+    /// Cancels all open requests, as ACP requires when a turn is cancelled.
     pub(super) fn cancel_requests(&mut self, by: &Origin) {
         let open: Vec<u32> = self.live().requests.keys().copied().collect();
         for number in open {
@@ -130,7 +131,7 @@ impl Thread {
         }
     }
 
-    /// Voids all questions: an answer would have no effect any more.
+    /// Voids all open requests, because an answer would no longer have an effect.
     pub(super) fn void_requests(&mut self, reason: &str) {
         if self.live().requests.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Commands of clients: which part of the thread handles each.
+//! Dispatch of client commands to the parts of the thread.
 
 use acpd_model::event::ThreadCreated;
 use acpd_model::{EventKind, Origin};

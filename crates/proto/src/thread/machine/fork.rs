@@ -1,5 +1,5 @@
-//! Forks. The thread returns the fork point, [`ThreadCopy`](crate::thread::ThreadCopy) copies its events, and the new thread
-//! adopts them.
+//! Forks. The thread returns the fork point, [`ThreadCopy`](crate::thread::ThreadCopy) copies its events, and the new
+//! thread adopts them.
 
 use acpd_model::event::{Fidelity, ThreadForked};
 use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
@@ -14,8 +14,8 @@ use crate::thread::command::{ForkContents, ForkPoint, Reply};
 use crate::thread::session::{Continuation, history_fidelity};
 
 impl Thread {
-    /// Says where another thread is split off: after `turn`, or after the last turn that is over. Where that is all of
-    /// this thread, the agent is asked for a copy of its session.
+    /// Returns the fork point: after `turn`, or after the last finished turn. If the fork includes the whole thread,
+    /// the agent is first asked to fork its session.
     pub(super) fn fork(&mut self, call: u64, by: Origin, turn: Option<TurnId>) {
         let last = match self
             .session
@@ -68,7 +68,8 @@ impl Thread {
         Err(Failure::new(ErrorCode::Conflict, message))
     }
 
-    /// What the agent may do is as it is now, whatever it was at that turn: nobody gets around a policy by a fork.
+    /// Builds the fork point with the current policy and answers, not those at that turn. Otherwise a fork could
+    /// bypass a policy.
     pub(super) fn fork_point(&self, forked: ThreadForked) -> ForkPoint {
         let lasting = |rule: &&RememberedRule| rule.scope != Scope::Session;
         ForkPoint {
@@ -78,7 +79,7 @@ impl Thread {
         }
     }
 
-    /// Makes this thread of another one's events.
+    /// Creates this thread from another thread's events.
     pub(super) fn adopt(&mut self, by: &Origin, adopted: ForkContents) -> Result<Reply, Failure> {
         let ForkContents { events, point, name } = adopted;
         let ForkPoint {
@@ -103,7 +104,7 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    /// Replies with the fork point, now that the agent has forked its session or refused to.
+    /// Replies with the fork point, now that the agent has forked its session or rejected the request.
     pub(super) fn fork_answered(&mut self, call: u64, mut point: ThreadForked, answer: Option<&RawJson>) {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -111,7 +112,7 @@ impl Thread {
             session_id: String,
         }
         let forked = answer.and_then(|answer| answer.read::<Forked>().ok());
-        // An agent that had to begin anew has forked what knows nothing.
+        // If the agent lost the conversation and started a new session, the forked session lacks it, too.
         let exact = forked.filter(|_| !self.live().forgotten);
         if let Some(Forked { session_id }) = exact {
             self.session

@@ -1,4 +1,4 @@
-//! Import of turns that happened outside of acpd, from what the agent reports when it continues a session.
+//! Import of turns that happened outside of acpd, from the updates that the agent replays when it resumes a session.
 
 use acpd_model::event::{Level, TurnStatus};
 use acpd_model::{EventKind, Failure, ItemOutcome, Origin, TurnId};
@@ -9,7 +9,7 @@ use crate::projection::Exchanges;
 use crate::thread::session::{ImportedTurn, NewHistory, compare};
 
 impl Thread {
-    /// Compares the agent's history with the log, imports what is new, and uses the session.
+    /// Compares the agent's history with the log, imports new turns, and starts to use the session.
     pub(super) fn exchanges_collected(&mut self, known: Result<Exchanges, Failure>) {
         let Some((updates, opened)) = self.session.take_import() else {
             return;

@@ -1,4 +1,4 @@
-//! What clients do with a thread as a whole: name it, put it away, drop its last turns, delete it.
+//! Operations on a whole thread: rename, set metadata, archive, roll back, delete.
 
 use acpd_model::event::{Fidelity, SessionDeleted};
 use acpd_model::limits::{METADATA_BYTES, NAME_BYTES};
@@ -57,7 +57,7 @@ impl Thread {
         Ok(Reply::Done)
     }
 
-    /// What changes a thread as a whole waits for nothing: it is refused while something goes on.
+    /// Rejects operations on the whole thread while it is busy; they do not wait.
     fn check_idle(&self) -> Result<(), Failure> {
         let busy = if self.live().turn.is_some() || !self.live().queue.is_empty() {
             "a turn is running: interrupt it first"
@@ -71,8 +71,8 @@ impl Thread {
         Err(Failure::new(ErrorCode::Conflict, busy))
     }
 
-    /// Drops the turns after `last_kept`. The agent's session knows them, so it is let go; the next prompt opens
-    /// another one, which is told what is kept.
+    /// Drops the turns after `last_kept`. The agent's session contains them, so the agent is stopped. The next prompt
+    /// opens a new session, which gets the remaining conversation.
     fn roll_back(&mut self, by: Origin, last_kept: Option<TurnId>) -> Result<Reply, Failure> {
         self.check_idle()?;
         if let Some(turn) = last_kept {
@@ -99,7 +99,7 @@ impl Thread {
         Ok(Reply::RolledBack(fidelity))
     }
 
-    /// Refuses a turn that is not part of the conversation.
+    /// Rejects a turn that is not part of the conversation.
     pub(super) fn check_kept(&self, turn: TurnId) -> Result<(), Failure> {
         let known = (1..=self.live().last_turn).contains(&turn.0);
         if known && !self.live().dropped.contains(turn) {
@@ -108,7 +108,7 @@ impl Thread {
         Err(Failure::not_found(turn))
     }
 
-    /// Deletes the thread, and before it the agent's session where the agent can do that.
+    /// Deletes the thread, after the agent's session if the agent supports that.
     pub(super) fn delete(&mut self, call: u64, by: Origin) {
         if let Err(failure) = self.check_idle() {
             return self.journal.reply(call, Err(failure));
@@ -129,7 +129,7 @@ impl Thread {
         }
     }
 
-    /// The last event of the thread; what follows is the end of its log.
+    /// Records the last event of the thread and deletes its log.
     pub(super) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
@@ -142,7 +142,7 @@ impl Thread {
     }
 }
 
-/// A name as it is kept.
+/// Validates and trims a name.
 pub(super) fn clean_name(name: &str) -> Result<String, Failure> {
     let name = name.trim();
     if name.is_empty() {

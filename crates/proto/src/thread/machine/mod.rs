@@ -1,7 +1,7 @@
-//! The state machine of a thread: its parts, and what passes between them.
+//! The state machine of a thread: connects the thread's parts.
 //!
-//! In: inputs, time, outcomes of the parts. Out: calls of the parts, in the order in which things happen. Owns: the parts, which
-//! have the state. Never: decides what a part can decide alone.
+//! In: inputs, time, outcomes of the parts. Out: calls of the parts, in the order of the inputs. Owns: the parts,
+//! which hold the state. Never: decides what a part can decide alone.
 
 mod agent;
 mod calls;
@@ -28,7 +28,7 @@ use super::turn::Turns;
 use crate::projection::Live;
 use crate::time::{Instant, Now, earliest};
 
-/// One thread's machine.
+/// The state machine of one thread.
 #[derive(Debug)]
 pub struct Thread {
     journal: Journal,
@@ -41,7 +41,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// A thread that does not exist yet; [`Command::Create`](super::Command::Create) makes it.
+    /// Creates the state of a thread without events; [`Command::Create`](super::Command::Create) creates the thread.
     pub fn new(id: ThreadId, limits: Limits, now: Now) -> Self {
         Self {
             journal: Journal::new(id, limits, now),
@@ -54,12 +54,12 @@ impl Thread {
         }
     }
 
-    /// Takes one event of the log. After the last one, call [`recover`](Self::recover).
+    /// Replays one event of the log. After the last one, call [`recover`](Self::recover).
     pub fn replay(&mut self, event: &Event) {
         self.journal.replay(event);
     }
 
-    /// Goes on after a restart: what the last process left unfinished is ended, and said so.
+    /// Recovers after a restart: ends the work that the previous process left unfinished, and records that.
     pub fn recover(&mut self, now: Now) {
         self.journal.set_now(now);
         if self.live().is_deleted() {
@@ -71,7 +71,7 @@ impl Thread {
         self.abandon_with_daemon(reason);
     }
 
-    /// Deals with one thing that happened.
+    /// Handles one input.
     pub fn handle(&mut self, input: Input, now: Now) {
         self.journal.set_now(now);
         if matches!(
@@ -81,7 +81,7 @@ impl Thread {
             self.session.record_activity(&self.journal);
         }
         if self.live().is_deleted() {
-            // Nothing follows its last event.
+            // `ThreadDeleted` is the last event, so later inputs are ignored.
             if let Input::Command { call, .. } = input {
                 let gone = Failure::not_found(format!("thread {}", self.live().thread));
                 self.journal.reply(call, Err(gone));
@@ -124,7 +124,7 @@ impl Thread {
         self.journal.emit_turn_diff();
     }
 
-    /// Does what is due.
+    /// Handles all expired deadlines.
     pub fn handle_timeout(&mut self, now: Now) {
         self.journal.set_now(now);
         if self.live().is_deleted() {
@@ -143,28 +143,28 @@ impl Thread {
         }
     }
 
-    /// What happened: to be appended, then shown to whoever watches. `taken` is emptied and filled, and what it
-    /// has room for serves for the events to come.
+    /// Moves the new events into `taken`: the caller appends them to the log, then sends them to subscribers. `taken`
+    /// is cleared first, and its allocation is reused.
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {
         self.journal.take_events(taken);
     }
 
-    /// Content that events name, to be stored before they are.
+    /// Returns blobs that events refer to; the caller must store them before the events.
     pub fn take_blobs(&mut self) -> Vec<Vec<u8>> {
         self.journal.take_blobs()
     }
 
-    /// What is to be done next, once all events so far are stored.
+    /// Returns the next effect. The caller must carry it out only after all events so far are stored.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.journal.poll_effect()
     }
 
-    /// How many events and effects wait to be taken.
+    /// Returns the number of events and effects that wait to be polled.
     pub fn waiting(&self) -> usize {
         self.journal.waiting()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) at the latest.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let waiting = earliest(self.journal.deadline(), self.callbacks.deadline());
         let waiting = earliest(waiting, self.turns.cancel_deadline());
@@ -174,54 +174,54 @@ impl Thread {
         )
     }
 
-    /// The summary, if it changed since the last call.
+    /// Returns the summary, if it changed since the last call.
     pub fn take_summary(&mut self) -> Option<&Summary> {
         self.journal.take_summary()
     }
 
-    /// What is known of the thread.
+    /// Returns the view of the thread.
     pub fn live(&self) -> &Live {
         self.journal.live()
     }
 
-    /// The policies of the configuration from now on.
+    /// Replaces the policies of the configuration.
     pub fn set_policies(&mut self, policies: Arc<Policies>) {
         self.approvals.set_policies(policies);
     }
 
-    /// Whether something that was begun will still change what is known, though nobody may wait for it.
+    /// Returns whether pending work can still change the thread, even if no client waits for it.
     pub fn has_pending_work(&self) -> bool {
         self.callbacks.has_pending_work()
     }
 
-    /// How chunks are recorded where no client says so.
+    /// Sets whether chunks are recorded separately, for threads whose client did not choose.
     pub fn set_single_chunks(&mut self, single: bool) {
         self.journal.set_single_chunks(single);
     }
 
-    /// The directory that a client wanted for the session is not there any more: the thread's own is used again, which is
-    /// the answer.
+    /// Resets the session's directory to the thread's own, because the one that a client set no longer exists.
+    /// Returns the directory.
     pub fn session_directory_gone(&mut self, now: Now) -> String {
         self.journal.set_now(now);
         reset_directory(&mut self.journal)
     }
 
-    /// Whether there is an agent, and nothing is wanted of it.
+    /// Returns whether the agent runs and has nothing to do.
     pub fn is_idle(&self) -> bool {
         self.session.is_idle(&self.journal)
     }
 
-    /// Whether the agent was told to go.
+    /// Returns whether the agent was asked to stop.
     pub fn is_stopping(&self) -> bool {
         self.session.is_stopping()
     }
 
-    /// Whether another process of the agent could not go on with the session of this one.
+    /// Returns whether a new process of the agent could not resume the current session.
     pub fn would_forget(&self) -> bool {
         self.session.would_forget()
     }
 
-    /// Whether an agent's process runs or is about to.
+    /// Returns whether an agent's process runs or is starting.
     pub fn has_agent(&self) -> bool {
         self.session.has_agent()
     }

@@ -1,4 +1,4 @@
-//! Words for the running turn: into it where the agent has a way, else as the next turn.
+//! Steering: input for the running turn goes into it if the agent supports that, else it becomes the next turn.
 
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
 use serde::Deserialize;
@@ -43,7 +43,7 @@ impl Thread {
         Err(Failure::new(ErrorCode::Conflict, "that turn is not running"))
     }
 
-    /// The running turn, if the agent has its prompt, goes on with it, and takes words for it.
+    /// Returns the running turn, if the agent has its prompt, was not asked to end it, and accepts input for it.
     fn steerable_turn(&self) -> Option<TurnId> {
         let takes = self.session.is_ready() && self.session.capabilities().is_some_and(|c| c.steering);
         let running = self
@@ -66,7 +66,7 @@ impl Thread {
         self.journal.reply(call, result);
     }
 
-    /// The agent has taken the words, or will not; or it is gone, and nobody knows.
+    /// Handles the agent's response to the input. If the agent has exited, it is unknown whether the input arrived.
     pub(super) fn steer_answered(
         &mut self,
         call: u64,

@@ -52,7 +52,7 @@ impl Thread {
         }
     }
 
-    /// Sends the running turn's prompt, once there is an agent to take it.
+    /// Sends the running turn's prompt, if an agent is ready for it.
     pub(super) fn prompt_if_ready(&mut self) {
         if !self.session.is_ready() || !self.turns.has_unsent() || self.session.settings_wait() {
             return;
@@ -89,7 +89,7 @@ impl Thread {
         Ok(())
     }
 
-    /// When the agent will have been silent for too long. Not while it waits for us or for a person.
+    /// Returns when the agent's silence exceeds the limit. `None` while the agent waits for the daemon or the user.
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
         let waits = self.approvals.len() > 0
             || self.callbacks.has_agent_waiting()
@@ -123,7 +123,7 @@ impl Thread {
         self.settle_unanswered(&reason, &Origin::Daemon);
     }
 
-    /// The agent has answered a prompt.
+    /// Handles the agent's response to a prompt.
     pub(super) fn prompt_ended(&mut self, turn: TurnId, answer: Result<RawJson, RpcError>) {
         if !self.turns.prompt_ended(turn) {
             return;
@@ -135,7 +135,7 @@ impl Thread {
         self.settle(result, &Origin::Agent);
     }
 
-    /// Records why a turn that a client interrupted ends without the agent's answer. A turn that fails has the
+    /// Records why a turn that a client interrupted ends without the agent's response. A turn that fails records the
     /// reason as its error.
     pub(super) fn note_interrupted(&mut self, code: &str, reason: &str) {
         if turn::is_interrupted_by_client(&self.journal) {
@@ -143,8 +143,8 @@ impl Thread {
         }
     }
 
-    /// Ends the running turn, if there is one, without the agent's answer: as interrupted if a client wanted its
-    /// end, else as failed.
+    /// Ends the running turn, if there is one, without the agent's response: as interrupted if a client interrupted
+    /// it, else as failed.
     pub(super) fn settle_unanswered(&mut self, reason: &str, by: &Origin) {
         let result = if turn::is_interrupted_by_client(&self.journal) {
             TurnResult::interrupted()
@@ -154,7 +154,7 @@ impl Thread {
         self.settle(result, by);
     }
 
-    /// Ends the running turn and begins the next one that waits.
+    /// Ends the running turn and starts the next queued one.
     fn settle(&mut self, result: TurnResult, by: &Origin) {
         let Some(running) = self.live().turn else {
             return;

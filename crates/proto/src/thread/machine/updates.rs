@@ -1,4 +1,4 @@
-//! Updates of the agent: which part of the thread handles each.
+//! Dispatch of agent updates to the parts of the thread.
 
 use acpd_model::event::{Level, Outcome};
 use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson};
@@ -54,7 +54,7 @@ impl Thread {
             .emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
-    /// Handles what the agent says about a tool call: in an update, or in a question if `asked`.
+    /// Handles the agent's report about a tool call: in an update, or in a permission request if `asked`.
     pub(super) fn handle_tool(
         &mut self,
         tool: ToolUpdate,
@@ -75,8 +75,8 @@ impl Thread {
         }
     }
 
-    /// Ends tool calls that exceed the limit of bytes, and the questions about them. `next` is the call of a question that is about
-    /// to be asked.
+    /// Ends tool calls that exceed the byte limit, and the requests about them. `next` is the tool call of a
+    /// permission request that is about to be recorded.
     fn bound_tool_bytes(&mut self, next: Option<ItemId>) {
         while let Some(tool) = self.tool_calls.next_excess(&mut self.journal, next) {
             let requests = self.live().requests.iter();
@@ -91,8 +91,8 @@ impl Thread {
         }
     }
 
-    /// Ends everything that is open, but for terminals and files that are being written: those may outlive a turn,
-    /// and end when they do.
+    /// Ends all open items, except terminals and files that are being written: those may outlive a turn, and end on
+    /// their own.
     pub(super) fn close_items(&mut self, outcome: ItemOutcome) {
         let message = self.messages.open_item();
         let callbacks = &self.callbacks;

@@ -1,7 +1,8 @@
-//! What an agent sends back of what it was told in the running turn: it is recorded, not shown a second time.
+//! Text that an agent repeats from its prompt in the running turn: it is recorded, not shown a second time.
 //!
-//! In: the blocks that were sent to the agent, and its `user_message_chunk`s. Out: whether a chunk repeats them. Owns: what was
-//! sent and has not come back, up to [`ECHO_BYTES`]. Never: hides words that the agent was not told in this turn.
+//! In: the blocks that were sent to the agent, and its `user_message_chunk`s. Out: whether a chunk repeats them.
+//! Owns: the blocks that were sent and not repeated yet, up to [`ECHO_BYTES`]. Never: hides text that was not sent to
+//! the agent in this turn.
 
 use std::collections::VecDeque;
 
@@ -12,26 +13,26 @@ use serde::Deserialize;
 use crate::agent::{Chunk, ChunkContent};
 use crate::wire::Text;
 
-/// What was sent in this turn and has not come back.
+/// The blocks that were sent in this turn and not repeated yet.
 #[derive(Debug, Default)]
 pub(super) struct Echo {
-    /// Text blocks, without space around them: agents join them in several ways.
+    /// Text blocks, trimmed, because agents join them in several ways.
     texts: VecDeque<String>,
-    /// How many bytes of the first one have come back.
+    /// The number of bytes of the first text that were repeated.
     at: usize,
-    /// Other blocks, by what they hold.
+    /// Digests of other blocks.
     others: Vec<BlobId>,
-    /// Bytes of all this.
+    /// The size of all fields, in bytes.
     bytes: usize,
-    /// Whether some of it has come back.
+    /// Whether the agent has repeated part of the prompt.
     begun: bool,
-    /// The pieces of a text block of which the rest is missing. They may still be a message.
+    /// Chunks of a text block whose rest is missing. They may still be a message.
     partial: String,
-    /// The message id of these pieces.
+    /// The message id of these chunks.
     message_id: Option<String>,
 }
 
-/// What is compared of a block that is no text. Agents leave other members out.
+/// The members of a block other than text that are compared. Agents omit the other members.
 #[derive(Deserialize)]
 struct ComparableBlock<'a> {
     #[serde(rename = "type", borrow)]
@@ -67,7 +68,7 @@ fn text_of(block: &RawJson) -> Option<String> {
     (&*block.kind == "text").then(|| block.text.into_string())
 }
 
-/// Two blocks with the same name hold the same.
+/// Returns a digest that is equal for blocks with equal content.
 fn name_of(block: &RawJson) -> BlobId {
     let same = serde_json::from_str::<ComparableBlock<'_>>(block.get())
         .ok()
@@ -87,7 +88,7 @@ fn name_of(block: &RawJson) -> BlobId {
 }
 
 impl Echo {
-    /// Adds what the agent is told. What there is no room for is shown if it comes back.
+    /// Adds blocks that are sent to the agent. Blocks above the limit are shown if the agent repeats them.
     pub fn expect(&mut self, blocks: &[RawJson]) {
         for block in blocks {
             match text_of(block) {
@@ -111,7 +112,7 @@ impl Echo {
         fits
     }
 
-    /// Takes a chunk if it repeats what the agent was told.
+    /// Consumes a chunk if it repeats text of the prompt. Returns whether it does.
     pub fn take(&mut self, chunk: &Chunk) -> bool {
         let repeats = match &chunk.content {
             ChunkContent::Text(text) => self.take_text(text),
@@ -132,8 +133,7 @@ impl Echo {
         found.map(|at| self.others.swap_remove(at)).is_some()
     }
 
-    /// An agent that was told the earlier conversation as well may repeat the prompt alone, so that any block can be the
-    /// first one.
+    /// Matches from any block, because an agent that also got the earlier conversation may repeat only the prompt.
     fn take_text(&mut self, text: &str) -> bool {
         if text.trim().is_empty() && !self.begun {
             return false;
@@ -153,7 +153,8 @@ impl Echo {
         true
     }
 
-    /// Where `text` ends if it begins where block `from` goes on: in which block, and after how many of its bytes.
+    /// Returns where `text` ends if it starts at the current position of block `from`: the block, and the number of
+    /// its bytes.
     fn follow(&self, from: usize, text: &str) -> Option<(usize, usize)> {
         let mut block = from;
         let mut at = if from == 0 { self.at } else { 0 };
@@ -176,7 +177,7 @@ impl Echo {
         }
     }
 
-    /// Returns the part of an incomplete repetition as a chunk, and expects nothing any more.
+    /// Returns the part of an incomplete repetition as a chunk, and expects no more repetitions.
     pub fn take_partial(&mut self) -> Option<Chunk> {
         if self.partial.is_empty() {
             return None;

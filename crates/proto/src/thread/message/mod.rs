@@ -1,7 +1,7 @@
 //! Messages: chunks of the agent's text become items.
 //!
-//! In: chunks, and what interrupts a message. Out: only events in the journal. Owns: the open message, and what the agent may
-//! repeat of its prompt ([`echo`]). Never: shows text twice.
+//! In: chunks, and events that interrupt a message. Out: only events in the journal. Owns: the open message, and the
+//! prompt that the agent may repeat ([`echo`]). Never: shows text twice.
 
 mod echo;
 
@@ -13,15 +13,15 @@ use crate::agent::{Chunk, ChunkContent, Quirks, text_chunk};
 use crate::fanout::{Delta, Source};
 use crate::projection::{ItemView, Part};
 
-/// The message that the agent is in the middle of.
+/// The message that the agent is sending.
 #[derive(Debug)]
 struct OpenMessage {
     item: ItemId,
     role: MessageType,
     message_id: Option<String>,
-    /// Something else happened since, so that more text without a message id is another message.
+    /// Whether another item has started since, so that more text without a message id is another message.
     broken: bool,
-    /// Something that is not text came last, so that what looks like a repetition is none.
+    /// Whether the last update was not text, so that equal text is no repetition.
     interrupted: bool,
 }
 
@@ -29,7 +29,7 @@ struct OpenMessage {
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     open: Option<OpenMessage>,
-    /// What the agent was told in this turn and may send back.
+    /// The prompt of this turn, which the agent may repeat.
     echo: Echo,
 }
 
@@ -39,12 +39,12 @@ impl Messages {
         self.open.as_ref().map(|open| open.item)
     }
 
-    /// Expects the agent to send these blocks back.
+    /// Expects the agent to repeat these blocks.
     pub fn expect_echo(&mut self, blocks: &[RawJson]) {
         self.echo.expect(blocks);
     }
 
-    /// Notes that something else than text came: what follows is no repetition.
+    /// Records that an update other than text came: the text that follows is no repetition.
     pub fn interrupt(&mut self) {
         if let Some(open) = &mut self.open {
             open.interrupted = true;
@@ -76,8 +76,8 @@ impl Messages {
         journal.emit_unshown(raw, raw_params);
     }
 
-    /// Whether a chunk repeats what the agent was told in this turn. With the first user's words that do not, it repeats
-    /// nothing any more.
+    /// Returns whether a chunk repeats the prompt of this turn. After the first user chunk that does not, nothing
+    /// counts as a repetition.
     fn is_echo(&mut self, journal: &mut Journal, quirks: Quirks, chunk: &Chunk) -> bool {
         let users = chunk.role == MessageType::UserMessage;
         if users && self.echo.take(chunk) {
@@ -90,14 +90,14 @@ impl Messages {
         false
     }
 
-    /// The rest of a text has not come: what came of it is a message.
+    /// Adds an incomplete repetition as a message, because the rest of the text did not come.
     pub fn end_partial_echo(&mut self, journal: &mut Journal, quirks: Quirks) {
         if let Some(chunk) = self.echo.take_partial() {
             self.add_chunk(journal, quirks, chunk, None, None);
         }
     }
 
-    /// The turn is over, and with it what the agent may repeat.
+    /// Stops expecting repetitions, because the turn is over.
     pub fn end_echo(&mut self, journal: &mut Journal, quirks: Quirks) {
         self.end_partial_echo(journal, quirks);
         self.echo = Echo::default();
@@ -153,7 +153,7 @@ impl Messages {
         }
     }
 
-    /// Returns whether a chunk repeats its whole message. Anything else that looks alike is text: "ha", "ha".
+    /// Returns whether a chunk repeats its whole message. Any other equal text is new: "ha", "ha".
     fn repeats(&self, journal: &Journal, item: ItemId, text: &str) -> bool {
         let broken = |open: &OpenMessage| open.broken || open.interrupted;
         if self.open.as_ref().is_none_or(broken) || text.is_empty() {
@@ -170,7 +170,7 @@ impl Messages {
         }
     }
 
-    /// The message that a chunk belongs to: the open one, or a new one that ends it.
+    /// Returns the message that a chunk belongs to: the open one, or a new one that ends it.
     fn message_item(
         &mut self,
         journal: &mut Journal,

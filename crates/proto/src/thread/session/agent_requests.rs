@@ -1,5 +1,5 @@
-//! What clients want of the agent beside turns: modes, options, sessions, signing in, extensions. What comes
-//! while the agent is on its way waits for it; what the agent never answers is answered when it is gone.
+//! Requests of clients for the agent, other than turns: modes, options, sessions, authentication, extensions. A
+//! request waits while the agent starts. A request that the agent never answers fails when the agent exits.
 
 use acpd_model::event::{Level, ThreadForked};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
@@ -11,12 +11,12 @@ use crate::thread::command::Reply;
 use crate::thread::journal::Journal;
 use crate::wire::RpcError;
 
-/// A request for the agent and who wants it.
+/// A request for the agent and the client that sent it.
 #[derive(Debug)]
 pub(super) struct PendingAgentRequest {
     by: Origin,
     request: AgentRequest,
-    /// Whether the agent has it.
+    /// Whether the request was sent to the agent.
     sent: bool,
     then: Option<Continuation>,
 }
@@ -27,22 +27,22 @@ impl PendingAgentRequest {
     }
 }
 
-/// What continues once a request is answered or has failed.
+/// The operation that continues after a request is answered or has failed.
 #[derive(Debug)]
 pub(in crate::thread) enum Continuation {
-    /// Words for the turn.
+    /// Steering of the running turn.
     Steer {
         by: Origin,
         turn: TurnId,
         input: Vec<RawJson>,
     },
-    /// Another thread is split off.
+    /// A fork of the thread.
     Fork(ThreadForked),
-    /// The thread is deleted.
+    /// The deletion of the thread.
     Delete { by: Origin },
 }
 
-/// An answered or failed request of the command `call`, and what continues now.
+/// An answered or failed request of the command `call`, and the operation to continue.
 pub(in crate::thread) struct Continued {
     pub call: u64,
     pub continuation: Continuation,
@@ -50,7 +50,7 @@ pub(in crate::thread) struct Continued {
 }
 
 impl PendingAgentRequest {
-    /// Replies to the client, unless something continues with the answer.
+    /// Replies to the client, unless a continuation handles the answer.
     fn finish(self, journal: &mut Journal, call: u64, answer: Result<RawJson, Failure>) -> Option<Continued> {
         let Some(continuation) = self.then else {
             journal.reply(call, answer.map(Reply::Agent));
@@ -87,7 +87,7 @@ impl Session {
             sent: false,
             then,
         };
-        // Signing in goes to the process that waits for it, and not to another one.
+        // `authenticate` must reach the process that waits for it, so it must not start another one.
         let starts = self.agent != AgentState::SigningIn || !pending.signs_in();
         self.requests.insert(call, pending);
         starts
@@ -108,7 +108,8 @@ impl Session {
         Ok(Reply::Done)
     }
 
-    /// Sends the requests that the agent can take now. Returns a refused request that something continues from; call it again then.
+    /// Sends all requests that the agent can accept now. Returns a rejected request that has a continuation; call it
+    /// again then.
     pub fn send_requests(&mut self, journal: &mut Journal) -> Option<Continued> {
         loop {
             let ready = match self.agent {
@@ -141,7 +142,7 @@ impl Session {
         self.requests.remove(&call)?.finish(journal, call, Err(failure))
     }
 
-    /// Refuses some requests. Returns one that something continues from; call it again then.
+    /// Rejects some requests. Returns one that has a continuation; call it again then.
     fn refuse_some(
         &mut self,
         journal: &mut Journal,
@@ -174,7 +175,7 @@ impl Session {
         };
         let by = pending.by.clone();
         match &pending.request {
-            // Its session is about to be opened.
+            // The connection opens the session now.
             AgentRequest::Authenticate { .. } if self.agent == AgentState::SigningIn => {
                 self.agent = AgentState::Starting;
             }
@@ -186,7 +187,7 @@ impl Session {
                 let model_id = model_id.clone();
                 journal.emit(by, EventKind::ModelChanged { model_id }, None);
             }
-            // Agents that answer without the list tell it by an update.
+            // Agents that answer without the list send the list in an update.
             AgentRequest::SetConfigOption { .. } if crate::projection::has_options(&answer) => {
                 journal.emit(by, EventKind::ConfigOptionsReplaced {}, Some(answer.clone()));
             }
@@ -195,8 +196,8 @@ impl Session {
         pending.finish(journal, call, Ok(answer))
     }
 
-    /// Handles that the agent opens no session before a user signs in. [`refuse_unsigned`](Self::refuse_unsigned) refuses other
-    /// requests.
+    /// Handles that the agent opens no session before a user signs in. [`refuse_unsigned`](Self::refuse_unsigned)
+    /// rejects other requests.
     pub fn sign_in_required(&mut self, journal: &mut Journal, failure: &Failure) {
         self.agent = AgentState::SigningIn;
         self.fail_ready_waiters(journal, failure);
@@ -205,13 +206,13 @@ impl Session {
         journal.notice(Level::Warning, "signInRequired", &message);
     }
 
-    /// Refuses requests that need a signed-in user. Returns one that something continues from; call it again then.
+    /// Rejects requests that need a signed-in user. Returns one that has a continuation; call it again then.
     pub fn refuse_unsigned(&mut self, journal: &mut Journal, failure: &Failure) -> Option<Continued> {
         self.refuse_some(journal, failure, |pending| !pending.signs_in())
     }
 
-    /// Fails the requests that the agent had, and with `unsent_too` those that it had not got. Returns one that something continues
-    /// from; call it again then.
+    /// Fails the requests that were sent to the agent, and with `unsent_too` also the others. Returns one that has a
+    /// continuation; call it again then.
     pub fn fail_requests(
         &mut self,
         journal: &mut Journal,
@@ -222,7 +223,7 @@ impl Session {
         self.refuse_some(journal, &failure, |pending| pending.sent || unsent_too)
     }
 
-    /// Fails the requests that something would continue from: the daemon stops.
+    /// Fails the requests that have a continuation, because the daemon stops.
     pub fn fail_continuations(&mut self, journal: &mut Journal, reason: &str) {
         let greater = self.requests.extract_if(.., |_, pending| pending.then.is_some());
         for (call, _) in greater {
@@ -230,7 +231,7 @@ impl Session {
         }
     }
 
-    /// Returns whether something continues once a request is answered.
+    /// Returns whether a request has a continuation.
     pub fn has_continuations(&self) -> bool {
         self.requests.values().any(|pending| pending.then.is_some())
     }
@@ -244,7 +245,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the agent has yet to confirm a mode or an option that the next prompt is to go by.
+    /// Returns whether the agent still has to confirm a mode or an option, which must apply to the next prompt.
     pub fn settings_wait(&self) -> bool {
         self.requests.values().any(|pending| {
             matches!(
@@ -256,14 +257,14 @@ impl Session {
         })
     }
 
-    /// Whether somebody is signing in right now.
+    /// Returns whether an `authenticate` request is in flight.
     pub(super) fn signs_in(&self) -> bool {
         let mut requests = self.requests.values();
         requests.any(|pending| pending.sent && pending.signs_in())
     }
 }
 
-/// What clients see as a config option may be a mode or a model to the agent.
+/// Translates config options that are modes or models for the agent.
 fn translate(request: AgentRequest) -> Result<AgentRequest, Failure> {
     let AgentRequest::SetConfigOption { config_id, value } = request else {
         return Ok(request);
@@ -280,7 +281,7 @@ fn translate(request: AgentRequest) -> Result<AgentRequest, Failure> {
     })
 }
 
-/// Refuses a mode or an option that the agent never offered.
+/// Rejects a mode or an option that the agent never offered.
 fn check_known(journal: &Journal, request: &AgentRequest) -> Result<(), Failure> {
     let options = journal.live().options();
     let (what, id, known) = match request {

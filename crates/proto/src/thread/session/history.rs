@@ -1,7 +1,7 @@
 //! The conversation so far, for an agent that lost its session.
 //!
-//! In: a prompt that is about to be sent, the collected conversation. Out: the effect that collects it, and the block that goes
-//! before the prompt. Owns: whether it is collected. Never: becomes an event.
+//! In: a prompt that is about to be sent, the collected conversation. Out: the effect that collects the conversation,
+//! and the block that goes before the prompt. Owns: whether it is collected. Never: becomes an event.
 
 use acpd_model::event::{Fidelity, Level};
 use acpd_model::{ErrorCode, Failure, RawJson, TurnId};
@@ -10,14 +10,14 @@ use super::Session;
 use crate::thread::command::Effect;
 use crate::thread::journal::Journal;
 
-/// Where the conversation so far is.
+/// The state of the conversation's collection.
 #[derive(Debug, Default)]
 enum HistoryState {
     #[default]
     Unrequested,
     Requested,
     Collected(String),
-    /// It cannot be read.
+    /// The conversation cannot be read.
     Failed,
 }
 
@@ -25,23 +25,23 @@ enum HistoryState {
 #[derive(Debug, Default)]
 pub(super) struct History {
     state: HistoryState,
-    /// The agent has taken a prompt without the conversation so far, which could not be read.
+    /// Whether the agent got a prompt without the conversation so far, because it could not be read.
     due: bool,
 }
 
-/// What is needed is on its way.
+/// The conversation is still being collected.
 pub(in crate::thread) struct HistoryPending;
 
 impl History {
-    /// Forgets the collected conversation: the next process gets what it is by then.
+    /// Discards the collected conversation, because the next process needs a newer one.
     pub fn forget(&mut self) {
         self.state = HistoryState::Unrequested;
     }
 }
 
 impl Session {
-    /// What an agent that has forgotten the conversation is told of it before the prompt; an error while that is
-    /// being collected. It is not part of what the person said, and no event holds it.
+    /// Returns the conversation for an agent that lost it, to send before the prompt; an error while the conversation
+    /// is being collected. It is not part of the user's message, and no event contains it.
     pub fn primer(&mut self, journal: &mut Journal, turn: TurnId) -> Result<Option<RawJson>, HistoryPending> {
         let has_to_know = journal.live().forgotten || self.history.due;
         let bytes = journal.limits().recall_bytes;
@@ -78,8 +78,8 @@ impl Session {
         }
     }
 
-    /// The conversation so far is there. If it cannot be read the agent is told nothing of it: a part that looks
-    /// like the whole would mislead it. It is tried again with the next prompt.
+    /// Handles the collected conversation. If it cannot be read, the agent gets none of it, because a part that looks
+    /// complete would mislead the agent. The next prompt tries again.
     pub fn history_collected(&mut self, journal: &mut Journal, collected: Result<String, Failure>) {
         self.history.state = collected.map_or_else(
             |failure| {
@@ -94,7 +94,7 @@ impl Session {
     }
 }
 
-/// How well a new session will remember; refused where it would not be told anything.
+/// Returns how well a new session will remember the conversation; an error if it would get nothing.
 pub(in crate::thread) fn history_fidelity(journal: &Journal) -> Result<Fidelity, Failure> {
     if journal.limits().recall_bytes == 0 {
         return Err(Failure::new(
@@ -105,8 +105,8 @@ pub(in crate::thread) fn history_fidelity(journal: &Journal) -> Result<Fidelity,
     Ok(Fidelity::Recalled)
 }
 
-/// The conversation so far, for the agent alone: an embedded resource if it takes one, else text that says what it
-/// is.
+/// Builds the block with the conversation so far, for the agent only: an embedded resource if the agent supports
+/// that, else text with a label.
 fn primer_block(text: &str, embeds: bool) -> RawJson {
     const WHAT: &str =
         "Earlier conversation in this thread, of which you have no memory. For your information only.";

@@ -1,8 +1,8 @@
-//! What an agent tells of the conversation when it goes on with a session: most of it the log has, and what it has not
-//! was said in that session outside of acpd, and is taken over.
+//! The agent's replay of the conversation when it resumes a session. The log already contains most of it. The rest
+//! happened in that session outside of acpd, and is imported.
 //!
-//! In: the updates that came while the session was opened, and what the log has. Out: turns that are marked as
-//! imported. Owns: those updates, until they were held against the log. Never: stores what the log has a second time.
+//! In: the updates that arrive while the session opens, and the exchanges in the log. Out: turns that are marked as
+//! imported. Owns: those updates, until they are compared with the log. Never: stores what the log has a second time.
 
 use std::collections::VecDeque;
 
@@ -15,17 +15,17 @@ use crate::projection::{Digest, Exchange, Exchanges, content_text, text_block};
 use crate::thread::command::Effect;
 use crate::thread::journal::Journal;
 
-/// What was told, and what waits for it.
+/// The replayed updates, and the session that waits for their import.
 #[derive(Debug, Default)]
 pub(super) struct SessionImport {
     updates: VecDeque<Update>,
     bytes: usize,
-    /// The session, open but not used before that is done.
+    /// The session, open but not used before the import is done.
     opened: Option<Opened>,
 }
 
 impl SessionImport {
-    /// Takes one update more; if there are too many, the oldest go.
+    /// Adds an update; drops the oldest ones above the limit.
     pub(super) fn push(&mut self, update: Update) {
         self.bytes += size(&update);
         self.updates.push_back(update);
@@ -70,7 +70,7 @@ impl Session {
         None
     }
 
-    /// Forgets what an agent told that is gone, or has not opened the session.
+    /// Discards the updates of an agent that has exited, or has not opened the session.
     pub(super) fn discard_import(&mut self) {
         self.import = SessionImport::default();
     }
@@ -113,7 +113,7 @@ impl ImportedTurn {
 /// Compares the agent's history with the log. Returns `None` if they differ.
 pub(in crate::thread) fn compare(known: &Exchanges, updates: Vec<Update>) -> Option<NewHistory> {
     let mut reported = Exchanges::reported();
-    // The round of each update; what comes before the first stands with it.
+    // The index of each exchange's first update; updates before the first exchange are not used.
     let mut starts = Vec::new();
     for (at, update) in updates.iter().enumerate() {
         let begins = match &update.kind {
@@ -144,7 +144,7 @@ pub(in crate::thread) fn compare(known: &Exchanges, updates: Vec<Update>) -> Opt
     Some(NewHistory { rest, turns })
 }
 
-/// Of a round whose turn failed here, what the agent did after that.
+/// Returns what the agent did after the failure, in an exchange whose turn failed here.
 fn rest_of(updates: Vec<Update>, known: &Exchange) -> Vec<Update> {
     let mut heard = Digest::default();
     let mut rest = Vec::new();
@@ -170,7 +170,7 @@ fn rest_of(updates: Vec<Update>, known: &Exchange) -> Vec<Update> {
             rest.push(update);
         }
     }
-    // Only if what was heard is how the telling begins; else it is told in other words.
+    // Only if the recorded text is a prefix of the replayed text; otherwise the agent has rephrased it.
     if heard == known.agent { rest } else { Vec::new() }
 }
 
@@ -185,7 +185,7 @@ fn chunk_text(content: &ChunkContent) -> String {
     }
 }
 
-/// A person's words as ACP content blocks.
+/// Returns the user's chunks as ACP content blocks.
 fn blocks(said: Vec<Update>) -> Vec<RawJson> {
     let mut blocks = Vec::new();
     let mut words = String::new();

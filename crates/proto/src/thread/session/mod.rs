@@ -1,7 +1,7 @@
-//! The agent's process and session: start, requests beside turns, history, exit.
+//! The agent's process and session: start, requests other than turns, history, exit.
 //!
-//! In: requests of clients for the agent, its opened session, its answers, its exit. Out: effects that start and stop it, requests
-//! for it, replies to clients. Owns: the state of the process. Never: runs a turn.
+//! In: requests of clients for the agent, its opened session, its answers, its exit. Out: effects that start and stop
+//! it, requests for it, replies to clients. Owns: the state of the process. Never: runs a turn.
 
 mod agent_requests;
 mod history;
@@ -31,29 +31,29 @@ pub(super) use history::history_fidelity;
 pub(super) use import::{ImportedTurn, NewHistory, compare};
 pub(super) use params::{name_linked_directories, reset_directory};
 
-/// What is known of the agent's process.
+/// The state of the agent's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum AgentState {
-    /// None runs.
+    /// No process runs.
     #[default]
     Absent,
-    /// One was started and its session is not open yet.
+    /// The process was started and its session is not open yet.
     Starting,
-    /// It opens no session until somebody signs in.
+    /// The agent opens no session until a client signs in.
     SigningIn,
-    /// Its session is open.
+    /// The session is open.
     Ready,
-    /// It was told to go.
+    /// The process was asked to stop.
     Stopping,
 }
 
-/// What else to do so that the agent runs.
+/// What the caller must do to wake the agent.
 pub(super) enum Wake {
-    /// Nothing: it runs, is starting, or must wait.
+    /// Nothing: the agent runs, is starting, or must wait.
     Nothing,
-    /// It was just started.
+    /// The agent was just started.
     Started,
-    /// Stop it; another process follows.
+    /// Stop the agent; another process follows.
     Replace,
 }
 
@@ -62,23 +62,23 @@ pub(super) enum Wake {
 pub(super) struct Session {
     agent: AgentState,
     capabilities: Option<Capabilities>,
-    /// Whether another process is to follow the one that was told to go.
+    /// Whether another process starts after the one that was asked to stop.
     restart_wanted: bool,
-    /// Whether the session is to be opened once more, as it is wanted now.
+    /// Whether the session must be opened again with its new parameters.
     reopen_requested: bool,
-    /// Callers who wait for the agent to be ready.
+    /// Commands that wait until the agent is ready.
     ready_waiters: Vec<u64>,
-    /// What clients want of the agent beside turns, by the number of their command.
+    /// Requests of clients for the agent, other than turns, by the number of their command.
     requests: BTreeMap<u64, PendingAgentRequest>,
     history: History,
     resume: ResumeAttempts,
-    /// What the agent tells of the conversation so far.
+    /// The conversation that the agent replays.
     import: SessionImport,
     watchdog: Watchdog,
 }
 
 impl Session {
-    /// Whether an agent's process runs or is about to.
+    /// Returns whether an agent's process runs or is starting.
     pub fn has_agent(&self) -> bool {
         self.agent != AgentState::Absent
     }
@@ -88,18 +88,18 @@ impl Session {
         self.agent == AgentState::Ready
     }
 
-    /// Whether the agent was told to go.
+    /// Returns whether the agent was asked to stop.
     pub fn is_stopping(&self) -> bool {
         self.agent == AgentState::Stopping
     }
 
-    /// Whether there is an agent, and nothing is wanted of it.
+    /// Returns whether the agent runs and has nothing to do.
     pub fn is_idle(&self, journal: &Journal) -> bool {
         let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
         journal.live().turn.is_none() && self.requests.is_empty() && idle
     }
 
-    /// Whether another process of the agent could not go on with the session of this one.
+    /// Returns whether a new process of the agent could not resume the current session.
     pub fn would_forget(&self) -> bool {
         let broken = &self.resume.broken;
         let keeps = |capabilities: &Capabilities| {
@@ -109,7 +109,7 @@ impl Session {
         !self.capabilities.as_ref().is_none_or(keeps)
     }
 
-    /// Whether what comes from the agent belongs to a session that is none of the thread's any more.
+    /// Returns whether the agent's updates belong to a session that the thread has dropped.
     pub fn was_dropped(&self, journal: &Journal) -> bool {
         self.is_stopping() && journal.live().summary.session_id.is_none()
     }
@@ -119,13 +119,13 @@ impl Session {
         self.capabilities.as_ref()
     }
 
-    /// Returns the oddities of the agent.
+    /// Returns the agent's quirks.
     pub fn quirks(&self) -> Quirks {
         let capabilities = self.capabilities.as_ref();
         capabilities.map_or_else(Quirks::default, |capabilities| capabilities.quirks)
     }
 
-    /// What was put away, or is about to vanish, takes no turns, nor anything else for its agent.
+    /// Rejects turns and other work for the agent if the thread is archived or is being deleted.
     pub fn check_accepts_turns(&self, journal: &Journal) -> Result<(), Failure> {
         if journal.live().summary.archived {
             return Err(Failure::new(
@@ -154,11 +154,11 @@ impl Session {
         self.restart_wanted = self.is_stopping();
     }
 
-    /// Has the agent started, unless it is there or on its way.
+    /// Starts the agent, unless it runs or is starting.
     pub fn wake(&mut self, journal: &mut Journal) -> Wake {
         match self.agent {
             AgentState::Absent => {}
-            // Somebody may have signed in elsewhere; another process finds out.
+            // A user may have signed in outside of acpd; only a new process detects that.
             AgentState::SigningIn if !self.signs_in() => {
                 self.restart_wanted = true;
                 return Wake::Replace;
@@ -190,7 +190,7 @@ impl Session {
         Wake::Started
     }
 
-    /// Uses a session that is open.
+    /// Starts to use an open session.
     pub fn bind(&mut self, journal: &mut Journal, opened: Opened) {
         let Opened {
             session_id,
@@ -242,7 +242,7 @@ impl Session {
         journal.notice(Level::Error, "agentFailed", &failure.message);
     }
 
-    /// Records the exit of the process. Returns whether it was told to stop.
+    /// Records the exit of the process. Returns whether it was asked to stop.
     pub fn exited(&mut self, journal: &mut Journal, exit: &AgentExit) -> bool {
         let expected = self.is_stopping();
         self.agent = AgentState::Absent;
@@ -263,19 +263,19 @@ impl Session {
         expected
     }
 
-    /// Forgets what is known of the process that is gone, or is about to go.
+    /// Clears the state of the process that has exited, or is about to exit.
     pub fn abandon(&mut self) {
         self.history.forget();
         self.watchdog.take_silence();
         self.capabilities = None;
     }
 
-    /// Returns whether another process is wanted now that the last one is gone.
+    /// Returns whether another process must start now that the last one has exited.
     pub fn take_restart(&mut self) -> bool {
         std::mem::take(&mut self.restart_wanted) || !self.requests.is_empty()
     }
 
-    /// Returns whether an agent runs that was not told to stop.
+    /// Returns whether an agent runs that was not asked to stop.
     pub fn can_stop(&self) -> bool {
         let up = [AgentState::Starting, AgentState::SigningIn, AgentState::Ready];
         up.contains(&self.agent)
@@ -313,7 +313,7 @@ impl Session {
         self.watchdog.record_activity(journal.now().mono);
     }
 
-    /// Notes that the agent ended a turn. Returns the reason if the daemon had asked for that because of silence.
+    /// Records that the agent ended a turn. Returns the reason if the daemon had requested that because of silence.
     pub fn turn_ended(&mut self) -> Option<String> {
         self.watchdog.record_success();
         self.watchdog.take_silence()
@@ -324,7 +324,7 @@ impl Session {
         self.watchdog.take_silence()
     }
 
-    /// Returns when the agent will have been silent for too long, if nothing but the agent is waited for.
+    /// Returns when the agent's silence exceeds the limit. Valid only while the daemon waits for nothing else.
     pub fn silence_deadline(&self, journal: &Journal) -> Option<Instant> {
         self.watchdog.silence_deadline(journal.limits())
     }
@@ -334,7 +334,7 @@ impl Session {
         self.watchdog.note_silence(journal);
     }
 
-    /// Returns when to start the agent, if it is wanted but may not be started yet.
+    /// Returns when to start the agent, if a start is pending but not allowed yet.
     pub fn start_at(&self) -> Option<Instant> {
         self.watchdog.start_at()
     }

@@ -1,5 +1,5 @@
-//! What a client that opens the thread wants of the agent's session: kept for each time that the session is opened, and
-//! given to an agent that runs by opening its session once more, as soon as it does nothing.
+//! A client's parameters for the agent's session. They are stored for each time that the session is opened. A running
+//! agent gets them when its session is opened again, as soon as it is idle.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::projection::SessionChange;
 use crate::thread::journal::Journal;
 
 impl Session {
-    /// Changes what the session is opened with.
+    /// Changes the parameters of the session.
     pub fn set_params(
         &mut self,
         journal: &mut Journal,
         by: Origin,
         change: SessionChange,
     ) -> Result<(), Failure> {
-        // What was put away, or is about to vanish, is only looked at.
+        // A thread that is archived or is being deleted is open only for reading.
         if self.check_accepts_turns(journal).is_err() {
             return Ok(());
         }
@@ -49,7 +49,7 @@ impl Session {
         Ok(())
     }
 
-    /// Refuses servers that the agent cannot reach, by what it declared when it was last started.
+    /// Rejects servers that the agent cannot reach, according to the capabilities of its last start.
     fn check_mcp_servers(&self, journal: &Journal, servers: &[RawJson]) -> Result<(), Failure> {
         let declared = journal.live().declared;
         let last = || Capabilities {
@@ -60,14 +60,14 @@ impl Session {
         match &self.capabilities {
             Some(capabilities) => capabilities.check_mcp_servers(servers),
             None if journal.live().bound => last().check_mcp_servers(servers),
-            // It is not known yet.
+            // The capabilities are not known yet.
             None => Ok(()),
         }
     }
 }
 
-/// The directory that a client wanted for the session is not there any more: the thread's own is used again, which is
-/// the answer.
+/// Resets the session's directory to the thread's own, because the one that a client set no longer exists. Returns
+/// the directory.
 pub(in crate::thread) fn reset_directory(journal: &mut Journal) -> String {
     let spec = &journal.live().spec;
     let message = format!(
@@ -88,7 +88,8 @@ pub(in crate::thread) fn reset_directory(journal: &mut Journal) -> String {
     journal.live().spec.cwd.clone()
 }
 
-/// Says where directories of the workspace lead that are links, or below links: an agent may have made them.
+/// Records the real paths of workspace directories that are links, or below links, because an agent may have created
+/// the links.
 pub(in crate::thread) fn name_linked_directories(journal: &mut Journal) {
     let linked = journal.live().spec.real_names();
     let linked = linked.filter(|(given, real)| Path::new(given) != Path::new(real));

@@ -1,7 +1,8 @@
-//! Going on with an earlier session: which ways have broken an agent, so that the next process is not asked the same.
+//! Resuming an earlier session: records which methods broke an agent, so that the next process does not get the same
+//! request.
 //!
-//! In: what is asked of the process, how it answers, its end. Out: the ways to leave out. Owns: what is known of them
-//! while the daemon runs. Never: leaves out a new session, so that a thread can always go on.
+//! In: the method that is tried, how the process answers, its exit. Out: the methods to leave out. Owns: the results
+//! of the attempts while the daemon runs. Never: leaves out a new session, so that a thread can always continue.
 
 use acpd_model::event::{Binding, Level};
 
@@ -9,12 +10,12 @@ use super::Session;
 use crate::thread::journal::Journal;
 use crate::wire::RpcError;
 
-/// What is known of the ways to go on with the thread's session.
+/// The attempts to resume the thread's session.
 #[derive(Debug, Default)]
 pub(super) struct ResumeAttempts {
-    /// The one that the process is being asked.
+    /// The method that is currently tried.
     trying: Option<Binding>,
-    /// Those that it did not answer, or did not survive.
+    /// Methods that a process did not answer, or during which it exited.
     pub broken: Vec<Binding>,
 }
 
@@ -25,7 +26,7 @@ impl ResumeAttempts {
         }
     }
 
-    /// A session is open.
+    /// Records that a session is open.
     pub fn opened(&mut self, how: Binding) {
         self.trying = None;
         if how == Binding::New {
@@ -35,12 +36,12 @@ impl ResumeAttempts {
 }
 
 impl Session {
-    /// Notes that the agent is asked to continue the session.
+    /// Records that the agent is asked to continue the session.
     pub fn resume_started(&mut self, how: Binding) {
         self.resume.trying = Some(how);
     }
 
-    /// The agent has not gone on with the session; `late` if it never answered.
+    /// Records that the agent did not resume the session; `late` if it never answered.
     pub fn resume_failed(&mut self, journal: &mut Journal, how: Binding, error: &RpcError, late: bool) {
         self.discard_import();
         self.resume.trying = None;
@@ -54,7 +55,7 @@ impl Session {
         journal.notice(Level::Info, "notReopened", &message);
     }
 
-    /// The process is gone. If that was over an attempt to go on with the session, the next one is spared it.
+    /// Records the exit of the process. If it exited during an attempt to resume, that method is not tried again.
     pub(super) fn resume_ended(&mut self, journal: &mut Journal, expected: bool) {
         let Some(how) = self.resume.trying.take().filter(|_| !expected) else {
             return;

@@ -1,5 +1,5 @@
-//! Care for the agent's process: one that gives no sign of life is told to stop, one that fails again and again is
-//! started less and less often.
+//! The watchdog of the agent's process: a silent process is asked to stop, and a process that fails repeatedly is
+//! restarted with growing delays.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use acpd_model::{EventKind, Limits, Origin};
 use crate::thread::journal::Journal;
 use crate::time::Instant;
 
-/// What is known of the process's health.
+/// The health of the agent's process.
 #[derive(Debug, Default)]
 pub(super) struct Watchdog {
-    /// When the agent last did something.
+    /// When the agent last sent something.
     last_activity: Instant,
-    /// Why it was told to stop, if it was silent.
+    /// Why the agent was asked to end its turn, if it was silent.
     silence: Option<String>,
     /// Failures in a row.
     failures: u32,
-    /// When it may be started again.
+    /// The earliest time of the next start.
     not_before: Instant,
-    /// Somebody wants it then.
+    /// Whether a start is pending until then.
     restart_wanted: bool,
 }
 
@@ -34,7 +34,7 @@ impl Watchdog {
         self.failures = 0;
     }
 
-    /// The first start after a failure is at once, the ones after it wait twice as long each time.
+    /// The first start after a failure is immediate; each further delay doubles.
     pub fn record_failure(&mut self, now: Instant) {
         let wait = match self.failures {
             0 => 0,
@@ -44,7 +44,7 @@ impl Watchdog {
         self.not_before = now + Duration::from_millis(wait);
     }
 
-    /// Whether it may be started now; if not, it is as soon as it may.
+    /// Returns whether the agent may start now; otherwise a start is pending until it may.
     pub fn try_start(&mut self, now: Instant) -> bool {
         self.restart_wanted = now < self.not_before;
         !self.restart_wanted
@@ -58,13 +58,13 @@ impl Watchdog {
         self.silence.take()
     }
 
-    /// Returns when the agent will have been silent for too long.
+    /// Returns when the agent's silence exceeds the limit.
     pub fn silence_deadline(&self, limits: &Limits) -> Option<Instant> {
         let limit = limits.agent_silence_secs;
         (limit > 0).then(|| self.last_activity + Duration::from_secs(limit))
     }
 
-    /// Records that the agent was silent for too long, and is to end its turn.
+    /// Records that the agent was silent for too long, and must end its turn.
     pub fn note_silence(&mut self, journal: &mut Journal) {
         let seconds = journal.limits().agent_silence_secs;
         let reason = format!("the agent sent no message for {seconds} s");

@@ -1,7 +1,7 @@
 //! Tool calls of the agent, and the files that they change.
 //!
-//! In: what the agent says about its tool calls, answers to questions about them. Out: events, and the calls that exceed a limit.
-//! Owns: what is known of the calls beyond their events. Never: settles a question.
+//! In: the agent's reports about its tool calls, answers to permission requests about them. Out: events, and the tool
+//! calls that exceed a limit. Owns: the state of the tool calls beyond their events. Never: settles a request.
 
 mod unreported;
 
@@ -16,29 +16,29 @@ use super::journal::Journal;
 use crate::agent::ToolUpdate;
 use crate::projection::{FileDiff, ItemView, unified_diff};
 
-/// What an update did to its tool call.
+/// The effect of an update on its tool call.
 pub(super) enum ToolOutcome {
-    /// It opened the call.
+    /// It started the tool call.
     Began(ItemId),
-    /// It changed the open call.
+    /// It changed the open tool call.
     Updated(ItemId),
-    /// It came after the end of the call.
+    /// It came after the end of the tool call.
     Late,
 }
 
 /// The tool calls of a thread.
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls {
-    /// Open tool calls that the agent has named in a question only → whether they may run.
+    /// Open tool calls that the agent has named in a permission request only → whether they may run.
     unreported: BTreeMap<ItemId, bool>,
-    /// Those of them that a refusal has ended, until the agent reports on them or the turn is over.
+    /// Those of them that a denial has ended, until the agent reports on them or the turn is over.
     refused: BTreeSet<ItemId>,
-    /// What the agent did against the protocol in this turn.
+    /// The agent's protocol violations in this turn.
     violations: BTreeSet<(Option<ItemId>, &'static str)>,
 }
 
 impl ToolCalls {
-    /// Handles what the agent says about a tool call: in an update, or in a question if `asked`.
+    /// Handles the agent's report about a tool call: in an update, or in a permission request if `asked`.
     pub fn handle(
         &mut self,
         journal: &mut Journal,
@@ -103,8 +103,8 @@ impl ToolCalls {
         }
     }
 
-    /// Ends the oldest tool call where there are too many, as far as nobody is asked about it. What is still said of it is
-    /// recorded like all that is said too late.
+    /// Ends the oldest tool call without an open request if there are too many. Later updates of it are recorded like
+    /// all late updates.
     fn make_room_for_tool(&mut self, journal: &mut Journal) {
         if journal.live().items.tools().len() < OPEN_TOOL_CALLS {
             return;
@@ -119,8 +119,8 @@ impl ToolCalls {
         }
     }
 
-    /// Returns a tool call to end if all together exceed the limit of bytes: the oldest without a question, else the oldest. `next`
-    /// is the call of a question that is about to be asked.
+    /// Returns a tool call to end if all together exceed the byte limit: the oldest without an open request, else the
+    /// oldest. `next` is the tool call of a permission request that is about to be recorded.
     pub fn next_excess(&mut self, journal: &mut Journal, next: Option<ItemId>) -> Option<ItemId> {
         if journal.live().items.tool_bytes() <= OPEN_TOOL_BYTES {
             return None;
@@ -140,12 +140,12 @@ impl ToolCalls {
         self.complete_tool(journal, tool, ItemOutcome::Failed);
     }
 
-    /// Forgets the violations of the last turn.
+    /// Clears the violations of the last turn.
     pub fn begin_turn(&mut self) {
         self.violations.clear();
     }
 
-    /// Records what the agent did against the protocol, once for each item; it is not shown as if it were right.
+    /// Records a protocol violation of the agent, once for each item, so that clients do not see the data as valid.
     fn violation(&mut self, journal: &mut Journal, item: Option<ItemId>, what: &'static str) {
         if self.violations.len() < VIOLATIONS && self.violations.insert((item, what)) {
             let message = match item {
@@ -156,13 +156,13 @@ impl ToolCalls {
         }
     }
 
-    /// What the agent says of a session that is not this thread's changes nothing here.
+    /// Records an update of a session that does not belong to this thread; it changes nothing here.
     pub fn foreign_update(&mut self, journal: &mut Journal, params: Option<RawJson>) {
         journal.emit_unshown(params, None);
         self.violation(journal, None, "reported on a session that is not this thread's");
     }
 
-    /// What a tool call's change brings with it: the files it touches, and its end.
+    /// Applies the consequences of a tool call's change: the files it touches, and its end.
     pub(super) fn follow_tool(
         &mut self,
         journal: &mut Journal,
@@ -222,7 +222,7 @@ impl ToolCalls {
             Some(ItemView::Tool(view)) if !files.is_empty() => view.diffs(),
             _ => Vec::new(),
         };
-        // Several edits of one file: the first has what was there, the last what is there now.
+        // With several edits of one file, the first has the original content and the last has the current content.
         let mut edits_of: BTreeMap<&str, Vec<&FileDiff>> = BTreeMap::new();
         for diff in &diffs {
             edits_of.entry(&diff.path).or_default().push(diff);
@@ -255,7 +255,7 @@ impl ToolCalls {
         journal.complete(tool, outcome);
     }
 
-    /// Ends all open items except terminals, which may outlive a turn, and those that `is_kept` names.
+    /// Ends all open items except terminals, which may outlive a turn, and those for which `is_kept` returns `true`.
     pub fn close_all(
         &mut self,
         journal: &mut Journal,
@@ -285,7 +285,7 @@ impl ToolCalls {
     }
 }
 
-/// The oldest open tool call that nobody is asked about, now or `next`.
+/// Returns the oldest open tool call without an open request, now or `next`.
 fn oldest_tool(journal: &Journal, next: Option<ItemId>) -> Option<ItemId> {
     let requests = journal.live().requests.values();
     let asked: BTreeSet<ItemId> = requests

@@ -1,7 +1,8 @@
-//! Tool calls that the agent named in a permission question and has not reported on since.
+//! Tool calls that the agent named in a permission request and has not reported on since.
 //!
-//! Some agents never do, so that nobody would end such a call. A refusal ends it; the others end with their turn, since there
-//! are agents that send nothing but updates after the question. What an agent opens under the id of a refused call is that call.
+//! Some agents never report on such a tool call, so it would never end. A denial ends it. The others end with their
+//! turn, because some agents send only updates after the request. If the agent starts a tool call with the id of a
+//! denied one, the daemon treats it as the denied one.
 
 use acpd_model::event::Outcome;
 use acpd_model::item::ToolStatus;
@@ -13,7 +14,7 @@ use crate::thread::journal::Journal;
 use crate::wire;
 
 impl ToolCalls {
-    /// Ends the call of a question that was refused.
+    /// Ends the tool call of a permission request that was denied.
     pub fn question_settled(&mut self, journal: &mut Journal, item: ItemId, outcome: &Outcome) {
         let Some(may_run) = self.unreported.get_mut(&item) else {
             return;
@@ -25,8 +26,8 @@ impl ToolCalls {
         }
     }
 
-    /// Ends a call that the agent will not end: completed if a question about it was answered and not refused, else failed.
-    /// Returns whether it was such a call.
+    /// Ends a tool call that the agent will not end: completed if a request about it was answered and not denied,
+    /// else failed. Returns whether it was such a tool call.
     pub(super) fn end_unreported(&mut self, journal: &mut Journal, item: ItemId) -> bool {
         let Some(may_run) = self.unreported.remove(&item) else {
             return false;

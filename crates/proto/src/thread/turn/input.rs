@@ -5,23 +5,23 @@ use serde::Deserialize;
 
 use crate::agent::Capabilities;
 
-/// A prompt that the agent has not got yet.
+/// A prompt that was not sent to the agent yet.
 #[derive(Debug)]
 pub(in crate::thread) struct UnsentPrompt {
     /// ACP content blocks.
     pub blocks: Vec<RawJson>,
-    /// `_meta` beside them, as it came.
+    /// `_meta` of the prompt, unchanged.
     pub meta: Option<RawJson>,
 }
 
 impl UnsentPrompt {
-    /// Refuses blocks that the agent cannot take.
+    /// Rejects blocks that the agent does not support.
     pub fn check(&self, capabilities: Option<&Capabilities>) -> Result<(), Failure> {
         check_blocks(&self.blocks, capabilities)
     }
 }
 
-/// Refuses what is no input of a turn, or that the agent cannot take.
+/// Rejects an empty or invalid input, and blocks that the agent does not support.
 pub(in crate::thread) fn check_input(
     input: &[RawJson],
     capabilities: Option<&Capabilities>,
@@ -32,7 +32,7 @@ pub(in crate::thread) fn check_input(
     check_blocks(input, capabilities)
 }
 
-/// Refuses blocks that are none, or that the agent cannot take.
+/// Rejects invalid blocks, and blocks that the agent does not support.
 fn check_blocks(blocks: &[RawJson], capabilities: Option<&Capabilities>) -> Result<(), Failure> {
     #[derive(Deserialize)]
     struct Block {

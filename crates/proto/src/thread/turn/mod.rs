@@ -1,7 +1,7 @@
 //! Turns: queued, running, settled.
 //!
-//! In: prompts, interrupts, the agent's answers to prompts. Out: prompts for the agent, events of turns. Owns: what is known of the
-//! running turn beyond its events. Never: starts an agent, or ends items.
+//! In: prompts, interrupts, the agent's responses to prompts. Out: prompts for the agent, events of turns. Owns: the
+//! state of the running turn that its events do not contain. Never: starts an agent, or ends items.
 
 mod input;
 mod result;
@@ -20,22 +20,22 @@ use crate::time::Instant;
 pub(super) use input::{UnsentPrompt, check_input};
 pub(super) use result::TurnResult;
 
-/// What to do about an interrupt.
+/// The action after an interrupt.
 pub(super) enum Interrupt {
-    /// Nothing: the turn was only queued and is settled now, or a client interrupted it before.
+    /// No action: the turn was only queued and is settled now, or a client had already interrupted it.
     Nothing,
-    /// End the running turn. The agent `knows` if it was asked before.
+    /// End the running turn. The agent `knows` if it was already asked to.
     End { knows: bool },
 }
 
 /// The turns of a thread.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// The running turn's prompt, until the agent gets it.
+    /// The running turn's prompt, until it is sent to the agent.
     prompt: Option<UnsentPrompt>,
-    /// The turn whose prompt the agent has and has not answered.
+    /// The turn whose prompt was sent to the agent and is unanswered.
     prompted: Option<TurnId>,
-    /// When the agent must have ended a cancelled turn.
+    /// The deadline for the agent to end a cancelled turn.
     cancel_deadline: Option<Instant>,
 }
 
@@ -55,7 +55,7 @@ impl Turns {
         self.prompted.is_none() && self.prompt.is_some()
     }
 
-    /// When the agent must have ended a cancelled turn.
+    /// Returns the deadline for the agent to end a cancelled turn.
     pub fn cancel_deadline(&self) -> Option<Instant> {
         self.cancel_deadline
     }
@@ -79,7 +79,7 @@ impl Turns {
         self.prompt = Some(prompt);
     }
 
-    /// Takes the prompt that waits for the agent, and checks that the agent can take it.
+    /// Takes the prompt that waits for the agent, and checks that the agent supports its blocks.
     pub fn take_prompt(
         &mut self,
         capabilities: Option<&Capabilities>,
@@ -88,7 +88,7 @@ impl Turns {
         Some(prompt.check(capabilities).map(|()| prompt))
     }
 
-    /// Sends the agent the prompt of a turn.
+    /// Sends the prompt of a turn to the agent.
     pub fn send(&mut self, journal: &mut Journal, turn: TurnId, prompt: UnsentPrompt) {
         let UnsentPrompt { blocks, meta } = prompt;
         self.prompted = Some(turn);
@@ -99,7 +99,7 @@ impl Turns {
         });
     }
 
-    /// Handles the end of a prompt. Returns whether the agent had that prompt.
+    /// Handles the response to a prompt. Returns whether that prompt was pending.
     pub fn prompt_ended(&mut self, turn: TurnId) -> bool {
         let had = self.is_prompted_for(turn);
         if had {
@@ -108,7 +108,7 @@ impl Turns {
         had
     }
 
-    /// Asks the agent to end the turn in time.
+    /// Asks the agent to end the turn before the cancel deadline.
     pub fn cancel(&mut self, journal: &mut Journal) {
         journal.send_to_agent(AgentCommand::Cancel);
         let patience = Duration::from_secs(journal.limits().cancel_secs);
@@ -120,17 +120,18 @@ impl Turns {
         self.cancel_deadline = None;
     }
 
-    /// Forgets the prompt of an agent that was told to stop.
+    /// Forgets the pending prompt, because the agent was asked to stop.
     pub fn agent_stopped(&mut self) {
         self.prompted = None;
     }
 
-    /// Forgets the prompt of an agent that is gone. Returns false if that agent had not got the running turn's prompt.
+    /// Forgets the pending prompt, because the agent has exited. Returns `false` if the running turn's prompt was not
+    /// sent.
     pub fn abandon(&mut self) -> bool {
         self.prompted.take().is_some() || self.prompt.is_none()
     }
 
-    /// Drops what the running turn still waits for.
+    /// Clears the state of the running turn.
     pub fn end(&mut self) {
         self.cancel_deadline = None;
         self.prompt = None;
@@ -163,7 +164,7 @@ pub(super) fn interrupt(
     Ok(Interrupt::End { knows })
 }
 
-/// Returns the turn that a client started with this id before.
+/// Returns the turn that a client already started with this id.
 pub(super) fn known_turn(journal: &Journal, client_turn_id: Option<&String>) -> Option<TurnView> {
     let turn = journal.live().client_turns.get(client_turn_id?)?;
     Some(turn_view(journal, turn.id, turn.status))
@@ -179,7 +180,7 @@ pub(super) fn turn_view(journal: &Journal, id: TurnId, status: Option<TurnStatus
     }
 }
 
-/// Refuses one queued turn too many.
+/// Enforces the limit on queued turns.
 pub(super) fn check_queue(journal: &Journal) -> Result<(), Failure> {
     let waiting = journal.live().queue.len();
     if waiting < journal.limits().queued_turns {

@@ -1,4 +1,4 @@
-//! How a turn ended.
+//! The result of a turn.
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ItemOutcome, RawJson};
@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 use crate::wire::RpcError;
 
-/// How a turn ended, before it is an event.
+/// The result of a turn, before it is recorded.
 pub(in crate::thread) struct TurnResult {
     pub status: TurnStatus,
     pub stop_reason: Option<String>,
     pub error: Option<String>,
     pub usage: Option<RawJson>,
-    /// The agent's whole answer, where the stop reason and the usage would not rebuild it; or its error.
+    /// The agent's whole response, if the stop reason and the usage would not rebuild it; or the agent's error.
     pub raw: Option<RawJson>,
 }
 
@@ -37,8 +37,8 @@ impl TurnResult {
         }
     }
 
-    /// Reads the agent's answer to a prompt. After `silence` the turn has failed, whatever the answer is. A turn that a client
-    /// interrupted is interrupted, even if the answer is an error.
+    /// Builds the result from the agent's response to a prompt. After `silence` the turn has failed, whatever the
+    /// response is. A turn that a client interrupted is interrupted, even if the response is an error.
     pub fn of(answer: Result<RawJson, RpcError>, silence: Option<&str>, by_client: bool) -> Self {
         let mut result = match (answer, silence) {
             (_, Some(silence)) => Self::failed(silence),
@@ -63,7 +63,7 @@ impl TurnResult {
         }
     }
 
-    /// Reads ACP's prompt response; stop reasons stay distinct.
+    /// Parses ACP's prompt response; stop reasons stay distinct.
     fn from_response(response: &RawJson) -> Self {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]

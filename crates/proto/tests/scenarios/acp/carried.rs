@@ -1,11 +1,12 @@
-//! What an agent says arrives as it said it.
+//! The messages of an agent reach an editor unchanged.
 
 use serde_json::json;
 
 use super::stage::{ABLE, Stage, play};
 use crate::support::SESSION;
 
-/// Plays lines of the agent, one in each window, and expects their params at the editor, but for the session's id.
+/// Sends lines of the agent, one in each window, and checks that the editor receives their params except for the session's
+/// id.
 fn carried(lines: &[&str]) {
     play(|s| {
         s.strict = false;
@@ -180,7 +181,7 @@ fn a_prompts_error_is_the_agents_own() {
     });
 }
 
-/// The options' ids and names, the call's title and first content, and `_meta.acpd` are the daemon's.
+/// The daemon sets the ids and names of the options, the call's title and first content, and `_meta.acpd`.
 #[test]
 fn the_rest_of_a_permissions_params_is_the_agents_own() {
     play(|s| {
@@ -257,7 +258,7 @@ fn line_ends_within_a_persons_blocks_do_not_end_the_message() {
     });
 }
 
-/// What a request of the agent has as its `_meta`, which stands last in its params.
+/// Returns the `_meta` of an agent's request, which is the last member of its params.
 fn meta_of(line: &str) -> Option<&str> {
     line.split_once(r#","_meta":"#)?.1.strip_suffix("}}")
 }
@@ -294,7 +295,7 @@ fn what_an_editor_puts_beside_a_new_session_reaches_the_agent() {
         let params = format!(r#"{{"cwd":"/workspace","_meta":{META},"mcpServers":[]}}"#);
         s.says(who, &request(90, "session/new", &params));
         assert_eq!(meta_of(&s.scene.sent_as("session/new")[0].text), Some(META));
-        // It is the session's for as long as the session is: another process gets it as well.
+        // The value belongs to the session, so another process receives it as well.
         s.then(|scene| {
             scene.exits("crashed");
             scene.later(2_000);

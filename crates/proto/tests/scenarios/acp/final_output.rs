@@ -1,4 +1,4 @@
-//! The last output of commands that run in an editor.
+//! The final output of commands that run in an editor.
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, TERMINALS};
 use acpd_proto::thread::Command;
@@ -14,7 +14,7 @@ const NAMED: &str = r#""terminalId":"term_1""#;
 const EXITED: &str = r#""result":{"exitCode":0,"signal":null}"#;
 const WROTE: &str = r#""result":{"output":"value-42\n","truncated":false}"#;
 
-/// An editor with a terminal.
+/// Returns an editor with a terminal.
 fn with_terminal(s: &mut Stage) -> usize {
     let who = working(s);
     calls(s, 5, CREATE);
@@ -22,7 +22,7 @@ fn with_terminal(s: &mut Stage) -> usize {
     who
 }
 
-/// The same, and its command has ended.
+/// Returns an editor with a terminal whose command has exited.
 fn exited(s: &mut Stage) -> usize {
     let who = with_terminal(s);
     calls(s, 6, (WAIT, NAMED));
@@ -32,7 +32,7 @@ fn exited(s: &mut Stage) -> usize {
     who
 }
 
-/// How terminals ended: outcome, output, and whether some of it is missing.
+/// Returns how terminals ended: outcome, output, and whether the output is truncated.
 fn ended(s: &Stage) -> Vec<(String, String, bool)> {
     let done = s.scene.params("item/terminalCommand/completed");
     let word = |value: &Value| value.as_str().unwrap().to_owned();
@@ -55,12 +55,12 @@ fn whole() -> [(String, String, bool); 1] {
     [end("completed", "value-42\n", false)]
 }
 
-/// What the editor is asked last.
+/// Returns the method of the last request to the editor.
 fn last_asked(s: &Stage, who: usize) -> String {
     asked(s, who).pop().unwrap().1
 }
 
-/// Methods of the events from the end of the terminal's item on.
+/// Returns the methods of the events from the end of the terminal's item on.
 fn after_its_end(s: &Stage) -> Vec<&str> {
     let methods = s.scene.frames.iter().map(|frame| frame.method);
     methods
@@ -68,7 +68,7 @@ fn after_its_end(s: &Stage) -> Vec<&str> {
         .collect()
 }
 
-/// Seen in kimi and crow.
+/// Observed with kimi and crow.
 #[test]
 fn what_the_agent_asks_for_after_the_exit_is_recorded() {
     play(|s| {
@@ -206,7 +206,7 @@ fn a_terminal_that_is_still_unread_is_read_when_the_turn_is_over() {
         answers(s, who, WROTE);
         assert_eq!(ended(s), whole());
         assert!(!s.scene.thread.has_pending_work());
-        // Once is enough.
+        // The daemon does not release the terminal twice.
         s.then(|scene| {
             scene.prompt("more");
             scene.stops_with("end_turn");
@@ -251,7 +251,7 @@ fn a_release_that_waits_is_dropped_with_its_agent() {
         let who = exited(s);
         calls(s, 7, (RELEASE, NAMED));
         s.then(|scene| scene.exits("it crashed"));
-        // The next process knows nothing of it, and is not answered for it.
+        // The next process does not know the terminal, and receives no response for it.
         s.then(|scene| {
             scene.prompt("more");
             scene.answer("initialize", r#"{"protocolVersion":1,"agentCapabilities":{}}"#);

@@ -1,4 +1,4 @@
-//! Whatever an editor or an agent writes, nothing panics, and every request has its answer.
+//! Invalid input of an editor or an agent never causes a panic, and every request has a response.
 
 use acpd_model::{Failure, RawJson, Role};
 use acpd_proto::surface::acp::{Peer, PeerOutput, frames};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::stage::{ABLE, Stage, play};
 use crate::support::check;
 
-/// Odd JSON; if `wild`, also such that no `Value` can hold.
+/// Returns odd JSON; with `wild`, also JSON that does not fit into a `Value`.
 fn odd_json(wild: bool) -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -77,7 +77,7 @@ fn method() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Odd params, odd ids, odd answers, and text that is nothing at all.
+    /// Odd params, odd ids, odd responses, and text that is not JSON.
     #[test]
     fn editors_may_write_anything(
         lines in prop::collection::vec((method(), odd_json(false), odd_json(false), 0..4_u8), 1..12),
@@ -112,7 +112,7 @@ proptest! {
         });
     }
 
-    /// What no `Value` can hold is no reason to fall either.
+    /// JSON that does not fit into a `Value` must not cause a panic either.
     #[test]
     fn editors_may_write_wildly(lines in prop::collection::vec((method(), odd_json(true), odd_json(true)), 1..12)) {
         let mut peer = Peer::new("owner".into(), Role::Owner, "c".into());
@@ -127,7 +127,7 @@ proptest! {
         }
     }
 
-    /// Whatever an agent says is carried as one valid JSON text.
+    /// The daemon forwards any agent message as one valid JSON text.
     #[test]
     fn agents_may_say_anything(updates in prop::collection::vec(odd_json(true), 1..8), method in method()) {
         let scene = check(|scene| {
@@ -149,7 +149,7 @@ proptest! {
     }
 }
 
-/// Answers of the daemon that do not fit, or that come twice.
+/// Responses of the daemon that do not match the request, or come twice.
 #[test]
 fn a_confused_daemon_confuses_nobody() {
     let mut peer = Peer::new("owner".into(), Role::Owner, "c".into());

@@ -1,4 +1,4 @@
-//! The first words, and the rules that hold for all of them.
+//! The handshake, its errors, and the requests around it.
 
 use acpd_model::limits::EDITOR_EARLY;
 use acpd_model::{ErrorCode, Failure, RawJson, Role};
@@ -97,7 +97,7 @@ fn an_error_says_all_of_it_in_its_details() {
     });
 }
 
-/// Those that would speak of the agent's session where an editor means the thread.
+/// Capabilities whose methods would use the agent's session id where an editor uses the thread's id.
 #[test]
 fn what_is_not_served_is_not_declared() {
     play(|s| {
@@ -297,7 +297,7 @@ fn modes_models_options_and_extensions_go_to_the_agent() {
             }
             asked.push(method);
         }
-        // Without a session's name they are for any process of the connection's agent.
+        // Without a session id, such a request goes to any process of the connection's agent.
         s.request(who, "_vendor/other", "{}");
         assert!(matches!(
             s.requests.last(),

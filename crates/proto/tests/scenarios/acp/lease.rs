@@ -1,4 +1,4 @@
-//! Who holds the lease, and how everybody learns it.
+//! The holder of the lease, and the notifications about it.
 
 use acpd_model::event::LeaseMove;
 use acpd_model::{EventKind, Role};
@@ -9,7 +9,7 @@ use super::stage::{SIMPLE, Stage, WORKER, play};
 use crate::peer::Line;
 use crate::support::{Scene, check};
 
-/// The moves so far: to whom, and why.
+/// Returns the moves so far: the new holder and the reason.
 fn moves(scene: &Scene) -> Vec<(Option<String>, LeaseMove)> {
     let moved = scene.kinds().filter_map(|kind| match kind {
         EventKind::LeaseMoved { holder, why } => {
@@ -53,12 +53,12 @@ fn the_first_editor_that_can_answer_holds_it() {
         loads(s, WORKER);
         assert_eq!(moves(&s.scene), [to("c1", LeaseMove::Opened)]);
         let holder = json!({ "principal": "owner", "client": "worker", "connection": "c1" });
-        // Who opens is told by the answer, who was there by a notification.
+        // The editor that opens the session gets the holder in the response; the others get a notification.
         let answer = s.editors[worker].got.last().unwrap();
         assert_eq!(answer["result"]["_meta"]["acpd"]["lease"], holder);
         assert!(moved(s, worker).is_empty());
         assert_eq!(moved(s, simple), ["c1"]);
-        // The app protocol says the same.
+        // The app protocol reports the same.
         let told = &s.scene.params("thread/lease/moved")[0];
         assert_eq!((&told["holder"], &told["why"]), (&holder, &json!("opened")));
         assert_eq!(told["by"]["client"], "worker");
@@ -86,7 +86,7 @@ fn it_passes_on_when_its_holder_goes() {
             (None, LeaseMove::Left),
         ];
         assert_eq!(moves(&s.scene), expected);
-        // It can be taken again.
+        // The lease can be acquired again.
         s.ask_session(first, "session/resume", r#","cwd":"/workspace""#);
         assert_eq!(moves(&s.scene)[3..], [to("c0", LeaseMove::Opened)]);
     });
@@ -100,11 +100,11 @@ fn it_can_be_asked_for_and_given_up() {
         let got = s.ask_session(second, "_acpd/lease/acquire", "");
         assert_eq!(got["result"]["lease"]["connection"], "c1");
         assert_eq!(moved(s, first), ["c1"]);
-        // Once more moves nothing; and who does not hold it gives nothing up.
+        // A second acquire moves nothing, and only the holder can release the lease.
         s.ask_session(second, "_acpd/lease/acquire", "");
         s.ask_session(first, "_acpd/lease/release", "");
         assert_eq!(moves(&s.scene).len(), 2);
-        // The first has said that it does not want it.
+        // The first editor has given up its claim.
         let got = s.ask_session(second, "_acpd/lease/release", "");
         assert_eq!(got["result"], json!({ "lease": null }));
         assert_eq!(moves(&s.scene)[2..], [(None, LeaseMove::Released)]);
@@ -151,7 +151,7 @@ fn nobody_holds_it_after_a_restart() {
     let after = Scene::restarted(&before.log);
     assert_eq!(moves(&after)[1..], [(None, LeaseMove::Restarted)]);
     assert_eq!(after.thread.live().lease, None);
-    // A second restart has nothing to say.
+    // A second restart records no further move.
     assert_eq!(moves(&Scene::restarted(&after.log)).len(), 2);
     check(|scene| *scene = after);
 }

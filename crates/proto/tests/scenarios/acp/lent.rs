@@ -1,4 +1,4 @@
-//! What an agent asks of its client, answered by an editor.
+//! Requests of an agent to its client that an editor answers.
 
 use acpd_model::limits::{EDITOR_ANSWER_SECS, EDITOR_CALLS};
 use acpd_model::{EventKind, Origin};
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::lease::loads;
 use super::stage::{SIMPLE, Stage, WORKER, play};
 
-/// The files of this scenario.
+/// The requests of this scenario.
 pub const READ: (&str, &str) = ("fs/read_text_file", r#""path":"/workspace/a""#);
 pub const WRITE: (&str, &str) = ("fs/write_text_file", r#""path":"/workspace/a","content":"new\n""#);
 pub const CREATE: (&str, &str) = ("terminal/create", r#""command":"make","args":["all"]"#);
 
-/// An editor that answers for the machine, and a turn that runs.
+/// Returns an editor that serves host calls, while a turn runs.
 pub fn working(s: &mut Stage) -> usize {
     let who = Stage::at_work(WORKER, s);
     s.then(|scene| {
@@ -23,13 +23,13 @@ pub fn working(s: &mut Stage) -> usize {
     who
 }
 
-/// The agent calls.
+/// The agent sends a request.
 pub fn calls(s: &mut Stage, id: u32, (method, members): (&str, &str)) {
     let params = format!(r#"{{"sessionId":"s-1",{members}}}"#);
     s.then(|scene| scene.calls(&id.to_string(), method, &params));
 }
 
-/// What an editor was asked of the agent's: ids and methods.
+/// Returns the ids and methods of the agent's requests that an editor received.
 pub fn asked(s: &Stage, who: usize) -> Vec<(String, String)> {
     let of_agent = s.editors[who].got.iter().filter_map(|message| {
         let id = message["id"].as_str()?.strip_prefix("call_")?;
@@ -38,13 +38,13 @@ pub fn asked(s: &Stage, who: usize) -> Vec<(String, String)> {
     of_agent.collect()
 }
 
-/// An editor answers what it was asked last.
+/// An editor responds to its last request.
 pub fn answers(s: &mut Stage, who: usize, kind: &str) {
     let (id, _) = asked(s, who).pop().expect("it was asked");
     s.says(who, &format!(r#"{{"jsonrpc":"2.0","id":"{id}",{kind}}}"#));
 }
 
-/// The line that answered the agent, if there is one.
+/// Returns the line of the response to the agent, if any.
 pub fn answer(s: &Stage, id: u32) -> Option<String> {
     let mut answers = s
         .scene
@@ -192,7 +192,7 @@ fn a_terminal_has_a_name_of_ours_for_the_agent_and_its_own_for_the_editor() {
         answers(s, who, r#""result":{}"#);
         assert_eq!(s.scene.params("thread/terminal/released").len(), 1);
         assert_eq!(asked(s, who).len(), 7);
-        // It is nobody's now, and goes the way of any unknown one.
+        // The terminal belongs to no editor any more, and is treated as an unknown one.
         calls(s, 11, ("terminal/output", &named));
         assert!(matches!(s.scene.waiting[0].1, HostCall::TerminalOutput { .. }));
     });
@@ -227,7 +227,7 @@ fn what_an_editor_did_not_declare_is_done_here() {
     });
 }
 
-/// Editors differ in whether they run a command without arguments as a program or as a line.
+/// Editors differ: some run a command without arguments as a program, some as a shell line.
 #[test]
 fn a_command_for_an_editor_is_judged_in_every_way_to_run_it() {
     play(|s| {
@@ -287,7 +287,7 @@ fn odd_answers_of_an_editor_are_errors_and_late_ones_nothing() {
             calls(s, 5, call);
             answers(s, who, &format!(r#""result":{odd}"#));
             assert!(error(s, 5).starts_with(&format!("worker answered {} with something", call.0)));
-            // Again, and under ids that nobody knows.
+            // Once more, and with unknown ids.
             answers(s, who, r#""result":{"content":"x","terminalId":"x"}"#);
             for id in ["\"call_99\"", "\"call_x\"", "7", "null"] {
                 s.says(who, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
@@ -355,12 +355,12 @@ fn what_the_agent_takes_back_is_taken_back() {
         );
         answers(s, who, r#""result":{"content":"x"}"#);
         assert!(s.scene.params("thread/file/read").is_empty());
-        // A write may have happened all the same, and is recorded if so.
+        // The write may have succeeded nevertheless, and is recorded then.
         calls(s, 6, WRITE);
         cancel(s, 6);
         answers(s, who, r#""result":{}"#);
         assert_eq!(s.scene.params("thread/file/written").len(), 1);
-        // Nobody knows this terminal.
+        // This terminal is unknown.
         calls(s, 7, CREATE);
         cancel(s, 7);
         answers(s, who, r#""result":{"terminalId":"x"}"#);

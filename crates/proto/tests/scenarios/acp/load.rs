@@ -1,4 +1,4 @@
-//! Sessions that are opened again: all of the past, then the present; or the present alone.
+//! Reopened sessions: with the full history, or with new events only.
 
 use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId};
 use acpd_proto::projection::Live;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::stage::{ABLE, SIMPLE, Stage, play};
 use crate::support::{thought, tool};
 
-/// The updates that an editor was sent, as they were written.
+/// Returns the exact updates that an editor received.
 fn updates(s: &Stage, who: usize) -> Vec<String> {
     let updates = s.editors[who].texts.iter();
     updates
@@ -69,7 +69,7 @@ fn an_editors_own_words_come_back_when_it_loads() {
         assert!(updates(s, who).is_empty());
         s.ask_session(who, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         assert_eq!(updates(s, who).len(), 1);
-        // Also while the turn still runs; what comes of it then goes on.
+        // Loading also works while the turn runs; later updates follow.
         let id = s.prompt(who, "mine, too");
         s.ask_session(who, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         assert_eq!(s.heard(who)[s.count(who) - 2], "user_message_chunk mine, too");
@@ -123,7 +123,7 @@ fn modes_and_options_are_told_as_they_are_now() {
                 .unwrap()
                 .contains(r#"{"id":"ask","name":"Ask","n":1.10}"#)
         );
-        // A client's change of the mode is told to all others.
+        // A client's change of the mode is sent to all other clients.
         let id = s.request(
             who,
             "session/set_mode",
@@ -158,7 +158,7 @@ fn notices_are_for_the_moment() {
     });
 }
 
-/// A connection that has asked for `method`, and the token of its call.
+/// Returns a connection with an open request of `method`, and the token of its call.
 fn asking(method: &str, thread: ThreadId) -> (Peer, u64) {
     let mut peer = Peer::new("owner".into(), Role::Owner, "c".into());
     peer.handle_text(&format!(
@@ -188,7 +188,7 @@ fn sent(peer: &mut Peer) -> Vec<Value> {
         .collect()
 }
 
-/// Wherever the pages of the log are cut, the answer stands between the last event that was there and the next.
+/// Wherever a page of the log ends, the response comes between the last event of the history and the next one.
 #[test]
 fn the_answer_to_load_stands_between_past_and_present() {
     let thread = ThreadId(uuid::Uuid::from_u128(7));

@@ -1,5 +1,5 @@
-//! An editor vanishes before it is asked, while it is at it, and after it has answered: for each of ACP's callbacks. Nothing
-//! is ever allowed by that, and nothing done twice.
+//! An editor disconnects before a request, during it, and after its response, for each of ACP's callbacks. This never
+//! approves a request, and never repeats an action.
 
 use acpd_model::event::Outcome;
 use acpd_model::{EventKind, PreviousContent};
@@ -10,7 +10,7 @@ use super::lease::loads;
 use super::lent::{CREATE, READ, WRITE, answer, answers, asked, calls, error, working};
 use super::stage::{SIMPLE, Stage, play};
 
-/// A callback, what an editor answers, and what the machine does.
+/// A callback, the editor's response, and the host's reply.
 type Case = ((&'static str, &'static str), &'static str, fn() -> HostReply);
 
 const FILES: [Case; 3] = [
@@ -61,7 +61,7 @@ fn while_it_was_at_it_only_a_read_is_done_again() {
             } else {
                 assert!(error(s, 5).contains("it is not known whether"), "{}", error(s, 5));
             }
-            // It comes too late.
+            // The response is too late.
             answers(s, who, r#""result":{"content":"late","terminalId":"x"}"#);
             over(s);
             let changes = s.scene.params("item/fileChange/completed");
@@ -86,7 +86,7 @@ fn after_its_answer_nothing_changes() {
     }
 }
 
-/// An editor with a terminal.
+/// Returns an editor with a terminal.
 fn with_terminal(s: &mut Stage) -> usize {
     let who = working(s);
     calls(s, 5, CREATE);
@@ -124,7 +124,7 @@ fn a_terminal_that_is_lost_has_ended() {
             let ended = s.scene.params("item/terminalCommand/completed");
             assert_eq!((ended.len(), &ended[0]["outcome"]), (1, &json!("interrupted")));
         };
-        // Long before it is named again; before the editor hears of it; while it is at it.
+        // The editor disconnects long before the request, just before it, and during it.
         play(|s| {
             let who = with_terminal(s);
             s.kill(who);
@@ -153,13 +153,13 @@ fn a_terminal_that_is_lost_has_ended() {
             );
             over(s);
         });
-        // After its answer.
+        // The editor disconnects after its response.
         play(|s| {
             let who = with_terminal(s);
             calls(s, 6, call);
             let result = r#"{"output":"o","truncated":false,"exitStatus":{"exitCode":3},"exitCode":3}"#;
             if verb == "release" {
-                // The daemon asks for the output first.
+                // The daemon first requests the output.
                 answers(s, who, r#""result":{"output":"o","truncated":false}"#);
             }
             answers(s, who, &format!(r#""result":{result}"#));
@@ -197,7 +197,7 @@ fn says_yes(s: &mut Stage, who: usize) {
 
 #[test]
 fn a_permission_waits_for_whoever_else_can_give_it() {
-    // Before it was asked, and while it is: nothing is decided by that.
+    // Before the request and during it: the loss decides nothing.
     for early in [true, false] {
         play(|s| {
             let who = working(s);
@@ -254,7 +254,7 @@ fn what_was_not_asked_does_not_go_to_the_next_holder_twice() {
         s.editors[first].hears = false;
         calls(s, 5, WRITE);
         s.kill(first);
-        // It was decided that it is done here; the lease is the second's for what comes.
+        // The host already executes this call. The second editor's lease applies to later calls.
         s.then(|scene| {
             scene.host_replies(Ok(HostReply::Written {
                 old: PreviousContent::Nothing,

@@ -1,4 +1,4 @@
-//! Editors over native ACP, where we are the agent.
+//! Editors over native ACP, with the daemon as their agent.
 
 mod carried;
 mod final_output;

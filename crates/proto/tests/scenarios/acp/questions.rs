@@ -1,4 +1,4 @@
-//! Questions of an agent, as editors are asked them, and what becomes of their answers.
+//! Permission requests of an agent to editors, and the effects of their responses.
 
 use acpd_model::event::Outcome;
 use acpd_model::limits::QUESTION_BYTES;
@@ -12,7 +12,7 @@ use crate::support::{SESSION, tool};
 
 const ASK: &str = "session/request_permission";
 
-/// Two editors, and an agent that asks the first question of its turn.
+/// Returns two editors, and an agent that sends the first request of its turn.
 fn asked(s: &mut Stage) -> (usize, usize) {
     let first = Stage::at_work(SIMPLE, s);
     let second = s.editor(SIMPLE);
@@ -38,14 +38,14 @@ fn last_method(s: &Stage, who: usize) -> Value {
     s.editors[who].got.last().unwrap()["method"].clone()
 }
 
-/// The question that was taken back from an editor last.
+/// Returns the id of the last request that an editor saw cancelled.
 fn taken_back(s: &Stage, who: usize) -> Value {
     let mut got = s.editors[who].got.iter().rev();
     let found = got.find(|message| message["method"] == "$/cancel_request");
     found.expect("it is taken back")["params"]["requestId"].clone()
 }
 
-/// What an editor was told of the tool call: each update with its status.
+/// Returns the updates of the tool call that an editor received, each with its status.
 fn statuses(s: &Stage, who: usize) -> Vec<(String, String)> {
     let updates = s.editors[who]
         .got
@@ -117,7 +117,7 @@ fn the_first_answer_wins_and_the_question_is_taken_back_from_the_others() {
         assert_eq!(taken_back(s, second), id(s));
         let outcome = &s.scene.answer_to(&json!(5))["result"]["outcome"];
         assert_eq!(*outcome, json!({ "outcome": "selected", "optionId": "ao" }));
-        // It comes too late.
+        // The response is too late.
         answers(
             s,
             second,
@@ -128,7 +128,7 @@ fn the_first_answer_wins_and_the_question_is_taken_back_from_the_others() {
     });
 }
 
-/// An agent's id could be the number of another option.
+/// The agent's option id could equal the number of another option.
 #[test]
 fn an_editor_answers_by_our_numbers() {
     for (selected, expected) in [
@@ -225,7 +225,7 @@ fn a_question_that_is_answered_elsewhere_is_taken_back() {
     });
 }
 
-/// Whatever an editor does but say yes, nothing is allowed by that.
+/// Any response of an editor except an approval approves nothing.
 #[test]
 fn what_is_no_decision_leaves_the_question_to_others() {
     for odd in [
@@ -302,7 +302,7 @@ fn who_comes_later_is_asked_once_the_session_is_open() {
                 r#""result":{"outcome":{"outcome":"selected","optionId":"2"}}"#,
             );
             assert_eq!(outcomes(s).len(), 1);
-            // A question that is over is not asked again.
+            // A settled request is not sent again.
             let later = s.editor(SIMPLE);
             s.ask_session(later, method, r#","cwd":"/workspace","mcpServers":[]"#);
             assert!(!s.heard(later).contains(&ASK.to_owned()));
@@ -530,7 +530,7 @@ fn a_question_takes_no_large_diff_away_from_an_editor() {
     let diff = |text: &str| json!([{ "type": "diff", "path": "/workspace/f", "newText": text }]);
     let large = "x".repeat(QUESTION_BYTES + 1);
     let small_room = "d/".repeat(600);
-    // The locations, what the call shows, and whether the question has content of its own.
+    // The locations, the displayed content, and whether the request has its own content.
     for (also, shown, has_content) in [
         ("g", diff(&large), false),
         ("g", diff("x\n"), true),
@@ -539,7 +539,7 @@ fn a_question_takes_no_large_diff_away_from_an_editor() {
             json!([{ "type": "content", "content": { "type": "text", "text": large } }]),
             true,
         ),
-        // A title without room for every part is no place for them.
+        // A title without room for all locations does not replace the content.
         (&small_room, diff(&large), true),
     ] {
         play(|s| {

@@ -1,4 +1,4 @@
-//! What a connection begins with: a directory, a thread, and what a connection that was lost has left open.
+//! The initial state of a connection: a directory, a thread, and open requests of a lost connection.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::stage::SIMPLE;
 
-/// A connection after its handshake.
+/// Returns a connection after its handshake.
 fn connection(start: ConnectionStart) -> Peer {
     let mut peer = Peer::new("owner".into(), Role::Owner, "c".into()).starting(start);
     let (token, request) = asks(&mut peer, 0, "initialize", SIMPLE);
@@ -22,7 +22,7 @@ fn connection(start: ConnectionStart) -> Peer {
     peer
 }
 
-/// Makes a request: what the connection wants of the daemon then.
+/// Sends a request, and returns the connection's request to the daemon.
 fn asks(peer: &mut Peer, id: u64, method: &str, params: &str) -> (u64, Request) {
     peer.handle_text(&format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
@@ -146,7 +146,7 @@ fn a_session_is_resumed_behind_the_last_event_that_was_seen() {
     assert_eq!(from(&mut peer, other), FollowFrom::Latest);
 }
 
-/// Of four prompts one has ended, one runs, one never came, and one is of another thread.
+/// Of four prompts, one has ended, one runs, one never arrived, and one belongs to another thread.
 #[test]
 fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
     let prompt = |id: u64, thread: ThreadId| PendingPrompt {
@@ -189,7 +189,7 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
     peer.deliver(thread(), &frames(&thread().to_string(), &end), 10, |_, _| true);
     let answers = sent(&mut peer);
     assert_eq!((answers.len(), &answers[0]["id"]), (1, &json!(11)));
-    // Opened once more, there is nothing left to claim; the other thread's is.
+    // A second resume has no prompts left to claim, except for the other thread's.
     assert_eq!(opens(&mut peer, "session/resume", &params).1.claims, [""; 0]);
     let params = json!({ "sessionId": other }).to_string();
     assert_eq!(

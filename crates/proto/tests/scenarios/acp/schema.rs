@@ -1,4 +1,4 @@
-//! The official ACP schema, version 1, as a client reads it: what an agent may send.
+//! The official ACP schema, version 1, from the client's side: the messages that an agent may send.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,9 +12,9 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::load);
 
 struct Schema {
     message: Validator,
-    /// Params of what an agent sends, by method.
+    /// The params of an agent's messages, by method.
     params: BTreeMap<String, Validator>,
-    /// Results of what an agent answers, by method.
+    /// The results of an agent's responses, by method.
     results: BTreeMap<String, Validator>,
     error: Validator,
 }
@@ -23,7 +23,7 @@ impl Schema {
     fn load() -> Self {
         let (stable, unstable) = (read("schema.json"), read("schema.unstable.json"));
         let (mut params, mut results) = (BTreeMap::new(), BTreeMap::new());
-        // What is stable counts before what is not.
+        // Stable definitions override unstable ones.
         for whole in [&unstable, &stable] {
             for (name, definition) in whole["$defs"].as_object().unwrap() {
                 let (Some(method), Some(side)) =
@@ -49,7 +49,7 @@ impl Schema {
     }
 }
 
-/// Checks one message to an editor; `answers` is the method that it answers, if it does.
+/// Validates a message to an editor. `answers` is the method of the request if the message is a response.
 pub fn check(message: &Value, answers: Option<&str>) {
     valid(&SCHEMA.message, message, message);
     match (message["method"].as_str(), message.get("error")) {
@@ -62,7 +62,7 @@ pub fn check(message: &Value, answers: Option<&str>) {
         (None, Some(error)) => valid(&SCHEMA.error, error, message),
         (None, None) => {
             let method = answers.expect("a response answers something");
-            // Extensions have no schema, and one method is of ACP's earlier days.
+            // Extensions have no schema, and one method is from earlier ACP versions.
             if !method.starts_with('_') && method != "session/set_model" {
                 let result = SCHEMA.results.get(method);
                 let result = result.unwrap_or_else(|| panic!("no agent has {method:?}: {message}"));

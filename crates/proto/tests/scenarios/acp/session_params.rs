@@ -1,4 +1,4 @@
-//! What an editor wants of the session that it opens, on its way to the agent.
+//! The session parameters of an editor, and how they reach the agent.
 
 use acpd_model::EventKind;
 use acpd_model::limits::SESSION_PARAMS_BYTES;
@@ -10,7 +10,7 @@ use crate::support::{FULL, Scene};
 
 const SERVER: &str = r#"{"name":"x","command":"/bin/x","args":[],"env":[]}"#;
 
-/// What the agent was asked under `method`, the last time.
+/// Returns the params of the last request of `method` to the agent.
 fn params(s: &Stage, method: &str) -> Value {
     let sent = s.scene.sent_as(method);
     sent.last().expect("it was asked").json["params"].clone()
@@ -37,7 +37,7 @@ fn members_that_acp_does_not_have_reach_the_agent_as_they_are() {
             ),
             "{sent}"
         );
-        // Another process gets the same.
+        // Another process receives the same params.
         s.then(|scene| scene.exits("it broke"));
         s.then(|scene| {
             scene.prompt("go on");
@@ -77,7 +77,7 @@ fn an_editor_that_loads_a_thread_made_elsewhere_has_its_mcp_servers_in_it() {
         s.then(Scene::open_session);
         let who = s.editor(SIMPLE);
         load(s, who, &format!(r#","mcpServers":[{SERVER}],"systemPrompt":"s""#));
-        // The agent has nothing to do: its session is opened once more, with them.
+        // The agent is idle, so the session is opened again with the new params.
         assert_eq!(s.scene.stops, 1);
         s.then(|scene| {
             scene.exits("it was told to");
@@ -89,7 +89,7 @@ fn an_editor_that_loads_a_thread_made_elsewhere_has_its_mcp_servers_in_it() {
             (&json!("x"), &json!("s"))
         );
         s.then(|scene| scene.answer("session/resume", "{}"));
-        // Who loads it again with the same changes nothing.
+        // Loading it again with the same params changes nothing.
         load(s, who, &format!(r#","mcpServers":[{SERVER}],"systemPrompt":"s""#));
         assert_eq!(s.scene.stops, 1);
         let set = |kind: &EventKind| matches!(kind, EventKind::SessionParamsSet(_));
@@ -111,7 +111,7 @@ fn a_turn_is_never_broken_off_for_that() {
             scene.prompt("and then");
             scene.stops_with("end_turn");
         });
-        // Between the turns; the one that waits gets the session with the servers.
+        // The restart happens between the turns. The queued turn gets the session with the servers.
         assert_eq!(s.scene.stops, 1);
         s.then(|scene| {
             scene.exits("it was told to");
@@ -200,7 +200,7 @@ fn what_is_too_large_to_be_kept_is_refused() {
 fn servers_that_the_agent_cannot_reach_are_refused_and_change_nothing() {
     play(|s| {
         s.then(Scene::open_session);
-        // By what it declared when it last ran, too.
+        // The capabilities of the agent's last run count as well.
         s.then(|scene| scene.exits("it broke"));
         let who = s.editor(SIMPLE);
         s.strict = false;

@@ -1,4 +1,4 @@
-//! Editors in front of a scene: their messages go in, and what they are sent comes out, as the daemon carries both.
+//! Editors of a scene. The stage passes on the messages of the editors and of the thread as the daemon does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,40 +12,40 @@ use serde_json::Value;
 use super::schema;
 use crate::support::{FULL, Scene, check};
 
-/// What an editor that can do everything declares.
+/// The `initialize` params of an editor with all capabilities.
 pub const ABLE: &str = concat!(
     r#"{"protocolVersion":1,"clientInfo":{"name":"able","version":"1"},"clientCapabilities":{"#,
     r#""elicitation":{"form":{},"url":{}},"session":{"notices":{},"compaction":{}}}}"#
 );
 
-/// What one declares that answers for the agent's machine.
+/// The `initialize` params of an editor that serves host calls.
 pub const WORKER: &str = concat!(
     r#"{"protocolVersion":1,"clientInfo":{"name":"worker","version":"1"},"clientCapabilities":{"#,
     r#""fs":{"readTextFile":true,"writeTextFile":true},"terminal":true}}"#
 );
 
-/// What a simple one declares.
+/// The `initialize` params of a simple editor.
 pub const SIMPLE: &str = r#"{"protocolVersion":1,"clientInfo":{"name":"simple","version":"1"}}"#;
 
 /// One editor.
 pub struct Editor {
     pub peer: Peer,
-    /// Everything that it was sent, as it was written.
+    /// The exact texts that the editor received.
     pub texts: Vec<String>,
-    /// The same, parsed.
+    /// The parsed texts.
     pub got: Vec<Value>,
-    /// Its requests that were not answered: id as JSON → method.
+    /// The editor's open requests: id as JSON → method.
     open: BTreeMap<String, String>,
-    /// The last event that it was handed.
+    /// The last event that the editor received.
     cursor: Option<u64>,
-    /// Questions that were open when the past was read, and its last event.
+    /// The requests that were open when the history was read, and the last event of the history.
     past: (BTreeSet<u32>, u64),
     next_id: u64,
-    /// Whether it has the thread open, as the thread knows it.
+    /// Whether the thread counts the editor as attached.
     attached: bool,
-    /// Callbacks that it is to be asked, and whether it was.
+    /// Callbacks for the editor, and whether each was sent.
     asked: BTreeMap<u64, bool>,
-    /// Whether its connection takes what it is to be asked.
+    /// Whether the connection accepts callbacks.
     pub hears: bool,
 }
 
@@ -53,20 +53,20 @@ pub struct Editor {
 pub struct Stage {
     pub scene: Scene,
     pub editors: Vec<Editor>,
-    /// Whether all that editors are sent is held against the schema: not where an agent says what it may not.
+    /// Whether to validate all messages to editors. Disabled where an agent sends invalid messages.
     pub strict: bool,
-    /// Requests whose answer comes later: editor, token, number of the command.
+    /// Requests with a pending response: editor, token, number of the command.
     later: Vec<(usize, u64, u64)>,
-    /// Requests as they came.
+    /// All requests, in order of arrival.
     pub requests: Vec<Request>,
-    /// The answer to `initialize`; else [`FULL`].
+    /// The response to `initialize`; the default is [`FULL`].
     pub hello: Result<RawJson, Failure>,
-    /// Whether prompts and the like are answered only by [`Stage::catch_up`].
+    /// Whether slow requests wait for [`Stage::catch_up`].
     pub slow: bool,
     held_back: Vec<(usize, u64, Request)>,
 }
 
-/// Plays with editors, and checks what must hold after any scenario.
+/// Runs a scenario with editors, and checks all invariants.
 pub fn play(scenario: impl FnOnce(&mut Stage)) -> Scene {
     check(|scene| {
         let mut stage = Stage {
@@ -86,7 +86,7 @@ pub fn play(scenario: impl FnOnce(&mut Stage)) -> Scene {
 }
 
 impl Stage {
-    /// Another editor, before its handshake; its number.
+    /// Connects an editor without a handshake. Returns its number.
     pub fn connect(&mut self, role: Role) -> usize {
         self.editors.push(Editor {
             peer: Peer::new("owner".into(), role, format!("c{}", self.editors.len())),
@@ -103,14 +103,14 @@ impl Stage {
         self.editors.len() - 1
     }
 
-    /// Another editor, after its handshake.
+    /// Connects an editor with a handshake.
     pub fn editor(&mut self, hello: &str) -> usize {
         let who = self.connect(Role::Owner);
         assert!(self.ask(who, "initialize", hello)["result"].is_object());
         who
     }
 
-    /// An editor that has made the session, and has seen the answer to that.
+    /// Connects an editor that has created the session and received the response.
     pub fn at_work(hello: &str, stage: &mut Self) -> usize {
         let who = stage.editor(hello);
         let answer = stage.ask(who, "session/new", r#"{"cwd":"/workspace","mcpServers":[]}"#);
@@ -118,12 +118,12 @@ impl Stage {
         who
     }
 
-    /// The session's id towards editors.
+    /// Returns the session id that editors use.
     pub fn session(&self) -> String {
         self.scene.id.to_string()
     }
 
-    /// An editor writes a message.
+    /// An editor sends a message.
     pub fn says(&mut self, who: usize, text: &str) {
         let message: Value = serde_json::from_str(text).unwrap_or_default();
         if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
@@ -133,7 +133,7 @@ impl Stage {
         self.pump();
     }
 
-    /// An editor makes a request; the id that it has.
+    /// An editor sends a request. Returns its id.
     pub fn request(&mut self, who: usize, method: &str, params: &str) -> Value {
         let id = self.editors[who].next_id;
         self.editors[who].next_id += 1;
@@ -144,20 +144,20 @@ impl Stage {
         id.into()
     }
 
-    /// An editor makes a request that is answered at once.
+    /// An editor sends a request that has an immediate response.
     pub fn ask(&mut self, who: usize, method: &str, params: &str) -> Value {
         let id = self.request(who, method, params);
         self.answer_to(who, &id)
             .unwrap_or_else(|| panic!("{method} is not answered: {:?}", self.editors[who].got))
     }
 
-    /// The same, of the session and with further members, each after a comma.
+    /// Like [`Stage::ask`] for the session, with further members, each after a comma.
     pub fn ask_session(&mut self, who: usize, method: &str, more: &str) -> Value {
         let params = format!(r#"{{"sessionId":"{}"{more}}}"#, self.session());
         self.ask(who, method, &params)
     }
 
-    /// An editor sends a prompt; the id of the request.
+    /// An editor sends a prompt. Returns the id of the request.
     pub fn prompt(&mut self, who: usize, text: &str) -> Value {
         let (session, text) = (self.session(), Value::from(text));
         let params = format!(r#"{{"sessionId":"{session}","prompt":[{{"type":"text","text":{text}}}]}}"#);
@@ -173,7 +173,7 @@ impl Stage {
         );
     }
 
-    /// The answer to a request, if there is one.
+    /// Returns the response to a request, if there is one.
     pub fn answer_to(&self, who: usize, id: &Value) -> Option<Value> {
         let got = self.editors[who].got.iter();
         got.filter(|message| message.get("method").is_none())
@@ -181,28 +181,28 @@ impl Stage {
             .cloned()
     }
 
-    /// The agent and the thread go on.
+    /// Runs an action of the agent or the thread, and delivers the results.
     pub fn then(&mut self, happens: impl FnOnce(&mut Scene)) {
         happens(&mut self.scene);
         self.pump();
     }
 
-    /// What an editor was sent, in short.
+    /// Returns a summary of each message to an editor.
     pub fn heard(&self, who: usize) -> Vec<String> {
         self.editors[who].got.iter().map(brief).collect()
     }
 
-    /// The same, from message `from` on.
+    /// Returns the summaries from message `from` on.
     pub fn heard_from(&self, who: usize, from: usize) -> Vec<String> {
         self.editors[who].got[from..].iter().map(brief).collect()
     }
 
-    /// How much an editor was sent.
+    /// Returns the number of messages to an editor.
     pub fn count(&self, who: usize) -> usize {
         self.editors[who].got.len()
     }
 
-    /// Carries everything to where it goes, until nothing moves.
+    /// Delivers all messages until none are left.
     pub fn pump(&mut self) {
         loop {
             let mut moved = false;
@@ -218,7 +218,7 @@ impl Stage {
         }
     }
 
-    /// Does what a slow daemon has not done yet.
+    /// Executes the requests that a slow daemon has delayed.
     pub fn catch_up(&mut self) {
         for (who, token, request) in std::mem::take(&mut self.held_back) {
             self.carry_out(who, token, request);
@@ -226,7 +226,7 @@ impl Stage {
         self.pump();
     }
 
-    /// The connection is gone, or the session closed: what was not asked by then never is.
+    /// Disconnects an editor or closes its session. Pending callbacks are never sent.
     pub fn kill(&mut self, who: usize) {
         let editor = &mut self.editors[who];
         editor.attached = false;
@@ -256,20 +256,20 @@ impl Stage {
         assert!(self.scene.replies[&call].is_ok());
     }
 
-    /// A command of the editor, under its own name.
-    /// An editor wants the session to be opened otherwise.
+    /// Applies the session parameters that an editor requests.
     fn wants(&mut self, who: usize, wanted: SessionOptions) -> Result<(), Failure> {
         let call = self.say(who, Command::SetSessionParams(wanted.change));
         self.scene.replies[&call].clone().map(drop)
     }
 
+    /// Sends a command as the editor. Returns its number.
     fn say(&mut self, who: usize, command: Command) -> u64 {
         let peer = &self.editors[who].peer;
         let by = Origin::Client(Box::new(peer.caller()));
         self.scene.send_as(by, command)
     }
 
-    /// Hands the editors what the thread wants of them.
+    /// Delivers the thread's commands to the editors.
     fn orders(&mut self) -> bool {
         let thread = self.scene.id;
         let mut moved = false;
@@ -333,7 +333,7 @@ impl Stage {
 
     fn sent(&mut self, who: usize, text: &str) {
         assert!(!text.contains(['\n', '\r']), "one message is one line: {text:?}");
-        // What no `Value` can hold is an agent's.
+        // JSON that does not fit into a `Value` comes from an agent.
         let message: Value = match serde_json::from_str(text) {
             Ok(message) => message,
             Err(_) if !self.strict => Value::Null,
@@ -420,7 +420,7 @@ impl Stage {
         self.command(who, token, command);
     }
 
-    /// Carries out what is answered at once.
+    /// Executes a request that has an immediate response.
     fn done(&mut self, who: usize, request: Request) -> Result<Reply, Failure> {
         let is_empty = self.scene.log.is_empty();
         match request {
@@ -495,7 +495,7 @@ impl Stage {
         }))
     }
 
-    /// Questions from before the cursor that are still open are asked again.
+    /// Sends open requests from before the cursor again.
     fn ask_again(&mut self, who: usize) {
         let Some(cursor) = self.editors[who].cursor else {
             return;
@@ -517,7 +517,7 @@ impl Stage {
     }
 }
 
-/// The frames of events; all at once and one by one they are the same.
+/// Returns the frames of events, and checks that encoding them one by one gives the same.
 fn encoded(scene: &Scene, events: &[Event]) -> Vec<Frame> {
     let thread = scene.id.to_string();
     let all = frames(&thread, events);
@@ -530,7 +530,7 @@ fn encoded(scene: &Scene, events: &[Event]) -> Vec<Frame> {
     all
 }
 
-/// A message in a few words.
+/// Returns a short summary of a message.
 fn brief(message: &Value) -> String {
     let update = &message["params"]["update"];
     match (message["method"].as_str(), message.get("error")) {

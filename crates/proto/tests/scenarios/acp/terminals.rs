@@ -1,4 +1,4 @@
-//! Terminals that a tool call shows and the editor does not have.
+//! Terminals of tool calls that the editor does not have.
 
 use acpd_model::RawJson;
 use acpd_proto::agent::TerminalExit;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::stage::{SIMPLE, Stage, play};
 use crate::support::tool;
 
-/// A turn in which the daemon runs a command, which a tool call shows.
+/// Runs a turn in which the daemon runs a command and a tool call displays it.
 fn runs_a_command(s: &mut Stage) {
     s.then(|scene| {
         scene.prompt("do it");
@@ -32,7 +32,7 @@ fn ends(s: &mut Stage, output: &str) {
     s.then(|scene| scene.terminal_says("term_1", event));
 }
 
-/// The contents of the tool call's updates, as an editor was told them.
+/// Returns the contents of the tool call's updates that an editor received.
 fn contents(s: &Stage, who: usize) -> Vec<Value> {
     let got = s.editors[who].got.iter();
     let of_call = got.filter(|message| message["params"]["update"]["toolCallId"] == "t");
@@ -54,14 +54,14 @@ fn who_has_no_such_terminal_is_told_what_it_wrote_once_it_has_ended() {
         assert_eq!(contents(s, who), [json!([text("$"), text("")])]);
         ends(s, "built\n");
         assert_eq!(contents(s, who)[1..], [json!([text("$"), text("built\n")])]);
-        // What is said of it later has the output at once.
+        // Later updates contain the output immediately.
         s.then(|scene| {
             let shows = r#","status":"completed","content":[{"type":"terminal","terminalId":"term_1"}]"#;
             scene.update(&tool("t", true, shows));
             scene.stops_with("end_turn");
         });
         assert_eq!(contents(s, who)[2..], [json!([text("built\n")])]);
-        // Who loads the session is told the same.
+        // An editor that loads the session receives the same.
         let late = s.editor(SIMPLE);
         s.ask_session(late, "session/load", r#","cwd":"/workspace","mcpServers":[]"#);
         assert_eq!(contents(s, late), contents(s, who));
@@ -108,7 +108,7 @@ fn a_terminal_that_the_agent_made_by_itself_stays_as_it_is() {
     });
 }
 
-/// What an agent puts into a tool call beside it must not grow in the daemon.
+/// The other content of a tool call must not use up the daemon's memory.
 #[test]
 fn a_tool_call_that_is_too_large_is_not_kept_for_later() {
     play(|s| {
@@ -130,7 +130,7 @@ fn a_tool_call_that_is_too_large_is_not_kept_for_later() {
     });
 }
 
-/// Else one line of an agent became gigabytes, again with each load.
+/// Otherwise, one line of an agent could expand to gigabytes, with each load again.
 #[test]
 fn an_output_is_told_once_in_a_message_however_often_it_is_named() {
     play(|s| {
@@ -153,7 +153,7 @@ fn an_output_is_told_once_in_a_message_however_often_it_is_named() {
     });
 }
 
-/// The agent replaces what a call shows while its command runs: it is not undone at the end.
+/// The agent replaces the content while its command runs. The end of the command does not revert this.
 #[test]
 fn what_a_call_shows_meanwhile_stays() {
     play(|s| {

@@ -1,4 +1,5 @@
-//! What real agents said, as an editor gets it: every line of every recording, with the thread's id for the session's.
+//! The messages of real agents as an editor receives them: every line of every recording, with the thread's id as session
+//! id.
 
 use acpd_model::{Event, EventKind, Limits, Origin};
 use acpd_proto::surface::acp::{Frame, FrameKind, TurnResult, frames};
@@ -10,10 +11,10 @@ use crate::support::recording::{Line, Recording};
 use crate::support::replay::{Conversation, Replay, conversations};
 use crate::support::{Scene, check_in};
 
-/// What we say of a prompt where the agent says nothing.
+/// The response to a prompt that the agent does not answer.
 const CANCELLED: &str = r#"{"stopReason":"cancelled"}"#;
 
-/// A message of the agent: its method and its params as they were written.
+/// A message of the agent: its method and its exact params.
 #[derive(Debug, Clone, PartialEq)]
 struct Said {
     method: String,
@@ -33,7 +34,7 @@ fn said(text: &str) -> Said {
     Said { method, params }
 }
 
-/// The text of a chunk that may be merged with its neighbours, and everything else that it says.
+/// Returns the text of a chunk that may be merged with adjacent ones, and the rest of the message.
 fn mergeable(said: &Said) -> Option<(String, Value)> {
     let mut params: Value = serde_json::from_str(&said.params).ok()?;
     let text = params["update"]["content"]["text"].as_str()?.to_owned();
@@ -46,7 +47,7 @@ fn mergeable(said: &Said) -> Option<(String, Value)> {
     Some((text, params))
 }
 
-/// Whether the event has what the agent sent, in its own words.
+/// Returns whether the frame contains the exact content from the agent.
 fn is_the_agents(event: &Event, frame: &Frame) -> bool {
     let words = event
         .raw
@@ -60,7 +61,7 @@ fn is_the_agents(event: &Event, frame: &Frame) -> bool {
         && (words || text || params || asked || event.raw_params.is_some())
 }
 
-/// What the agent said in the conversation, with the lines' places.
+/// Returns the agent's messages in the conversation, with the indexes of their lines.
 fn expected(recording: &Recording, one: &Conversation, thread: &str) -> Vec<(usize, Said)> {
     let ours = |(at, line): &(usize, &Line)| {
         let method = line.method().unwrap_or_default();
@@ -78,14 +79,15 @@ fn expected(recording: &Recording, one: &Conversation, thread: &str) -> Vec<(usi
     lines
         .map(|(at, line)| {
             let Said { method, params } = said(&line.text);
-            // The id is as unique as any, so that it stands nowhere else.
+            // The id is unique, so the first match is the right one.
             let params = params.replacen(&format!("\"{}\"", one.session), &format!("\"{thread}\""), 1);
             (at, of_agents_own(Said { method, params }))
         })
         .collect()
 }
 
-/// What of a question reaches an editor as the agent asked it: the daemon has its own title, content and options' names.
+/// Returns the part of a permission request that reaches an editor unchanged. The daemon sets the title, the content and
+/// the option names.
 fn of_agents_own(said: Said) -> Said {
     if said.method != "session/request_permission" {
         return said;
@@ -104,7 +106,7 @@ fn of_agents_own(said: Said) -> Said {
     }
 }
 
-/// Whether a line belongs to what an agent tells of the past when it opens a session again.
+/// Returns whether a line belongs to the history that an agent replays when it reopens a session.
 fn is_history(recording: &Recording, one: &Conversation, at: usize) -> bool {
     let process = recording.lines[at].process;
     let opening = one
@@ -138,7 +140,7 @@ fn play(agent: &str) {
         let mut wanted = expected(&recording, one, &thread).into_iter().peekable();
         let mut imports = false;
         for event in &scene.log {
-            // What is taken over of what is told again is cut otherwise; others look at that.
+            // Import splits replayed history differently. Other tests cover this.
             match &event.kind {
                 EventKind::NoticeGiven { code, .. } if code == "imported" => imports = true,
                 EventKind::AgentBound { .. } => imports = false,
@@ -160,14 +162,14 @@ fn play(agent: &str) {
                     );
                 }
                 if !is_the_agents(event, &frame) {
-                    // What is in our words is as ACP has it.
+                    // The daemon's own messages must be valid ACP.
                     if let Some(text) = &frame.text {
                         schema::check(&serde_json::from_slice(text).unwrap(), None);
                     }
                     continue;
                 }
                 let got = of_agents_own(said(std::str::from_utf8(frame.text.as_ref().unwrap()).unwrap()));
-                // What is told again of the past is in the log already.
+                // The log already contains the replayed history.
                 while wanted
                     .peek()
                     .is_some_and(|(at, next)| *next != got && is_history(&recording, one, *at))

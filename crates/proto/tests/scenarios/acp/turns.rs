@@ -1,4 +1,4 @@
-//! Turns as editors see them: their updates, then their end.
+//! Turns as editors see them: the updates, then the end.
 
 use acpd_model::{ErrorCode, EventKind, ItemStart, MessageType, Origin, Role, TurnId};
 use acpd_proto::thread::Command;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::stage::{ABLE, SIMPLE, Stage, play};
 use crate::support::{Scene, message, thought, tool};
 
-/// A turn with something of everything.
+/// Runs a turn with updates of many kinds.
 fn work(s: &mut Stage) {
     s.then(|scene| {
         scene.update(&thought("hm"));
@@ -366,7 +366,7 @@ fn a_new_session_is_answered_before_anything_is_said_in_it() {
     play(|s| {
         let who = s.connect(Role::Owner);
         s.ask(who, "initialize", SIMPLE);
-        // The agent reports before it answers.
+        // The agent sends updates before its response.
         s.slow = true;
         let id = s.request(who, "session/new", r#"{"cwd":"/workspace","mcpServers":[]}"#);
         s.slow = false;

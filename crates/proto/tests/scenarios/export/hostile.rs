@@ -1,4 +1,4 @@
-//! What agents, tools and clients write stays text, whatever it is.
+//! Content of agents, tools and clients always stays text.
 
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Origin, Summary};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{terminal_made, write};
 use crate::support::{Scene, check_in, thought, tool};
 
-/// Words that try to be more than words, in every place that an agent, a tool or a client can fill.
+/// A text with markup for every format, which the test puts into every field that an agent, a tool or a client can fill.
 const EVIL: &str = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>\" onload=\"x\" '\n```\n````\n<!-- \n</details>\n# Forged\n[a](javascript:alert(1)) ![b](http://evil/x.png)\n`x` \u{202e}\u{1b}[2J\u{0}";
 
 fn hostile() -> Scene {
@@ -54,7 +54,7 @@ fn hostile() -> Scene {
         );
         s.exits(EVIL);
     });
-    // What a client may call itself is in the log as well.
+    // The log also contains the names that clients give themselves.
     for event in &mut scene.log {
         if let Origin::Client(caller) = &mut event.by {
             **caller = ClientOrigin {
@@ -75,7 +75,7 @@ fn hostile_summary() -> Summary {
     }
 }
 
-/// Every tag is one of ours, is closed in its order, and has no attribute but those that we write.
+/// Checks that every tag is one of ours, is closed in order, and has only the attributes that the exporter writes.
 pub fn well_formed(html: &str) {
     const VOID: [&str; 1] = ["meta"];
     const TAGS: &str = "html head title style body header main section article details summary h1 h2 h3 dl dt dd p pre code ul li time ins del meta";
@@ -111,7 +111,7 @@ pub fn well_formed(html: &str) {
             open.push(tag.split(' ').next().unwrap());
         }
     }
-    // The standard lets these be open when the input ends, and ours are not.
+    // HTML allows these tags to be open at the end. The exporter closes them.
     assert!(open.is_empty(), "{open:?}");
 }
 
@@ -157,7 +157,7 @@ fn hostile_text_is_only_text_in_markdown() {
     }
 }
 
-/// The lines of a document that stand in no fence, as a reader of Markdown finds them.
+/// Returns the lines outside of code fences, as a Markdown parser finds them.
 fn outside_fences(md: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut fence: Option<(&str, usize)> = None;
@@ -167,7 +167,7 @@ fn outside_fences(md: &str) -> Vec<&str> {
         match fence {
             Some((quote, length)) => {
                 assert!(before.len() >= quote.len(), "a fence is left: {line:?}");
-                // In a fence that is not quoted, such a sign is only text.
+                // In a fence without a quote, a quote sign is plain text.
                 if before == quote && ticks >= length && ticks == text.trim_end().len() {
                     fence = None;
                 }
@@ -180,7 +180,7 @@ fn outside_fences(md: &str) -> Vec<&str> {
     found
 }
 
-/// A line without its code spans, as Markdown has them: a run of backticks ends at the next run of its length.
+/// Returns a line without its code spans. A run of backticks ends at the next run of the same length.
 fn outside_code_spans(line: &str) -> String {
     let run = |text: &str| text.len() - text.trim_start_matches('`').len();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! A thread written out, in each format.
+//! Exports of a thread in each format.
 
 mod hostile;
 mod names;
@@ -36,7 +36,7 @@ pub fn lines(scene: &Scene) -> Vec<Value> {
         .collect()
 }
 
-/// One event of a kind, given as JSON.
+/// Returns an event whose kind is given as JSON.
 fn event(kind: &str) -> Event {
     let json = format!(r#"{{"seq":1,"at":1700000000000,"by":"daemon","kind":{kind}}}"#);
     Event::decode(json.as_bytes()).unwrap_or_else(|error| panic!("{kind}: {error}"))
@@ -75,13 +75,13 @@ fn a_recorded_thread_with_changes() {
     recorded("opencode", 4);
 }
 
-/// The terminal that the agent was given in answer to its call 8.
+/// Returns the terminal in the response to the agent's request 8.
 fn terminal_made(s: &Scene) -> String {
     let id = &s.answer_to(&8.into())["result"]["terminalId"];
     id.as_str().unwrap().to_owned()
 }
 
-/// A bit of everything that a thread can hold.
+/// Plays a thread with every sort of content.
 fn everything(s: &mut Scene) {
     s.open_turn();
     s.prompt("and then this");
@@ -243,7 +243,7 @@ fn a_line_is_one_line_whatever_json_a_client_sent() {
     );
 }
 
-/// However much a turn holds, what is finished in it is written before it piles up.
+/// Finished items of a turn are written before they accumulate, whatever the size of the turn.
 #[test]
 fn a_long_turn_is_not_held_back() {
     let mut out = Vec::new();

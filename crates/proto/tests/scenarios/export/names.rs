@@ -1,4 +1,4 @@
-//! Every kind of event has its name, and its place in `docs/export.md`.
+//! Every kind of event has a name, and a row in `docs/export.md`.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::support::samples::{Sample, samples};
 
 const DOC: &str = include_str!("../../../../../docs/export.md");
 
-/// The rows of the tables of types in `docs/export.md`: type → members that its row names.
+/// Returns the rows of the tables of types in `docs/export.md`: type → members that the row names.
 fn documented() -> Vec<(String, String)> {
     let rows = DOC.lines().filter_map(|line| {
         let (name, rest) = line.strip_prefix("| `")?.split_once("` |")?;
@@ -55,7 +55,7 @@ fn every_kind_comes_out_under_a_documented_name() {
             .iter()
             .find(|(documented, _)| documented == name)
             .unwrap_or_else(|| panic!("{name} is not in docs/export.md"));
-        // "as `message:chunk`": the members are in that row.
+        // "as `message:chunk`": the other row lists the members.
         let other = row
             .split_once("as `")
             .and_then(|(_, rest)| rest.split('`').next());
@@ -65,7 +65,7 @@ fn every_kind_comes_out_under_a_documented_name() {
             let told = common.contains(&member.as_str()) || row.contains(&format!("`{member}`"));
             assert!(told, "docs/export.md does not tell of {member} in {name}");
         }
-        // A kind with a name needs no other way out.
+        // Only unnamed kinds need `data`.
         assert_eq!(line.get("data"), None, "{text}");
     }
     let told: BTreeSet<String> = documented.into_iter().map(|(name, _)| name).collect();

@@ -1,4 +1,4 @@
-//! One process, many threads: the connections of several threads with one agent.
+//! One process, many threads: the connections of several threads to one agent.
 
 mod stage;
 
@@ -50,7 +50,7 @@ fn updates_and_turns_find_their_threads() {
     for (session, text) in [("s-a", "a1 "), ("s-b", "b1 "), ("s-a", "a2 "), ("s-b", "b2")] {
         s.chunk(session, text);
     }
-    // The same in another form, which is found by parsing.
+    // The same update in another form, which needs full parsing.
     let update: Value = serde_json::from_str(&message("a3")).unwrap();
     s.notifies(
         "session/update",
@@ -131,7 +131,7 @@ fn an_opening_that_fails_holds_up_nobody() {
     assert!(matches!(s.only(b), AgentEvent::Opened(_)));
     s.leave(a);
     assert_eq!((&s.left[..], s.agent.is_retired()), (&[a][..], false));
-    // An answer that names a session of another thread opens nothing.
+    // A response with a session of another thread opens no session.
     let third = s.join();
     s.opens("s-b");
     assert!(
@@ -144,7 +144,7 @@ fn an_opening_that_fails_holds_up_nobody() {
 #[test]
 fn requests_of_the_agent_are_answered_under_its_ids() {
     let (mut s, a, b) = two();
-    // The numbers of the threads are their own; the agent's ids may be anything.
+    // Each thread has its own call numbers, whatever ids the agent uses.
     s.calls(&json!("x"), "fs/read_text_file", &read_params("s-b"));
     s.calls(&json!(0), "fs/read_text_file", &read_params("s-a"));
     s.calls(&json!(1), "fs/read_text_file", &read_params("s-b"));
@@ -166,7 +166,7 @@ fn requests_of_the_agent_are_answered_under_its_ids() {
     for (id, content) in [(json!(1), "b1"), (json!(0), "a0"), (json!("x"), "b0")] {
         assert_eq!(s.next_answer(&id)["result"]["content"], content);
     }
-    // One that is taken back is taken back from whom it was asked.
+    // A cancellation goes to the thread that received the request.
     s.calls(&json!(2), "fs/read_text_file", &read_params("s-b"));
     let call = s.called(b);
     s.notifies("$/cancel_request", &json!({ "requestId": 2 }));
@@ -188,7 +188,7 @@ fn a_question_without_a_session_is_that_of_the_request_it_names() {
     let call = s.called(b);
     s.answers_call(b, call, &json!({ "action": "accept" }));
     s.next_answer(&json!(5));
-    // Its end names the question alone.
+    // The end of the elicitation names only its id.
     s.notifies("elicitation/complete", &json!({ "elicitationId": "e" }));
     assert!(matches!(s.only(b), AgentEvent::Notified { method, .. } if method == "elicitation/complete"));
     s.answer(&asked, &json!({}));
@@ -199,7 +199,7 @@ fn a_question_without_a_session_is_that_of_the_request_it_names() {
             result: Ok(_)
         }
     ));
-    // Nobody is asked in a stranger's name.
+    // A request for an unknown session reaches no thread.
     s.calls(&json!(6), "elicitation/create", &params(&json!(0)));
     assert_eq!(s.next_answer(&json!(6))["error"]["code"], -32602);
     assert!(s.take(a).is_empty());
@@ -216,7 +216,7 @@ fn what_names_no_session_goes_to_all_or_is_refused_once() {
     s.notifies("_news", &json!({ "sessionId": "s-b" }));
     assert!(matches!(s.only(b), AgentEvent::Notified { .. }));
     s.silent();
-    // No editor of any thread is asked what may be another one's.
+    // A request without a session could concern any thread, so no thread's editor receives it.
     s.calls(&json!(1), "_ask", &json!({}));
     assert_eq!(s.next_answer(&json!(1))["error"]["code"], -32601);
     s.silent();
@@ -267,7 +267,7 @@ fn lines_that_belong_to_nobody_are_recorded_once_by_one_that_works() {
         .handle_line(&Line::TooLong { head: b"{", bytes: 7 }, s.now);
     s.settle();
     assert_eq!(s.take(b).len(), 2);
-    // A session that nobody has ever had is on record, too.
+    // An update for an unknown session is recorded as well.
     s.chunk("s-z", "from nowhere");
     assert!(matches!(s.only(b), AgentEvent::Foreign { .. }));
     s.silent();
@@ -289,7 +289,7 @@ fn one_that_leaves_closes_its_session_and_the_others_stay() {
         -32800,
         "nobody else answers it"
     );
-    // What the session still says is nobody's.
+    // Later messages of the session belong to no thread.
     s.chunk("s-a", "late");
     s.calls(&json!(2), "fs/read_text_file", &read_params("s-a"));
     assert_eq!(s.next_answer(&json!(2))["error"]["code"], -32800);
@@ -299,7 +299,7 @@ fn one_that_leaves_closes_its_session_and_the_others_stay() {
     assert_eq!(s.left, [a]);
     s.silent();
     assert!(!s.agent.is_retired() && !s.agent.is_empty());
-    // The session can be taken up again, in the same process.
+    // The session can be resumed in the same process.
     let again = s.join_as("/workspace", Some("s-a"));
     let resume = s.next("session/resume");
     s.answer(&resume, &json!({}));
@@ -331,7 +331,7 @@ fn a_turn_that_does_not_stop_costs_the_others_nothing() {
     s.later(1);
     assert_eq!(s.left, [a]);
     assert!(s.agent.is_retired(), "no new thread comes in");
-    // All are asked to go; one that works goes on, and is asked again.
+    // The daemon asks all threads to leave. A thread with a turn stays, and is asked again.
     assert_eq!(
         (s.only(b), s.only(third)),
         (AgentEvent::Retiring, AgentEvent::Retiring)
@@ -367,7 +367,7 @@ fn one_that_leaves_while_its_session_opens_leaves_none_behind() {
     s.answer(&close, &json!({}));
     s.chunk("s-b", "late");
     assert!(matches!(s.only(third), AgentEvent::Opened(_)));
-    // One that waited for its turn is forgotten.
+    // A queued thread that leaves is removed from the queue.
     let fourth = s.join();
     let fifth = s.join();
     let new = s.next("session/new");
@@ -396,7 +396,7 @@ fn one_session_is_one_threads() {
     s.take(third);
     s.chunk("s-a", "a's");
     assert_eq!(s.said(a), "a's");
-    // One that the agent refuses to load belongs to nobody.
+    // A session that the agent refuses to load belongs to no thread.
     let fourth = s.join_as("/workspace", Some("s-old"));
     for method in ["session/resume", "session/load"] {
         let asked = s.next(method);
@@ -440,7 +440,7 @@ fn forks_and_new_sessions_come_one_after_the_other() {
     ));
     s.opens("s-c");
     s.take(third);
-    // The fork is free for the thread that is made of it.
+    // The fork is available to the thread that was created for it.
     let fourth = s.join_as("/workspace", Some("s-f"));
     let resume = s.next("session/resume");
     s.answer(&resume, &json!({}));
@@ -478,7 +478,7 @@ fn who_signs_in_does_so_for_all() {
     for (seat, session) in [(a, "s-a"), (b, "s-b")] {
         assert!(matches!(s.only(seat), AgentEvent::Opened(opened) if opened.session_id == session));
     }
-    // One that gives up waiting for a sign-in wants another process, which may find one.
+    // A thread that gives up waiting for a sign-in needs another process, which may have a signed-in user.
     let third = s.join();
     let new = s.next("session/new");
     s.refuse(&new, -32000, "sign in");
@@ -500,7 +500,7 @@ fn a_handshake_that_fails_fails_for_all_and_nobody_new_comes() {
         assert!(heard.iter().any(told), "{heard:?}");
     }
     assert!(s.agent.is_retired());
-    // One that never answers is no better.
+    // The same applies if the agent never responds.
     let mut s = Stage::new();
     let a = s.join();
     s.later(30_000);
@@ -514,7 +514,7 @@ fn a_handshake_that_fails_fails_for_all_and_nobody_new_comes() {
     assert!(matches!(s.only(b), AgentEvent::Failed(_)));
 }
 
-/// The agent takes the session up after all, when its thread has long begun another one.
+/// The agent opens the session after its thread has started another one.
 #[test]
 fn a_session_that_was_given_up_is_nobodys() {
     let (mut s, a, _b) = two();
@@ -523,7 +523,7 @@ fn a_session_that_was_given_up_is_nobodys() {
     s.later(60_000);
     let load = s.next("session/load");
     s.refuse(&resume, -32603, "too late");
-    // It is still asked for, in the other way.
+    // The daemon then requests the session by the other method.
     s.chunk("s-old", "history");
     s.later(60_000);
     let new = s.next("session/new");

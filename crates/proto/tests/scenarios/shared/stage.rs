@@ -1,4 +1,4 @@
-//! A shared process's side of the machine, with what each thread hears.
+//! The state machine of a shared process, with the events of each thread.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,17 +16,17 @@ use crate::support::{message, schema};
 const GRACE: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The process's side of the machine, and what each thread has heard.
+/// The state machine of a shared process, and the events that each thread has received.
 pub struct Stage {
     pub agent: SharedAgent,
     pub now: Now,
-    /// Lines that the process got, in order.
+    /// The lines that the process received, in order.
     sent: Vec<Value>,
-    /// How many of them [`Stage::next`] has given.
+    /// The number of lines that [`Stage::next`] has returned.
     looked: usize,
     heard: BTreeMap<Seat, Vec<AgentEvent>>,
     pub left: Vec<Seat>,
-    /// The agent's requests that are not answered: id → method.
+    /// The agent's open requests: id → method.
     called: BTreeMap<String, String>,
 }
 
@@ -46,7 +46,7 @@ impl Stage {
         }
     }
 
-    /// Takes what there is; every line must be as ACP wants it.
+    /// Collects all output. Every line must be valid ACP.
     pub fn settle(&mut self) {
         while let Some((seat, news)) = self.agent.poll_event() {
             assert!(!self.left.contains(&seat), "nothing follows the end");
@@ -98,7 +98,7 @@ impl Stage {
         self.join_as("/workspace", None)
     }
 
-    /// A thread whose session is open.
+    /// Adds a thread with an open session.
     pub fn opened(&mut self, session: &str) -> Seat {
         let seat = self.join();
         if self.agent_has_not_met_us() {
@@ -201,7 +201,7 @@ impl Stage {
         self.sent.get(self.looked)
     }
 
-    /// The next line that the process got, which is this method's.
+    /// Returns the next line that the process received, which must have this method.
     pub fn next(&mut self, method: &str) -> Value {
         let line = self
             .next_is()
@@ -212,7 +212,7 @@ impl Stage {
         line
     }
 
-    /// The next line, which is an answer to this request of the agent.
+    /// Returns the next line, which must be the response to this request of the agent.
     pub fn next_answer(&mut self, id: &Value) -> Value {
         let line = self.next_is().expect("it was answered").clone();
         assert_eq!((&line["id"], line.get("method")), (id, None), "{line}");
@@ -228,7 +228,7 @@ impl Stage {
         self.heard.remove(&seat).unwrap_or_default()
     }
 
-    /// What the agent said to a thread, and nothing else.
+    /// Returns the agent's text to a thread, and checks that there is no other event.
     pub fn said(&mut self, seat: Seat) -> String {
         let text = |event: AgentEvent| match event {
             AgentEvent::Update(update) => match update.kind {
@@ -270,7 +270,7 @@ pub fn read_params(session: &str) -> Value {
     json!({ "sessionId": session, "path": "/workspace/x" })
 }
 
-/// Two threads with open sessions.
+/// Returns two threads with open sessions.
 pub fn two() -> (Stage, Seat, Seat) {
     let mut s = Stage::new();
     let a = s.opened("s-a");

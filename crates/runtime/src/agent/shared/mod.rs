@@ -1,7 +1,7 @@
-//! Agents whose processes are shared: which process a thread comes into.
+//! Shared agent processes: assigns each thread to a process.
 //!
-//! In: threads that want an agent. Out: a handle for each, as if it had the process for itself. Owns: the way into
-//! each process that takes threads, by the agent's name. Never: looks after a process; its own task does that.
+//! In: threads that need an agent. Out: a handle for each thread, as if the process were its own. Owns: the channel to
+//! each process that accepts threads, by the agent's name. Never: manages a process; the process's own task does that.
 
 mod process;
 
@@ -18,7 +18,7 @@ use crate::agent::launcher::Launcher;
 use crate::agent::process::{AgentHandle, AgentSide};
 use crate::agent::process_table::{Process, ProcessTable};
 
-/// The way to the shared processes.
+/// Gives access to the shared processes; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct SharedAgents {
     requests_tx: mpsc::Sender<JoinRequest>,
@@ -32,7 +32,7 @@ struct JoinRequest {
     reply: oneshot::Sender<Result<AgentHandle, Failure>>,
 }
 
-/// A thread that comes into a process.
+/// A thread that joins a process.
 #[derive(Debug)]
 struct JoiningThread {
     start: Box<Start>,
@@ -40,7 +40,8 @@ struct JoiningThread {
 }
 
 impl SharedAgents {
-    /// Starts the task that knows them. It ends with the last of its users; processes end with their last thread.
+    /// Starts the task that tracks the shared processes. It ends when the last clone is dropped; a process ends with
+    /// its last thread.
     pub fn open(launcher: Launcher, running: ProcessTable) -> Self {
         let (requests_tx, requests_rx) = mpsc::channel(SHARED_INBOX);
         let registry = SharedRegistry {
@@ -52,7 +53,7 @@ impl SharedAgents {
         Self { requests_tx }
     }
 
-    /// A session in the process of that agent, which is started if there is none that takes threads.
+    /// Opens a session in the agent's shared process. Starts the process if none accepts threads.
     pub async fn join(&self, name: &str, config: &AgentConfig, start: Start) -> Result<AgentHandle, Failure> {
         let (reply, answer) = oneshot::channel();
         let ask = JoinRequest {
@@ -61,14 +62,14 @@ impl SharedAgents {
             start: Box::new(start),
             reply,
         };
-        // Without the registry the daemon is on its way down.
+        // Without the registry task the daemon is stopping.
         let stopping = |()| Failure::agent("the daemon is stopping");
         self.requests_tx.send(ask).await.map_err(|_| stopping(()))?;
         answer.await.map_err(|_| stopping(()))?
     }
 }
 
-/// A process that may take threads.
+/// A process that may accept threads.
 #[derive(Debug)]
 struct Entry {
     config: AgentConfig,
@@ -92,7 +93,7 @@ impl SharedRegistry {
                 reply,
             } = ask;
             let seated = self.seat(name, config, start).await;
-            // A thread that is gone lets go of its handle here, and with it of its seat.
+            // If the thread has gone, its handle is dropped here, which frees its seat.
             let _ = reply.send(seated);
         }
     }
@@ -105,14 +106,14 @@ impl SharedRegistry {
     ) -> Result<AgentHandle, Failure> {
         self.processes.retain(|_, entry| !entry.joins.is_closed());
         let mut start = start;
-        // One that is run in another way now serves those that it has, and ends with them.
+        // A process with an outdated configuration serves its existing threads and ends with them.
         if let Some(entry) = self.processes.get(&name).filter(|entry| entry.config == config)
             && let Some(process) = entry.process.upgrade()
         {
             let (handle, ends) = AgentHandle::new(process);
             match entry.joins.send(JoiningThread { start, ends }).await {
                 Ok(()) => return Ok(handle),
-                // It has just ended, or takes no threads any more.
+                // The process has just ended, or accepts no more threads.
                 Err(mpsc::error::SendError(back)) => start = back.start,
             }
         }

@@ -1,8 +1,8 @@
 //! The actor of one shared process.
 //!
-//! In: the process's output, threads that come, their commands. Out: what each thread hears. Owns: the process and
-//! its [`SharedAgent`]. Never: ends while a thread needs it, unless it has stopped reading; or reads on while one of them is
-//! behind: the slowest thread sets the pace for all, as no queue grows.
+//! In: the process's output, joining threads, their commands. Out: the messages for each thread. Owns: the process and
+//! its [`SharedAgent`]. Never: stops while a thread needs it, unless the process has stopped reading; reads further
+//! while a thread is behind. No queue grows, so the slowest thread sets the pace for all.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -28,23 +28,23 @@ use crate::clock::Clock;
 use crate::host::{AgentIo, AgentProcess, AgentStdout};
 use crate::metrics::Present;
 
-/// What a thread has not taken yet.
+/// Messages that a thread has not received yet.
 struct SeatOutbox {
     to: PollSender<AgentMessage>,
     events: Vec<AgentEvent>,
-    /// Whether the end is told after that.
+    /// Whether the thread's exit message follows the events.
     left: bool,
 }
 
-/// Starts a process for the thread that comes first, in its directory. Others come through what is returned, until
-/// that is closed.
+/// Starts a process for the first thread, in that thread's directory. Other threads join through the returned channel
+/// until it is closed.
 pub(super) fn spawn(
     config: &AgentConfig,
     first: JoiningThread,
     launcher: &Launcher,
     slot: ProcessSlot,
 ) -> Result<mpsc::Sender<JoiningThread>, Failure> {
-    // It would have to be confined to the workspaces of threads that come later.
+    // No sandbox: it would have to include the workspaces of threads that join later.
     let program = config.program(PathBuf::from(&first.start.cwd), None);
     let Launcher {
         host,
@@ -86,7 +86,7 @@ pub(super) fn spawn(
     Ok(joins)
 }
 
-/// What the actor is sent.
+/// The inputs of the actor.
 struct Inputs {
     joins: mpsc::Receiver<JoiningThread>,
     said: mpsc::Receiver<(Seat, Box<Order>)>,
@@ -126,7 +126,7 @@ impl Actor {
                 joins.close();
             }
             if self.agent.is_empty() {
-                // Who is at the door already comes in; behind it the door is shut.
+                // Threads that are queued already still join; later ones cannot.
                 joins.close();
                 match joins.recv().await {
                     Some(joining) => {
@@ -147,7 +147,7 @@ impl Actor {
                     stalled = Some(stall);
                     break;
                 },
-                // Also without room: a thread that leaves waits for nobody.
+                // Handled even without capacity: a thread that leaves must not wait.
                 Some(seat) = left.recv() => {
                     while self.stdin.has_room() && let Ok((seat, order)) = said.try_recv() {
                         self.handle_order(seat, *order);
@@ -167,14 +167,15 @@ impl Actor {
                 }
             }
         }
-        // No thread must wait for us while we wait for it, and none comes into a process that ends.
+        // Avoids a deadlock: no thread may wait for this actor while it waits for the thread. No further thread can
+        // join a process that is ending.
         drop((said, left));
         joins.close();
         while let Some(joining) = joins.recv().await {
             self.seat(joining);
         }
         self.finish(process, stalled).await;
-        // Open until here: an agent that still writes should end by itself.
+        // Kept open until here, so that an agent that is still writing can exit by itself.
         drop(stdout);
     }
 
@@ -234,7 +235,7 @@ impl Actor {
         }
         self.collect();
         self.stdin.close(self.grace).await;
-        // Each hears it in its own time.
+        // Each thread receives its last messages at its own pace.
         let mut farewells = Vec::new();
         for events_tx in self.events_tx.into_values() {
             let (tell, end) = oneshot::channel();
@@ -244,7 +245,7 @@ impl Actor {
         let ended = process.stop(self.grace).await;
         let reason = stalled.map_or(ended.reason, |stalled| stalled.to_string());
         for tell in farewells {
-            // A thread that is gone needs no news.
+            // A thread that has gone needs no message.
             let _ = tell.send(AgentExit {
                 reason: reason.clone(),
                 stderr: ended.stderr.clone(),
@@ -258,7 +259,7 @@ impl SeatOutbox {
         !self.events.is_empty() || self.left
     }
 
-    /// The next that the thread is to hear, and whether that was all.
+    /// Returns the thread's next message, and whether it is the last.
     fn next(&mut self) -> (AgentMessage, bool) {
         if self.events.is_empty() {
             (AgentMessage::Exited(Box::new(let_go())), true)
@@ -271,20 +272,20 @@ impl SeatOutbox {
         let Some(to) = self.to.get_ref().cloned() else {
             return;
         };
-        // The thread's own room in the channel is given back first.
+        // The channel slot that the sender reserved must be released first.
         drop(self.to);
         if !self.events.is_empty() && to.send(AgentMessage::Events(self.events)).await.is_err() {
             return;
         }
         let gone = if self.left { Ok(let_go()) } else { end.await };
         if let Ok(gone) = gone {
-            // A thread that is gone needs no news.
+            // A thread that has gone needs no message.
             let _ = to.send(AgentMessage::Exited(Box::new(gone))).await;
         }
     }
 }
 
-/// The end of a thread's own part in a process that others may still use. Its stderr may be about them.
+/// Returns the exit message for a thread that left a process which others may still use. Its stderr may be about them.
 fn let_go() -> AgentExit {
     AgentExit {
         reason: "the thread released the shared agent process".to_owned(),
@@ -292,7 +293,7 @@ fn let_go() -> AgentExit {
     }
 }
 
-/// Hands something over to whichever thread takes it first.
+/// Delivers one message to the first thread that can receive it.
 async fn hand_over(events_tx: &mut BTreeMap<Seat, SeatOutbox>) {
     let done = poll_fn(|context| {
         for (seat, events_tx) in events_tx.iter_mut().filter(|(_, events_tx)| events_tx.waits()) {
@@ -300,11 +301,11 @@ async fn hand_over(events_tx: &mut BTreeMap<Seat, SeatOutbox>) {
                 Poll::Pending => {}
                 Poll::Ready(Ok(())) => {
                     let (next, last) = events_tx.next();
-                    // What was reserved is there.
+                    // The slot was reserved above, so this cannot fail.
                     let _ = events_tx.to.send_item(next);
                     return Poll::Ready(last.then_some(*seat));
                 }
-                // The thread is gone; that it leaves is told by its handle's end.
+                // The thread has gone; dropping its handle reports that it left.
                 Poll::Ready(Err(_)) => {
                     events_tx.events.clear();
                     return Poll::Ready(std::mem::take(&mut events_tx.left).then_some(*seat));
@@ -319,7 +320,7 @@ async fn hand_over(events_tx: &mut BTreeMap<Seat, SeatOutbox>) {
     }
 }
 
-/// Carries what one thread says, until it leaves or the process ends.
+/// Forwards one thread's commands until it leaves or the process ends.
 async fn carry(
     seat: Seat,
     mut commands: mpsc::Receiver<Box<Order>>,
@@ -343,7 +344,7 @@ async fn carry(
             },
         }
     }
-    // A process that has ended needs no news.
+    // A process that has ended needs no message.
     let _ = leaves.send(seat).await;
 }
 
@@ -371,7 +372,7 @@ mod tests {
         (events_tx, events)
     }
 
-    /// Two threads' seats in a process that nobody started.
+    /// Returns the seats of two threads in a process that was never started.
     fn seats() -> [Seat; 2] {
         let mut agent = SharedAgent::new(Duration::ZERO);
         let now = Clock::start().now();
@@ -381,7 +382,7 @@ mod tests {
         })
     }
 
-    /// How its part ended, for a thread.
+    /// Returns the exit message that a thread receives.
     async fn exit(mut handle: AgentHandle) -> AgentExit {
         let exited = async {
             loop {
@@ -443,7 +444,7 @@ mod tests {
             "{} MiB wait for a process that reads nothing",
             sent >> 20
         );
-        // Another thread's command finds no room either; it ends with the process, and not before.
+        // Another thread's command finds no capacity either; the wait ends with the process, and not before.
         idle.send_command(notify(), None).await;
         joins.closed().await;
         for handle in [busy, idle] {
@@ -460,7 +461,7 @@ mod tests {
         let mut all = BTreeMap::from([(slow, behind), (quick, ahead)]);
         hand_over(&mut all).await;
         all.get_mut(&slow).unwrap().events.push(AgentEvent::Retiring);
-        // The slow one's channel is full now.
+        // The slow thread's channel is full now.
         hand_over(&mut all).await;
         assert!(matches!(quick_hears.try_recv(), Ok(AgentMessage::Events(_))));
         assert!(all[&slow].waits() && !all[&quick].waits());

@@ -1,6 +1,7 @@
-//! What a thread's agent is started with.
+//! Preparation for starting a thread's agent.
 //!
-//! In: a thread's spec. Out: how its agent is run, its sandbox and its open workspace. Never: starts anything. It waits for the disk.
+//! In: a thread's spec. Out: the agent's configuration, its sandbox and its open workspace. Never: starts a process. It
+//! blocks on the disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,15 +15,15 @@ use crate::agent::registry::{Agents, Runnable};
 use crate::host::callbacks;
 use crate::host::paths;
 
-/// Everything to start an agent with.
+/// Everything that is needed to start an agent.
 pub struct Begun {
     pub config: AgentConfig,
     pub sandbox: Option<Sandbox>,
-    /// The thread's directories without what is reserved, or other agents' own.
+    /// The thread's directories, without reserved files and without other agents' own directories.
     pub workspace: Workspace,
 }
 
-/// Finds a thread's agent, makes its sandbox and opens its workspace. Waits for the disk.
+/// Finds a thread's agent, prepares its sandbox and opens its workspace. Blocks on the disk.
 pub fn begin_agent(agents: &Agents, reserved: &Reserved, spec: &Spec) -> Result<Begun, Failure> {
     let Runnable { config, .. } = agents.find(&spec.agent)?;
     let sandbox = config.confine(reserved, &callbacks::directories(spec))?;

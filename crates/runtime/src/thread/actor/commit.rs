@@ -1,4 +1,4 @@
-//! What the machine wants is carried out: first the log, then callers and clients, then the rest.
+//! Applies the machine's effects: first the log, then replies and clients, then the rest.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use crate::thread::actor::{PendingDeletion, ThreadActor, from_agent};
 use crate::thread::directory::log_failure;
 use crate::thread::history::{collect_exchanges, collect_history};
 
-/// Commits during which the agent is heard further, before commands get their turn.
+/// Commits during which agent messages are still accepted, before commands get their turn.
 const HEARING_ROUNDS: u32 = 8;
 
 impl ThreadActor {
-    /// Carries out what the machine wants: first the log, then everybody else. While the log stores, the agent
-    /// is heard further, for so many rounds; in the end nothing is left that is not stored.
+    /// Applies the machine's effects: first the log, then everything else. While the log stores events, the actor
+    /// accepts agent messages, for a limited number of rounds. On return every event is stored.
     pub(super) async fn settle(&mut self) -> Result<(), LogError> {
         let mut rounds = HEARING_ROUNDS;
         let mut events = Vec::new();
@@ -49,7 +49,7 @@ impl ThreadActor {
             using.note(idle, rank, self.context.clock.now().wall);
         }
         self.charge = None;
-        // The machine has the other of the two; a quiet thread keeps neither.
+        // The machine keeps the other of the two buffers; a quiet thread keeps neither.
         self.machine.take_events(&mut Vec::new());
         Ok(())
     }
@@ -58,8 +58,8 @@ impl ThreadActor {
         self.machine.take_events(events);
         let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
         let blobs = self.machine.take_blobs();
-        // What events name is there before they are, but for those with which the thread begins: before them there is no
-        // thread that could have it.
+        // Blobs are stored before the events that name them. The events that create a thread are the exception: before
+        // them no thread exists that could own a blob.
         let begins = events.first().is_some_and(|event| event.seq == 1);
         let (before, after) = if begins {
             (Vec::new(), blobs)
@@ -69,7 +69,7 @@ impl ThreadActor {
         keep(&self.context.log, self.id, before).await?;
         let batch = self.store(events, hear).await?;
         keep(&self.context.log, self.id, after).await?;
-        // Answers leave before notifications, so that a caller knows what the news is about.
+        // Replies leave before notifications, so that a caller can match the notifications to its request.
         let (mut rest, mut shown) = (Vec::new(), Vec::new());
         for effect in effects {
             match effect {
@@ -93,8 +93,8 @@ impl ThreadActor {
         Ok(())
     }
 
-    /// Appends `events` and answers what clients are to be sent, if any watch. The frames are written while the
-    /// log stores the events, and if `hear`, the machine goes on with what the agent says meanwhile.
+    /// Appends `events` and returns the batch for clients, if there are subscribers. The frames are encoded while the
+    /// log stores the events. If `hear`, the machine handles agent messages in the meantime.
     async fn store(&mut self, events: &[Event], hear: bool) -> Result<Option<Batch>, LogError> {
         if events.is_empty() {
             return Ok(None);
@@ -126,7 +126,7 @@ impl ThreadActor {
 
     pub(super) fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
         if let Some(reply) = self.replies.remove(&call) {
-            // A caller that is gone does not wait for it.
+            // A caller that has gone does not wait for the reply.
             let _ = reply.send(result);
         }
     }
@@ -140,7 +140,7 @@ impl ThreadActor {
 
     async fn carry_out(&mut self, effect: Effect) {
         match effect {
-            // Done before all others.
+            // These were handled before all others.
             Effect::Reply { .. } | Effect::Show { .. } => {}
             Effect::StartAgent(mut start) => {
                 if let Some(cwd) = self.machine.live().spec.params.cwd.clone()
@@ -262,7 +262,7 @@ impl ThreadActor {
             }
             Effect::Host { call, what } => match &mut self.host {
                 Some(host) => host.handle(call, what),
-                // Nothing is begun for an agent that is gone or going.
+                // Nothing starts for an agent that is stopped or stopping.
                 None => {
                     let result = Err(Failure::agent("the agent is gone"));
                     self.machine
@@ -274,7 +274,8 @@ impl ThreadActor {
 }
 
 impl ThreadActor {
-    /// In the process that was given for it, else in one of its own; what that has said already is heard.
+    /// Starts the agent in the offered standby process, or else in a new one. Handles events that the standby process
+    /// has already sent.
     async fn start_agent(
         &mut self,
         name: &str,
@@ -304,7 +305,7 @@ async fn is_directory(host: &dyn Host, path: String) -> bool {
     blocking(host, look).await.unwrap_or(false)
 }
 
-/// Stores content that events name.
+/// Stores blobs that events name.
 async fn keep(log: &SharedLog, thread: ThreadId, blobs: Vec<Vec<u8>>) -> Result<(), LogError> {
     for blob in blobs {
         log.put_blob(thread, blob).await?;

@@ -28,7 +28,7 @@ fn guard(keys: Vec<IssuedToken>) -> AuthStore {
     AuthStore::new(&owner, keys, Sessions::default(), at(1))
 }
 
-/// A session's secret; the cookie is `name`.
+/// Returns a session secret with the cookie `name`.
 fn secret(name: &str) -> SessionSecret {
     SessionSecret {
         cookie: name.to_owned(),
@@ -36,7 +36,7 @@ fn secret(name: &str) -> SessionSecret {
     }
 }
 
-/// Shows a ticket where there is room.
+/// Authenticates by a ticket while there is room for the connection.
 fn show(store: &mut AuthStore, ticket: &str, now: Now) -> Result<Identity, AuthError> {
     store.ticket(ticket, HERE, now, |_, _| Ok(()))
 }
@@ -87,7 +87,7 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
     assert!(store.token("a", HERE, at(3)).is_err());
     assert!(store.session(&secret("cookie"), at(3)).is_err());
     assert!(show(&mut store, "ticket", at(3)).is_err());
-    // What opens something else is another token.
+    // The same name and hash with another role count as another token.
     let less = IssuedToken {
         role: Role::Observer,
         ..b

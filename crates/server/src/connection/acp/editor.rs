@@ -1,4 +1,4 @@
-//! The editor actor: one connection, by whatever transport.
+//! The editor actor: serves one editor's connection over any transport.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -25,17 +25,17 @@ use acpd_runtime::feed::snapshot::FollowRequest;
 use acpd_runtime::service::{Caller, Defaults, Delegate, Dispatched, Response, Service};
 use acpd_runtime::thread::delegates::{AttachmentGuard, Claim, FromEditor, ToEditor};
 
-/// A connection that begins.
+/// A new connection.
 pub struct NewConnection {
-    /// Who is at the other end.
+    /// The state machine of the editor's side.
     pub peer: Peer,
     /// The default agent and directory.
     pub defaults: Defaults,
-    /// Its first message, if that was read already.
+    /// The first message, if the connection setup has read it already.
     pub first: Option<String>,
 }
 
-/// Serves one editor until it goes, takes nothing any more, or the daemon stops.
+/// Serves one editor until it disconnects or stops reading, or the daemon stops.
 pub async fn serve(link: Link, connection: NewConnection, service: Service, stop: CancellationToken) {
     let NewConnection {
         peer,
@@ -67,17 +67,17 @@ pub async fn serve(link: Link, connection: NewConnection, service: Service, stop
     let end = tokio::select! {
         biased;
         end = editor.run(first, &stop) => end,
-        // One that takes nothing must not hold the daemon up.
+        // An editor that does not read must not delay the shutdown.
         () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => End::Stopping,
     };
     tracing::debug!(?end, "an editor's connection ended");
     editor.link.close(end).await;
 }
 
-/// A process that was started for a connection, or why there is none.
+/// A process that was started for a connection, or the error of its start.
 type Started = Result<Standby, Failure>;
 
-/// What the service answers to a request.
+/// The service's response to a request.
 type Answer = Result<Response, Failure>;
 
 struct Editor {
@@ -87,39 +87,40 @@ struct Editor {
     service: Service,
     answers: FuturesUnordered<BoxFuture<'static, (u64, Answer)>>,
     follows: BTreeMap<ThreadId, Following>,
-    /// The number of the last subscription.
+    /// The number of the latest subscription.
     subscriptions: u64,
-    /// The start of a process for what was asked before any session.
+    /// The start of a process for requests that precede any session.
     starting: Option<BoxFuture<'static, Started>>,
-    /// What waits for that, or for the user to have signed in, in the order in which it came.
+    /// Requests that wait for this process, or for the user to sign in, in the order in which they arrived.
     deferred: VecDeque<(u64, Request)>,
     deliver: mpsc::Sender<Delivery>,
     deliveries: mpsc::Receiver<Delivery>,
-    /// Where threads put what they want of this editor.
+    /// Threads send their commands for this editor here.
     inbox: mpsc::Sender<ToEditor>,
     orders: mpsc::Receiver<ToEditor>,
-    /// What it is to be asked, or was, by thread and the agent's callback.
+    /// Requests for the editor, pending or sent, by thread and the agent's callback.
     asked: BTreeMap<(ThreadId, u64), ForwardedRequest>,
-    /// Answers that wait for room.
+    /// Responses that wait for room in the queue.
     unsent: VecDeque<(u64, Answer)>,
-    /// The number of the last message.
+    /// The number of the last queued message.
     last_queued: u64,
-    /// Prompts that wait until the editor has been sent their names, by these messages; and what waits behind them.
+    /// Prompts that wait until the message with their name was sent, by the number of this message, and the requests queued
+    /// behind them.
     unannounced: VecDeque<(u64, u64, Request)>,
-    /// Bytes of the messages with these requests.
+    /// The total size of the messages with these requests, in bytes.
     unannounced_bytes: usize,
 }
 
 struct Following {
     number: u64,
     _task: AbortOnDropHandle<()>,
-    /// The thread counts on the editor as long as this is there.
+    /// The thread counts on the editor until this is dropped.
     _attached: Option<DropGuard>,
-    /// Others see the editor as long as this is there.
+    /// Other clients see the editor as a subscriber until this is dropped.
     _presence: Presence,
 }
 
-/// A process that is being started is there, or is not to be had; waits for ever if none is.
+/// Waits until the process has started or its start has failed; waits forever if no process is starting.
 async fn started(starting: Option<&mut BoxFuture<'static, Started>>) -> Started {
     match starting {
         Some(starting) => starting.await,
@@ -127,7 +128,7 @@ async fn started(starting: Option<&mut BoxFuture<'static, Started>>) -> Started 
     }
 }
 
-/// Whether a request is for the connection's agent, whichever of its processes that is.
+/// Returns whether a request is for the connection's agent and not for one thread.
 fn asks_connection(request: &Request) -> bool {
     matches!(request, Request::AskAgent { thread: None, .. })
 }
@@ -149,7 +150,7 @@ impl Editor {
             if self.unannounced.len() > UNREAD_ANSWERS || self.unannounced_bytes > EDITOR_HELD_BYTES {
                 return End::Flooding;
             }
-            // Events and orders wait for room in the editor's queue. The editor's messages never wait.
+            // Events and commands wait for room in the editor's queue. The editor's messages never wait.
             let has_room = self.link.has_room();
             tokio::select! {
                 biased;
@@ -171,7 +172,7 @@ impl Editor {
         }
     }
 
-    /// The daemon stops: what the threads said before they fell asleep still leaves.
+    /// Sends the final events of the threads when the daemon stops.
     async fn flush_on_shutdown(&mut self) -> Result<(), End> {
         // Without our own sender, the deliveries end with the last subscription.
         self.deliver = mpsc::channel(1).0;
@@ -194,7 +195,8 @@ impl Editor {
         }
     }
 
-    /// Queues the answers for which there is room. Small answers need none: a cancel may wait for the turn of its prompt.
+    /// Queues the responses for which there is room. Small responses need no room, because a cancel may wait for the
+    /// response to its prompt.
     async fn send_answers(&mut self) {
         let mut waiting = std::mem::take(&mut self.unsent);
         while let Some((token, answered)) = waiting.pop_front() {
@@ -223,7 +225,7 @@ impl Editor {
                 PeerOutput::Answered { thread, call, result } => {
                     let connection = self.peer.connection().to_owned();
                     if let Some(asked) = self.asked.remove(&(thread, call)) {
-                        // A thread that is gone waits for nothing.
+                        // A closed thread does not wait for the response.
                         let _ = asked
                             .answers_tx
                             .send(FromEditor {
@@ -243,7 +245,7 @@ impl Editor {
         }
     }
 
-    /// Takes an order of a thread, if it is still one.
+    /// Handles a thread's command, unless the thread has withdrawn it.
     fn ordered(&mut self, order: ToEditor) {
         let ToEditor {
             thread,
@@ -268,8 +270,8 @@ impl Editor {
         self.peer.order(thread, order);
     }
 
-    /// Whether a request waits for the process that is asked before any session: for its start, or for the user to have
-    /// signed in to it.
+    /// Returns whether a request must wait for the process that serves requests before any session: for its start, or for
+    /// the user to sign in to it.
     fn waits(&mut self, request: &Request) -> bool {
         let opens = matches!(
             request,
@@ -306,7 +308,7 @@ impl Editor {
         }
     }
 
-    /// Goes on with what has waited for a process.
+    /// Executes the requests that waited for a process.
     async fn deferred(&mut self) {
         while let Some((token, request)) = self.deferred.pop_front() {
             if self.waits(&request) {
@@ -334,7 +336,7 @@ impl Editor {
         }
     }
 
-    /// Begins the prompts whose names were sent.
+    /// Starts the prompts whose names were sent.
     async fn announced(&mut self) {
         if self.unannounced.is_empty() {
             self.unannounced_bytes = 0;
@@ -386,7 +388,7 @@ impl Editor {
                 (Err(failure), None)
             }
         };
-        // The connection knows of a session before it hears from it.
+        // The peer must know a session before it delivers its events.
         self.peer.reply(token, reply);
         if let Some(to_follow) = follow {
             self.follow(to_follow);
@@ -441,7 +443,7 @@ impl Editor {
 
     fn delivered(&mut self, delivery: &Delivery) {
         let thread = delivery.thread;
-        // What was on its way when its subscription ended is not wanted any more.
+        // Drops events that were in flight when their subscription ended.
         let following = self.follows.get(&thread);
         if following.is_none_or(|following| following.number != delivery.subscription) {
             return;
@@ -460,7 +462,7 @@ impl Editor {
     }
 }
 
-/// Whether an answer takes little of what an editor has to read, if anything.
+/// Returns whether a response adds little or nothing to the editor's queue.
 fn is_small(answer: &Answer) -> bool {
     let Ok(Response { reply, .. }) = answer else {
         return true;
@@ -471,7 +473,7 @@ fn is_small(answer: &Answer) -> bool {
     )
 }
 
-/// Whether a request is about what was begun before, and need not wait for prompts to begin.
+/// Returns whether a request concerns earlier work, so that it does not wait for queued prompts.
 fn overtakes(request: &Request) -> bool {
     matches!(request, Request::Interrupt { .. } | Request::Answer { .. })
 }

@@ -1,5 +1,5 @@
-//! One editor's way through one thread. What a thread publishes only says that there is more: the events are read from the
-//! log, so that the editors, who are few, cost the thread nothing.
+//! One editor's subscription to one thread. A thread's batches only signal that new events exist; the follower reads the
+//! events from the log. There are few editors, so this adds no work to the thread.
 
 use std::collections::BTreeSet;
 
@@ -12,38 +12,38 @@ use acpd_runtime::feed::snapshot::ThreadSnapshot;
 use acpd_runtime::thread::delegates::Attachment;
 use acpd_runtime::thread::directory::{Directory, log_failure};
 
-/// What an editor is to be handed.
+/// A delivery to an editor.
 #[derive(Debug)]
 pub struct Delivery {
-    /// The subscription that it belongs to.
+    /// The number of the subscription.
     pub subscription: u64,
-    /// The thread.
+    /// The thread of the subscription.
     pub thread: ThreadId,
-    /// What happened, or why nothing more is heard of it.
+    /// New frames, or the error that ends the subscription.
     pub result: Result<FrameBatch, Failure>,
 }
 
-/// Events, as editors are told them.
+/// Events in the form that editors receive.
 #[derive(Debug)]
 pub struct FrameBatch {
-    /// One or more for each event that an editor is told of.
+    /// One or more frames for each event that editors receive.
     pub frames: Vec<Frame>,
-    /// The last event.
+    /// The sequence number of the last event in the batch.
     pub last: Seq,
-    /// Of the past: its last event, and the questions that are still open.
+    /// For events before the subscription: the last of them, and the requests that are still open.
     past: Option<(Seq, BTreeSet<u32>)>,
 }
 
 impl FrameBatch {
-    /// Whether the question of one of these frames is still open, as far as is known.
+    /// Returns whether the request of one of these frames is still open, as far as is known.
     pub fn is_pending(&self, seq: Seq, request: RequestId) -> bool {
         let past = self.past.as_ref().filter(|(end, _)| seq <= *end);
         past.is_none_or(|(_, open)| open.contains(&request.number))
     }
 }
 
-/// Follows `thread` from `cursor` until the editor or the thread is gone. If the thread has to be woken again meanwhile, it
-/// hears of the `attachment` once more.
+/// Follows `thread` from `cursor` until the editor disconnects or the thread ends. If the thread must be resumed in the
+/// meantime, the follower registers the `attachment` again.
 #[allow(
     clippy::too_many_arguments,
     reason = "each is one thing that the follower keeps"
@@ -67,7 +67,7 @@ pub async fn follow(
         attachment,
         deliver,
     };
-    // The daemon stops, or the editor is gone: then nobody is told.
+    // If the daemon stops or the editor disconnects, there is no receiver for the error.
     let Err(Some(failure)) = follower.run(&directory, first).await else {
         return;
     };
@@ -87,12 +87,12 @@ struct Follower {
     deliver: mpsc::Sender<Delivery>,
 }
 
-/// Why a thread is followed no further; nothing if the editor is gone.
+/// The error that ends a subscription; `None` if the editor has disconnected.
 type End = Option<Failure>;
 
 impl Follower {
     async fn run(&mut self, directory: &Directory, first: ThreadSnapshot) -> Result<(), End> {
-        // Questions from before the cursor that are still open are asked again.
+        // Sends the requests from before the cursor that are still open once more.
         for request in first
             .live
             .requests
@@ -108,7 +108,7 @@ impl Follower {
             }))
             .await?;
         }
-        // Who waits to hear where it stands hears it, if nothing has happened since.
+        // An editor that waits for its position receives it even if there are no new events.
         let nothing_more = FrameBatch {
             frames: Vec::new(),
             last: self.cursor,
@@ -130,7 +130,7 @@ impl Follower {
                     break;
                 }
             }
-            // It fell asleep.
+            // The thread was unloaded.
             if let Some(attachment) = self.attachment.clone() {
                 directory.attach(self.thread, attachment).await.map_err(Some)?;
             }
@@ -138,7 +138,7 @@ impl Follower {
         }
     }
 
-    /// Hands over what the log has after the cursor.
+    /// Sends all events that the log has after the cursor.
     async fn read(&mut self, past: &(Seq, BTreeSet<u32>)) -> Result<(), End> {
         loop {
             let page = self.log.read(self.thread, self.cursor).await;
@@ -157,7 +157,7 @@ impl Follower {
         }
     }
 
-    /// Waits until there is more; whether there can be.
+    /// Waits for new events. Returns `false` when the thread was unloaded.
     async fn wait(
         &self,
         batches: &mut broadcast::Receiver<std::sync::Arc<acpd_runtime::feed::batch::Batch>>,
@@ -169,7 +169,7 @@ impl Follower {
                 batch = batches.recv() => batch,
             };
             match batch {
-                // What is only shown has no ACP form.
+                // Frames that are only displayed have no ACP form.
                 Ok(batch) if batch.is_shown_only() || batch.last <= self.cursor => {}
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return Ok(true),
                 Err(broadcast::error::RecvError::Closed) => return Ok(false),

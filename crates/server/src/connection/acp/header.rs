@@ -1,5 +1,5 @@
-//! What a connection may say before its first message, on one line: `{"acpd": {...}}`. It is no ACP, and is answered by
-//! nothing; `acpd acp` says it, and so may every other client of the socket or of the WebSocket.
+//! The optional header line before the first message of a connection: `{"acpd": {...}}`. It is not part of ACP, and the
+//! daemon does not respond to it. `acpd acp` sends it; every client of the socket or the WebSocket can send it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,36 +8,36 @@ use acpd_model::{ErrorCode, Failure, RawJson, Seq, ThreadId};
 use acpd_proto::surface::acp::PendingPrompt;
 use serde::Deserialize;
 
-/// What the connection is for, and what it goes on from.
+/// The purpose of a connection, and the state that it resumes.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ConnectionHeader {
     /// The agent's name.
     pub agent: Option<String>,
-    /// What relative paths are relative to.
+    /// The base of relative paths.
     pub cwd: Option<PathBuf>,
-    /// The thread that the first `session/new` opens, instead of making one.
+    /// The thread that the first `session/new` opens instead of creating one.
     pub thread: Option<ThreadId>,
-    /// Whether it has done so; then the thread says for what agent the connection is, and no more.
+    /// Whether the earlier connection has opened `thread` already. The thread then only determines the agent.
     pub opened: bool,
-    /// Whether the connection wants to know, beside the messages, up to where it has seen its threads, and how its
-    /// prompts are called: `_acpd/mark` and `_acpd/prompt`. With these it can go on elsewhere.
+    /// Whether the daemon also sends the position of each thread and the name of each prompt: `_acpd/mark` and
+    /// `_acpd/prompt`. A client can resume with them on another connection.
     pub marks: bool,
-    /// After which event of a thread `session/resume` goes on, where that is not its last one.
+    /// The event of each thread after which `session/resume` continues, if it is not the last one.
     pub after: BTreeMap<ThreadId, Seq>,
-    /// Prompts of a connection that was lost, whose answers are to come here once their threads are resumed.
+    /// Prompts of a lost connection. Their responses go to this connection once their threads are resumed.
     pub prompts: Vec<LostPrompt>,
 }
 
-/// A prompt without an answer.
+/// A prompt without a response.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LostPrompt {
     /// The id of the request.
     pub id: RawJson,
-    /// Its session.
+    /// The session of the prompt.
     pub thread: ThreadId,
-    /// What `_acpd/prompt` called it.
+    /// The prompt's name from `_acpd/prompt`.
     pub name: String,
 }
 
@@ -52,7 +52,7 @@ impl From<LostPrompt> for PendingPrompt {
 }
 
 impl ConnectionHeader {
-    /// Reads a first line; `None` if it is none of these, but a message.
+    /// Parses a first line. Returns `None` if the line is a message and not a header.
     pub fn read(line: &str) -> Option<Result<Self, Failure>> {
         #[derive(Deserialize)]
         struct Line {

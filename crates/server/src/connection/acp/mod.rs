@@ -1,8 +1,8 @@
-//! Editors over native ACP, by whatever transport: one task carries messages to and from a
-//! [`Peer`](acpd_proto::surface::acp::Peer), and a task for each session that is open follows its thread.
+//! Editors over native ACP, independent of the transport. One task transfers messages between the transport and a
+//! [`Peer`](acpd_proto::surface::acp::Peer). A further task for each open session follows its thread.
 //!
-//! In: a transport, and which agent it is for. Out: the editor's requests, for the service. Owns: the transports. Never:
-//! reads or changes a message, but for what it needs to find its way.
+//! In: a transport, and the agent of the connection. Out: the editor's requests, for the service. Owns: the transports.
+//! Never: reads or changes a message beyond what routing needs.
 
 pub mod editor;
 mod follow;

@@ -1,6 +1,7 @@
-//! Connection setup: where editors' connections come in, by whatever transport, and what they are for is decided.
+//! Connection setup: determines the agent and the settings of a new editor connection, over any transport.
 //!
-//! In: transports, and who is at their other end. Out: editors that are served. Owns: the connections over HTTP.
+//! In: transports, and the identities of their clients. Out: served editors. Owns: the HTTP connections. Never:
+//! authenticates a client, or executes a request.
 
 use std::sync::Arc;
 
@@ -17,19 +18,19 @@ use crate::transport::Transport;
 use crate::transport::event_stream::connection::Connections;
 use acpd_runtime::service::{Defaults, Service};
 
-/// What all connections of editors share.
+/// The state that all editor connections share.
 #[derive(Debug, Clone)]
 pub struct ConnectionSetup {
     pub(super) service: Service,
     default_agent: Option<Arc<str>>,
-    /// Those over HTTP.
+    /// The HTTP connections.
     pub(crate) connections: Connections,
-    /// The daemon stops.
+    /// Cancelled when the daemon stops.
     stop: CancellationToken,
 }
 
 impl ConnectionSetup {
-    /// Opens it. `default_agent` is for those who name none.
+    /// Creates the setup. `default_agent` is for connections that name no agent.
     pub fn open(service: Service, default_agent: Option<&str>, stop: CancellationToken) -> Self {
         Self {
             service,
@@ -39,7 +40,7 @@ impl ConnectionSetup {
         }
     }
 
-    /// Serves one connection to its end. `agent` is what its address names; its first message may name another.
+    /// Serves one connection until it ends. `agent` comes from its address; the header can name another one.
     pub async fn serve(
         &self,
         transport: impl Transport + 'static,
@@ -85,7 +86,7 @@ impl ConnectionSetup {
                 let agent = self.agent(header.agent.clone(), header.thread).await;
                 (header, agent)
             }
-            // Told when it asks for something.
+            // The editor receives the error with the response to its first request.
             Err(failure) => (ConnectionHeader::default(), Err(failure)),
         };
         let cwd = header.cwd.filter(|cwd| cwd.is_absolute()).unwrap_or_default();
@@ -111,7 +112,7 @@ impl ConnectionSetup {
         }
     }
 
-    /// The agent that a connection is for.
+    /// Returns the agent of a connection.
     async fn agent(&self, named: Option<String>, thread: Option<ThreadId>) -> Result<String, Failure> {
         if let Some(thread) = thread {
             let agent = self

@@ -1,4 +1,4 @@
-//! An editor, a daemon and an agent, over a stream in memory.
+//! An editor, a daemon and an agent over an in-memory stream.
 
 mod slow_editor;
 
@@ -21,7 +21,7 @@ use acpd_runtime::service::{Caller, Defaults, Service};
 use acpd_runtime::test_context::context;
 use acpd_runtime::thread::directory::Directory;
 
-/// Answers what it is sent line by line: the handshake, a session, a prompt.
+/// An agent with fixed responses to each line: the handshake, a session, a prompt.
 const AGENT: &str = r#"
 read line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"sh","version":"1"}}}'
 read line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s","_meta":{"n":1.10}}}'
@@ -31,7 +31,7 @@ echo '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}'
 cat > /dev/null
 "#;
 
-/// Has its client write a file in its turn, and ends the turn with what came of it.
+/// An agent that asks its client to write a file during the turn, and ends the turn with the result.
 const WRITER: &str = r#"
 read line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
 read line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}'
@@ -43,8 +43,8 @@ printf '{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","_meta":{"hear
 cat > /dev/null
 "#;
 
-/// Notes each of its starts, and answers by what it is asked; it wants somebody to sign in before it opens a session, if there is
-/// a file `wants-sign-in` where it is started.
+/// An agent that records each of its starts, and responds by method. If its working directory has the file `wants-sign-in`,
+/// it requires a sign-in before it opens a session.
 const LASTING: &str = r#"
 echo start >> "$STARTS"
 [ -e "$STARTS.sign-in" ] && locked=yes
@@ -81,7 +81,7 @@ async fn daemon_within(data_dir: &std::path::Path, script: &str, limits: Limits)
         command: "sh".into(),
         args: vec!["-c".into(), script.into()],
         env: BTreeMap::from([("STARTS".to_owned(), starts_file(data_dir).display().to_string())]),
-        // A process that knows who has signed in opens sessions in any directory, so it is confined to none.
+        // A process that has a signed-in user opens sessions in any directory, so it has no sandbox.
         sandbox: SandboxSettings {
             mode: Some(Mode::Off),
             ..SandboxSettings::default()
@@ -94,18 +94,18 @@ async fn daemon_within(data_dir: &std::path::Path, script: &str, limits: Limits)
     Service::new(directory, context)
 }
 
-/// Where an agent notes its starts.
+/// Returns the file in which an agent records its starts.
 fn starts_file(data_dir: &std::path::Path) -> std::path::PathBuf {
     data_dir.join("starts")
 }
 
-/// How often the agent was started.
+/// Returns how often the agent was started.
 fn starts(data_dir: &std::path::Path) -> usize {
     let noted = std::fs::read_to_string(starts_file(data_dir)).unwrap_or_default();
     noted.lines().count()
 }
 
-/// Ends the daemon, and takes away what it kept.
+/// Stops the daemon, and removes its data directory.
 async fn close(service: Service, data_dir: &std::path::Path) {
     let directory = service.directory;
     directory.close_within(std::time::Duration::from_secs(10)).await;
@@ -138,18 +138,18 @@ impl Editor {
         Self { read, write }
     }
 
-    /// What comes next.
+    /// Receives the next message.
     async fn hear(&mut self) -> String {
         self.read.next_line().await.unwrap().expect("the daemon stays")
     }
 
-    /// Writes a message.
+    /// Sends a message.
     async fn say(&mut self, message: &Value) {
         let line = format!("{message}\n");
         self.write.write_all(line.as_bytes()).await.unwrap();
     }
 
-    /// Makes a request, and gives what comes up to its answer.
+    /// Sends a request, and returns all messages up to its response.
     async fn ask(&mut self, method: &str, params: Value) -> Vec<String> {
         let request = json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params });
         self.say(&request).await;
@@ -206,12 +206,12 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
     close(service, &data_dir).await;
 }
 
-/// The handshake of one that writes files.
+/// Returns the parameters of `initialize` for an editor that can write files.
 fn able() -> Value {
     json!({ "protocolVersion": 1, "clientCapabilities": { "fs": { "writeTextFile": true } } })
 }
 
-/// The daemon with the agent that writes, and two editors in one session: the first holds the lease.
+/// Returns a daemon with the agent that writes, and two editors in one session. The first editor holds the lease.
 async fn two(data_dir: &std::path::Path) -> (Service, Editor, Editor, Value) {
     std::fs::create_dir_all(data_dir).unwrap();
     let service = daemon_with(data_dir, WRITER).await;
@@ -234,7 +234,7 @@ async fn two(data_dir: &std::path::Path) -> (Service, Editor, Editor, Value) {
     (service, first, second, session)
 }
 
-/// The second sends the prompt; the first is asked, after it was told what the agent said before that.
+/// The second editor sends the prompt. The first editor receives the agent's earlier messages, and then the request.
 async fn write_is_asked(first: &mut Editor, second: &mut Editor, session: &Value) -> Value {
     let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "do it" }] });
     let request = json!({ "jsonrpc": "2.0", "id": "p", "method": "session/prompt", "params": prompt });
@@ -256,7 +256,8 @@ async fn write_is_asked(first: &mut Editor, second: &mut Editor, session: &Value
     }
 }
 
-/// What the agent heard, as the second is told with the answer to its prompt.
+/// Returns the messages before the response to the second editor's prompt, and the response, which contains the agent's
+/// input.
 async fn heard_by_agent(second: &mut Editor) -> (Vec<String>, String) {
     let mut before = Vec::new();
     loop {
@@ -304,7 +305,7 @@ async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
     close(service, &data_dir).await;
 }
 
-/// A command that goes on behind its turn has ended in what is split off, with all that it wrote.
+/// If a command still runs after its turn, it has ended in the fork, and the fork has all of its output.
 #[tokio::test]
 async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() {
     use acpd_model::event::{ThreadCreated, TurnStatus};
@@ -390,14 +391,15 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
     let new = opened.live.thread;
     let blob = log.blob(acpd_log::blob_id(written.as_bytes())).await.unwrap();
     assert_eq!(blob.as_deref(), Some(written.as_bytes()));
-    // It is the new thread's own.
+    // The blob belongs to the new thread.
     log.delete(thread).await.unwrap();
     let kept = log.blob(acpd_log::blob_id(&blob.unwrap())).await.unwrap();
     assert!(kept.is_some() && log.last_seq(new).await.unwrap() > 5);
     close(service, &data_dir).await;
 }
 
-/// A daemon with the agent that answers by what it is asked, and the connection of an editor whose pipe is in its directory.
+/// Returns a daemon with the agent that responds by method, and an editor's connection. The agent's pipe is in its
+/// directory.
 async fn lasting(name: &str) -> (std::path::PathBuf, Service, Editor) {
     let data_dir = std::env::temp_dir().join(format!("acpd-{name}-{}", uuid::Uuid::now_v7()));
     std::fs::create_dir_all(data_dir.join("other")).unwrap();
@@ -432,7 +434,7 @@ async fn a_session_elsewhere_has_a_process_there() {
     let other = json!({ "cwd": data_dir.join("other"), "mcpServers": [] });
     editor.ask("session/new", other).await;
     assert_eq!(starts(&data_dir), 2);
-    // The first one still waits for a session in its own.
+    // The first process still waits for a session in its own directory.
     editor
         .ask("session/new", json!({ "cwd": ".", "mcpServers": [] }))
         .await;
@@ -475,7 +477,7 @@ async fn what_needs_no_session_is_asked_without_one() {
         assert_eq!(not_declared["error"]["code"], -32601, "{not_declared}");
         editor.ask("session/new", open.clone()).await;
     }
-    // What was said of the agent is known by now: a process is started for what only one can answer.
+    // The daemon knows the agent's properties by now. It starts a process only for requests that need one.
     let before = starts(&data_dir);
     let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
     let mut late = Editor::connect(&setup);
@@ -521,7 +523,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
         1,
         "nothing was forked"
     );
-    // By whatever name, it is known by the thread's.
+    // A thread reports its own directory, whatever path the client used.
     std::os::unix::fs::symlink(data_dir.join("other"), data_dir.join("alias")).unwrap();
     let thread = session.as_str().unwrap().parse().unwrap();
     for name in ["other/inner", "other/inner/../inner", "alias/inner"] {
@@ -531,7 +533,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
         assert_eq!(live.spec.session_cwd(), inner.to_str().unwrap());
         assert_eq!(live.spec.cwd, data_dir.join("other").to_str().unwrap());
     }
-    // It vanishes: the agent is started in the thread's own directory.
+    // If the directory is gone, the agent starts in the thread's own directory.
     run_on(&service).await;
     std::fs::remove_dir(&inner).unwrap();
     editor.ask("session/close", json!({ "sessionId": session })).await;
@@ -550,7 +552,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
     close(service, &data_dir).await;
 }
 
-/// What is pipelined behind a hello that is known already.
+/// A request that is pipelined behind an `initialize` whose response is cached.
 #[tokio::test]
 async fn a_session_waits_for_who_signs_in_before_it() {
     let (data_dir, service, mut first) = lasting("pipelined").await;
@@ -578,7 +580,7 @@ async fn a_session_waits_for_who_signs_in_before_it() {
     close(service, &data_dir).await;
 }
 
-/// Who may only look stops nothing, and neither does one who has not opened the session.
+/// An observer cannot stop a process, and neither can an editor that has not opened the session.
 #[tokio::test]
 async fn only_who_has_opened_a_session_lets_its_process_go() {
     let (data_dir, service, mut editor) = lasting("looks").await;
@@ -606,7 +608,7 @@ async fn only_who_has_opened_a_session_lets_its_process_go() {
     close(service, &data_dir).await;
 }
 
-/// The agents that run, once those that were told to go have gone.
+/// Returns the running agents, after the stopped ones have exited.
 async fn run_on(service: &Service) -> Vec<acpd_proto::surface::reply::RunningProcess> {
     loop {
         let listed = service.context.processes.list().await.unwrap();
@@ -635,7 +637,7 @@ async fn an_idle_agent_makes_room_for_another_and_comes_back_with_its_session() 
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let open = json!({ "cwd": data_dir, "mcpServers": [] });
     let first = answer(&editor.ask("session/new", open.clone()).await)["result"]["sessionId"].take();
-    // Both are followed by the editor, and nobody is in a turn.
+    // The editor follows both threads, and neither has a turn.
     let second = answer(&editor.ask("session/new", open).await)["result"]["sessionId"].take();
     let listed = run_on(&service).await;
     let threads: Vec<_> = listed

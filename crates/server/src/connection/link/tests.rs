@@ -59,7 +59,7 @@ async fn a_client_that_takes_a_little_now_and_then_gets_everything() {
     let began = Instant::now();
     let (happened, ()) = tokio::join!(next(&mut link), async {
         for part in all.chunks_mut(64) {
-            // The pace of the client.
+            // The pace at which the client reads.
             sleep(Duration::from_millis(400)).await;
             read.read_exact(part).await.unwrap();
         }
@@ -105,7 +105,7 @@ async fn room_comes_back_when_the_client_reads() {
 
 #[tokio::test]
 async fn a_client_that_asks_on_and_reads_nothing_is_let_go() {
-    // Many small answers, or a few large ones.
+    // Many small responses, or a few large ones.
     for (bytes, most) in [(10, UNREAD_ANSWERS), (OUTBOX_BYTES / 4 + 1, 3)] {
         let (mut link, (_unread, mut write)) = link(64);
         link.queue(letters(2 * OUTBOX_BYTES));

@@ -28,7 +28,7 @@ fn a_name_is_ours_by_itself_or_by_configuration() {
         ("127.0.0.1:4127", "localhost:4128", false),
         ("127.0.0.1:4127", "localhost.:4127", false),
         ("127.0.0.1:4127", "192.0.2.1:4127", false),
-        // Listening on all addresses, a connection came in at this one.
+        // The daemon listens on all addresses, and accepted the connection on this one.
         ("192.0.2.1:4127", "192.0.2.1:4127", true),
         ("[::ffff:192.0.2.1]:4127", "192.0.2.1:4127", true),
         ("192.0.2.1:4127", "localhost:4127", false),
@@ -58,7 +58,7 @@ fn a_name_is_ours_by_itself_or_by_configuration() {
         false,
         &[("host", local), ("host", "evil.example")]
     ));
-    // The request line names a host as well.
+    // The request line contains a host as well.
     let named = |uri: &'static str| {
         allowed_hosts.check(
             &Uri::from_static(uri),
@@ -243,7 +243,7 @@ fn a_refused_name_comes_with_the_setting_that_allows_it() {
                 .ends_with(&format!("[server] hosts = [{setting:?}]")),
             "{host}: {refused}"
         );
-        // What it says is true.
+        // The setting that the message suggests works.
         assert_eq!(
             refuse(&AllowedHosts::new(&[setting.to_owned()]).unwrap()),
             Ok(()),

@@ -1,7 +1,7 @@
-//! One connection over HTTP: what many requests have in common, and the editor actor's end of it.
+//! One connection over HTTP: the state that its requests share, and the transport for the editor actor.
 //!
-//! Requests come side by side, so this is the one place where tasks share something under a lock: the streams, held
-//! for as long as it takes to look something up, never across a wait.
+//! Requests arrive concurrently, so this is the only place where tasks share state under a lock. The lock is held for short
+//! lookups, never across an await.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -21,16 +21,16 @@ use crate::connection::End;
 use crate::transport::event_stream::streams::{ReadOutcome, StreamKey, Streams};
 use crate::transport::{Broken, Stalled, Transport};
 
-/// The connections that there are, by their ids. An id may be all that an editor shows, so it is kept as a secret is.
+/// All HTTP connections by id. Stored as hashes, because the id can be the only credential of an editor.
 #[derive(Debug, Clone, Default)]
 pub struct Connections(Arc<Mutex<HashMap<Hash, Arc<Connection>>>>);
 
-/// One of them.
+/// One HTTP connection.
 #[derive(Debug)]
 pub struct Connection {
-    /// What its id hashes to.
+    /// The hash of the id.
     id: Hash,
-    /// Whose it is.
+    /// The identity that opened the connection.
     opener: Identity,
     inbox: mpsc::Sender<String>,
     state: Mutex<State>,
@@ -43,20 +43,20 @@ pub struct Connection {
 #[derive(Debug)]
 struct State {
     streams: Streams,
-    /// Who waits for the answer to `initialize`.
+    /// The request that waits for the response to `initialize`.
     hello: Option<oneshot::Sender<Bytes>>,
-    /// When somebody last did something.
+    /// The time of the latest request.
     used: Instant,
 }
 
-/// The lock of whatever a task that failed left as it was.
+/// Locks a mutex, even if a task panicked while it held the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Connections {
-    /// A new one of that `id`, the editor actor's end of it, and the answer to its `initialize`; `None` if there are
-    /// too many.
+    /// Opens a connection with this `id`. Returns it, the transport for the editor actor, and the response to its
+    /// `initialize`. Returns `None` at the limit of connections.
     pub fn open(
         &self,
         id: &str,
@@ -91,27 +91,27 @@ impl Connections {
         Some((connection, exchange, said))
     }
 
-    /// The connection of that id, if it is this principal's.
+    /// Returns the connection with this id, if it belongs to this principal.
     pub fn find(&self, id: &str, principal: &str) -> Option<Arc<Connection>> {
         let found = lock(&self.0).get(&Hash::of(id)).cloned();
         found.filter(|connection| *connection.opener.principal == *principal)
     }
 
-    /// Who has opened the connection of that id, if it was by a ticket.
+    /// Returns the identity that opened the connection with this id, if it used a ticket.
     pub fn opened_by_ticket(&self, id: &str) -> Option<Identity> {
         let all = lock(&self.0);
         let opener = &all.get(&Hash::of(id))?.opener;
         opener.by_ticket.then(|| opener.clone())
     }
 
-    /// Forgets a connection, which is not found any more.
+    /// Removes a connection from the list.
     pub fn remove(&self, connection: &Connection) {
         lock(&self.0).remove(&connection.id);
     }
 }
 
 impl Connection {
-    /// Does something with its streams. Whoever waits for them looks again.
+    /// Runs `act` on the connection's streams, and wakes all tasks that wait for them.
     pub fn with<R>(&self, act: impl FnOnce(&mut Streams) -> R) -> R {
         let done = {
             let mut state = lock(&self.state);
@@ -122,23 +122,23 @@ impl Connection {
         done
     }
 
-    /// Wakes readers and the task of the connection.
+    /// Wakes the readers and the task of the connection.
     fn notify(&self) {
         self.changed.send_replace(());
         self.transport.wake();
     }
 
-    /// Hands a message of the editor on; `false` if the connection has ended.
+    /// Passes a message of the editor on. Returns `false` if the connection has ended.
     pub async fn post(&self, text: String) -> bool {
         self.inbox.send(text).await.is_ok()
     }
 
-    /// Ends it.
+    /// Ends the connection.
     pub fn end(&self) {
         self.with(Streams::close);
     }
 
-    /// When it ends if nobody does anything; never while somebody reads.
+    /// Returns when the connection ends without further requests, or `None` while it has a reader.
     fn idle_end(&self) -> Option<Instant> {
         let state = lock(&self.state);
         let idle = Duration::from_secs(EDITOR_IDLE_SECS);
@@ -160,7 +160,7 @@ impl Transport for HttpTransport {
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<String>, Broken>> {
         self.connection.transport.register(cx.waker());
         if lock(&self.connection.state).streams.is_closed() {
-            // What was accepted before is still done.
+            // Messages that were already accepted are still processed.
             self.messages.close();
         }
         if let Poll::Ready(message) = self.messages.poll_recv(cx) {
@@ -184,7 +184,7 @@ impl Transport for HttpTransport {
         };
         self.connection.changed.send_replace(());
         if let Some((waiting, text)) = hello {
-            // Whoever asked may have gone.
+            // The client may have cancelled its request.
             let _ = waiting.send(text);
         }
         self.queued += 1;
@@ -231,7 +231,7 @@ impl Drop for HttpTransport {
     }
 }
 
-/// One reader of one stream.
+/// A reader of one stream.
 pub struct StreamReader {
     connection: Arc<Connection>,
     key: StreamKey,
@@ -240,7 +240,7 @@ pub struct StreamReader {
 }
 
 impl StreamReader {
-    /// The reader `number` of a stream.
+    /// Creates the reader with this `number`.
     pub fn new(connection: Arc<Connection>, key: StreamKey, number: u64) -> Self {
         let changed = connection.changed.subscribe();
         Self {
@@ -251,7 +251,7 @@ impl StreamReader {
         }
     }
 
-    /// The next event, with its number; `None` if no more come.
+    /// Returns the next event and its number, or `None` if the stream has ended.
     pub async fn next(&mut self) -> Option<(u64, Bytes)> {
         let mut settled = false;
         loop {
@@ -266,7 +266,7 @@ impl StreamReader {
                     settled = true;
                 }
                 ReadOutcome::Event(number, text) => {
-                    // Somebody may wait for room, or for this to have gone first.
+                    // Another task may wait for room, or for this event to be sent first.
                     self.connection.notify();
                     return Some((number, text));
                 }
@@ -342,7 +342,7 @@ mod tests {
         for _ in 0..2 {
             happened.push(timeout(soon, link.next()).await.expect("something happens"));
         }
-        // What was posted, and then that its reader counts as gone.
+        // The posted message arrives first. Then the reader counts as disconnected.
         let posted = LinkEvent::Received("stop".to_owned());
         assert_eq!(happened, [Ok(posted), Ok(LinkEvent::Written)]);
         assert_eq!(stuck.next().await, None);

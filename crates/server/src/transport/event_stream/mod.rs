@@ -1,4 +1,4 @@
-//! Editors whose messages are posted, and whose answers are read from event streams.
+//! Editors that post their messages, and read responses from event streams.
 
 pub mod connection;
 pub mod streams;

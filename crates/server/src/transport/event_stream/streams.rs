@@ -1,8 +1,8 @@
-//! Which of an HTTP connection's streams a message goes to, and what is kept of it until its reader has it.
+//! Routes each message to one of an HTTP connection's streams, and stores it until the reader has received it.
 //!
-//! In: what the editor posts, what is sent to it, readers that come and go. Out: numbered events, one reader a stream.
-//! Owns: the events of the last while, so that a reader that lost its connection goes on where it was. A machine: no
-//! clock, no tasks.
+//! In: messages that the editor posts, messages for the editor, and readers. Out: numbered events, to one reader per
+//! stream. Owns: recent events, so that a reader can resume after it lost its connection. Never: reads a clock, or starts a
+//! task.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,18 +13,18 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A stream: that of a session, or of the connection as a whole.
+/// The stream of a session, or of the connection as a whole.
 pub type StreamKey = Option<String>;
 
 /// All streams of a connection.
 #[derive(Debug, Default)]
 pub struct Streams {
     by_key: BTreeMap<StreamKey, Stream>,
-    /// The editor's requests that are not answered, by their ids.
+    /// The editor's requests without a response, by their ids.
     awaited: BTreeMap<String, PendingRequest>,
-    /// Bytes of all events that are kept.
+    /// The bytes of all stored events.
     bytes: usize,
-    /// Bytes that readers have received.
+    /// The bytes that readers have received.
     taken: u64,
     readers: u64,
     closed: bool,
@@ -33,16 +33,16 @@ pub struct Streams {
 #[derive(Debug)]
 struct Stream {
     kept: VecDeque<Event>,
-    /// The number of the first that is kept, or of the next one.
+    /// The number of the first stored event, or of the next event if none is stored.
     first: u64,
-    /// The number of the one that a reader gets next.
+    /// The number of the event that a reader receives next.
     next: u64,
     reader: Option<u64>,
-    /// Bytes of the events that the reader has not received.
+    /// The bytes of the events that the reader has not received.
     unread: usize,
-    /// Whether it ever had a reader.
+    /// Whether the stream ever had a reader.
     opened: bool,
-    /// Whether something was dropped that no reader had.
+    /// Whether an event was dropped before any reader received it.
     lost: bool,
     /// Whether its messages go to the connection's stream: the editor loaded the session without a stream for it.
     elsewhere: bool,
@@ -51,7 +51,7 @@ struct Stream {
 #[derive(Debug)]
 struct Event {
     text: Bytes,
-    /// What an editor is to have before: events of another stream, up to a number.
+    /// The events of another stream, up to a number, that the editor must receive first.
     behind: Option<(StreamKey, u64)>,
 }
 
@@ -59,35 +59,36 @@ struct Event {
 struct PendingRequest {
     method: String,
     session: Option<String>,
-    /// Whether the request named its session in its head.
+    /// Whether the request named its session in its header.
     headed: bool,
 }
 
-/// Why something is not done.
+/// An error of a stream operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamError {
     /// The stream has a reader.
     Taken,
-    /// What the reader has not had is not kept any more.
+    /// Events that the reader has not received are not stored any more.
     Gone,
-    /// There never was an event of that number.
+    /// The event number was never used.
     Unknown,
-    /// There are too many streams.
+    /// The connection has too many streams.
     TooMany,
-    /// Head and params name two sessions.
+    /// The header and the params name different sessions.
     Mismatch,
 }
 
-/// What a reader gets.
+/// The result of reading a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
-    /// An event, with its number.
+    /// An event and its number.
     Event(u64, Bytes),
-    /// Nothing yet.
+    /// No event is available yet.
     Nothing,
-    /// One that comes behind what another stream's reader has just been handed: once that has left.
+    /// An event is available, but it must follow an event that another reader has just received. The reader retries after
+    /// that was sent.
     Soon,
-    /// Nothing any more.
+    /// The stream has ended.
     End,
 }
 
@@ -105,7 +106,7 @@ fn names(params: Option<&RawValue>) -> MessageIds {
 }
 
 impl Streams {
-    /// The editor posts a message, with the session that its head names.
+    /// Records a message that the editor posts, with the session in its header.
     pub fn posted(&mut self, message: &Message<'_>, header: Option<&str>) -> Result<(), StreamError> {
         let (Message::Request { method, params, .. } | Message::Notification { method, params }) = message
         else {
@@ -136,7 +137,8 @@ impl Streams {
         Ok(())
     }
 
-    /// A message for the editor; given back if it is the answer to `initialize`, which goes to whoever posted that.
+    /// Queues a message for the editor. Returns it if it is the response to `initialize`, which belongs to the pending
+    /// request.
     pub fn sent(&mut self, text: Bytes) -> Option<Bytes> {
         let read = std::str::from_utf8(&text)
             .ok()
@@ -152,7 +154,7 @@ impl Streams {
             }
             Some(Message::Response { id, result }) => match self.awaited.remove(id.get()) {
                 Some(awaited) if awaited.method == "initialize" => return Some(text),
-                // There may be no such session, and then nobody reads its stream.
+                // An unknown session may have no stream, so no reader would receive the error there.
                 Some(awaited) if result.is_err() && !self.was_read(&awaited.session) => (None, None),
                 Some(awaited) => self.route_answer(awaited),
                 None => (None, None),
@@ -163,7 +165,7 @@ impl Streams {
         None
     }
 
-    /// Where a session's messages go.
+    /// Returns the stream for the messages of a session.
     fn route(&mut self, session: Option<String>) -> StreamKey {
         let session = session?;
         let stream = self.stream(Some(session.clone()))?;
@@ -189,7 +191,7 @@ impl Streams {
         if key.is_none() || on_session {
             return (key, None);
         }
-        // What was told of the session comes first, though by another stream.
+        // Earlier messages of the session come first, although they use another stream.
         let last = self.by_key.get(&key).map_or(0, Stream::last);
         (None, Some((key, last)))
     }
@@ -213,8 +215,8 @@ impl Streams {
         self.trim();
     }
 
-    /// Drops the oldest events while there are too many: first of those that a reader has had, then of those that nobody
-    /// reads. Those that a reader is about to get stay.
+    /// Drops the oldest events while the limit is exceeded. Events that a reader has received go first, then events of
+    /// streams without a reader. Events that a connected reader has yet to receive stay.
     fn trim(&mut self) {
         while self.bytes > EDITOR_STREAM_BYTES {
             let is_had = |stream: &&mut Stream| stream.first < stream.next && !stream.kept.is_empty();
@@ -250,7 +252,7 @@ impl Streams {
         self.taken
     }
 
-    /// Readers that have not taken what is there count as gone.
+    /// Disconnects the readers that have not received all events.
     pub fn drop_readers(&mut self) {
         for stream in self.by_key.values_mut() {
             if stream.next <= stream.last() {
@@ -260,12 +262,12 @@ impl Streams {
         self.trim();
     }
 
-    /// A reader comes; `after` is the last event that it has had, if it has had one. Answers its number.
+    /// Connects a reader, and returns its number. `after` is the last event that it received, if any.
     pub fn open(&mut self, key: StreamKey, after: Option<u64>) -> Result<u64, StreamError> {
         self.readers += 1;
         let reader = self.readers;
         let stream = self.stream(key).ok_or(StreamError::TooMany)?;
-        // One that goes on after an event has lost its connection, whether that was noticed here or not.
+        // A reader that resumes after an event has lost its connection, whether or not the daemon has noticed.
         if after.is_none() && stream.reader.is_some() {
             return Err(StreamError::Taken);
         }
@@ -275,7 +277,8 @@ impl Streams {
         let next = after.map_or(stream.next, |after| after + 1);
         let lost = std::mem::take(&mut stream.lost);
         if next < stream.first || after.is_none() && lost {
-            // Told once: who then comes without a number, to load the session, goes on with what is there.
+            // The error is reported once. If the editor then loads the session without a number, the reader receives the
+            // stored events.
             stream.go_to(stream.first);
             return Err(StreamError::Gone);
         }
@@ -284,7 +287,7 @@ impl Streams {
         Ok(reader)
     }
 
-    /// What the reader of a stream gets next. `settled`: what other readers were handed has left.
+    /// Returns the next event for the reader of a stream. `settled` means that the events of other readers were sent.
     pub fn take(&mut self, key: &StreamKey, reader: u64, settled: bool) -> ReadOutcome {
         let Some(stream) = self
             .by_key
@@ -323,7 +326,7 @@ impl Streams {
         ReadOutcome::Event(number, text)
     }
 
-    /// A reader has gone.
+    /// Disconnects a reader.
     pub fn left(&mut self, key: &StreamKey, reader: u64) {
         if let Some(stream) = self
             .by_key
@@ -335,17 +338,17 @@ impl Streams {
         self.trim();
     }
 
-    /// Whether anybody reads.
+    /// Returns whether any stream has a reader.
     pub fn has_readers(&self) -> bool {
         self.by_key.values().any(|stream| stream.reader.is_some())
     }
 
-    /// Nothing more is sent.
+    /// Closes all streams.
     pub fn close(&mut self) {
         self.closed = true;
     }
 
-    /// Whether nothing more is sent.
+    /// Returns whether the streams are closed.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
@@ -367,12 +370,12 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// The number of the last event.
+    /// Returns the number of the last event.
     fn last(&self) -> u64 {
         self.first + self.kept.len() as u64 - 1
     }
 
-    /// Continues with event `next`, which is kept or the one after the last.
+    /// Continues with event `next`, which is stored or follows the last one.
     fn go_to(&mut self, next: u64) {
         let had = usize::try_from(next - self.first).unwrap_or(usize::MAX);
         self.next = next;

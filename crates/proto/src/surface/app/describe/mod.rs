@@ -151,7 +151,7 @@ fn document() -> Value {
     let error = generator.subschema_for::<Error>();
     let mut defs: Map<String, Value> = generator.take_definitions(true);
     defs.append(&mut params);
-    // Methods come in the order of the table, but what leads in comes first.
+    // Methods follow the order of the table, except that the first method of a connection comes first.
     let mut all = Map::new();
     all.insert("initialize".into(), initialize);
     all.append(&mut methods);

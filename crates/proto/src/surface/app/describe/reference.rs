@@ -131,7 +131,7 @@ fn notifications(document: &Value, key: &str) -> String {
 }
 
 fn types(document: &Value) -> String {
-    // Params stand with their methods, and what notifications have stands in their table.
+    // Params are listed with their methods, and the members of notifications in their table.
     let mut wanted = Vec::new();
     for method in document["methods"].as_object().into_iter().flatten() {
         for key in ["params", "result"] {

@@ -15,7 +15,7 @@ pub fn write(document: &Value) -> String {
     for (name, schema) in members(&document["$defs"]) {
         about(&mut out, schema, "");
         let text = of(schema, "");
-        // An interface is one object: nothing follows the brace that closes it.
+        // An interface is one object: no text follows its closing brace.
         if text.starts_with('{') && text.find("\n}") == Some(text.len() - 2) {
             let _ = writeln!(out, "export interface {name} {text}\n");
         } else {

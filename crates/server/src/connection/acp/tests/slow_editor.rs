@@ -54,7 +54,7 @@ async fn noted(data_dir: &Path, name: &str) -> String {
     noted.unwrap_or_else(|_| panic!("the agent did not note {name}"))
 }
 
-/// Reads up to the answer to this prompt. Returns the letters of the updates before it, and the answer.
+/// Reads up to the response to this prompt. Returns the letters of the updates before it, and the response.
 async fn rest(editor: &mut Editor, prompt: &str) -> (usize, String) {
     let mut letters = 0;
     loop {
@@ -86,7 +86,7 @@ async fn cancel(editor: &mut Editor, session: &Value) {
 }
 
 /// Returns a daemon with this agent, an editor, and the session in which the editor has sent a prompt. The daemon does not
-/// disconnect the editor for reading nothing. With `marks`, the editor is told the names of its prompts.
+/// disconnect the editor for reading nothing. With `marks`, the editor receives the names of its prompts.
 async fn prompted(data_dir: &Path, asks: &str, marks: bool) -> (Service, Editor, Value) {
     std::fs::create_dir_all(data_dir).unwrap();
     let limits = Limits {

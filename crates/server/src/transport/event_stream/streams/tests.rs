@@ -28,7 +28,7 @@ fn answer(id: u64) -> Bytes {
         .into()
 }
 
-/// The numbers of all that a reader gets now.
+/// Returns the numbers of all events that are available to a reader.
 fn numbers(streams: &mut Streams, key: &StreamKey, reader: u64) -> Vec<u64> {
     std::iter::from_fn(|| match streams.take(key, reader, true) {
         ReadOutcome::Event(number, _) => Some(number),
@@ -39,7 +39,8 @@ fn numbers(streams: &mut Streams, key: &StreamKey, reader: u64) -> Vec<u64> {
 
 #[test]
 fn a_loaded_session_is_told_where_its_editor_listens() {
-    // With a stream, or with a head that names the session: the replay there, the answer to all of it behind.
+    // With a stream, or with a header that names the session: the replay uses the session's stream, and the response
+    // follows it.
     for header in [None, Some(SESSION)] {
         let mut streams = Streams::default();
         let connection = streams.open(None, None).unwrap();
@@ -62,7 +63,7 @@ fn a_loaded_session_is_told_where_its_editor_listens() {
             ReadOutcome::Event(1, answer(1))
         );
     }
-    // With neither: all by the connection's stream, until the session has one.
+    // With neither, all messages use the connection's stream until the session has its own.
     let mut streams = Streams::default();
     let connection = streams.open(None, None).unwrap();
     post(&mut streams, 1, "session/load", None);
@@ -101,7 +102,7 @@ fn a_reader_goes_on_without_a_gap_and_without_a_repeat() {
     assert_eq!(numbers(&mut streams, &key(), first), [1, 2, 3]);
     assert_eq!(streams.open(key(), None), Err(StreamError::Taken));
     assert_eq!(streams.open(key(), Some(4)), Err(StreamError::Unknown));
-    // It had two of them when its connection broke, which nobody has noticed yet.
+    // The reader had received two events when its connection broke. The daemon has not noticed this yet.
     let second = streams.open(key(), Some(2)).unwrap();
     assert_eq!(streams.take(&key(), first, true), ReadOutcome::End);
     assert_eq!(numbers(&mut streams, &key(), second), [3]);
@@ -110,7 +111,7 @@ fn a_reader_goes_on_without_a_gap_and_without_a_repeat() {
     assert_eq!(numbers(&mut streams, &key(), second), [4]);
     streams.left(&key(), second);
     streams.sent(update("5"));
-    // One that does not count gets what nobody has had.
+    // A reader without a number receives the events that no reader has received.
     let third = streams.open(key(), None).unwrap();
     assert_eq!(numbers(&mut streams, &key(), third), [5]);
 }
@@ -154,7 +155,7 @@ fn a_reader_that_is_slow_holds_the_rest_up_until_it_counts_as_gone() {
     streams.drop_readers();
     assert_eq!(streams.backlog(), 0);
     assert_eq!(streams.take(&key(), reader, true), ReadOutcome::End);
-    // Another one goes on behind what it has had, as far as that is kept.
+    // Another reader resumes after its last event, if the later events are still stored.
     assert_eq!(streams.open(key(), Some(4)), Err(StreamError::Gone));
     let kept = streams.open(key(), Some(5)).unwrap();
     assert_eq!(streams.backlog(), update(&big).len());
