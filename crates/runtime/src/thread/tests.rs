@@ -18,6 +18,19 @@ use crate::test_context::context_with_log;
 use crate::thread::directory::Directory;
 use crate::thread::subscription::{FollowEnd, follow};
 
+/// An agent that opens a session and does nothing else.
+const AGENT: &str = r#"
+while IFS= read -r line; do
+  id=${line#*\"id\":}; id=${id%%[,\}]*}
+  case "$line" in
+    *'"method":"initialize"'*) result='{"protocolVersion":1,"agentCapabilities":{}}' ;;
+    *'"method":"session/new"'*) result='{"sessionId":"s"}' ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
 /// A daemon without connections, and one thread.
 struct Stage {
     log: Arc<Memory>,
@@ -31,13 +44,18 @@ impl Stage {
     /// Creates the thread. Its agent is never started.
     async fn new(limits: Limits) -> Self {
         let place = tempfile::tempdir().unwrap();
-        let agents = BTreeMap::from([("none".to_owned(), AgentConfig::default())]);
+        let agent = AgentConfig {
+            command: "sh".into(),
+            args: vec!["-c".into(), AGENT.into()],
+            ..AgentConfig::default()
+        };
+        let agents = BTreeMap::from([("quiet".to_owned(), agent)]);
         let log = Arc::new(Memory::new());
         let context = context_with_log(log.clone(), place.path(), agents, limits);
         let directory = Directory::open(context.clone()).await.unwrap();
         let thread = context.ids.thread();
         let spec = Spec {
-            agent: "none".into(),
+            agent: "quiet".into(),
             cwd: place.path().display().to_string(),
             ..Spec::default()
         };
