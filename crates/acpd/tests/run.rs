@@ -410,7 +410,7 @@ fn without_a_terminal_a_question_is_dismissed_and_that_is_said() {
         );
         assert!(
             run.stderr
-                .contains("\"Who are you?\": dismissed, since nobody can be asked"),
+                .contains("\"Who are you?\": dismissed, since there is no terminal to ask on"),
             "{}",
             run.stderr
         );

@@ -312,7 +312,7 @@ fn a_failure_says_what_and_whether_to_try_again() {
 #[test]
 fn a_thread_that_is_left_out_is_the_current_one() {
     let mut line = Line::ready("{}");
-    line.peer.set_current(thread());
+    line.peer.set_current(Some(thread()));
     assert_eq!(
         line.wants("turn/interrupt", r#"{"turnId":"turn_3"}"#),
         Request::Interrupt {
@@ -355,7 +355,7 @@ fn what_a_client_gives_is_kept_as_it_was_written() {
     assert_eq!(start.session.mcp_servers.unwrap()[0].get(), server);
     assert_eq!(start.input.iter().map(RawJson::get).collect::<Vec<_>>(), [block]);
     assert_eq!(start.client_turn_id.as_deref(), Some("c"));
-    line.peer.set_current(thread());
+    line.peer.set_current(Some(thread()));
     let params = format!(r#"{{"text":"first","input":[{block}]}}"#);
     let Request::StartTurn(turn) = line.wants("turn/start", &params) else {
         panic!()
@@ -447,7 +447,7 @@ fn results_are_written_from_replies() {
         ),
     ] {
         let mut line = Line::ready("{}");
-        line.peer.set_current(thread());
+        line.peer.set_current(Some(thread()));
         assert_eq!(line.result(method, params, reply), result, "{method}");
     }
 }

@@ -315,7 +315,7 @@ fn a_question_says_what_always_will_hold_for() {
         ),
         (
             run(&json!({ "command": "cd sub && ./run.sh" })),
-            json!({ "notRemembered": "cannot resolve the program ./run.sh is" }),
+            json!({ "notRemembered": "cannot resolve the program ./run.sh" }),
         ),
         (
             run(&json!({ "command": "ls", "cwd": format!("/{}", "d".repeat(RULE_BYTES)) })),

@@ -72,6 +72,15 @@ impl Caller {
         }
     }
 
+    /// Returns a copy of the caller for a request about `thread`, which can run beside requests about other threads.
+    #[must_use]
+    pub fn about(&self, thread: ThreadId) -> Self {
+        Self {
+            open: self.open.get(&thread).copied().into_iter().collect(),
+            ..self.detached()
+        }
+    }
+
     /// Records why a request failed: the client's next request may depend on it.
     pub fn note_failure(&mut self, failure: &Failure) {
         if failure.code == ErrorCode::SignInRequired {

@@ -1,6 +1,7 @@
 //! The peer actor: serves one client's WebSocket.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 
 use acpd_model::{Failure, Origin, ThreadId};
 use acpd_proto::surface::app::{Peer, PeerOutput};
@@ -22,12 +23,21 @@ use acpd_runtime::thread::subscription::{Delivery, FollowEnd, follow};
 
 type Reply = (u64, Result<Response, Failure>);
 
+/// A request about a thread that has its place in the thread's order.
+type Begun = (ThreadId, u64, Dispatched);
+
 /// One connection of an app client.
 pub struct PeerActor {
     link: Link,
     peer: Peer,
     caller: Caller,
     service: Service,
+    /// Requests that wait for an earlier one about the same thread. A thread is a key while one of its requests is being begun.
+    queued: BTreeMap<ThreadId, VecDeque<(u64, Request)>>,
+    /// The requests that are being begun, one for each thread.
+    beginning: FuturesUnordered<BoxFuture<'static, Begun>>,
+    /// The thread that was the default before a request to follow another one, by the request's token.
+    defaults: BTreeMap<u64, Option<ThreadId>>,
     answers: FuturesUnordered<BoxFuture<'static, Reply>>,
     follows: BTreeMap<ThreadId, Following>,
     /// Subscriptions that start after the response to their request was sent, by the request's token.
@@ -79,6 +89,9 @@ impl PeerActor {
             ),
             peer,
             service,
+            queued: BTreeMap::new(),
+            beginning: FuturesUnordered::new(),
+            defaults: BTreeMap::new(),
             answers,
             follows: BTreeMap::new(),
             held: BTreeMap::new(),
@@ -121,6 +134,7 @@ impl PeerActor {
                     Ok(LinkEvent::Written) => {}
                     Err(end) => return end,
                 },
+                Some(begun) = self.beginning.next() => self.begun(begun),
                 Some((token, answer)) = self.answers.next(), if has_room => self.answered(token, answer),
                 // Before events, which would otherwise keep this branch from running.
                 frame = self.watch.next(), if has_room => {
@@ -168,16 +182,62 @@ impl PeerActor {
             match output {
                 PeerOutput::Send(text) => self.send(text.into()),
                 PeerOutput::Call { token, request } => {
-                    if let Request::CloseThread { thread, .. } = &request {
-                        self.follows.remove(thread);
-                    }
                     self.caller.by = Origin::Client(Box::new(self.peer.caller()));
-                    let dispatched = self.service.call(&mut self.caller, request).await;
-                    self.dispatched(token, dispatched);
+                    match request.ordered_by() {
+                        Some(thread) => self.queue(thread, token, request),
+                        None => {
+                            let dispatched = self.service.call(&mut self.caller, request).await;
+                            self.dispatched(token, dispatched);
+                        }
+                    }
                 }
             }
         }
         self.service.context.metrics.handled(&self.peer.take_handled());
+    }
+
+    /// Begins a request about a thread, or queues it behind earlier ones. A thread that takes long to load delays no other.
+    fn queue(&mut self, thread: ThreadId, token: u64, request: Request) {
+        if matches!(request, Request::OpenThread(_)) {
+            // Requests that arrive next may omit the thread.
+            let before = self.peer.set_current(Some(thread));
+            self.defaults.insert(token, before);
+        }
+        match self.queued.entry(thread) {
+            Entry::Occupied(mut queue) => queue.get_mut().push_back((token, request)),
+            Entry::Vacant(queue) => {
+                queue.insert(VecDeque::new());
+                self.begin(thread, token, request);
+            }
+        }
+    }
+
+    fn begin(&mut self, thread: ThreadId, token: u64, request: Request) {
+        let (service, mut caller) = (self.service.clone(), self.caller.about(thread));
+        if matches!(request, Request::CloseThread { .. }) {
+            self.follows.remove(&thread);
+            self.caller.open.remove(&thread);
+        }
+        let begins = async move {
+            let dispatched = service.call(&mut caller, request).await;
+            (thread, token, dispatched)
+        };
+        self.beginning.push(begins.boxed());
+    }
+
+    fn begun(&mut self, (thread, token, dispatched): Begun) {
+        if let Some(before) = self.defaults.remove(&token)
+            && dispatched.follow.is_none()
+            && self.peer.current() == Some(thread)
+        {
+            self.peer.set_current(before);
+        }
+        self.dispatched(token, dispatched);
+        let next = self.queued.get_mut(&thread).and_then(VecDeque::pop_front);
+        match next {
+            Some((token, request)) => self.begin(thread, token, request),
+            None => drop(self.queued.remove(&thread)),
+        }
     }
 
     fn dispatched(&mut self, token: u64, dispatched: Dispatched) {
@@ -227,7 +287,7 @@ impl PeerActor {
     /// Creates a subscription, which replaces an earlier one of the same thread. Later requests see it even before its
     /// first event is delivered.
     fn subscribe(&mut self, thread: ThreadId) -> u64 {
-        self.peer.set_current(thread);
+        self.peer.set_current(Some(thread));
         self.subscriptions += 1;
         let number = self.subscriptions;
         self.follows.insert(thread, Following { number, _task: None });

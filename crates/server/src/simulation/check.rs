@@ -130,6 +130,45 @@ impl World {
         self.check_history().await;
     }
 
+    /// While one thread cannot be read, a client's requests about another one are answered.
+    pub(super) async fn load_one_of_two_slowly(&mut self) {
+        self.connect().await;
+        for _ in 0..2 {
+            let params = json!({ "agentType": "own", "cwd": std::env::temp_dir() });
+            self.clients[0].request("thread/start", None, params).await;
+            sleep(Duration::from_secs(5)).await;
+        }
+        self.restart().await;
+        self.list_threads().await;
+        let [slow, other] = &self.threads.clone()[..] else {
+            panic!("there are other threads: {:?}", self.threads);
+        };
+        self.daemon.log.held.send_replace(Some(slow.parse().unwrap()));
+        self.connect().await;
+        let client = &mut self.clients[0];
+        let waits = client
+            .request("thread/resume", Some(slow), json!({ "after": 0 }))
+            .await;
+        let behind = client.request("turn/start", None, json!({ "text": "go" })).await;
+        let beside = client
+            .request("thread/resume", Some(other), json!({ "after": 0 }))
+            .await;
+        sleep(Duration::from_secs(1)).await;
+        let pending: Vec<u64> = client.seen().pending.keys().copied().collect();
+        assert_eq!(pending, [waits, behind], "{beside} is about another thread");
+        self.daemon.log.held.send_replace(None);
+        sleep(Duration::from_secs(1)).await;
+        assert!(self.clients[0].seen().pending.is_empty());
+        self.read_log().await;
+        self.check_client(&self.clients[0]);
+        let started = |event: &Event| matches!(event.kind, EventKind::TurnStarted { .. });
+        let events = &self.known[&slow.parse::<ThreadId>().unwrap()];
+        assert!(
+            events.iter().any(started),
+            "the turn is the slow thread's, whose request came before it"
+        );
+    }
+
     async fn end_turns(&mut self) {
         // Each interrupt ends one turn, and many turns may be queued.
         for _ in 0..300 {

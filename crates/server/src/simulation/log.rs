@@ -10,6 +10,8 @@ use acpd_log::{
 };
 use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
 
+use tokio::sync::watch;
+
 use super::dice::Dice;
 
 /// The log of one daemon process.
@@ -21,6 +23,8 @@ pub struct SlowLog {
     pub delay: AtomicU64,
     /// Countdowns to the next failure of an append and of a read; 0 means no failure.
     pub failing: [AtomicU32; 2],
+    /// The thread whose events cannot be read for now.
+    pub held: watch::Sender<Option<ThreadId>>,
     /// Whether the daemon was killed. The log then stores nothing and never responds.
     pub is_dead: AtomicBool,
 }
@@ -33,6 +37,7 @@ impl SlowLog {
             dice: Mutex::new(dice),
             delay: AtomicU64::new(0),
             failing: Default::default(),
+            held: watch::Sender::new(None),
             is_dead: AtomicBool::new(false),
         }
     }
@@ -103,6 +108,14 @@ impl EventLog for SlowLog {
     fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
         if self.fails(1) {
             return self.call(|_| failed());
+        }
+        if *self.held.borrow() == Some(thread) {
+            let mut held = self.held.subscribe();
+            return Box::pin(async move {
+                // The log outlives its readers.
+                let _ = held.wait_for(|held| *held != Some(thread)).await;
+                self.memory.read(thread, after).await
+            });
         }
         self.call(|memory| memory.read(thread, after))
     }

@@ -37,16 +37,21 @@ impl Drop for Hint {
 /// Runs one seed.
 fn run(seed: u64) -> Report {
     let _hint = Hint(seed);
+    on_paused_clock(async {
+        let mut world = World::new(seed).await;
+        world.run(STEPS).await;
+        world.into_report()
+    })
+}
+
+/// Runs a future on one thread, where time advances when nothing else can happen.
+fn on_paused_clock<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    runtime.block_on(async {
-        let mut world = World::new(seed).await;
-        world.run(STEPS).await;
-        world.into_report()
-    })
+    runtime.block_on(future)
 }
 
 /// Runs one seed twice, and checks that both runs are equal.
@@ -92,6 +97,11 @@ fn run_all(seeds: std::ops::Range<u64>) {
         let times = happened.get(name).copied().unwrap_or_default();
         assert!(times > 0.0, "{name}: that never happened: {happened:#?}");
     }
+}
+
+#[test]
+fn a_thread_that_takes_long_to_load_delays_no_other_thread_of_the_connection() {
+    on_paused_clock(async { World::new(0).await.load_one_of_two_slowly().await });
 }
 
 #[test]

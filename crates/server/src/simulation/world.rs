@@ -340,7 +340,7 @@ impl World {
     }
 
     /// Shuts the daemon down, and starts the next one.
-    async fn restart(&mut self) {
+    pub(super) async fn restart(&mut self) {
         self.daemon.stop().await;
         self.come_back().await;
     }

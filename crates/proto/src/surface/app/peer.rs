@@ -209,9 +209,14 @@ impl Peer {
         }
     }
 
-    /// Makes `thread` the default for requests without a thread.
-    pub fn set_current(&mut self, thread: ThreadId) {
-        self.current = Some(thread);
+    /// Sets the default for requests without a thread, and returns the previous one.
+    pub fn set_current(&mut self, thread: Option<ThreadId>) -> Option<ThreadId> {
+        std::mem::replace(&mut self.current, thread)
+    }
+
+    /// Returns the default for requests without a thread.
+    pub fn current(&self) -> Option<ThreadId> {
+        self.current
     }
 
     /// Returns the message of a frame for this client, if any. `pending` says whether a question is still open. A client that

@@ -1,6 +1,6 @@
 //! The properties that all requests of one kind share: their minimum role and their order.
 
-use acpd_model::Role;
+use acpd_model::{Role, ThreadId};
 use acpd_policy::{AGENT_IDS, Scope};
 
 use super::Request;
@@ -179,6 +179,41 @@ impl Request {
             return Role::Owner;
         }
         self.kind().role()
+    }
+
+    /// Returns the thread whose order the request has, or `None` if it may run at any time or creates its thread.
+    pub fn ordered_by(&self) -> Option<ThreadId> {
+        if self.order() == Order::Free {
+            return None;
+        }
+        match self {
+            Self::OpenThread(open) => Some(open.thread),
+            Self::ForkThread(fork) => Some(fork.thread),
+            Self::StartTurn(start) => Some(start.thread),
+            Self::Answer { request, .. } => Some(request.thread),
+            Self::AskAgent { thread, .. } => *thread,
+            Self::ReadThread { thread, .. }
+            | Self::CloseThread { thread, .. }
+            | Self::DeleteThread { thread }
+            | Self::ChangeThread { thread, .. }
+            | Self::SetThreadPolicy { thread, .. }
+            | Self::ExplainPolicy { thread, .. }
+            | Self::ListRemembered { thread }
+            | Self::RevokeRemembered { thread, .. }
+            | Self::MoveLease { thread, .. }
+            | Self::SteerTurn { thread, .. }
+            | Self::Interrupt { thread, .. }
+            | Self::NotifyAgent { thread, .. } => Some(*thread),
+            Self::Initialize
+            | Self::ListAgents
+            | Self::ListRunningAgents
+            | Self::ExamineAgent { .. }
+            | Self::ReadPolicies { .. }
+            | Self::ListThreads(_)
+            | Self::SearchThreads(_)
+            | Self::WatchThreadList { .. }
+            | Self::StartThread(_) => None,
+        }
     }
 
     /// Returns the order in which the request executes.
