@@ -135,7 +135,7 @@ async fn login(
         (_, []) => bail!("agent {:?} has no terminal authentication method", args.name),
         (None, [only]) => only,
         (None, _) => bail!(
-            "choose an authentication method with --method: {}",
+            "name an authentication method after the agent: {}",
             ids.join(", ")
         ),
         (Some(id), methods) => methods.iter().find(|method| method.id == *id).with_context(|| {
