@@ -113,7 +113,7 @@ bench: ## Measure the daemon beside a bare relay; prints ratios, writes bench/ou
 
 sim: SEEDS ?= 1000
 sim: deps ## Run the simulation on SEEDS=1000 seeds, or on one SEED
-	ACPD_SIM_SEED=$(SEED) ACPD_SIM_SEEDS=$(SEEDS) $(NEXTEST) run -p acpd-server --lib --run-ignored only --no-capture -E 'test(many_seeds)'
+	ACPD_SIM_SEED=$(SEED) ACPD_SIM_SEEDS=$(SEEDS) $(NEXTEST) run --workspace --lib --run-ignored only --no-capture -E 'test(many_seeds)'
 
 snap: deps ## Run the scenario tests and accept their new snapshots
 	INSTA_UPDATE=always $(NEXTEST) run -p acpd-proto -p acpd-policy

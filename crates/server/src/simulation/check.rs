@@ -45,7 +45,7 @@ impl World {
     /// Checks that a client has received each event after its cursor once, in order, with identical bytes.
     pub(super) fn check_client(&self, client: &Client) {
         let seen = client.seen();
-        assert_eq!(seen.fault, None);
+        assert_eq!(seen.common.fault, None);
         for stream in &seen.streams {
             let events = self.known.get(&stream.thread.parse().unwrap());
             let events = events.map(Vec::as_slice).unwrap_or_default();
@@ -97,7 +97,7 @@ impl World {
             let seen = editor.seen();
             let waiting: Vec<_> = seen.pending.values().collect();
             assert!(
-                seen.is_closed || waiting.is_empty(),
+                seen.common.is_closed || waiting.is_empty(),
                 "an editor waits: {waiting:?}"
             );
         }
@@ -208,7 +208,7 @@ impl World {
     /// Checks that each request has its response, and each subscription is at the end of its thread.
     fn check_end(&self, client: &Client) {
         let seen = client.seen();
-        if seen.is_closed {
+        if seen.common.is_closed {
             return;
         }
         let waiting: Vec<_> = seen.pending.values().map(|request| request.method).collect();

@@ -1,33 +1,27 @@
 //! A client of the app protocol. It exchanges plain text, follows the protocol's rules, and records all messages.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, MutexGuard};
 
 use acpd_log::{EventLog, Memory};
 use acpd_model::Seq;
 use futures_util::FutureExt;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
-use tokio::sync::watch;
+use tokio::io::DuplexStream;
 use tokio::time::Instant;
-use tokio_util::task::AbortOnDropHandle;
+
+use super::line::{Common, Line, Record};
 
 /// One connection.
 pub struct Client {
-    seen: Arc<Mutex<Seen>>,
-    writer: WriteHalf<DuplexStream>,
+    line: Line<Seen>,
     last_id: u64,
-    /// Whether the client reads.
-    valve: watch::Sender<bool>,
-    _reading: AbortOnDropHandle<()>,
 }
 
 /// The messages of a connection, and the state that follows from them.
-#[derive(Default)]
 pub struct Seen {
-    /// Each message, and its time of arrival in milliseconds since the start of the run.
-    pub messages: Vec<(u128, String)>,
+    pub common: Common,
+    truth: Truth,
     /// Requests that wait for their responses.
     pub pending: BTreeMap<u64, Request>,
     /// All subscriptions.
@@ -36,10 +30,6 @@ pub struct Seen {
     pub current: BTreeMap<String, usize>,
     /// The ids of open requests.
     pub questions: Vec<String>,
-    /// Whether the daemon has closed the connection.
-    pub is_closed: bool,
-    /// The first violation of the protocol by the daemon.
-    pub fault: Option<String>,
 }
 
 /// A request without a response.
@@ -73,16 +63,18 @@ pub struct Truth {
 impl Client {
     /// Performs the handshake on the client's end of a connection.
     pub async fn connect(io: DuplexStream, truth: Truth) -> Self {
-        let (reader, writer) = split(io);
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let (valve, open) = watch::channel(true);
-        let reading = tokio::spawn(read(reader, open, Arc::clone(&seen), truth));
+        let began = truth.began;
+        let seen = Seen {
+            common: Common::default(),
+            truth,
+            pending: BTreeMap::new(),
+            streams: Vec::new(),
+            current: BTreeMap::new(),
+            questions: Vec::new(),
+        };
         let mut client = Self {
-            seen,
-            writer,
+            line: Line::new(io, seen, began),
             last_id: 0,
-            valve,
-            _reading: AbortOnDropHandle::new(reading),
         };
         let hello = json!({
             "clientInfo": { "name": "sim", "version": "1" },
@@ -97,7 +89,7 @@ impl Client {
 
     /// Returns the recorded state.
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
-        lock(&self.seen)
+        self.line.record()
     }
 
     /// Sends a request.
@@ -126,59 +118,23 @@ impl Client {
 
     /// Sends a line, which may be invalid.
     pub async fn line(&mut self, line: &str) {
-        let text = format!("{line}\n");
-        let written = self.writer.write_all(text.as_bytes());
-        match tokio::time::timeout(Duration::from_secs(1), written).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => self.seen().is_closed = true,
-            Err(_) => self
-                .seen()
-                .break_rule(format!("the daemon does not read: {line}")),
-        }
+        self.line.send(line).await;
     }
 
     /// Returns whether the client reads.
     pub fn is_reading(&self) -> bool {
-        *self.valve.borrow()
+        self.line.is_reading()
     }
 
     /// Stops or resumes reading.
     pub fn read(&self, reads: bool) {
-        self.valve.send_replace(reads);
+        self.line.read(reads);
     }
 }
 
-async fn read(
-    reader: ReadHalf<DuplexStream>,
-    mut open: watch::Receiver<bool>,
-    seen: Arc<Mutex<Seen>>,
-    truth: Truth,
-) {
-    let mut reader = BufReader::with_capacity(512, reader);
-    while open.wait_for(|open| *open).await.is_ok() {
-        let mut line = String::new();
-        let read = reader.read_line(&mut line).await;
-        // A connection may end within a line.
-        if read.is_err() || !line.ends_with('\n') {
-            lock(&seen).is_closed = true;
-            return;
-        }
-        line.truncate(line.len() - 1);
-        lock(&seen).handle(line, &truth);
-    }
-}
-
-fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Seen {
-    fn break_rule(&mut self, fault: String) {
-        self.fault.get_or_insert(fault);
-    }
-
-    fn handle(&mut self, line: String, truth: &Truth) {
-        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+impl Record for Seen {
+    fn handle(&mut self, line: &str) {
+        let message: Value = serde_json::from_str(line).unwrap_or_default();
         let params = &message["params"];
         match (message["method"].as_str(), message["id"].as_u64()) {
             (None, Some(id)) => self.response(id, &message),
@@ -194,12 +150,21 @@ impl Seen {
                 }
                 if let (Some(thread), Some(seq)) = (params["threadId"].as_str(), params["seq"].as_u64()) {
                     let is_asked_again = !message["id"].is_null();
-                    self.event(thread, method, seq, is_asked_again, &line);
-                    self.is_stored(thread, seq, truth);
+                    self.event(thread, method, seq, is_asked_again, line);
+                    self.is_stored(thread, seq);
                 }
             }
         }
-        self.messages.push((truth.began.elapsed().as_millis(), line));
+    }
+
+    fn common(&mut self) -> &mut Common {
+        &mut self.common
+    }
+}
+
+impl Seen {
+    fn break_rule(&mut self, fault: String) {
+        self.common.break_rule(fault);
     }
 
     fn response(&mut self, id: u64, message: &Value) {
@@ -250,9 +215,9 @@ impl Seen {
     }
 
     /// Checks that an event was stored before it was sent.
-    fn is_stored(&mut self, thread: &str, seq: Seq, truth: &Truth) {
+    fn is_stored(&mut self, thread: &str, seq: Seq) {
         let stored = thread.parse().ok().and_then(|thread| {
-            let last = truth.memory.last_seq(thread).now_or_never()?;
+            let last = self.truth.memory.last_seq(thread).now_or_never()?;
             last.ok()
         });
         if stored.is_none_or(|last| last < seq) {

@@ -12,6 +12,7 @@ mod client;
 mod dice;
 mod editor;
 mod host;
+mod line;
 mod log;
 mod world;
 

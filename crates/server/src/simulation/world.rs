@@ -227,7 +227,7 @@ impl World {
         sleep(Duration::from_secs(1) + slow).await;
         let seen = client.seen();
         assert!(
-            !is_reading || seen.is_closed || !seen.pending.contains_key(&id),
+            !is_reading || seen.common.is_closed || !seen.pending.contains_key(&id),
             "an interrupt was not answered within a second"
         );
     }
@@ -302,17 +302,26 @@ impl World {
     pub(super) fn leave_editor(&mut self, at: usize) {
         let editor = self.editors.remove(at);
         let seen = editor.seen();
-        assert_eq!(seen.fault, None);
+        assert_eq!(seen.common.fault, None);
         for reason in ["cancelled", "end_turn"] {
             let is_end = |text: &str| text.contains(&format!("\"stopReason\":\"{reason}\""));
-            let ends = seen.messages.iter().filter(|(_, text)| is_end(text)).count();
+            let ends = seen
+                .common
+                .messages
+                .iter()
+                .filter(|(_, text)| is_end(text))
+                .count();
             let count = self
                 .happened
                 .entry(format!("editors' prompts: {reason}"))
                 .or_default();
             *count += u32::try_from(ends).map_or(0.0, f64::from);
         }
-        let messages = seen.messages.iter().map(|(at, text)| format!("{at} {text}"));
+        let messages = seen
+            .common
+            .messages
+            .iter()
+            .map(|(at, text)| format!("{at} {text}"));
         self.trace.extend(messages);
     }
 
@@ -376,10 +385,18 @@ impl World {
     }
 
     pub(super) fn leave_ended(&mut self) {
-        while let Some(at) = self.clients.iter().position(|client| client.seen().is_closed) {
+        while let Some(at) = self
+            .clients
+            .iter()
+            .position(|client| client.seen().common.is_closed)
+        {
             self.leave(at);
         }
-        while let Some(at) = self.editors.iter().position(|editor| editor.seen().is_closed) {
+        while let Some(at) = self
+            .editors
+            .iter()
+            .position(|editor| editor.seen().common.is_closed)
+        {
             self.leave_editor(at);
         }
     }
@@ -388,7 +405,11 @@ impl World {
         let client = self.clients.remove(at);
         self.check_client(&client);
         let seen = client.seen();
-        let messages = seen.messages.iter().map(|(at, text)| format!("{at} {text}"));
+        let messages = seen
+            .common
+            .messages
+            .iter()
+            .map(|(at, text)| format!("{at} {text}"));
         self.trace.extend(messages);
     }
 
