@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use acpd_model::Limits;
+use acpd_host::Program;
+use acpd_model::{Failure, Limits};
 
+use crate::agent::process_table::ProcessSlot;
+use crate::agent::stdin::Stdin;
 use crate::clock::Clock;
-use crate::host::Host;
+use crate::host::{AgentIo, AgentProcess, AgentStdout, Host};
 use crate::metrics::Metrics;
 
 /// Starts agent processes.
@@ -19,6 +22,34 @@ pub struct Launcher {
     pub clock: Clock,
     /// Counts the running processes.
     pub metrics: Arc<Metrics>,
+}
+
+/// A process that was just started.
+pub(crate) struct Launched {
+    /// Its input.
+    pub stdin: Stdin,
+    /// Its output.
+    pub stdout: AgentStdout,
+    /// The process.
+    pub process: Box<dyn AgentProcess>,
+}
+
+impl Launcher {
+    /// Starts a process in `slot`.
+    pub(crate) fn launch(&self, program: &Program, slot: &ProcessSlot) -> Result<Launched, Failure> {
+        let AgentIo {
+            id,
+            stdin,
+            stdout,
+            process,
+        } = self.host.start_agent(program)?;
+        slot.started(id);
+        Ok(Launched {
+            stdin: Stdin::new(stdin, slot.process().budget().clone()),
+            stdout,
+            process,
+        })
+    }
 }
 
 #[cfg(any(test, feature = "testing"))]

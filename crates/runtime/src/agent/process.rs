@@ -16,11 +16,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::budget::{Budget, Charge};
-use crate::agent::launcher::Launcher;
+use crate::agent::launcher::{Launched, Launcher};
 use crate::agent::process_table::{Process, ProcessSlot};
 use crate::agent::stdin::{Stalled, Stdin};
 use crate::clock::Clock;
-use crate::host::{AgentIo, AgentProcess, AgentStdout};
+use crate::host::{AgentProcess, AgentStdout};
 use crate::metrics::Present;
 
 /// A message from an agent to its thread.
@@ -169,30 +169,21 @@ pub(crate) fn spawn(
     start: Start,
     slot: ProcessSlot,
 ) -> Result<AgentHandle, Failure> {
-    let Launcher {
-        host,
-        limits,
-        clock,
-        metrics,
-    } = launcher;
-    let AgentIo {
-        id,
+    let Launched {
         stdin,
         stdout,
         process,
-    } = host.start_agent(program)?;
-    slot.started(id);
+    } = launcher.launch(program, &slot)?;
     let (handle, ends) = AgentHandle::new(slot.process());
-    let stdin = Stdin::new(stdin, slot.process().budget().clone());
     // Boxed: a future reserves space twice for values that are moved into it.
     let actor = Box::new(Actor {
-        connection: AgentConnection::new(start, clock.now()),
-        decoder: LineDecoder::new(limits.agent_line_bytes),
-        clock: *clock,
+        connection: AgentConnection::new(start, launcher.clock.now()),
+        decoder: LineDecoder::new(launcher.limits.agent_line_bytes),
+        clock: launcher.clock,
         stdin,
         events: Vec::new(),
-        grace: Duration::from_secs(limits.agent_exit_grace_secs),
-        _running: metrics.agent(),
+        grace: Duration::from_secs(launcher.limits.agent_exit_grace_secs),
+        _running: launcher.metrics.agent(),
         _slot: slot,
     });
     tokio::spawn(actor.run(process, stdout, ends));

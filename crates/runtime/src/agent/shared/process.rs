@@ -19,13 +19,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::PollSender;
 
 use crate::agent::config::AgentConfig;
-use crate::agent::launcher::Launcher;
+use crate::agent::launcher::{Launched, Launcher};
 use crate::agent::process::{AgentMessage, AgentSide, Order, read, sleep_until};
 use crate::agent::process_table::ProcessSlot;
 use crate::agent::shared::JoiningThread;
 use crate::agent::stdin::{Stalled, Stdin};
 use crate::clock::Clock;
-use crate::host::{AgentIo, AgentProcess, AgentStdout};
+use crate::host::{AgentProcess, AgentStdout};
 use crate::metrics::Present;
 
 /// Messages that a thread has not received yet.
@@ -46,34 +46,25 @@ pub(super) fn spawn(
 ) -> Result<mpsc::Sender<JoiningThread>, Failure> {
     // No sandbox: it would have to include the workspaces of threads that join later.
     let program = config.program(PathBuf::from(&first.start.cwd), None);
-    let Launcher {
-        host,
-        limits,
-        clock,
-        metrics,
-    } = launcher;
-    let AgentIo {
-        id,
+    let Launched {
         stdin,
         stdout,
         process,
-    } = host.start_agent(&program)?;
-    slot.started(id);
-    let stdin = Stdin::new(stdin, slot.process().budget().clone());
+    } = launcher.launch(&program, &slot)?;
     let (joins, joining) = mpsc::channel(SHARED_INBOX);
     let (inbox, said) = mpsc::channel(SHARED_INBOX);
     let (leaves, left) = mpsc::channel(SHARED_INBOX);
-    let grace = Duration::from_secs(limits.agent_exit_grace_secs);
+    let grace = Duration::from_secs(launcher.limits.agent_exit_grace_secs);
     let mut actor = Actor {
         agent: SharedAgent::new(grace),
-        decoder: LineDecoder::new(limits.agent_line_bytes),
-        clock: *clock,
+        decoder: LineDecoder::new(launcher.limits.agent_line_bytes),
+        clock: launcher.clock,
         stdin,
         events_tx: BTreeMap::new(),
         inbox,
         leaves,
         grace,
-        _running: metrics.agent(),
+        _running: launcher.metrics.agent(),
         _slot: slot,
     };
     actor.seat(first);
