@@ -158,9 +158,8 @@ async fn websocket(
                 stop: server.stop,
                 ends: identity.ends,
             };
-            let _ = peers
-                .spawn(Connection::new(link, peer, server.service, access).run(None))
-                .await;
+            // A task of its own, which the daemon waits for when it stops. This one ends, and frees its memory.
+            peers.spawn(Connection::new(link, peer, server.service, access).run(None));
         })
         .into_response()
 }
