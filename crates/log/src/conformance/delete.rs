@@ -32,7 +32,10 @@ pub(super) async fn a_deleted_thread_is_gone(log: &SharedLog) {
         thread: None,
     };
     let hits = log.search(search, None, 9).await.unwrap();
-    assert_eq!(hits.iter().map(|hit| hit.thread).collect::<Vec<_>>(), [other]);
+    assert_eq!(
+        hits.iter().map(|(_, hit)| hit.thread).collect::<Vec<_>>(),
+        [other]
+    );
     assert_eq!(read_all(log, other, 0).await, sample::run(1..=5, 10));
     log.append(other, &sample::run(6..=6, 10), None).await.unwrap();
 }

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use acpd_log::{
-    Answer, Backlog, EventLog, Filter, Hit, ListCursor, ListedThread, LogError, Memory, Page, Search,
-    SearchCursor,
+    Answer, Backlog, EventLog, Filter, ListCursor, ListedThread, LogError, Memory, Page, Search, SearchCursor,
 };
-use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId};
 
 use tokio::sync::watch;
 
@@ -137,7 +136,12 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.list(filter, cursor, limit))
     }
 
-    fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>> {
+    fn search(
+        &self,
+        search: Search,
+        cursor: Option<SearchCursor>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>> {
         self.call(|memory| memory.search(search, cursor, limit))
     }
 
