@@ -14,7 +14,6 @@ use super::Callbacks;
 use super::task::{Responder, TerminalCommand, name};
 use super::terminals::terminal_end;
 use crate::agent::{Call, TerminalExit};
-use crate::fanout::{Delta, Source};
 use crate::thread::command::Effect;
 use crate::thread::editors::EditorCommand;
 use crate::thread::journal::Journal;
@@ -213,14 +212,7 @@ impl Callbacks {
             terminal.exit.get_or_insert(exit.into());
         }
         if let Some(text) = text {
-            journal.emit_text(Delta {
-                turn: journal.current_turn(),
-                item,
-                source: Source::Terminal(terminal_id.to_owned()),
-                text,
-                raw: None,
-                message_id: None,
-            });
+            journal.emit_output(item, terminal_id, text);
         }
         if is_last {
             self.complete_in_editor(journal, terminal_id, by, true);

@@ -20,6 +20,18 @@ impl Journal {
         }
     }
 
+    /// Adds output of a terminal; it may be buffered and merged.
+    pub fn emit_output(&mut self, item: ItemId, terminal_id: &str, text: String) {
+        self.emit_text(Delta {
+            turn: self.current_turn(),
+            item,
+            source: Source::Terminal(terminal_id.to_owned()),
+            text,
+            raw: None,
+            message_id: None,
+        });
+    }
+
     /// Returns whether each chunk of the agent's text is recorded separately. The client's choice overrides the
     /// configuration.
     fn keeps_chunks_apart(&self) -> bool {
