@@ -1,11 +1,10 @@
 //! Reopened sessions: with the full history, or with new events only.
 
-use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId};
-use acpd_proto::projection::Live;
-use acpd_proto::surface::acp::{Peer, PeerOutput, frames};
-use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_model::{Event, EventKind, Origin, ThreadId};
+use acpd_proto::surface::acp::{ConnectionStart, Peer, frames};
 use serde_json::{Value, json};
 
+use super::connection::{connection, opened, request, sent};
 use super::stage::{ABLE, SIMPLE, Stage, play};
 use crate::support::{thought, tool};
 
@@ -158,34 +157,12 @@ fn notices_are_for_the_moment() {
     });
 }
 
-/// Returns a connection with an open request of `method`, and the token of its call.
-fn asking(method: &str, thread: ThreadId) -> (Peer, u64) {
-    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into());
-    peer.handle_text(&format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{SIMPLE}}}"#
-    ));
-    let Some(PeerOutput::Call { token, .. }) = peer.poll_output() else {
-        panic!()
-    };
-    peer.reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
-    peer.poll_output();
+/// Returns a connection that is loading a session, and the token of its call.
+fn loading(thread: ThreadId) -> (Peer, u64) {
+    let mut peer = connection(ConnectionStart::default());
     let params = format!(r#"{{"sessionId":"{thread}","cwd":"/workspace","mcpServers":[]}}"#);
-    peer.handle_text(&format!(
-        r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params}}}"#
-    ));
-    match peer.poll_output() {
-        Some(PeerOutput::Call { token, .. }) => (peer, token),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn sent(peer: &mut Peer) -> Vec<Value> {
-    std::iter::from_fn(|| peer.poll_output())
-        .map(|output| match output {
-            PeerOutput::Send(text) => serde_json::from_slice(&text).unwrap(),
-            other => panic!("{other:?}"),
-        })
-        .collect()
+    let (token, _) = request(&mut peer, 2, "session/load", &params);
+    (peer, token)
 }
 
 /// Wherever a page of the log ends, the response comes between the last event of the history and the next one.
@@ -212,18 +189,8 @@ fn the_answer_to_load_stands_between_past_and_present() {
     let events: Vec<Event> = (1..=9).map(event).collect();
     for until in 1..=9 {
         for page in 1..=9 {
-            let (mut peer, token) = asking("session/load", thread);
-            let mut live = Box::new(Live::new(thread));
-            live.last_seq = until;
-            let opened = Opened {
-                live,
-                cursor: 0,
-                turns: None,
-                turn: None,
-                fidelity: None,
-                claimed: Vec::new(),
-            };
-            peer.reply(token, Ok(Reply::Opened(Box::new(opened))));
+            let (mut peer, token) = loading(thread);
+            peer.reply(token, Ok(opened(thread, until, 0, Vec::new())));
             for page in events.chunks(page) {
                 let last = page.last().unwrap().seq;
                 peer.deliver(thread, &frames(&thread.to_string(), page), last, |_, _| true);
@@ -247,7 +214,7 @@ fn the_answer_to_load_stands_between_past_and_present() {
 #[test]
 fn nothing_is_sent_of_a_session_that_is_not_open() {
     let thread = ThreadId(uuid::Uuid::from_u128(7));
-    let (mut peer, _) = asking("session/load", ThreadId(uuid::Uuid::from_u128(8)));
+    let (mut peer, _) = loading(ThreadId(uuid::Uuid::from_u128(8)));
     let event = Event {
         seq: 1,
         at: 0,

@@ -3,50 +3,19 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId, TurnId};
-use acpd_proto::projection::Live;
+use acpd_model::{Event, EventKind, Origin, RawJson, ThreadId, TurnId};
 use acpd_proto::surface::acp::{ConnectionStart, Peer, PeerOutput, PendingPrompt, frames};
-use acpd_proto::surface::reply::{ClaimedPrompt, Opened, Reply};
+use acpd_proto::surface::reply::ClaimedPrompt;
 use acpd_proto::surface::request::{FollowFrom, OpenThread, Request};
 use serde_json::{Value, json};
 
-use super::stage::SIMPLE;
-
-/// Returns a connection after its handshake.
-fn connection(start: ConnectionStart) -> Peer {
-    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into()).starting(start);
-    let (token, request) = asks(&mut peer, 0, "initialize", SIMPLE);
-    assert_eq!(request, Request::Initialize);
-    peer.reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
-    sent(&mut peer);
-    peer
-}
-
-/// Sends a request, and returns the connection's request to the daemon.
-fn asks(peer: &mut Peer, id: u64, method: &str, params: &str) -> (u64, Request) {
-    peer.handle_text(&format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
-    ));
-    match peer.poll_output() {
-        Some(PeerOutput::Call { token, request, .. }) => (token, request),
-        other => panic!("{other:?}"),
-    }
-}
+use super::connection::{connection, opened, request, sent};
 
 fn opens(peer: &mut Peer, method: &str, params: &str) -> (u64, OpenThread) {
-    match asks(peer, 1, method, params) {
+    match request(peer, 1, method, params) {
         (token, Request::OpenThread(open)) => (token, *open),
         other => panic!("{other:?}"),
     }
-}
-
-fn sent(peer: &mut Peer) -> Vec<Value> {
-    std::iter::from_fn(|| peer.poll_output())
-        .map(|output| match output {
-            PeerOutput::Send(text) => serde_json::from_slice(&text).unwrap(),
-            other => panic!("{other:?}"),
-        })
-        .collect()
 }
 
 fn thread() -> ThreadId {
@@ -76,19 +45,6 @@ fn settled(seq: u64, turn: TurnId) -> Event {
     event(seq, turn, kind)
 }
 
-fn opened(claimed: Vec<ClaimedPrompt>) -> Reply {
-    let mut live = Box::new(Live::new(thread()));
-    live.last_seq = 9;
-    Reply::Opened(Box::new(Opened {
-        live,
-        cursor: 9,
-        turns: None,
-        turn: None,
-        fidelity: None,
-        claimed,
-    }))
-}
-
 #[test]
 fn paths_are_relative_to_the_directory_of_the_connection() {
     let mut peer = connection(ConnectionStart {
@@ -101,7 +57,7 @@ fn paths_are_relative_to_the_directory_of_the_connection() {
         ("/x/", "/x"),
     ] {
         let params = json!({ "cwd": cwd }).to_string();
-        let (_, Request::StartThread(start)) = asks(&mut peer, 1, "session/new", &params) else {
+        let (_, Request::StartThread(start)) = request(&mut peer, 1, "session/new", &params) else {
             panic!("{cwd}")
         };
         assert_eq!(start.cwd, absolute);
@@ -126,7 +82,7 @@ fn the_first_new_session_is_the_thread_of_the_connection() {
     );
     assert_eq!((open.thread, open.from), (thread(), FollowFrom::Start));
     assert_eq!(open.session.unwrap().change.cwd, None);
-    let (_, next) = asks(&mut peer, 2, "session/new", r#"{"cwd":"/elsewhere"}"#);
+    let (_, next) = request(&mut peer, 2, "session/new", r#"{"cwd":"/elsewhere"}"#);
     assert!(matches!(next, Request::StartThread(_)), "{next:?}");
 }
 
@@ -174,11 +130,16 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
     };
     peer.reply(
         token,
-        Ok(opened(vec![
-            claim(11, Some(TurnId(1)), None),
-            claim(12, Some(TurnId(2)), Some(settled(5, TurnId(2)))),
-            claim(13, None, None),
-        ])),
+        Ok(opened(
+            thread(),
+            9,
+            9,
+            vec![
+                claim(11, Some(TurnId(1)), None),
+                claim(12, Some(TurnId(2)), Some(settled(5, TurnId(2)))),
+                claim(13, None, None),
+            ],
+        )),
     );
     let answers = sent(&mut peer);
     let ids: Vec<_> = answers.iter().map(|answer| &answer["id"]).collect();
@@ -206,7 +167,7 @@ fn a_connection_that_goes_on_elsewhere_is_told_where_it_stands() {
     });
     let session = json!({ "sessionId": thread() }).to_string();
     let (token, _) = opens(&mut peer, "session/resume", &session);
-    peer.reply(token, Ok(opened(Vec::new())));
+    peer.reply(token, Ok(opened(thread(), 9, 9, Vec::new())));
     let [answer, mark] = &sent(&mut peer)[..] else {
         panic!("an answer and a mark")
     };
