@@ -14,8 +14,8 @@ use super::Callbacks;
 use super::task::{Responder, TerminalCommand, name};
 use super::terminals::terminal_end;
 use crate::agent::{Call, TerminalExit};
-use crate::thread::command::Effect;
 use crate::thread::editors::EditorCommand;
+use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
 use crate::wire::Text;
 

@@ -8,9 +8,9 @@ use acpd_model::event::{LeaseHolder, LeaseMove};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 
 use super::Callbacks;
-use crate::thread::command::Reply;
 use crate::thread::editors::EditorCapabilities;
 use crate::thread::journal::Journal;
+use crate::thread::reply::Reply;
 
 /// An editor that has the thread open.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use super::task::{HostTask, TerminalCommand};
 use crate::agent::TerminalExit;
 use crate::fanout::LiveEnd;
 use crate::projection::ItemView;
-use crate::thread::command::{HostCall, TerminalEvent};
+use crate::thread::host_call::{HostCall, TerminalEvent};
 use crate::thread::journal::Journal;
 
 impl Callbacks {

@@ -5,7 +5,7 @@ use acpd_model::{EventKind, ItemId, Origin};
 use super::Journal;
 use crate::fanout::{Delta, LiveEnd, LiveText, Source};
 use crate::projection::Chunks;
-use crate::thread::command::Effect;
+use crate::thread::effect::Effect;
 use crate::time::{Instant, earliest};
 
 impl Journal {

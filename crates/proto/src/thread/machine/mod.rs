@@ -19,7 +19,8 @@ use acpd_model::{Event, Failure, Limits, Summary, ThreadId};
 
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
-use super::command::{Effect, Input};
+use super::effect::Effect;
+use super::input::Input;
 use super::journal::Journal;
 use super::message::Messages;
 use super::session::{Session, reset_directory};

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::Thread;
 use crate::agent::AgentRequest;
-use crate::thread::command::{Reply, SteerDelivery};
+use crate::thread::reply::{Reply, SteerDelivery};
 use crate::thread::session::Continuation;
 use crate::thread::turn::{UnsentPrompt, check_input};
 

@@ -12,7 +12,7 @@ use acpd_model::{MessageType, RawJson};
 use super::Session;
 use crate::agent::{ChunkContent, Opened, Update, UpdateKind};
 use crate::projection::{Digest, Exchange, Exchanges, content_text, text_block};
-use crate::thread::command::Effect;
+use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
 
 /// The replayed updates, and the session that waits for their import.
