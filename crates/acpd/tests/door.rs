@@ -156,6 +156,11 @@ fn a_revoked_token_is_out_at_once() {
         let (_, closed) = client.drain();
         assert_eq!(closed, Some((1008, "access has ended".to_owned())));
     }
+    let bearer = format!("Bearer {}", daemon.place.token());
+    wait_until("both connections are counted", || {
+        let (_, metrics) = call(&daemon, "GET", "/metrics", &[("Authorization", &bearer)], "");
+        metrics.contains("acpd_clients_dropped_total{reason=\"expired\"} 2")
+    });
     other.call("agent/list", &json!({}));
     let again = acpd(&daemon.place, &["token", "revoke", "gone"]);
     assert_eq!(again.code, Some(1));

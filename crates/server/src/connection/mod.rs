@@ -42,8 +42,9 @@ impl End {
         match self {
             Self::Gone => None,
             Self::Stalled => Some("stalled"),
-            Self::Silent | Self::Expired => Some("silent"),
+            Self::Silent => Some("silent"),
             Self::Flooding => Some("flooding"),
+            Self::Expired => Some("expired"),
             Self::Stopping => Some("stopping"),
             Self::TooLong => Some("too_long"),
             Self::Binary => Some("binary"),
