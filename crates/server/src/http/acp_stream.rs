@@ -238,7 +238,7 @@ async fn read(server: &ServerState, body: Body) -> Result<String, Box<Response>>
         Err(_) => Err(no(
             StatusCode::REQUEST_TIMEOUT,
             "invalid_request",
-            "the message did not come",
+            "timed out reading the request body",
         )),
     }
 }
