@@ -66,7 +66,7 @@ impl<P: DeserializeOwned + Shape> Params for On<P> {
     fn read(text: &str, current: Option<ThreadId>) -> Result<Self, Failure> {
         let thread = read::<Thread>(text)?.thread_id.or(current).ok_or_else(|| {
             Failure::invalid_params(
-                "threadId is missing, and this connection has neither started nor resumed a thread",
+                "threadId is missing, and this connection has not started, resumed or forked a thread",
             )
         })?;
         let params = read(text)?;
