@@ -29,6 +29,33 @@ fn a_silent_agent_is_told_to_stop_and_the_turn_has_failed() {
 }
 
 #[test]
+fn a_deadline_says_what_the_thread_waits_for() {
+    fn reason(s: &Scene) -> Option<&'static str> {
+        s.thread.poll_deadline().map(|(_, reason)| reason)
+    }
+    check(|s| {
+        s.open_turn();
+        assert_eq!(reason(s), Some("the agent must send something"));
+        for word in ["first ", "second "] {
+            s.chunk(word);
+        }
+        assert_eq!(reason(s), Some("text waits to be merged"));
+        s.later(SILENCE);
+        assert_eq!(reason(s), Some("the agent must end a cancelled turn"));
+        s.stops_with("cancelled");
+        assert_eq!(reason(s), None);
+        for _ in 0..2 {
+            s.exits("exit status 1");
+            s.send(Command::Wake);
+        }
+        assert_eq!(reason(s), Some("the agent may start again"));
+        s.later(1_000);
+        assert_eq!(reason(s), None);
+        s.exits("exit status 1");
+    });
+}
+
+#[test]
 fn one_that_does_not_even_stop_is_ended() {
     check(|s| {
         s.open_turn();

@@ -6,7 +6,7 @@ use super::Journal;
 use crate::fanout::{Delta, LiveEnd, LiveText, Source};
 use crate::projection::Chunks;
 use crate::thread::effect::Effect;
-use crate::time::{Instant, earliest};
+use crate::time::{Deadline, because, earliest};
 
 impl Journal {
     /// Adds text of a message or a terminal; it may be buffered and merged.
@@ -101,8 +101,11 @@ impl Journal {
     }
 
     /// Returns when to call [`expire`](Self::expire).
-    pub fn deadline(&self) -> Option<Instant> {
-        earliest(self.coalescer.deadline(), self.live_tail.deadline())
+    pub fn deadline(&self) -> Option<Deadline> {
+        earliest(
+            because(self.coalescer.deadline(), "text waits to be merged"),
+            because(self.live_tail.deadline(), "output waits to be shown"),
+        )
     }
 
     /// Records and shows the buffered text whose window is over.

@@ -27,7 +27,7 @@ use super::session::{Session, reset_directory};
 use super::tool_call::ToolCalls;
 use super::turn::Turns;
 use crate::projection::Live;
-use crate::time::{Instant, Now, earliest};
+use crate::time::{Deadline, Instant, Now, because};
 
 /// The state machine of one thread.
 #[derive(Debug)]
@@ -167,12 +167,22 @@ impl Thread {
 
     /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let waiting = earliest(self.journal.deadline(), self.callbacks.deadline());
-        let waiting = earliest(waiting, self.turns.cancel_deadline());
-        earliest(
-            waiting,
-            earliest(self.silence_deadline(), self.session.start_at()),
-        )
+        self.poll_deadline().map(|(at, _)| at)
+    }
+
+    /// Returns the deadline of [`poll_timeout`](Self::poll_timeout) with its reason.
+    pub fn poll_deadline(&self) -> Option<Deadline> {
+        let deadlines = [
+            self.journal.deadline(),
+            self.callbacks.deadline(),
+            because(
+                self.turns.cancel_deadline(),
+                "the agent must end a cancelled turn",
+            ),
+            because(self.silence_deadline(), "the agent must send something"),
+            because(self.session.start_at(), "the agent may start again"),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     /// Returns the summary, if it changed since the last call.
