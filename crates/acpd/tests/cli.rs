@@ -289,7 +289,7 @@ fn a_daemon_that_does_not_come_up_is_explained() {
 }
 
 #[test]
-fn a_wrong_token_is_told_as_such() {
+fn a_wrong_token_is_reported() {
     let daemon = Daemon::start();
     let run = outcome(
         daemon

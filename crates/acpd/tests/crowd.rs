@@ -41,7 +41,7 @@ fn is_end(message: &Incoming) -> bool {
 }
 
 #[test]
-fn what_is_counted_is_told_to_who_may_know_and_holds_no_content() {
+fn metrics_need_a_token_and_contain_no_content() {
     let daemon = Daemon::start();
     let host = daemon.address().to_string();
     assert_eq!(ask(daemon.address(), "/metrics", &[("Host", &host)]).0, 401);
@@ -233,7 +233,7 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
 }
 
 #[test]
-fn a_client_that_pings_and_reads_nothing_is_let_go_and_costs_no_memory() {
+fn a_client_that_pings_and_reads_nothing_is_disconnected_and_uses_no_memory() {
     // Far more than the buffers of both sockets hold.
     const PINGS: usize = 2_000_000;
     let daemon = Daemon::with("[limits]\nwrite_secs = 1\n");
@@ -339,7 +339,7 @@ fn deaf(daemon: &Daemon) -> TcpStream {
 }
 
 #[test]
-fn a_client_that_answers_no_ping_is_let_go() {
+fn a_client_that_answers_no_ping_is_disconnected() {
     let daemon = Daemon::with("[limits]\nping_secs = 1\npong_secs = 1\n");
     let mut other = Client::new(&daemon);
     let thread = other.thread(&daemon);

@@ -96,7 +96,7 @@ fn a_token_opens_what_its_role_is_for() {
 }
 
 #[test]
-fn who_starts_a_thread_does_not_say_what_its_agent_may_do() {
+fn an_operator_cannot_set_a_threads_policy() {
     let daemon = Daemon::start();
     let ann = create(&daemon.place, "ann", "operator");
     let mut ann = Client::with_token(&daemon, &ann);
@@ -238,7 +238,7 @@ fn tokens_are_listed_and_end_without_their_secret() {
 }
 
 #[test]
-fn a_ticket_opens_the_socket_once_for_whoever_asked() {
+fn a_ticket_works_once_with_the_identity_of_its_creator() {
     let daemon = Daemon::start();
     let token = format!("Bearer {}", create(&daemon.place, "ann", "approver"));
     let ticket = || {
@@ -515,7 +515,7 @@ fn a_ticket_is_exchanged_for_a_session_once() {
 }
 
 #[test]
-fn who_guesses_has_to_wait_and_nobody_else() {
+fn guesses_are_throttled_and_generated_tokens_are_not() {
     let place = Place::new("");
     place.make_data();
     let token = place.data().join("token");

@@ -205,7 +205,7 @@ fn ends_of<'a>(seen: &'a BTreeMap<u64, (String, Value)>, question: &Value) -> Ve
 }
 
 #[test]
-fn a_question_that_was_open_is_void_and_everyone_is_told() {
+fn an_open_question_is_voided_for_all_clients() {
     let mut ordeal = Ordeal::new();
     let turn = ordeal.client.start(&ordeal.thread, "permission");
     let question = ordeal.client.question();

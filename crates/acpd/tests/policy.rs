@@ -101,7 +101,7 @@ fn policy_test_says_which_files_are_reserved() {
 }
 
 #[test]
-fn an_explanation_tells_who_may_not_run_commands_nothing_of_the_disk_elsewhere() {
+fn an_explanation_reveals_nothing_of_the_disk_without_the_role() {
     let daemon = Daemon::start();
     let mut owner = Client::new(&daemon);
     let thread = owner.thread(&daemon);

@@ -151,7 +151,7 @@ fn clients_that_come_at_any_moment_agree() {
 }
 
 #[test]
-fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
+fn a_client_that_does_not_read_delays_no_other_and_loses_nothing() {
     // Small queues, so that a longer queue becomes visible.
     let daemon = Daemon::with("[limits]\nlive_batches = 4\noutbound_queue = 4\n");
     let mut fast = Client::new(&daemon);
@@ -347,7 +347,7 @@ fn a_turn_in_the_middle_is_shown_and_goes_on_live() {
 }
 
 #[test]
-fn a_question_is_asked_again_of_who_comes_later_until_it_is_answered() {
+fn a_question_is_asked_again_of_later_clients_until_it_is_answered() {
     let daemon = Daemon::start();
     let mut observer = Client::observer(&daemon);
     let thread = observer.thread(&daemon);

@@ -445,7 +445,7 @@ fn a_stranger_on_a_dead_daemons_port_is_shown_nothing() {
 }
 
 #[test]
-fn connections_without_a_token_keep_nobody_out() {
+fn connections_without_a_token_do_not_block_others() {
     // The daemon closes an HTTP/2 connection that sends only this after a minute, which is longer than this test waits.
     const HELLO: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
     let daemon = Daemon::with("[limits]\nconnections = 80\n");

@@ -104,7 +104,7 @@ fn a_daemon_with_tls_speaks_nothing_else() {
 }
 
 #[test]
-fn a_certificate_is_read_again_when_told() {
+fn a_certificate_is_reloaded_on_a_signal() {
     let daemon = Daemon::with(SELF_SIGNED);
     let old = certificate(&daemon.place);
     for name in ["tls-cert.pem", "tls-key.pem"] {

@@ -107,7 +107,7 @@ fn what_is_archived_is_out_of_the_way() {
 }
 
 #[test]
-fn rolled_back_turns_are_gone_for_everyone_and_the_agent_is_told_the_rest() {
+fn rolled_back_turns_are_dropped_for_all_clients_and_the_agent_receives_the_rest() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);

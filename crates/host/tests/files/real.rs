@@ -6,7 +6,7 @@ use acpd_model::ErrorCode;
 use crate::{Roomy, Scene};
 
 #[test]
-fn a_path_is_told_by_its_name_without_links() {
+fn a_path_is_reported_without_links() {
     let scene = Scene::new();
     scene.link("w/in", "dir");
     scene.link("w/to-file", "in/f");
@@ -61,7 +61,7 @@ fn a_path_is_told_by_its_name_without_links() {
 }
 
 #[test]
-fn a_workspace_that_was_named_by_a_link_tells_both_names() {
+fn a_workspace_named_by_a_link_accepts_both_names() {
     let scene = Scene::new();
     scene.link("named", "w");
     let files = Workspace::open([scene.base.join("named"), scene.base.join("w-evil")].into_iter());

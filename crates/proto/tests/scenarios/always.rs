@@ -92,7 +92,7 @@ fn an_answer_that_is_no_yes_and_no_no_is_not_remembered() {
 }
 
 #[test]
-fn what_acpd_remembers_the_agent_is_told_once() {
+fn the_agent_receives_allow_once_for_an_answer_that_acpd_remembers() {
     for (answer, chosen, sent, rule) in [
         (
             Answer::Accept { always: true },
@@ -152,7 +152,7 @@ fn what_acpd_remembers_the_agent_is_told_once() {
 }
 
 #[test]
-fn what_acpd_cannot_remember_is_passed_on_and_said_before() {
+fn an_answer_that_acpd_cannot_remember_is_announced_and_passed_on() {
     for (answer, chosen) in [
         (Answer::Accept { always: true }, "allow_always"),
         (Answer::Decline { always: true }, "reject_always"),

@@ -10,7 +10,7 @@ use crate::support::{FULL, Scene, check, tool};
 const SILENCE: u64 = 7200 * 1000;
 
 #[test]
-fn a_silent_agent_is_told_to_stop_and_the_turn_has_failed() {
+fn a_silent_agent_is_cancelled_and_the_turn_fails() {
     check(|s| {
         s.open_turn();
         s.later(SILENCE - 1);
@@ -56,7 +56,7 @@ fn a_deadline_says_what_the_thread_waits_for() {
 }
 
 #[test]
-fn one_that_does_not_even_stop_is_ended() {
+fn a_silent_agent_that_ignores_the_cancel_is_terminated() {
     check(|s| {
         s.open_turn();
         s.later(SILENCE);
@@ -68,7 +68,7 @@ fn one_that_does_not_even_stop_is_ended() {
 }
 
 #[test]
-fn waiting_for_a_person_or_for_us_is_no_silence() {
+fn waiting_for_a_user_or_for_the_daemon_is_not_silence() {
     check(|s| {
         s.open_turn();
         s.asks_permission("7", "t");
@@ -147,7 +147,7 @@ fn prompted(s: &Scene) -> Vec<Value> {
 }
 
 #[test]
-fn an_agent_that_forgot_is_told_and_the_persons_words_stay_their_own() {
+fn an_agent_with_a_new_session_receives_the_history_apart_from_the_prompt() {
     let plain = r#"{"protocolVersion":1}"#;
     let embeds =
         r#"{"protocolVersion":1,"agentCapabilities":{"promptCapabilities":{"embeddedContext":true}}}"#;
@@ -180,7 +180,7 @@ fn an_agent_that_forgot_is_told_and_the_persons_words_stay_their_own() {
 }
 
 #[test]
-fn a_prompt_that_the_agent_never_ended_does_not_count_as_told() {
+fn an_unfinished_prompt_with_history_sends_the_history_again() {
     check(|s| {
         forget(s, r#"{"protocolVersion":1}"#);
         s.prompt("and why?");
@@ -199,7 +199,7 @@ fn a_prompt_that_the_agent_never_ended_does_not_count_as_told() {
 }
 
 #[test]
-fn what_is_told_is_bounded_and_can_be_switched_off() {
+fn the_history_for_an_agent_is_bounded_and_can_be_disabled() {
     for (bytes, expected) in [(0, 1), (60, 2)] {
         let scene = Scene::with_limits(acpd_model::Limits {
             recall_bytes: bytes,
@@ -223,7 +223,7 @@ fn what_is_told_is_bounded_and_can_be_switched_off() {
 }
 
 #[test]
-fn a_conversation_that_cannot_be_read_is_told_to_nobody_and_people_know() {
+fn an_unreadable_history_is_not_sent_and_is_reported() {
     check(|s| {
         s.unreadable = Some(acpd_model::Failure::new(
             acpd_model::ErrorCode::Internal,

@@ -188,7 +188,7 @@ fn words(said: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_the_log_has_is_not_stored_again_however_it_is_told() {
+fn recorded_history_is_not_stored_again_in_another_form() {
     let histories: [&[Said]; 5] = [
         &[ONE],
         &[ONE, TWO, THREE],
@@ -215,7 +215,7 @@ fn what_the_log_has_is_not_stored_again_however_it_is_told() {
 }
 
 #[test]
-fn what_was_said_outside_is_stored_once_and_marked() {
+fn exchanges_outside_of_acpd_are_stored_once_and_marked() {
     for way in WAYS {
         check(|s| {
             let known = [ONE, TWO, THREE];
@@ -303,7 +303,7 @@ fn where_it_is_in_doubt_nothing_is_new() {
 }
 
 #[test]
-fn what_comes_while_a_turn_waits_for_the_agent_is_no_part_of_that_turn() {
+fn history_before_the_prompt_is_not_part_of_the_waiting_turn() {
     check(|s| {
         spoken(s, &[ONE]);
         let turn = s.prompt("next");

@@ -126,7 +126,7 @@ fn a_link_is_allowed_where_the_place_it_leads_to_is() {
 }
 
 #[test]
-fn a_file_that_cannot_be_found_is_refused_with_the_reason_and_nobody_is_asked() {
+fn a_missing_file_is_refused_with_the_reason_and_without_a_question() {
     check(|s| {
         under(s, json!({ "ask": ["Edit"] }));
         writes(s, 7, "/workspace/loop");
@@ -245,7 +245,7 @@ fn an_answer_that_holds_is_about_the_place_too() {
 }
 
 #[test]
-fn what_is_decided_on_meanwhile_is_withdrawn_and_dropped_like_any_callback() {
+fn a_callback_that_waits_for_a_path_can_be_withdrawn() {
     check(|s| {
         under(s, json!({ "allow": ["Edit"] }));
         s.looks_up = false;

@@ -190,7 +190,7 @@ fn after_anything_that_is_not_text_the_same_words_are_text() {
 }
 
 #[test]
-fn what_is_said_of_another_session_is_on_record_and_nothing_more() {
+fn updates_of_another_session_are_only_recorded() {
     check(|s| {
         s.open_turn();
         let before = s.next_seq();

@@ -120,7 +120,7 @@ fn an_option_that_was_not_offered_leaves_the_question_open() {
 }
 
 #[test]
-fn the_second_answer_is_told_that_it_came_late() {
+fn the_second_answer_is_refused_as_late() {
     check(|s| {
         open_question(s);
         s.decide(1, Answer::Accept { always: false }).unwrap();

@@ -43,7 +43,7 @@ fn told(s: &Scene) -> String {
 }
 
 #[test]
-fn later_turns_leave_the_view_and_the_agent_is_told_the_rest() {
+fn dropped_turns_leave_the_view_and_the_agent_receives_the_rest() {
     let scene = check(|s| {
         three_turns(s);
         s.update(
@@ -141,7 +141,7 @@ fn again_and_again() {
 }
 
 #[test]
-fn not_while_something_goes_on() {
+fn it_conflicts_with_a_running_turn() {
     check(|s| {
         three_turns(s);
         s.prompt("four");
@@ -152,7 +152,7 @@ fn not_while_something_goes_on() {
 }
 
 #[test]
-fn not_where_agents_are_told_nothing() {
+fn it_is_unsupported_if_agents_receive_no_history() {
     let limits = Limits {
         recall_bytes: 0,
         ..Limits::default()
@@ -175,7 +175,7 @@ fn not_where_agents_are_told_nothing() {
 
 /// The agent was stopped because it remembers the dropped turns. Its final updates belong to no conversation.
 #[test]
-fn what_the_agent_says_on_its_way_out_is_not_shown() {
+fn updates_of_an_exiting_agent_are_not_shown() {
     check(|s| {
         three_turns(s);
         roll_back(s, Some(1)).unwrap();

@@ -85,7 +85,7 @@ fn the_agent_takes_them_into_the_turn() {
 }
 
 #[test]
-fn what_the_agent_does_not_take_is_the_next_turn() {
+fn input_that_the_agent_does_not_accept_is_the_next_turn() {
     for refusal in [
         Some(r#"{"outcome":"promptRequired","reason":"noRunningTurn"}"#),
         None,
@@ -185,7 +185,7 @@ fn an_answer_after_the_turn_still_belongs_to_it() {
 }
 
 #[test]
-fn of_an_agent_that_is_gone_nobody_knows() {
+fn steering_fails_if_the_agent_exits() {
     check(|s| {
         running(s);
         let call = steer(s, "lost");

@@ -304,7 +304,7 @@ fn endless_output_fills_neither_memory_nor_the_log() {
 }
 
 #[test]
-fn long_output_is_a_blob_of_which_the_end_is_told() {
+fn long_output_is_a_blob_and_the_event_has_its_end() {
     use acpd_model::BlobId;
     use acpd_model::limits::{INLINE_BYTES, TERMINAL_PREVIEW_BYTES};
     for bytes in [INLINE_BYTES, 3 * INLINE_BYTES] {

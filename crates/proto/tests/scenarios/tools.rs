@@ -32,7 +32,7 @@ fn calls(s: &Scene) -> Vec<ItemId> {
 
 /// Some agents report a call only after its end, even if the user has denied it.
 #[test]
-fn a_call_that_is_told_after_its_refusal_is_the_one_that_was_asked_about() {
+fn a_call_reported_after_its_refusal_is_the_same_item() {
     for status in ["failed", "completed", "pending"] {
         check(|s| {
             s.open_turn();
@@ -245,7 +245,7 @@ fn parallel_calls_do_not_mix() {
 }
 
 #[test]
-fn what_is_unfinished_ends_with_its_turn() {
+fn unfinished_items_end_with_their_turn() {
     for (reason, outcome) in [
         ("end_turn", ItemOutcome::Completed),
         ("cancelled", ItemOutcome::Interrupted),
@@ -497,7 +497,7 @@ fn of_too_many_ended_tool_calls_the_oldest_is_forgotten() {
 }
 
 #[test]
-fn however_many_calls_end_with_their_turn_its_diff_is_told_once() {
+fn a_turns_diff_is_emitted_once_when_many_calls_end() {
     check(|s| {
         s.open_turn();
         for number in 0..50 {

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_reads_no_more_holds_nothing() {
+    async fn an_agent_that_stops_reading_holds_no_budget() {
         let mut gone = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = Stdin::new(pipe_of(&mut gone), Budget::default());
         gone.wait().await.unwrap();

@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_command_begins_for_an_agent_that_is_gone() {
+    async fn no_command_starts_for_an_exited_agent() {
         let (tells, mut messages_tx) = mpsc::channel(16);
         let dir = tempfile::tempdir().unwrap();
         let mut machine = machine(dir.path().to_owned(), tells);

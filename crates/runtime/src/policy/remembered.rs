@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_told_is_durable_and_seen_by_all() {
+    async fn a_reported_change_is_durable_and_visible_to_all() {
         let place = TestDir::new("durable");
         let one = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         let mut other = one.clone();

@@ -78,7 +78,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn a_client_hears_that_its_thread_cannot_be_read() {
+async fn a_client_is_notified_that_its_thread_cannot_be_read() {
     let stage = Stage::new(Limits::default()).await;
     stage.log.inject(Fault::FailRead { after: 0 });
     let to_follow = FollowRequest {

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_is_private_replaces_a_stale_one_and_may_stand_deep() {
+    async fn a_socket_is_private_replaces_a_stale_one_and_may_be_nested() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("x".repeat(120));
         std::fs::create_dir(&deep).unwrap();

@@ -127,7 +127,7 @@ fn a_prompt_is_taken_up_again_and_what_was_shown_is_not_shown_again() {
 }
 
 #[test]
-fn a_request_whose_fate_nobody_knows_is_an_error_and_one_that_may_come_twice_comes_again() {
+fn a_request_with_an_unknown_fate_is_an_error_and_an_idempotent_one_is_retried() {
     let mut pipe = with_session();
     let list = request(4, "session/list", "s");
     for line in [
@@ -196,7 +196,7 @@ fn a_cancel_that_may_be_lost_is_sent_again() {
 }
 
 #[test]
-fn a_session_that_is_gone_takes_its_prompts_with_it() {
+fn prompts_of_a_lost_session_are_refused() {
     let mut pipe = with_session();
     pipe.handle_editor_message(request(2, "session/prompt", "s"));
     pipe.handle_daemon_message(

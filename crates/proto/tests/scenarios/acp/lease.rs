@@ -117,7 +117,7 @@ fn it_can_be_asked_for_and_given_up() {
 }
 
 #[test]
-fn who_may_only_look_on_gets_none() {
+fn an_observer_gets_no_lease() {
     play(|s| {
         let first = Stage::at_work(SIMPLE, s);
         for role in [Role::Observer, Role::Approver] {
@@ -144,7 +144,7 @@ fn the_same_connection_again_keeps_it() {
 }
 
 #[test]
-fn nobody_holds_it_after_a_restart() {
+fn the_lease_has_no_holder_after_a_restart() {
     let before = play(|s| {
         Stage::at_work(WORKER, s);
     });

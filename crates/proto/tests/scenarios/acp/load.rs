@@ -33,7 +33,7 @@ fn two_turns(s: &mut Stage) {
 }
 
 #[test]
-fn what_is_loaded_is_what_was_seen() {
+fn a_loaded_session_equals_the_live_one() {
     play(|s| {
         let watching = Stage::at_work(SIMPLE, s);
         two_turns(s);
@@ -78,7 +78,7 @@ fn an_editors_own_words_come_back_when_it_loads() {
 }
 
 #[test]
-fn resume_tells_nothing_of_the_past() {
+fn resume_sends_no_history() {
     play(|s| {
         Stage::at_work(SIMPLE, s);
         two_turns(s);
@@ -100,7 +100,7 @@ fn resume_tells_nothing_of_the_past() {
 }
 
 #[test]
-fn modes_and_options_are_told_as_they_are_now() {
+fn a_loaded_session_has_the_current_modes_and_options() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         s.scene.exits("exit status 0");
@@ -167,7 +167,7 @@ fn loading(thread: ThreadId) -> (Peer, u64) {
 
 /// Wherever a page of the log ends, the response comes between the last event of the history and the next one.
 #[test]
-fn the_answer_to_load_stands_between_past_and_present() {
+fn the_response_to_load_separates_history_from_live_updates() {
     let thread = ThreadId(uuid::Uuid::from_u128(7));
     let event = |seq: u64| Event {
         seq,
@@ -212,7 +212,7 @@ fn the_answer_to_load_stands_between_past_and_present() {
 }
 
 #[test]
-fn nothing_is_sent_of_a_session_that_is_not_open() {
+fn no_update_of_a_closed_session_is_sent() {
     let thread = ThreadId(uuid::Uuid::from_u128(7));
     let (mut peer, _) = loading(ThreadId(uuid::Uuid::from_u128(8)));
     let event = Event {

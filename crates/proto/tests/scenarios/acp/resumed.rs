@@ -160,7 +160,7 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
 }
 
 #[test]
-fn a_connection_that_goes_on_elsewhere_is_told_where_it_stands() {
+fn a_resumable_connection_receives_checkpoints() {
     let mut peer = connection(ConnectionStart {
         checkpoints: true,
         ..ConnectionStart::default()

@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_is_the_last_that_a_thread_hears() {
+    async fn the_exit_is_the_last_message_of_a_thread() {
         let [one, other] = seats();
         let (mut leaves, mut hears) = told(2);
         leaves.left = true;
