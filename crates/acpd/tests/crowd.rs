@@ -145,14 +145,14 @@ fn every_limit_of_a_connection_is_configurable_and_announced() {
     let lines: Vec<_> = LIMITS.map(|(name, _, value)| format!("{name} = {value}")).into();
     let daemon = Daemon::with(&format!("[limits]\n{}\n", lines.join("\n")));
     let welcome = Client::bare(&daemon).greet("test", &json!({}));
-    let told: BTreeMap<&str, u64> = welcome["limits"]
+    let announced: BTreeMap<&str, u64> = welcome["limits"]
         .as_object()
         .unwrap()
         .iter()
         .map(|(name, value)| (&name[..], value.as_u64().unwrap()))
         .collect();
     assert_eq!(
-        told,
+        announced,
         LIMITS.iter().map(|(_, name, value)| (*name, *value)).collect()
     );
 }

@@ -220,7 +220,7 @@ fn tokens_are_listed_and_end_without_their_secret() {
         listed.contains("does not expire") && listed.contains("expired"),
         "{listed}"
     );
-    for (args, told) in [
+    for (args, public_text) in [
         (
             ["--name", "owner", "--role", "observer"],
             "cannot be a token's name",
@@ -233,7 +233,7 @@ fn tokens_are_listed_and_end_without_their_secret() {
         line.extend(args);
         let refused = acpd(&daemon.place, &line);
         assert!(refused.code != Some(0) && refused.stdout.is_empty(), "{line:?}");
-        assert!(refused.stderr.contains(told), "{}", refused.stderr);
+        assert!(refused.stderr.contains(public_text), "{}", refused.stderr);
     }
 }
 
@@ -570,9 +570,9 @@ fn no_secret_is_logged_or_repeated() {
     )
     .1;
     acpd(&daemon.place, &["token", "revoke", "ann"]);
-    let told = format!("{answers}{}", daemon.log());
+    let public_text = format!("{answers}{}", daemon.log());
     for secret in [&daemon.place.token(), &token, session, &key, &ticket, wrong] {
-        assert!(!told.contains(secret), "{told}");
+        assert!(!public_text.contains(secret), "{public_text}");
     }
     for file in ["tokens.json", "sessions.json"] {
         let text = std::fs::read_to_string(daemon.place.data().join(file)).unwrap();

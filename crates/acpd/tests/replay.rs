@@ -103,18 +103,18 @@ fn the_answer_to_resume_comes_before_everything_that_it_brings() {
         assert_eq!(late.question().text("threadId"), thread);
     }
     // A client that unsubscribes before the response does not follow the thread.
-    let mut gone = Client::new(&daemon);
+    let mut lost = Client::new(&daemon);
     let ids = [
-        gone.request("thread/resume", &json!({ "threadId": thread })),
-        gone.request("thread/unsubscribe", &json!({})),
+        lost.request("thread/resume", &json!({ "threadId": thread })),
+        lost.request("thread/unsubscribe", &json!({})),
     ];
-    gone.answer(ids[0]).unwrap();
-    assert_eq!(gone.answer(ids[1]).unwrap()["status"], "unsubscribed");
+    lost.answer(ids[0]).unwrap();
+    assert_eq!(lost.answer(ids[1]).unwrap()["status"], "unsubscribed");
     asked.call("turn/interrupt", &json!({ "threadId": thread }));
     asked.until(is_end);
-    gone.call("thread/list", &json!({}));
-    let heard = gone.take();
-    assert!(heard.is_empty(), "{:?}", heard.first());
+    lost.call("thread/list", &json!({}));
+    let seen_before = lost.take();
+    assert!(seen_before.is_empty(), "{:?}", seen_before.first());
 }
 
 #[test]

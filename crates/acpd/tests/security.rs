@@ -159,11 +159,14 @@ fn a_name_that_is_refused_comes_with_the_setting_that_allows_it() {
         ("box.example", r#"[server] hosts = ["box.example"]"#),
     ] {
         let (status, answer) = ask(daemon.address(), "/healthz", &[("Host", host)]);
-        let told = support::body(&answer)["error"]["message"]
+        let sent_message = support::body(&answer)["error"]["message"]
             .as_str()
             .unwrap()
             .to_owned();
-        assert!(status == 403 && told.ends_with(setting), "{host}: {answer}");
+        assert!(
+            status == 403 && sent_message.ends_with(setting),
+            "{host}: {answer}"
+        );
         daemon.stop();
         daemon.place.configure(&setting.replace("] hosts", "]\nhosts"));
         daemon.restart();

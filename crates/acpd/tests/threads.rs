@@ -153,8 +153,8 @@ fn a_watcher_of_the_list_sees_all_threads() {
     client.call("thread/name/set", &json!({ "threadId": thread, "name": "Mine" }));
     client.call("thread/archive", &json!({ "threadId": thread }));
     client.call("thread/delete", &json!({ "threadId": thread }));
-    let gone = |message: &support::Incoming| message.params["thread"].is_null();
-    let changes = watcher.until(gone);
+    let is_deleted = |message: &support::Incoming| message.params["thread"].is_null();
+    let changes = watcher.until(is_deleted);
     for change in &changes {
         assert_eq!(change.method, "thread/list/changed");
         assert_eq!(change.text("threadId"), thread);
@@ -164,7 +164,7 @@ fn a_watcher_of_the_list_sees_all_threads() {
         );
     }
     let (last, changes) = changes.split_last().unwrap();
-    assert!(gone(last));
+    assert!(is_deleted(last));
     let mut seen: Vec<_> = changes
         .iter()
         .map(|change| shown(&change.params["thread"]))
@@ -461,16 +461,16 @@ fn subscribers_are_notified_of_other_subscribers() {
     assert_eq!(first.wait_for(changed).params["others"], json!([]), "it is alone");
     let mut second = Client::named(&daemon, "phone", &json!({ "subscribers": true }));
     second.resume(&thread, 0);
-    let told = first.wait_for(changed);
-    let others = told.params["others"].as_array().unwrap();
-    assert_eq!(others.len(), 1, "{told:?}");
+    let notified = first.wait_for(changed);
+    let others = notified.params["others"].as_array().unwrap();
+    assert_eq!(others.len(), 1, "{notified:?}");
     assert_eq!(others[0]["mayAnswer"], false);
-    assert!(told.params.get("seq").is_none());
-    let told = second.wait_for(changed);
+    assert!(notified.params.get("seq").is_none());
+    let notified = second.wait_for(changed);
     assert_eq!(
         (
-            &told.params["others"][0]["client"],
-            &told.params["others"][0]["mayAnswer"]
+            &notified.params["others"][0]["client"],
+            &notified.params["others"][0]["mayAnswer"]
         ),
         (&"desk".into(), &true.into())
     );

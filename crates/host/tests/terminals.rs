@@ -115,12 +115,12 @@ async fn the_end_is_kept_and_cut_between_characters() {
     assert_eq!(terminal.output(), expected);
     let (live, exit) = listen(updated).await;
     assert!("one é😀two".ends_with(&live), "{live}");
-    let told = TerminalUpdate::Exited {
+    let reported = TerminalUpdate::Exited {
         exit: code(0),
         output: "two".into(),
         truncated: true,
     };
-    assert_eq!(exit, told);
+    assert_eq!(exit, reported);
 
     let (terminal, updated) = sh("printf 'one é😀two'", 14);
     assert_eq!(terminal.wait().await, code(0));

@@ -43,8 +43,8 @@ fn a_path_is_reported_without_links() {
         ("w/gone", "outside/none"),
         ("none/f", "none/f"),
     ] {
-        let told = scene.files.real_path(&scene.path(name));
-        assert_eq!(told.as_deref(), Ok(scene.path(real).as_str()), "{name}");
+        let found = scene.files.real_path(&scene.path(name));
+        assert_eq!(found.as_deref(), Ok(scene.path(real).as_str()), "{name}");
     }
     for (name, code) in [
         ("w/round", ErrorCode::InvalidParams),
@@ -53,8 +53,8 @@ fn a_path_is_reported_without_links() {
         ("outside/dangling", ErrorCode::NotFound),
         ("outside/none/../f", ErrorCode::NotFound),
     ] {
-        let told = scene.files.real_path(&scene.path(name));
-        assert_eq!(told.unwrap_err().code, code, "{name}");
+        let found = scene.files.real_path(&scene.path(name));
+        assert_eq!(found.unwrap_err().code, code, "{name}");
     }
     assert!(scene.files.real_path("w/file").is_err(), "a relative path");
     assert_eq!(scene.all(), before, "nothing is made");

@@ -387,7 +387,7 @@ fn a_failed_way_to_reopen_a_session_is_reported() {
         s.refuse("session/resume", -32601, "Method not found");
         s.answer("session/load", "{}");
         s.later(1000);
-        let told = |event: &acpd_model::Event| match &event.kind {
+        let notice = |event: &acpd_model::Event| match &event.kind {
             EventKind::NoticeGiven {
                 level: Level::Info,
                 code,
@@ -395,9 +395,12 @@ fn a_failed_way_to_reopen_a_session_is_reported() {
             } if code == "notReopened" => Some(message.clone()),
             _ => None,
         };
-        let told: Vec<String> = s.log.iter().filter_map(told).collect();
-        assert_eq!(told.len(), 1);
-        assert!(told[0].contains("session/resume: Method not found"), "{told:?}");
+        let notice: Vec<String> = s.log.iter().filter_map(notice).collect();
+        assert_eq!(notice.len(), 1);
+        assert!(
+            notice[0].contains("session/resume: Method not found"),
+            "{notice:?}"
+        );
     });
 }
 

@@ -249,9 +249,9 @@ fn a_failed_callback_is_recorded() {
             r#"{"sessionId":"s-1","path":"/workspace/x"}"#,
         );
         assert_eq!(refused(s).len(), calls.len());
-        let told = s.params("thread/notice");
-        assert_eq!(told.len(), calls.len());
-        assert!(told.iter().all(|told| told["code"] == "callRefused"));
+        let notices = s.params("thread/notice");
+        assert_eq!(notices.len(), calls.len());
+        assert!(notices.iter().all(|notices| notices["code"] == "callRefused"));
         s.stops_with("end_turn");
     });
 }

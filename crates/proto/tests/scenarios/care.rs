@@ -159,15 +159,15 @@ fn an_agent_with_a_new_session_receives_the_history_apart_from_the_prompt() {
             let blocks = prompted(s);
             assert_eq!(blocks.len(), 2);
             assert_eq!(blocks[0]["type"], kind);
-            let told = blocks[0].pointer(at).unwrap().as_str().unwrap();
+            let history = blocks[0].pointer(at).unwrap().as_str().unwrap();
             for part in [
                 "## User\n\ndo it",
                 "## Assistant\n\nthe answer is 42",
                 "(tool call: Look, completed)",
             ] {
-                assert!(told.contains(part), "{told}");
+                assert!(history.contains(part), "{history}");
             }
-            assert!(!told.contains("and why?"), "{told}");
+            assert!(!history.contains("and why?"), "{history}");
             assert_eq!(blocks[1]["text"], "and why?");
             let words = s.params("item/userMessage");
             assert_eq!(words.last().unwrap()["text"], "and why?");
@@ -211,10 +211,10 @@ fn the_history_for_an_agent_is_bounded_and_can_be_disabled() {
             let blocks = prompted(s);
             assert_eq!(blocks.len(), expected);
             if expected == 2 {
-                let told = blocks[0]["text"].as_str().unwrap();
+                let history = blocks[0]["text"].as_str().unwrap();
                 assert!(
-                    told.contains("the beginning is left out") && !told.contains("do it"),
-                    "{told}"
+                    history.contains("the beginning is left out") && !history.contains("do it"),
+                    "{history}"
                 );
             }
             s.stops_with("end_turn");
@@ -240,9 +240,9 @@ fn an_unreadable_history_is_not_sent_and_is_reported() {
         assert!(notice["message"].as_str().unwrap().contains("the disk is gone"));
         s.stops_with("end_turn");
         s.prompt("and now?");
-        let told = prompted(s);
-        assert_eq!(told.len(), 2, "it is tried again with the next prompt");
-        assert!(told[0].to_string().contains("and why?"), "{told:?}");
+        let history = prompted(s);
+        assert_eq!(history.len(), 2, "it is tried again with the next prompt");
+        assert!(history[0].to_string().contains("and why?"), "{history:?}");
         s.stops_with("end_turn");
         s.prompt("and then?");
         assert_eq!(prompted(s).len(), 1, "it knows by now");

@@ -339,16 +339,16 @@ fn a_decision_is_explained_without_being_made() {
         under(s, json!({ "ask": ["Bash"], "allow": ["Bash(git *)"] }));
         let before = s.log.len();
         let call = json!({ "kind": "execute", "title": "harmless", "rawInput": { "command": "git push" } });
-        let Ok(Reply::Explained(told)) = s.ask(Command::Explain {
+        let Ok(Reply::Explained(shown)) = s.ask(Command::Explain {
             tool_call: call.into(),
             sight: Sight::Everything,
         }) else {
             panic!()
         };
-        let told = json!(told);
-        assert_eq!(told["decision"]["effect"], "allow");
-        assert_eq!(told["decision"]["rule"], "Bash(git *)");
-        assert_eq!(told["subjects"][0]["rules"].as_array().unwrap().len(), 2);
+        let shown = json!(shown);
+        assert_eq!(shown["decision"]["effect"], "allow");
+        assert_eq!(shown["decision"]["rule"], "Bash(git *)");
+        assert_eq!(shown["subjects"][0]["rules"].as_array().unwrap().len(), 2);
         assert_eq!(s.log.len(), before);
     });
 }

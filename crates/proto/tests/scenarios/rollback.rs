@@ -38,7 +38,7 @@ fn shown(s: &Scene) -> Vec<u32> {
 }
 
 /// Returns the complete input of the agent's last prompt.
-fn told(s: &Scene) -> String {
+fn sent_history(s: &Scene) -> String {
     s.sent_as("session/prompt").last().unwrap().json["params"]["prompt"].to_string()
 }
 
@@ -70,7 +70,7 @@ fn dropped_turns_leave_the_view_and_the_agent_receives_the_rest() {
         s.answer("initialize", FULL);
         assert!(s.sent_as("session/resume").is_empty() && s.sent_as("session/load").is_empty());
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
-        let prompt = told(s);
+        let prompt = sent_history(s);
         for (words, is) in [
             ("prompt 1", true),
             ("answer 1", true),
@@ -118,11 +118,11 @@ fn again_and_again() {
         roll_back(s, Some(2)).unwrap();
         s.exits("exit status 0");
         roll_back(s, Some(1)).unwrap();
-        for gone in [2, 3, 4, 0] {
+        for removed in [2, 3, 4, 0] {
             assert_eq!(
-                roll_back(s, Some(gone)).unwrap_err().code,
+                roll_back(s, Some(removed)).unwrap_err().code,
                 ErrorCode::NotFound,
-                "{gone}"
+                "{removed}"
             );
         }
         assert_eq!(shown(s), [1]);
@@ -239,16 +239,16 @@ fn a_restart_forgets_nothing_of_it() {
     again.prompt("go on");
     again.answer("initialize", FULL);
     again.answer("session/new", r#"{"sessionId":"s-2"}"#);
-    let prompt = told(&again);
+    let prompt = sent_history(&again);
     assert!(
         prompt.contains("answer 2") && !prompt.contains("answer 3"),
         "{prompt}"
     );
-    let told = again.kinds().find_map(|kind| match kind {
+    let sent_history = again.kinds().find_map(|kind| match kind {
         EventKind::TurnsRolledBack { fidelity, .. } => Some(*fidelity),
         _ => None,
     });
-    assert_eq!(told, Some(Fidelity::Recalled));
+    assert_eq!(sent_history, Some(Fidelity::Recalled));
 }
 
 /// Dropped turns must not displace the remaining ones.
@@ -267,7 +267,7 @@ fn long_turns_that_were_dropped_take_no_room() {
         s.prompt("next");
         s.answer("initialize", FULL);
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
-        let prompt = told(s);
+        let prompt = sent_history(s);
         assert!(
             prompt.contains("kept words") && !prompt.contains("dropped"),
             "{prompt}"

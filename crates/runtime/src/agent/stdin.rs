@@ -205,9 +205,9 @@ mod tests {
         let all = lines.concat();
         let mut output = cat.stdout.take().unwrap();
         let read = tokio::spawn(async move {
-            let mut heard = Vec::new();
-            output.read_to_end(&mut heard).await.unwrap();
-            heard
+            let mut read = Vec::new();
+            output.read_to_end(&mut read).await.unwrap();
+            read
         });
         for (at, line) in lines.into_iter().enumerate() {
             stdin.add(line);

@@ -590,7 +590,7 @@ impl TryFrom<AnswerWire> for AnswerInput {
     type Error = &'static str;
 
     fn try_from(wire: AnswerWire) -> Result<Self, Self::Error> {
-        let answer = told(wire.answers, wire.dismissed).ok_or("answers is missing")?;
+        let answer = answer_from(wire.answers, wire.dismissed).ok_or("answers is missing")?;
         let (request, scope) = (wire.request_id, None);
         Ok(Self(Answered {
             request,
@@ -600,7 +600,7 @@ impl TryFrom<AnswerWire> for AnswerInput {
     }
 }
 
-fn told(answers: Option<RawJson>, dismissed: bool) -> Option<Answer> {
+fn answer_from(answers: Option<RawJson>, dismissed: bool) -> Option<Answer> {
     match (answers, dismissed) {
         (_, true) => Some(Answer::Decline { always: false }),
         (Some(answers), false) => Some(Answer::Provide(answers)),
@@ -673,7 +673,7 @@ impl Response {
             (None, Some(Verdict { allow: false, always })) => Answer::Decline { always },
             (None, None) if decision.is_some() => Answer::Cancel,
             (None, None) => {
-                let answer = told(wire.answers, wire.dismissed).ok_or_else(|| {
+                let answer = answer_from(wire.answers, wire.dismissed).ok_or_else(|| {
                     Failure::invalid_params("the response has neither decision nor answers")
                 })?;
                 return Ok(Answered {

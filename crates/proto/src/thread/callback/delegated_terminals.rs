@@ -303,13 +303,13 @@ impl Callbacks {
     /// Handles the loss of an editor's terminals with its connection.
     pub(super) fn lose_terminals(&mut self, journal: &mut Journal, connection: &str) {
         self.lose_outputs(connection);
-        let there: Vec<String> = self
+        let lost: Vec<String> = self
             .editor_terminals
             .iter()
             .filter(|(_, terminal)| terminal.connection == connection)
             .map(|(id, _)| id.clone())
             .collect();
-        for terminal_id in there {
+        for terminal_id in lost {
             let Some(terminal) = self.editor_terminals.get_mut(&terminal_id) else {
                 continue;
             };

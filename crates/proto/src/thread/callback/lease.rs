@@ -89,12 +89,12 @@ impl Callbacks {
         else {
             return;
         };
-        let gone = self.editors.remove(at);
+        let removed = self.editors.remove(at);
         if holds_lease(journal, connection) {
             self.pass_lease_on(journal, LeaseMove::Left, Origin::Daemon);
         }
         self.lose_terminals(journal, connection);
-        self.end_delegations_to(journal, &gone, unsent);
+        self.end_delegations_to(journal, &removed, unsent);
     }
 
     /// Clears the lease after a restart, because no connection outlives the process.

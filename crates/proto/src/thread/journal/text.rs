@@ -35,8 +35,8 @@ impl Journal {
     /// Returns whether each chunk of the agent's text is recorded separately. The client's choice overrides the
     /// configuration.
     fn keeps_chunks_apart(&self) -> bool {
-        let said = self.live.spec.chunks;
-        said.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
+        let chosen = self.live.spec.chunks;
+        chosen.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
     }
 
     /// Returns the buffered text of `item`.

@@ -84,8 +84,8 @@ impl Thread {
         if self.live().is_deleted() {
             // `ThreadDeleted` is the last event, so later inputs are ignored.
             if let Input::Command { call, .. } = input {
-                let gone = Failure::not_found(format!("thread {}", self.live().thread));
-                self.journal.reply(call, Err(gone));
+                let not_found = Failure::not_found(format!("thread {}", self.live().thread));
+                self.journal.reply(call, Err(not_found));
             }
             return;
         }
@@ -104,7 +104,7 @@ impl Thread {
             }
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
-            Input::AgentExited(gone) => self.handle_agent_exit(&gone),
+            Input::AgentExited(exit) => self.handle_agent_exit(&exit),
             Input::Host { call, result } => self.host_replied(call, result),
             Input::EditorAnswered {
                 connection,

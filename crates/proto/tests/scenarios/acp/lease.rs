@@ -59,9 +59,12 @@ fn the_first_editor_that_can_answer_holds_it() {
         assert!(moved(s, worker).is_empty());
         assert_eq!(moved(s, simple), ["c1"]);
         // The app protocol reports the same.
-        let told = &s.scene.params("thread/lease/moved")[0];
-        assert_eq!((&told["holder"], &told["why"]), (&holder, &json!("opened")));
-        assert_eq!(told["by"]["client"], "worker");
+        let notified = &s.scene.params("thread/lease/moved")[0];
+        assert_eq!(
+            (&notified["holder"], &notified["why"]),
+            (&holder, &json!("opened"))
+        );
+        assert_eq!(notified["by"]["client"], "worker");
         let view = ThreadView {
             live: Box::new(s.scene.thread.live().clone()),
             turns: None,

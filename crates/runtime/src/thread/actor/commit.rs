@@ -54,7 +54,7 @@ impl ThreadActor {
         Ok(())
     }
 
-    async fn settle_round(&mut self, events: &mut Vec<Event>, hear: bool) -> Result<(), LogError> {
+    async fn settle_round(&mut self, events: &mut Vec<Event>, receives: bool) -> Result<(), LogError> {
         self.machine.take_events(events);
         let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
         let blobs = self.machine.take_blobs();
@@ -67,7 +67,7 @@ impl ThreadActor {
             (blobs, Vec::new())
         };
         keep(&self.context.log, self.id, before).await?;
-        let batch = self.store(events, hear).await?;
+        let batch = self.store(events, receives).await?;
         keep(&self.context.log, self.id, after).await?;
         // Replies leave before notifications, so that a caller can match the notifications to its request.
         let (mut rest, mut shown) = (Vec::new(), Vec::new());
@@ -95,7 +95,7 @@ impl ThreadActor {
 
     /// Appends `events` and returns the batch for clients, if there are subscribers. The frames are encoded while the
     /// log stores the events. If `hear`, the machine handles agent messages in the meantime.
-    async fn store(&mut self, events: &[Event], hear: bool) -> Result<Option<Batch>, LogError> {
+    async fn store(&mut self, events: &[Event], receives: bool) -> Result<Option<Batch>, LogError> {
         if events.is_empty() {
             return Ok(None);
         }
@@ -105,7 +105,7 @@ impl ThreadActor {
         let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
         let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
         let appended = loop {
-            let room = hear && self.machine.waiting() < BATCH_EVENTS;
+            let room = receives && self.machine.waiting() < BATCH_EVENTS;
             tokio::select! {
                 biased;
                 appended = &mut appending => break appended,
@@ -195,12 +195,12 @@ impl ThreadActor {
                 match joined {
                     Ok((handle, using)) => (self.agent, self.using) = (Some(handle), Some(using)),
                     Err(failure) => {
-                        let gone = AgentExit {
+                        let exit = AgentExit {
                             reason: failure.message,
                             stderr: failure.detail.unwrap_or_default(),
                         };
                         self.machine
-                            .handle(Input::AgentExited(gone), self.context.clock.now());
+                            .handle(Input::AgentExited(exit), self.context.clock.now());
                     }
                 }
             }
