@@ -225,7 +225,7 @@ async fn doctor(
         json["runs"] = json!(found.how);
         print::json(&format!("{json:#}"));
     } else {
-        print::out(&told(&args.name, &report));
+        print::out(&report_text(&args.name, &report));
     }
     Ok(if report.error.is_none() {
         ExitCode::SUCCESS
@@ -234,12 +234,12 @@ async fn doctor(
     })
 }
 
-fn told(name: &str, report: &ProbeReport) -> String {
+fn report_text(name: &str, report: &ProbeReport) -> String {
     let mut words = report.command.iter().map(String::as_str);
     let command = shell_line(words.next().unwrap_or_default(), words);
     let mut out = format!("{}: {}\n", plain(name), plain(&command));
     match (&report.hello, &report.error) {
-        (Some(hello), _) => out.push_str(&said(hello, report.millis)),
+        (Some(hello), _) => out.push_str(&greeting(hello, report.millis)),
         (None, error) => {
             let error = error.as_deref().unwrap_or("it does not work");
             out.push_str(&format!("failed after {} ms: {}\n", report.millis, plain(error)));
@@ -297,7 +297,7 @@ fn confined(sandbox: &Confinement) -> String {
     out
 }
 
-fn said(hello: &InitializeResult, millis: u128) -> String {
+fn greeting(hello: &InitializeResult, millis: u128) -> String {
     let read = |json: &Option<RawJson>| -> Value {
         let text = json.as_ref().map_or("null", |json| json.get());
         serde_json::from_str(text).unwrap_or_default()

@@ -20,7 +20,7 @@ pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<R
         200 => Ok(answer),
         401 => bail!("{name} does not take this access token"),
         status => match short(answer.into_body()).await? {
-            Some(told) => bail!(describe(&told["error"])),
+            Some(body) => bail!(describe(&body["error"])),
             None => bail!("{name} answered with status {status}"),
         },
     }
@@ -37,21 +37,21 @@ pub fn not_opened(error: tungstenite::Error, name: &str) -> anyhow::Error {
     }
     let body = response.body().as_deref().unwrap_or_default();
     match serde_json::from_slice::<Value>(body) {
-        Ok(told) => anyhow!(describe(&told["error"])),
+        Ok(body) => anyhow!(describe(&body["error"])),
         Err(_) => anyhow!("{name} answered with status {}", response.status()),
     }
 }
 
 /// Reads a short response; returns `None` if it is not JSON.
 pub async fn short(mut body: Incoming) -> anyhow::Result<Option<Value>> {
-    let mut told = Vec::new();
+    let mut text = Vec::new();
     while let Some(bytes) = next(&mut body).await? {
-        if told.len() + bytes.len() > SHORT_BYTES {
+        if text.len() + bytes.len() > SHORT_BYTES {
             break;
         }
-        told.extend_from_slice(&bytes);
+        text.extend_from_slice(&bytes);
     }
-    Ok(serde_json::from_slice(&told).ok())
+    Ok(serde_json::from_slice(&text).ok())
 }
 
 /// Returns the next chunk of a response; `None` at its end. Fails if the response breaks off.

@@ -123,10 +123,10 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
 /// up.
 fn came_second(settings: &Settings, said_before: u64) -> bool {
     let log = std::fs::read(log_path(settings)).unwrap_or_default();
-    let said = log
+    let last_line = log
         .get(usize::try_from(said_before).unwrap_or(0)..)
         .unwrap_or_default();
-    String::from_utf8_lossy(said).contains("in use by another acpd")
+    String::from_utf8_lossy(last_line).contains("in use by another acpd")
 }
 
 /// Connects to the daemon of the data directory; returns `None` if none runs.

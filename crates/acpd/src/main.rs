@@ -45,13 +45,13 @@ fn main() -> ExitCode {
 
 /// Formats an error with its causes. Omits a cause that the message above it already ends with, as in many libraries.
 fn sentence(error: &anyhow::Error) -> String {
-    let mut said = error.to_string();
+    let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !said.ends_with(&cause) {
-            said = format!("{said}: {cause}");
+        if !message.ends_with(&cause) {
+            message = format!("{message}: {cause}");
         }
     }
-    said
+    message
 }
 
 fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
@@ -107,9 +107,9 @@ mod tests {
 
     #[test]
     fn a_cause_is_said_once() {
-        let told = anyhow!("no such file")
+        let error = anyhow!("no such file")
             .context("x cannot be read: no such file")
             .context("no settings");
-        assert_eq!(sentence(&told), "no settings: x cannot be read: no such file");
+        assert_eq!(sentence(&error), "no settings: x cannot be read: no such file");
     }
 }

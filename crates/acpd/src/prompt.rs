@@ -141,7 +141,7 @@ impl Terminal {
     fn open() -> std::io::Result<Self> {
         let out = File::options().read(true).write(true).open("/dev/tty")?;
         let mut typed = BufReader::new(out.try_clone()?);
-        let (told, lines) = mpsc::channel(TYPED_LINES);
+        let (lines_tx, lines) = mpsc::channel(TYPED_LINES);
         // A terminal read cannot be cancelled, so this thread runs until the process exits.
         std::thread::spawn(move || {
             loop {
@@ -155,7 +155,7 @@ impl Terminal {
                     ),
                     Err(_) => return,
                 };
-                if told.blocking_send(line).is_err() {
+                if lines_tx.blocking_send(line).is_err() {
                     return;
                 }
             }

@@ -40,7 +40,7 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
         .event_interval(8)
         .enable_all()
         .build()?;
-    runtime.block_on(serve_until_told(settings))?;
+    runtime.block_on(serve_until_stopped(settings))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -101,7 +101,7 @@ async fn take_tokens(daemon: &Daemon) {
     }
 }
 
-async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
+async fn serve_until_stopped(settings: Settings) -> anyhow::Result<()> {
     // First of all, so that no signal arrives without a handler.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -161,14 +161,14 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
     let keep_up = async {
         let mut look = tokio::time::interval(LOOK_AT_FILES);
         loop {
-            let told = tokio::select! {
+            let is_notified = tokio::select! {
                 _ = look.tick() => false,
                 _ = hangup.recv() => true,
             };
-            if config_file.has_changed() || told {
+            if config_file.has_changed() || is_notified {
                 take_policies(&daemon, &config_file.path);
             }
-            if tokens.has_changed() || told {
+            if tokens.has_changed() || is_notified {
                 take_tokens(&daemon).await;
             }
             // Check both files, so that a renewed pair is reloaded once.
@@ -176,7 +176,7 @@ async fn serve_until_told(settings: Settings) -> anyhow::Result<()> {
                 .iter_mut()
                 .filter_map(|file| file.has_changed().then_some(()))
                 .count();
-            if renewed > 0 || (told && !certificate.is_empty()) {
+            if renewed > 0 || (is_notified && !certificate.is_empty()) {
                 take_certificate(&daemon);
             }
         }

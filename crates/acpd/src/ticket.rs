@@ -28,14 +28,14 @@ pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket
     let request = Request::post("/api/tickets").header("content-type", "application/json");
     let request = request.body(json!({ "holder": holder }).to_string())?;
     let answer = granted(reach::ask(reached, request).await?, &name).await?;
-    let told = short(answer.into_body()).await?.unwrap_or_default();
-    let ticket = told["ticket"].as_str();
+    let body = short(answer.into_body()).await?.unwrap_or_default();
+    let ticket = body["ticket"].as_str();
     Ok(Ticket {
         url: background::url(&settings.daemon.data_dir)?,
         secret: ticket
             .with_context(|| format!("{name} gave no ticket"))?
             .to_owned(),
-        secs: told["expiresInSecs"].as_u64().unwrap_or_default(),
+        secs: body["expiresInSecs"].as_u64().unwrap_or_default(),
     })
 }
 

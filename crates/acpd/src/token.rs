@@ -92,10 +92,10 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
 
 async fn revoke(settings: &Settings, name: &str) -> anyhow::Result<()> {
     tokens::revoke(&settings.daemon.data_dir, name)?;
-    let told = notify_daemon(settings).await;
+    let is_notified = notify_daemon(settings).await;
     print::err(&format!(
         "{name} is revoked{}\n",
-        if told {
+        if is_notified {
             ", and its connections have ended"
         } else {
             ""

@@ -383,7 +383,7 @@ fn a_look_at_what_is_no_agent() {
 }
 
 #[test]
-fn an_agent_that_says_nothing_is_not_waited_for() {
+fn a_silent_agent_times_out() {
     let place = Place::new(
         "[agents.silent]\ncommand = \"cat\"\nargs = [\"/dev/stdin\"]\n[limits]\nagent_start_secs = 0\n",
     );

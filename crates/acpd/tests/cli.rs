@@ -118,14 +118,14 @@ fn threads_are_listed_and_shown() {
         (&json!(ids[0]), 2)
     );
 
-    for (given, told) in [
+    for (given, message) in [
         ("xyz", "no thread's id ends with \"xyz\""),
         ("", "give more of it"),
         ("0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4", "does not exist"),
     ] {
         let shown = acpd(&daemon.place, &["show", given]);
         assert_eq!(shown.code, Some(1), "{given}");
-        assert!(shown.stderr.contains(told), "{given}: {}", shown.stderr);
+        assert!(shown.stderr.contains(message), "{given}: {}", shown.stderr);
     }
 }
 
@@ -169,7 +169,7 @@ fn a_reader_that_has_seen_enough_does_no_harm() {
 #[test]
 fn a_wrong_configuration_is_named_with_file_and_line() {
     let place = Place::new("");
-    for (text, line, told) in [
+    for (text, line, message) in [
         ("[agents.fake]\ncomand = \"x\"\n", 2, "comand"),
         ("[limits]\n\nagent_line_bytes = \"many\"\n", 3, "invalid type"),
         ("listen = \"nowhere\"\n", 1, "socket address"),
@@ -188,7 +188,7 @@ fn a_wrong_configuration_is_named_with_file_and_line() {
                 refused.stderr
             );
             assert!(
-                refused.stderr.contains(&format!("line {line}")) && refused.stderr.contains(told),
+                refused.stderr.contains(&format!("line {line}")) && refused.stderr.contains(message),
                 "{}",
                 refused.stderr
             );
@@ -289,7 +289,7 @@ fn a_daemon_that_does_not_come_up_is_explained() {
 }
 
 #[test]
-fn a_wrong_token_is_told_as_such() {
+fn a_wrong_token_is_reported() {
     let daemon = Daemon::start();
     let run = outcome(
         daemon

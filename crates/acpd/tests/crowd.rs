@@ -75,7 +75,7 @@ fn editors_are_counted_as_all_clients() {
 }
 
 #[test]
-fn what_is_counted_is_told_to_who_may_know_and_holds_no_content() {
+fn metrics_need_a_token_and_contain_no_content() {
     let daemon = Daemon::start();
     let host = daemon.address().to_string();
     assert_eq!(ask(daemon.address(), "/metrics", &[("Host", &host)]).0, 401);
@@ -179,14 +179,14 @@ fn every_limit_of_a_connection_is_configurable_and_announced() {
     let lines: Vec<_> = LIMITS.map(|(name, _, value)| format!("{name} = {value}")).into();
     let daemon = Daemon::with(&format!("[limits]\n{}\n", lines.join("\n")));
     let welcome = Client::bare(&daemon).greet("test", &json!({}));
-    let told: BTreeMap<&str, u64> = welcome["limits"]
+    let announced: BTreeMap<&str, u64> = welcome["limits"]
         .as_object()
         .unwrap()
         .iter()
         .map(|(name, value)| (&name[..], value.as_u64().unwrap()))
         .collect();
     assert_eq!(
-        told,
+        announced,
         LIMITS.iter().map(|(_, name, value)| (*name, *value)).collect()
     );
 }
@@ -267,7 +267,7 @@ fn clients_that_stop_reading_cost_no_memory_and_come_back_to_their_place() {
 }
 
 #[test]
-fn a_client_that_pings_and_reads_nothing_is_let_go_and_costs_no_memory() {
+fn a_client_that_pings_and_reads_nothing_is_disconnected_and_uses_no_memory() {
     // Far more than the buffers of both sockets hold.
     const PINGS: usize = 2_000_000;
     let daemon = Daemon::with("[limits]\nwrite_secs = 1\n");
@@ -373,7 +373,7 @@ fn deaf(daemon: &Daemon) -> TcpStream {
 }
 
 #[test]
-fn a_client_that_answers_no_ping_is_let_go() {
+fn a_client_that_answers_no_ping_is_disconnected() {
     let daemon = Daemon::with("[limits]\nping_secs = 1\npong_secs = 1\n");
     let mut other = Client::new(&daemon);
     let thread = other.thread(&daemon);

@@ -96,7 +96,7 @@ fn a_token_opens_what_its_role_is_for() {
 }
 
 #[test]
-fn who_starts_a_thread_does_not_say_what_its_agent_may_do() {
+fn an_operator_cannot_set_a_threads_policy() {
     let daemon = Daemon::start();
     let ann = create(&daemon.place, "ann", "operator");
     let mut ann = Client::with_token(&daemon, &ann);
@@ -156,6 +156,11 @@ fn a_revoked_token_is_out_at_once() {
         let (_, closed) = client.drain();
         assert_eq!(closed, Some((1008, "access has ended".to_owned())));
     }
+    let bearer = format!("Bearer {}", daemon.place.token());
+    wait_until("both connections are counted", || {
+        let (_, metrics) = call(&daemon, "GET", "/metrics", &[("Authorization", &bearer)], "");
+        metrics.contains("acpd_clients_dropped_total{reason=\"expired\"} 2")
+    });
     other.call("agent/list", &json!({}));
     let again = acpd(&daemon.place, &["token", "revoke", "gone"]);
     assert_eq!(again.code, Some(1));
@@ -215,7 +220,7 @@ fn tokens_are_listed_and_end_without_their_secret() {
         listed.contains("does not expire") && listed.contains("expired"),
         "{listed}"
     );
-    for (args, told) in [
+    for (args, public_text) in [
         (
             ["--name", "owner", "--role", "observer"],
             "cannot be a token's name",
@@ -228,12 +233,12 @@ fn tokens_are_listed_and_end_without_their_secret() {
         line.extend(args);
         let refused = acpd(&daemon.place, &line);
         assert!(refused.code != Some(0) && refused.stdout.is_empty(), "{line:?}");
-        assert!(refused.stderr.contains(told), "{}", refused.stderr);
+        assert!(refused.stderr.contains(public_text), "{}", refused.stderr);
     }
 }
 
 #[test]
-fn a_ticket_opens_the_socket_once_for_whoever_asked() {
+fn a_ticket_works_once_with_the_identity_of_its_creator() {
     let daemon = Daemon::start();
     let token = format!("Bearer {}", create(&daemon.place, "ann", "approver"));
     let ticket = || {
@@ -510,7 +515,7 @@ fn a_ticket_is_exchanged_for_a_session_once() {
 }
 
 #[test]
-fn who_guesses_has_to_wait_and_nobody_else() {
+fn guesses_are_throttled_and_generated_tokens_are_not() {
     let place = Place::new("");
     place.make_data();
     let token = place.data().join("token");
@@ -565,9 +570,9 @@ fn no_secret_is_logged_or_repeated() {
     )
     .1;
     acpd(&daemon.place, &["token", "revoke", "ann"]);
-    let told = format!("{answers}{}", daemon.log());
+    let public_text = format!("{answers}{}", daemon.log());
     for secret in [&daemon.place.token(), &token, session, &key, &ticket, wrong] {
-        assert!(!told.contains(secret), "{told}");
+        assert!(!public_text.contains(secret), "{public_text}");
     }
     for file in ["tokens.json", "sessions.json"] {
         let text = std::fs::read_to_string(daemon.place.data().join(file)).unwrap();

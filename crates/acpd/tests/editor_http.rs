@@ -68,7 +68,7 @@ fn an_editor_works_by_posts_and_streams() {
 }
 
 #[test]
-fn an_editor_that_opens_no_stream_for_a_session_it_loads_hears_it_all_the_same() {
+fn a_session_loaded_without_a_stream_arrives_on_the_connections_stream() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);

@@ -88,8 +88,12 @@ fn an_agent_that_is_not_there_is_an_error_to_the_editor() {
         .editor
         .refused("initialize", &json!({ "protocolVersion": 1 }));
     assert!(error["message"].as_str().unwrap().contains("nobody"), "{error}");
-    let told = support::acpd(&daemon.place, &["acp", "--thread", "x"]);
-    assert!(told.code == Some(1) && told.stdout.is_empty(), "{}", told.stdout);
+    let refused = support::acpd(&daemon.place, &["acp", "--thread", "x"]);
+    assert!(
+        refused.code == Some(1) && refused.stdout.is_empty(),
+        "{}",
+        refused.stdout
+    );
 }
 
 #[test]

@@ -42,11 +42,11 @@ fn a_thread_of_a_client_is_watched_and_answered_by_an_editor() {
 
     let turn = client.start(&thread, ASKS);
     let before = editor.until(|message| message["method"] == "session/request_permission");
-    let told = |message: &serde_json::Value| {
+    let is_update = |message: &serde_json::Value| {
         let update = &message["params"]["update"];
         update["sessionUpdate"] == "user_message_chunk" && update["content"]["text"] == ASKS
     };
-    assert!(before.iter().any(told), "{before:#?}");
+    assert!(before.iter().any(is_update), "{before:#?}");
     let question = &before[before.len() - 1];
     editor.pick(question, "allow_once");
     let resolved = client.wait_for("serverRequest/resolved");

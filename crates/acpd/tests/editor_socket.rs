@@ -64,7 +64,7 @@ fn a_call_that_only_a_question_named_ends_for_editors() {
 }
 
 #[test]
-fn a_prompt_that_the_agent_sends_back_stands_there_once() {
+fn a_prompt_that_the_agent_echoes_appears_once() {
     let daemon = Daemon::start();
     let mut editor = Editor::socket(&daemon.place);
     editor.greet();

@@ -208,9 +208,9 @@ fn neither_ticket_nor_id_is_logged() {
     );
     assert_eq!((status, header(&gone, "Acp-Connection-Id")), (403, ""));
     let ticket = door.path.split_once("ticket=").expect("it has one").1;
-    let told = format!("{again}{gone}{}", daemon.log());
+    let public_text = format!("{again}{gone}{}", daemon.log());
     for secret in [ticket, &connection] {
-        assert!(!told.contains(secret), "{told}");
+        assert!(!public_text.contains(secret), "{public_text}");
     }
     let message: Value = support::body(&again);
     assert!(

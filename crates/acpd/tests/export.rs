@@ -163,11 +163,11 @@ fn a_file_is_there_whole_or_as_it_was() {
     );
     assert!(work.join("link.jsonl").is_symlink());
 
-    for (place, told) in [("none/x.jsonl", "No such file"), (".", "directory")] {
+    for (place, message) in [("none/x.jsonl", "No such file"), (".", "directory")] {
         let refused = acpd(&daemon.place, &["export", &thread, "-o", place]);
         assert_eq!(refused.code, Some(1), "{place}");
         assert!(
-            refused.stderr.contains("cannot be written") && refused.stderr.contains(told),
+            refused.stderr.contains("cannot be written") && refused.stderr.contains(message),
             "{place}: {}",
             refused.stderr
         );
@@ -190,7 +190,7 @@ fn over_http_it_wants_the_token_and_tells_errors_as_json() {
     let html = format!("{path}?format=html");
     let pdf = format!("{path}?format=pdf");
     let nobody = format!("/api/threads/{NOBODY}/export");
-    for (path, shown, status, told) in [
+    for (path, shown, status, message) in [
         (&path[..], None, 401, "\"unauthenticated\""),
         (&path, Some("Bearer wrong"), 401, "\"unauthenticated\""),
         (&nobody, None, 401, "\"unauthenticated\""),
@@ -232,7 +232,7 @@ fn over_http_it_wants_the_token_and_tells_errors_as_json() {
         headers.extend(shown.map(|shown| ("Authorization", shown)));
         let (got, answer) = ask(daemon.address(), path, &headers);
         assert_eq!(got, status, "{path}: {answer}");
-        assert!(answer.contains(told), "{path}: {answer}");
+        assert!(answer.contains(message), "{path}: {answer}");
         if status != 200 {
             let (_, body) = answer.split_once("\r\n\r\n").unwrap();
             let error: Value = serde_json::from_str(body).unwrap();

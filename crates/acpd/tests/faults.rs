@@ -81,7 +81,7 @@ fn a_client_that_is_lost_while_it_is_asked_allows_nothing() {
 }
 
 #[test]
-fn what_was_allowed_is_done_once_whoever_else_answers() {
+fn an_allowed_call_is_executed_once_with_several_answers() {
     let daemon = Daemon::with("[policy]\nask = [\"Bash\"]\n");
     let mut first = Client::new(&daemon);
     let mut second = Client::new(&daemon);

@@ -196,16 +196,17 @@ fn while_a_question_is_open_or_a_command_runs() {
 
 /// Returns the events with which a request ended.
 fn ends_of<'a>(seen: &'a BTreeMap<u64, (String, Value)>, question: &Value) -> Vec<&'a Value> {
-    let told = seen
+    let recorded = seen
         .values()
         .filter(|(method, _)| method == "serverRequest/resolved");
-    told.map(|(_, params)| params)
+    recorded
+        .map(|(_, params)| params)
         .filter(|params| params["requestId"] == *question)
         .collect()
 }
 
 #[test]
-fn a_question_that_was_open_is_void_and_everyone_is_told() {
+fn an_open_question_is_voided_for_all_clients() {
     let mut ordeal = Ordeal::new();
     let turn = ordeal.client.start(&ordeal.thread, "permission");
     let question = ordeal.client.question();
@@ -221,8 +222,11 @@ fn a_question_that_was_open_is_void_and_everyone_is_told() {
     // A client that saw the request and reconnects is notified, and does not receive the request again.
     let mut back = Client::new(&ordeal.daemon);
     back.resume(&ordeal.thread, question.seq());
-    let told = back.until(|message| message.seq() == void);
-    assert!(told.iter().all(|message| message.id.is_none()), "{told:#?}");
+    let recorded = back.until(|message| message.seq() == void);
+    assert!(
+        recorded.iter().all(|message| message.id.is_none()),
+        "{recorded:#?}"
+    );
     // A client that still responds immediately learns that it is too late, by either method.
     back.respond(&question, &json!({ "decision": "accept" }));
     let rejected = back.wait_for("serverRequest/rejected");
@@ -285,12 +289,12 @@ fn between_two_turns_and_before_the_first() {
     let turn = ordeal.client.turn(&ordeal.thread, "say whole");
     let end = turn.end.clone();
     ordeal.kill("turn_1");
-    let told = ordeal
+    let recorded = ordeal
         .seen
         .values()
         .find(|(method, _)| method == "turn/completed")
         .unwrap();
-    assert_eq!(told.1["turn"], end, "a turn that was over stays as it was");
+    assert_eq!(recorded.1["turn"], end, "a turn that was over stays as it was");
     ordeal.next_turn();
     ordeal.kill("turn_2");
     ordeal.next_turn();

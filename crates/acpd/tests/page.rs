@@ -137,12 +137,12 @@ fn open_in(daemon: &Daemon, folder: &Path) -> (Running, PathBuf) {
     command.env("BROWSER", &browser).env("XDG_RUNTIME_DIR", folder);
     let running = Running::start(&mut command);
     wait_until("the browser is opened", || opened.exists());
-    let told = std::fs::read_to_string(&opened).expect("it is there");
-    let page = told
+    let opened_page = std::fs::read_to_string(&opened).expect("it is there");
+    let page = opened_page
         .trim_end()
         .strip_prefix("file://")
-        .unwrap_or_else(|| panic!("{told}"));
-    assert!(!told.contains("ticket"), "{told}");
+        .unwrap_or_else(|| panic!("{opened_page}"));
+    assert!(!opened_page.contains("ticket"), "{opened_page}");
     (running, PathBuf::from(page.replace("%20", " ")))
 }
 

@@ -38,8 +38,8 @@ fn policy_test_names_the_rule_that_decides() {
         );
     }
     let run = acpd(&place, &["policy", "test", "--json", "--bash", "git push"]);
-    let told: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(told["decision"]["rule"], "Bash(git *)");
+    let explanation: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(explanation["decision"]["rule"], "Bash(git *)");
     let nobody = acpd(&place, &["policy", "test", "--agent", "nobody", "--bash", "ls"]);
     assert_eq!(nobody.code, Some(1));
     assert!(nobody.stderr.contains("no agent \"nobody\""), "{}", nobody.stderr);
@@ -101,7 +101,7 @@ fn policy_test_says_which_files_are_reserved() {
 }
 
 #[test]
-fn an_explanation_tells_who_may_not_run_commands_nothing_of_the_disk_elsewhere() {
+fn an_explanation_reveals_nothing_of_the_disk_without_the_role() {
     let daemon = Daemon::start();
     let mut owner = Client::new(&daemon);
     let thread = owner.thread(&daemon);
@@ -112,8 +112,8 @@ fn an_explanation_tells_who_may_not_run_commands_nothing_of_the_disk_elsewhere()
     std::os::unix::fs::symlink("/no/such/file", work.join("broken")).unwrap();
     let explained = |client: &mut Client, path: &str| {
         let call = json!({ "kind": "read", "rawInput": { "path": path } });
-        let told = client.call("policy/explain", &json!({ "threadId": thread, "toolCall": call }));
-        let subjects = told["subjects"].as_array().unwrap();
+        let explanation = client.call("policy/explain", &json!({ "threadId": thread, "toolCall": call }));
+        let subjects = explanation["subjects"].as_array().unwrap();
         let subjects = subjects
             .iter()
             .map(|subject| subject["decision"]["subject"].as_str().unwrap());
@@ -259,9 +259,9 @@ fn a_link_is_no_way_around_a_deny() {
     let link = daemon.place.work().join("link");
     assert!(link.is_symlink(), "the link stays");
     let call = json!({ "kind": "edit", "rawInput": { "path": "link" } });
-    let told = client.call("policy/explain", &json!({ "threadId": thread, "toolCall": call }));
-    let subjects = told["subjects"].as_array().unwrap();
-    assert_eq!(subjects.len(), 2, "{told}");
+    let explanation = client.call("policy/explain", &json!({ "threadId": thread, "toolCall": call }));
+    let subjects = explanation["subjects"].as_array().unwrap();
+    assert_eq!(subjects.len(), 2, "{explanation}");
 }
 
 #[test]
@@ -290,14 +290,14 @@ fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
     let ask = "permission kind=execute command=\"make all\"";
     let turn = client.start(&one, ask);
     approve(&mut client, true, "agent");
-    let told = client.wait_for("policy/remembered").params["answer"].clone();
-    let (id, rule) = (told["id"].clone(), &told["rule"]);
+    let explanation = client.wait_for("policy/remembered").params["answer"].clone();
+    let (id, rule) = (explanation["id"].clone(), &explanation["rule"]);
     assert_eq!(
-        (&told["scope"], rule),
+        (&explanation["scope"], rule),
         (&json!("agent"), &json!("Bash(make all)"))
     );
     // The answer applies in the directory that the question named.
-    let cwd = told["cwd"].as_str().expect("a directory");
+    let cwd = explanation["cwd"].as_str().expect("a directory");
     assert_eq!(
         acpd(
             &daemon.place,
@@ -326,7 +326,7 @@ fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
     let list = |client: &mut Client, thread: &str| {
         client.call("policy/remembered/list", &json!({ "threadId": thread }))["data"].clone()
     };
-    assert_eq!(list(&mut client, &other), json!([told]));
+    assert_eq!(list(&mut client, &other), json!([explanation]));
     let test = [
         "policy", "test", "--agent", "fake", "--cwd", cwd, "--bash", "make all",
     ];

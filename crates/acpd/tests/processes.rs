@@ -78,7 +78,7 @@ fn a_daemon_that_is_killed_leaves_nothing() {
 }
 
 #[test]
-fn a_daemon_that_is_told_to_stop_leaves_nothing() {
+fn a_stopped_daemon_leaves_no_process() {
     for how in [Signal::TERM, Signal::INT] {
         let mut litter = Litter::new();
         let keeper = litter.keeper();

@@ -103,18 +103,18 @@ fn the_answer_to_resume_comes_before_everything_that_it_brings() {
         assert_eq!(late.question().text("threadId"), thread);
     }
     // A client that unsubscribes before the response does not follow the thread.
-    let mut gone = Client::new(&daemon);
+    let mut lost = Client::new(&daemon);
     let ids = [
-        gone.request("thread/resume", &json!({ "threadId": thread })),
-        gone.request("thread/unsubscribe", &json!({})),
+        lost.request("thread/resume", &json!({ "threadId": thread })),
+        lost.request("thread/unsubscribe", &json!({})),
     ];
-    gone.answer(ids[0]).unwrap();
-    assert_eq!(gone.answer(ids[1]).unwrap()["status"], "unsubscribed");
+    lost.answer(ids[0]).unwrap();
+    assert_eq!(lost.answer(ids[1]).unwrap()["status"], "unsubscribed");
     asked.call("turn/interrupt", &json!({ "threadId": thread }));
     asked.until(is_end);
-    gone.call("thread/list", &json!({}));
-    let heard = gone.take();
-    assert!(heard.is_empty(), "{:?}", heard.first());
+    lost.call("thread/list", &json!({}));
+    let seen_before = lost.take();
+    assert!(seen_before.is_empty(), "{:?}", seen_before.first());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn clients_that_come_at_any_moment_agree() {
 }
 
 #[test]
-fn a_client_that_does_not_read_delays_nobody_and_loses_nothing() {
+fn a_client_that_does_not_read_delays_no_other_and_loses_nothing() {
     // Small queues, so that a longer queue becomes visible.
     let daemon = Daemon::with("[limits]\nlive_batches = 4\noutbound_queue = 4\n");
     let mut fast = Client::new(&daemon);
@@ -347,7 +347,7 @@ fn a_turn_in_the_middle_is_shown_and_goes_on_live() {
 }
 
 #[test]
-fn a_question_is_asked_again_of_who_comes_later_until_it_is_answered() {
+fn a_question_is_asked_again_of_later_clients_until_it_is_answered() {
     let daemon = Daemon::start();
     let mut observer = Client::observer(&daemon);
     let thread = observer.thread(&daemon);

@@ -182,7 +182,7 @@ fn a_second_ctrl_c_leaves_the_turn_to_the_daemon() {
 }
 
 #[test]
-fn permissions_are_granted_or_denied_as_told() {
+fn permissions_are_granted_or_denied_by_the_flag() {
     let daemon = Daemon::start();
     for (how, said) in [
         ("allow", "allowed (allow_once)\n"),
@@ -197,7 +197,7 @@ fn permissions_are_granted_or_denied_as_told() {
 }
 
 #[test]
-fn without_a_terminal_nothing_is_allowed_and_that_is_said() {
+fn without_a_terminal_nothing_is_allowed_and_that_is_reported() {
     let daemon = Daemon::start();
     let run = outcome(&mut without_terminal(
         &daemon.place.command(&["run", "permission"]),
@@ -260,7 +260,7 @@ fn on_a_terminal_a_name_does_not_hide_what_an_option_does() {
 }
 
 #[test]
-fn a_person_is_told_where_the_agent_may_remember_the_answer_by_itself() {
+fn the_prompt_warns_that_the_agent_may_remember_the_answer() {
     let daemon = Daemon::start();
     let note = "(the agent may remember this answer itself)";
     for (command, marked) in [(r#""$TOOL --all""#, true), (r#""make all""#, false)] {

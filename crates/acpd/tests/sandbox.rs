@@ -128,7 +128,7 @@ fn a_workspace_that_was_made_a_link_is_not_worked_in() {
     client.resume(&thread, 0);
     let line = "terminal sh -c 'echo x > made; cat key'";
     let refused = client.try_call("turn/start", &json!({ "threadId": thread, "text": line }));
-    let told = match refused {
+    let report = match refused {
         Err(failure) => failure.to_string(),
         Ok(turn) => {
             let turn = client.finish(&thread, turn["turn"]["id"].as_str().unwrap());
@@ -136,8 +136,8 @@ fn a_workspace_that_was_made_a_link_is_not_worked_in() {
         }
     };
     assert!(
-        told.contains("it led to") && !told.contains("OTHERSECRET"),
-        "{told}"
+        report.contains("it led to") && !report.contains("OTHERSECRET"),
+        "{report}"
     );
     assert!(!secrets.join("made").exists());
     // A new thread there reports the real path.
@@ -398,15 +398,15 @@ fn a_doctor_says_what_is_granted_and_by_which_setting() {
         doctor.stdout
     );
     let daemon = Daemon::at(place);
-    let told = Client::new(&daemon).call("agent/doctor", &json!({ "agentType": "fake" }));
+    let report = Client::new(&daemon).call("agent/doctor", &json!({ "agentType": "fake" }));
     assert_eq!(
-        (&told["error"], &told["sandbox"]["mode"]),
+        (&report["error"], &report["sandbox"]["mode"]),
         (&Value::Null, &json!("workspace"))
     );
-    assert_eq!(told["sandbox"]["network"], json!("443"));
+    assert_eq!(report["sandbox"]["network"], json!("443"));
     // The probe ran in the home directory, in which an agent cannot work.
-    let reason = told["sandbox"]["reason"].as_str().unwrap();
-    assert!(reason.contains("belongs to acpd itself"), "{told}");
+    let reason = report["sandbox"]["reason"].as_str().unwrap();
+    assert!(reason.contains("belongs to acpd itself"), "{report}");
 }
 
 #[test]
@@ -457,15 +457,18 @@ fn a_registrys_document_opens_nothing() {
     let acpd = |args: &[&str]| outcome(place.command(args).env("PATH", &bin));
     assert_eq!(acpd(&["agents", "update"]).code, Some(0));
     let doctor = acpd(&["agents", "doctor", "gemini", "--json"]);
-    let told: Value = serde_json::from_str(&doctor.stdout).unwrap();
+    let report: Value = serde_json::from_str(&doctor.stdout).unwrap();
     let granted =
-        |list: &str| -> Vec<PathBuf> { serde_json::from_value(told["sandbox"][list].clone()).unwrap() };
+        |list: &str| -> Vec<PathBuf> { serde_json::from_value(report["sandbox"][list].clone()).unwrap() };
     let all = [granted("read"), granted("write")].concat();
-    assert!(granted("write").contains(&place.home().join(".gemini")), "{told}");
+    assert!(
+        granted("write").contains(&place.home().join(".gemini")),
+        "{report}"
+    );
     for secret in [key, place.home().join(".codex"), "/srv/secrets/x".into()] {
         assert!(
             !all.iter().any(|path| secret.starts_with(path)),
-            "{}: {told}",
+            "{}: {report}",
             secret.display()
         );
     }

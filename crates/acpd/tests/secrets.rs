@@ -106,8 +106,8 @@ fn what_another_user_has_put_into_the_data_directory_is_not_believed() {
         }
         if chown(&path, Some(STRANGER), None).is_ok() {
             let said = refusal(&daemon.place);
-            let told = format!("{} belongs to another user ({STRANGER})", path.display());
-            assert!(said.contains(&told), "{told}: {said}");
+            let expected = format!("{} belongs to another user ({STRANGER})", path.display());
+            assert!(said.contains(&expected), "{expected}: {said}");
             chown(&path, Some(0), None).unwrap();
         }
         if !was_there {

@@ -159,11 +159,14 @@ fn a_name_that_is_refused_comes_with_the_setting_that_allows_it() {
         ("box.example", r#"[server] hosts = ["box.example"]"#),
     ] {
         let (status, answer) = ask(daemon.address(), "/healthz", &[("Host", host)]);
-        let told = support::body(&answer)["error"]["message"]
+        let sent_message = support::body(&answer)["error"]["message"]
             .as_str()
             .unwrap()
             .to_owned();
-        assert!(status == 403 && told.ends_with(setting), "{host}: {answer}");
+        assert!(
+            status == 403 && sent_message.ends_with(setting),
+            "{host}: {answer}"
+        );
         daemon.stop();
         daemon.place.configure(&setting.replace("] hosts", "]\nhosts"));
         daemon.restart();
@@ -445,7 +448,7 @@ fn a_stranger_on_a_dead_daemons_port_is_shown_nothing() {
 }
 
 #[test]
-fn connections_without_a_token_keep_nobody_out() {
+fn connections_without_a_token_do_not_block_others() {
     // The daemon closes an HTTP/2 connection that sends only this after a minute, which is longer than this test waits.
     const HELLO: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
     let daemon = Daemon::with("[limits]\nconnections = 80\n");

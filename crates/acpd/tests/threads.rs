@@ -138,7 +138,7 @@ fn a_list_is_narrowed_to_what_threads_do() {
 }
 
 #[test]
-fn who_watches_the_list_sees_threads_that_it_does_not_follow() {
+fn a_watcher_of_the_list_sees_all_threads() {
     let daemon = Daemon::start();
     let mut watcher = Client::observer(&daemon);
     let mut idle = Client::observer(&daemon);
@@ -153,8 +153,8 @@ fn who_watches_the_list_sees_threads_that_it_does_not_follow() {
     client.call("thread/name/set", &json!({ "threadId": thread, "name": "Mine" }));
     client.call("thread/archive", &json!({ "threadId": thread }));
     client.call("thread/delete", &json!({ "threadId": thread }));
-    let gone = |message: &support::Incoming| message.params["thread"].is_null();
-    let changes = watcher.until(gone);
+    let is_deleted = |message: &support::Incoming| message.params["thread"].is_null();
+    let changes = watcher.until(is_deleted);
     for change in &changes {
         assert_eq!(change.method, "thread/list/changed");
         assert_eq!(change.text("threadId"), thread);
@@ -164,7 +164,7 @@ fn who_watches_the_list_sees_threads_that_it_does_not_follow() {
         );
     }
     let (last, changes) = changes.split_last().unwrap();
-    assert!(gone(last));
+    assert!(is_deleted(last));
     let mut seen: Vec<_> = changes
         .iter()
         .map(|change| shown(&change.params["thread"]))
@@ -263,7 +263,7 @@ fn a_thread_is_read_with_its_turns_page_by_page() {
 }
 
 #[test]
-fn who_unsubscribes_hears_nothing_more_and_the_agent_goes_on() {
+fn a_client_that_unsubscribes_receives_nothing_and_the_agent_continues() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
@@ -324,7 +324,7 @@ fn threads_do_not_disturb_each_other() {
 }
 
 #[test]
-fn what_a_client_does_not_want_to_hear_is_left_out() {
+fn notifications_that_a_client_opted_out_of_are_omitted() {
     let daemon = Daemon::start();
     let quiet = json!({ "approvals": true, "optOutNotificationMethods": ["item/agentMessage/delta", "item/started"] });
     let mut client = Client::named(&daemon, "quiet", &quiet);
@@ -428,7 +428,7 @@ fn a_session_from_elsewhere_becomes_a_thread_with_all_that_was_said() {
 }
 
 #[test]
-fn an_agent_that_nobody_needs_is_let_go_and_comes_back() {
+fn an_unused_agent_is_stopped_and_restarted() {
     let daemon = Daemon::with("[limits]\nagent_idle_secs = 1\n");
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
@@ -449,7 +449,7 @@ fn an_agent_that_nobody_needs_is_let_go_and_comes_back() {
 }
 
 #[test]
-fn who_follows_a_thread_knows_who_else_does_and_who_is_asked() {
+fn subscribers_are_notified_of_other_subscribers() {
     let daemon = Daemon::start();
     let mut first = Client::named(
         &daemon,
@@ -461,16 +461,16 @@ fn who_follows_a_thread_knows_who_else_does_and_who_is_asked() {
     assert_eq!(first.wait_for(changed).params["others"], json!([]), "it is alone");
     let mut second = Client::named(&daemon, "phone", &json!({ "subscribers": true }));
     second.resume(&thread, 0);
-    let told = first.wait_for(changed);
-    let others = told.params["others"].as_array().unwrap();
-    assert_eq!(others.len(), 1, "{told:?}");
+    let notified = first.wait_for(changed);
+    let others = notified.params["others"].as_array().unwrap();
+    assert_eq!(others.len(), 1, "{notified:?}");
     assert_eq!(others[0]["mayAnswer"], false);
-    assert!(told.params.get("seq").is_none());
-    let told = second.wait_for(changed);
+    assert!(notified.params.get("seq").is_none());
+    let notified = second.wait_for(changed);
     assert_eq!(
         (
-            &told.params["others"][0]["client"],
-            &told.params["others"][0]["mayAnswer"]
+            &notified.params["others"][0]["client"],
+            &notified.params["others"][0]["mayAnswer"]
         ),
         (&"desk".into(), &true.into())
     );

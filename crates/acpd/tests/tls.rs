@@ -104,7 +104,7 @@ fn a_daemon_with_tls_speaks_nothing_else() {
 }
 
 #[test]
-fn a_certificate_is_read_again_when_told() {
+fn a_certificate_is_reloaded_on_a_signal() {
     let daemon = Daemon::with(SELF_SIGNED);
     let old = certificate(&daemon.place);
     for name in ["tls-cert.pem", "tls-key.pem"] {
@@ -238,7 +238,7 @@ fn whoever_is_not_trusted_sees_no_token() {
     );
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     stranger.set_nonblocking(true).unwrap();
-    for (url, token, told) in [
+    for (url, token, expected) in [
         ("http://box.example", Some(&token[..]), "in clear text"),
         ("box.example:4127", Some(&token), "https://HOST:PORT"),
         (
@@ -252,7 +252,7 @@ fn whoever_is_not_trusted_sees_no_token() {
         command.envs(token.map(|token| ("ACPD_TOKEN", token)));
         let refused = outcome(&mut command);
         assert!(
-            refused.code == Some(1) && refused.stderr.contains(told),
+            refused.code == Some(1) && refused.stderr.contains(expected),
             "{url}: {}",
             refused.stderr
         );

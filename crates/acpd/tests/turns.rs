@@ -267,7 +267,7 @@ fn a_turn_that_ends_with_the_process_is_complete() {
 }
 
 #[test]
-fn an_agent_that_cannot_start_is_told_with_its_last_words() {
+fn a_failed_start_is_reported_with_the_agents_stderr() {
     let daemon = Daemon::with(
         "[agents.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no licence >&2; exit 7\"]\n\
          [agents.mute]\ncommand = \"sh\"\nargs = [\"-c\", \"exec sleep 600\"]\n\

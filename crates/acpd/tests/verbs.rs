@@ -107,7 +107,7 @@ fn what_is_archived_is_out_of_the_way() {
 }
 
 #[test]
-fn rolled_back_turns_are_gone_for_everyone_and_the_agent_is_told_the_rest() {
+fn rolled_back_turns_are_dropped_for_all_clients_and_the_agent_receives_the_rest() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
@@ -117,8 +117,8 @@ fn rolled_back_turns_are_gone_for_everyone_and_the_agent_is_told_the_rest() {
     let before = replay(&daemon, &thread, 0);
     let result = client.call("thread/rollback", &json!({ "turnId": "turn_1" }));
     assert_eq!(result["fidelity"], "recalled");
-    let told = other.wait_for("thread/rolledBack");
-    assert_eq!(told.text("lastKeptTurnId"), "turn_1");
+    let notified = other.wait_for("thread/rolledBack");
+    assert_eq!(notified.text("lastKeptTurnId"), "turn_1");
     assert_eq!(turn_ids(&read(&mut other, &thread)), ["turn_1"]);
     let resumed = Client::new(&daemon).call("thread/resume", &json!({ "threadId": thread }));
     assert_eq!(turn_ids(&resumed["thread"]), ["turn_1"]);
@@ -153,8 +153,8 @@ fn a_daemon_that_is_killed_has_rolled_back_or_has_not() {
         daemon.restart();
         client = Client::new(&daemon);
         client.resume(&thread, 0);
-        let told = replay(&daemon, &thread, 0);
-        let rolled_back = told.iter().any(|m| m.method == "thread/rolledBack");
+        let notified = replay(&daemon, &thread, 0);
+        let rolled_back = notified.iter().any(|m| m.method == "thread/rolledBack");
         let kept = read(&mut client, &thread);
         let expected: &[&str] = if rolled_back {
             &["turn_1"]
@@ -271,9 +271,9 @@ fn a_deleted_thread_is_gone_for_everyone() {
         "nothing is deleted that was not named"
     );
     client.call("thread/delete", &json!({ "threadId": thread }));
-    let told = other.wait_for("thread/deleted");
+    let notified = other.wait_for("thread/deleted");
     assert_eq!(
-        (told.text("session"), &told.params["by"]["client"]),
+        (notified.text("session"), &notified.params["by"]["client"]),
         ("deleted", &json!("test"))
     );
     assert_eq!((sessions(&daemon), listed(&mut other, false).len()), (0, 0));
@@ -414,10 +414,10 @@ fn the_command_line_does_the_same() {
     );
     done(&["delete", end]);
     assert_eq!(done(&["threads"]), "");
-    let gone = acpd(&daemon.place, &["show", &thread]);
+    let missing = acpd(&daemon.place, &["show", &thread]);
     assert!(
-        gone.code == Some(1) && gone.stderr.contains("does not exist"),
+        missing.code == Some(1) && missing.stderr.contains("does not exist"),
         "{}",
-        gone.stderr
+        missing.stderr
     );
 }

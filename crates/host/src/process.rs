@@ -125,12 +125,12 @@ impl StoppingProcess {
     /// Ends the process if it still runs: end of input, then SIGTERM, then SIGKILL, with `grace` after each of the
     /// first two. Both signals go to all descendants. None of them is left afterwards.
     pub async fn stop(mut self, grace: Duration) -> ProcessExit {
-        let told = !self.leader.exits_within(grace).await;
-        if told {
+        let is_signalled = !self.leader.exits_within(grace).await;
+        if is_signalled {
             self.leader.terminate();
             self.leader.exits_within(grace).await;
         }
-        let ending = self.leader.end(told).await;
+        let ending = self.leader.end(is_signalled).await;
         ProcessExit {
             reason: reason(&self.name, &ending),
             stderr: self.stderr.text().await,

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_ask_at_the_same_time_share_one_look() {
+    fn concurrent_callers_share_one_lookup() {
         let asked = Instant::now();
         let first = shared(asked);
         assert!(Arc::ptr_eq(&first, &shared(asked)) || shared(asked).len() > 1);

@@ -115,12 +115,12 @@ async fn the_end_is_kept_and_cut_between_characters() {
     assert_eq!(terminal.output(), expected);
     let (live, exit) = listen(updated).await;
     assert!("one é😀two".ends_with(&live), "{live}");
-    let told = TerminalUpdate::Exited {
+    let reported = TerminalUpdate::Exited {
         exit: code(0),
         output: "two".into(),
         truncated: true,
     };
-    assert_eq!(exit, told);
+    assert_eq!(exit, reported);
 
     let (terminal, updated) = sh("printf 'one é😀two'", 14);
     assert_eq!(terminal.wait().await, code(0));
@@ -143,7 +143,7 @@ async fn a_character_that_comes_in_parts_is_shown_when_it_is_whole() {
 }
 
 #[tokio::test]
-async fn all_output_is_in_when_the_exit_is_told() {
+async fn all_output_arrives_before_the_exit() {
     for _ in 0..20 {
         let (terminal, updated) = sh("seq 20000; exit 3", 1 << 20);
         let heard = tokio::spawn(listen(updated));
@@ -174,7 +174,7 @@ async fn it_is_a_terminal_of_its_own() {
 }
 
 #[tokio::test]
-async fn who_reads_gets_an_end_of_input_and_no_echo() {
+async fn a_command_that_reads_gets_end_of_input_and_no_echo() {
     assert_eq!(
         output_of("cat; cat; read line || echo none; cat < /dev/tty; echo done").await,
         "none\r\ndone\r\n"
@@ -182,7 +182,7 @@ async fn who_reads_gets_an_end_of_input_and_no_echo() {
 }
 
 #[tokio::test]
-async fn kill_reaches_those_who_hide_and_the_output_stays() {
+async fn kill_reaches_detached_processes_and_the_output_is_kept() {
     let script = r#"trap "" TERM; sleep $0 & setsid sleep $0 & (env -i setsid sleep $0 &); echo up; while :; do sleep 0.01; done"#;
     let (terminal, _updated) = sh(script, 1000);
     until_output(&terminal, "up").await;
@@ -223,7 +223,7 @@ async fn a_child_that_holds_the_terminal_does_not_hold_the_exit() {
 }
 
 #[tokio::test]
-async fn a_terminal_that_nobody_holds_is_gone_but_its_end_is_told() {
+async fn a_dropped_terminal_ends_and_its_exit_is_reported() {
     let before = descriptors();
     let (terminal, updated) = sh("setsid sleep $0 & echo up; sleep $0", 1000);
     until_output(&terminal, "up").await;

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told() {
+    fn damage_is_reported() {
         let events = sample::run(1..=3, 10);
         let chunk = encode(&events).unwrap();
         let with_first_byte = |byte| {

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{BlobId, Event, Extract, Millis, Seq, Summary, ThreadId, ThreadStatus};
+use acpd_model::{BlobId, Event, Extract, Millis, SearchHit, Seq, Summary, ThreadId, ThreadStatus};
 
 pub mod chunk;
 pub mod conformance;
@@ -24,7 +24,7 @@ mod sqlite;
 pub mod stats;
 
 pub use memory::{Fault, Memory};
-pub use search::{Hit, Piece, Search, SearchCursor};
+pub use search::{Search, SearchCursor};
 pub use sqlite::{Durability, Sqlite};
 
 /// The result of an asynchronous call of the log.
@@ -171,8 +171,14 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize)
     -> Answer<'_, Vec<ListedThread>>;
 
-    /// Returns up to `limit` texts after `cursor` that match the search, newest first.
-    fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>>;
+    /// Returns up to `limit` texts after `cursor` that match the search, newest first, each with its position. Pass the
+    /// last position to get the next page.
+    fn search(
+        &self,
+        search: Search,
+        cursor: Option<SearchCursor>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>>;
 
     /// Returns the newest thread older than `before` whose events are not all indexed, because an older version without
     /// an index stored them.

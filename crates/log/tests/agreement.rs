@@ -251,7 +251,7 @@ async fn perform(log: &SharedLog, operation: &Operation) -> String {
                 thread: thread.map(sample::thread),
             };
             let first = log.search(search.clone(), None, *limit).await;
-            let cursor = first.as_ref().ok().and_then(|hits| Some(hits.last()?.cursor));
+            let cursor = first.as_ref().ok().and_then(|hits| Some(hits.last()?.0));
             format!("{first:?} {:?}", log.search(search, cursor, *limit).await)
         }
         Operation::Fetch(byte) => format!("{:?}", log.blob(blob_id(&[*byte; 100])).await),

@@ -70,7 +70,7 @@ async fn closing_leaves_one_file_and_the_lock() {
 }
 
 #[tokio::test]
-async fn nobody_else_may_read_the_files() {
+async fn only_the_owner_can_read_the_files() {
     let (directory, path) = place();
     let log = open(&path).unwrap();
     append(&log, sample::thread(1), 1..=3).await.unwrap();
@@ -142,7 +142,7 @@ fn a_place_that_takes_no_files_is_named() {
 }
 
 #[tokio::test]
-async fn damage_is_told_and_other_threads_live() {
+async fn damage_is_reported_and_other_threads_work() {
     for (number, damage) in (1..).zip([
         "UPDATE chunk SET body = x'' WHERE thread = 1",
         "UPDATE chunk SET body = x'ff' WHERE thread = 1",

@@ -36,5 +36,5 @@ pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType, PreviousContent, Re
 pub use json::RawJson;
 pub use limits::Limits;
 pub use role::Role;
-pub use search::{Extract, SearchableText, TextKind, TurnsDropped};
+pub use search::{Extract, SearchHit, SearchableText, SnippetPiece, TextKind, TurnsDropped};
 pub use summary::{Summary, ThreadStatus};

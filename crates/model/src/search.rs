@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Millis, Seq};
-use crate::ids::{BlobId, ItemId, TurnId};
+use crate::ids::{BlobId, ItemId, ThreadId, TurnId};
 
 /// The source of a searchable text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,6 +64,36 @@ pub struct SearchableText {
     pub kind: TextKind,
     /// The text. Only its first [`SEARCH_TEXT_BYTES`](crate::limits::SEARCH_TEXT_BYTES) are searched.
     pub text: String,
+}
+
+/// A text that matches a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchHit {
+    /// The thread that contains the text.
+    pub thread: ThreadId,
+    /// Name of the thread, as last appended.
+    pub name: Option<String>,
+    /// The event that contains the text.
+    pub seq: Seq,
+    /// When the event happened.
+    pub at: Millis,
+    /// The turn that the event belongs to.
+    pub turn: Option<TurnId>,
+    /// The item that the text belongs to.
+    pub item: Option<ItemId>,
+    /// The source of the text.
+    pub kind: TextKind,
+    /// The snippet of the text: one line, in pieces.
+    pub snippet: Vec<SnippetPiece>,
+}
+
+/// A piece of a snippet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnippetPiece {
+    /// Text of the piece.
+    pub text: String,
+    /// Whether the piece matches the query.
+    pub hit: bool,
 }
 
 /// Search and storage data that the log receives with a batch of events.

@@ -300,9 +300,9 @@ fn explain_subject(sources: &[Source<'_>], subject: &Subject, request: &Request)
     // If the strictest and the mildest interpretation of all maybes agree, the maybes are irrelevant.
     let strict = verdict(sources, &candidates, false);
     let mild = verdict(sources, &candidates, true);
-    let told = strict.effect == mild.effect;
-    let by = strict.by.or(if told { None } else { mild.by });
-    let decision = describe(sources, &candidates, subject, strict, by, told);
+    let is_known = strict.effect == mild.effect;
+    let by = strict.by.or(if is_known { None } else { mild.by });
+    let decision = describe(sources, &candidates, subject, strict, by, is_known);
     let rules = candidates
         .iter()
         .enumerate()
@@ -391,14 +391,14 @@ fn describe(
     subject: &Subject,
     verdict: Verdict,
     by: Option<usize>,
-    told: bool,
+    is_known: bool,
 ) -> Decision {
     let candidate = by.map(|by| &candidates[by]);
     let source = candidate
         .map(|candidate| candidate.source)
         .or(verdict.default)
         .map(|source| &sources[source]);
-    let effect = if told { verdict.effect } else { Effect::Ask };
+    let effect = if is_known { verdict.effect } else { Effect::Ask };
     let what = subject.to_string();
     let becomes = match effect {
         Effect::Allow => "is allowed",
@@ -419,7 +419,7 @@ fn describe(
                 ),
                 None => place,
             };
-            if told {
+            if is_known {
                 format!("{what} {becomes} by the rule {rule} of the {place}")
             } else {
                 format!("{what} {becomes}: cannot determine whether rule {rule} of the {place} applies")

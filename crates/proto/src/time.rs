@@ -16,8 +16,16 @@ pub struct Now {
 /// A value of [`Now::mono`].
 pub type Instant = Duration;
 
-/// Returns the earlier of two optional points in time.
-pub fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+/// A point in time, with the reason for waiting until then.
+pub type Deadline = (Instant, &'static str);
+
+/// Returns a deadline with its reason.
+pub fn because(at: Option<Instant>, reason: &'static str) -> Option<Deadline> {
+    at.map(|at| (at, reason))
+}
+
+/// Returns the earlier of two optional points in time or deadlines.
+pub fn earliest<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (one, other) => one.or(other),

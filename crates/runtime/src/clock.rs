@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+#[cfg(any(test, feature = "testing"))]
 use acpd_model::Millis;
 use acpd_proto::time::Now;
 use tokio::time::Instant;
@@ -10,8 +11,16 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     start: Instant,
-    /// Wall time at `start`; `None` if wall time comes from the host instead of the monotonic clock.
-    began: Option<Millis>,
+    wall: WallClock,
+}
+
+/// The source of wall time.
+#[derive(Debug, Clone, Copy)]
+enum WallClock {
+    Host,
+    /// Begins at this time, and follows tokio's clock.
+    #[cfg(any(test, feature = "testing"))]
+    Manual(Millis),
 }
 
 /// `mono` begins above zero, so that "long ago" differs from "now".
@@ -22,15 +31,16 @@ impl Clock {
     pub fn start() -> Self {
         Self {
             start: Instant::now(),
-            began: None,
+            wall: WallClock::Host,
         }
     }
 
     /// Starts a clock whose wall time begins at `began` and follows tokio's clock, for tests that move time by hand.
+    #[cfg(any(test, feature = "testing"))]
     pub fn starting_at(began: Millis) -> Self {
         Self {
             start: Instant::now(),
-            began: Some(began),
+            wall: WallClock::Manual(began),
         }
     }
 
@@ -41,9 +51,10 @@ impl Clock {
     )]
     pub fn now(&self) -> Now {
         let elapsed = self.start.elapsed();
-        let wall = match self.began {
-            Some(began) => Duration::from_millis(began.unsigned_abs()) + elapsed,
-            None => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+        let wall = match self.wall {
+            WallClock::Host => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
+            #[cfg(any(test, feature = "testing"))]
+            WallClock::Manual(began) => Duration::from_millis(began.unsigned_abs()) + elapsed,
         };
         Now {
             mono: elapsed + FIRST,

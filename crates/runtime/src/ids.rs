@@ -1,7 +1,10 @@
 //! The only module that generates ids.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(any(test, feature = "testing"))]
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use acpd_model::ThreadId;
 use uuid::Uuid;
@@ -12,7 +15,8 @@ pub enum Ids {
     /// Ids from the clock and the system's random numbers.
     #[default]
     Random,
-    /// Ids from a counter, so that two runs produce the same ids.
+    /// Ids from a counter, so that two runs of a test produce the same ids.
+    #[cfg(any(test, feature = "testing"))]
     Counted(Arc<AtomicU64>),
 }
 
@@ -31,6 +35,7 @@ impl Ids {
     fn uuid(&self) -> Uuid {
         match self {
             Self::Random => Uuid::now_v7(),
+            #[cfg(any(test, feature = "testing"))]
             Self::Counted(last) => Uuid::from_u128(u128::from(last.fetch_add(1, Ordering::Relaxed) + 1)),
         }
     }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_the_page_is_not_sent_it_again() {
+    async fn a_cached_page_is_not_sent_again() {
         let page = get("/", Method::GET).await.unwrap();
         let tag = page.headers()[header::ETAG].clone();
         let request = Request::builder().uri("/").header(header::IF_NONE_MATCH, tag);

@@ -199,18 +199,18 @@ impl Pipe {
                 .session
                 .as_ref()
                 .is_some_and(|session| sessions.contains_key(session));
-            let goes_on = match pending.name {
+            let is_known = match pending.name {
                 Some(_) => is_open,
                 None => REPEATABLE.contains(&&*pending.method) && !pending.shown,
             };
-            !goes_on
+            !is_known
         };
         let unknown: Vec<_> = self.pending.extract_if(.., is_unknown).collect();
         for (id, Pending { method, .. }) in unknown {
-            let told = format!(
+            let message = format!(
                 "the connection to the daemon was lost while it worked on {method}: it may have been done or not"
             );
-            self.refuse(&id, &told);
+            self.refuse(&id, &message);
         }
     }
 
@@ -372,8 +372,8 @@ impl Pipe {
             if message.answered().is_some() {
                 self.resume();
             } else {
-                let told = format!("the daemon does not take up the connection again: {}", failure());
-                self.out.push_back(Output::Fail(told));
+                let message = format!("the daemon does not take up the connection again: {}", failure());
+                self.out.push_back(Output::Fail(message));
             }
             return true;
         }
@@ -381,14 +381,14 @@ impl Pipe {
             return false;
         };
         if message.answered().is_none() {
-            let told = format!("the session {name} is lost: {}", failure());
+            let message = format!("the session {name} is lost: {}", failure());
             self.sessions.remove(&name);
             let of_it = |_: &String, pending: &mut Pending| pending.session.as_ref() == Some(&name);
             let ended: Vec<_> = self.pending.extract_if(.., of_it).collect();
             for (id, _) in ended {
-                self.refuse(&id, &told);
+                self.refuse(&id, &message);
             }
-            self.out.push_back(Output::Say(told));
+            self.out.push_back(Output::Say(message));
         }
         self.go_on();
         true

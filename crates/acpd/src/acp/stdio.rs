@@ -11,11 +11,11 @@ const LINES: usize = 16;
 /// Returns the lines of standard input, until its end. A line of more than `most` bytes becomes one that is not JSON,
 /// and the daemon responds with a parse error.
 pub fn lines(most: usize) -> mpsc::Receiver<String> {
-    let (told, lines) = mpsc::channel(LINES);
+    let (lines_tx, lines) = mpsc::channel(LINES);
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
         while let Some(line) = line(&mut stdin, most) {
-            if !line.trim().is_empty() && told.blocking_send(line).is_err() {
+            if !line.trim().is_empty() && lines_tx.blocking_send(line).is_err() {
                 return;
             }
         }

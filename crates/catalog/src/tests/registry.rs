@@ -69,7 +69,7 @@ fn members_that_are_not_known_are_passed_over() {
 }
 
 #[test]
-fn a_wrong_entry_is_left_out_and_told_of() {
+fn a_wrong_entry_is_skipped_and_reported() {
     let with = |id: &str, distribution: &str| {
         format!(r#"{{ "id": "{id}", "name": "N", "version": "1.0.0", "distribution": {distribution} }}"#)
     };

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_told_apart_by_session() {
+    fn requests_are_distinguished_by_session() {
         let script = [
             ">prompt 1 no-such",
             "error",

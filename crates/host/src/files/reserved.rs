@@ -197,11 +197,11 @@ impl Known {
         let Some(here) = FileId::of_directory(dir) else {
             return false;
         };
-        let there = dir.symlink_metadata(name).ok();
-        let there = there.map(|found| FileId::found(&found));
+        let known = dir.symlink_metadata(name).ok();
+        let known = known.map(|found| FileId::found(&found));
         self.files.iter().any(|file| {
             let named = file.name.as_deref() == Some(name) && file.above == Some(here);
-            named || there.is_some() && file.own == there
+            named || known.is_some() && file.own == known
         })
     }
 

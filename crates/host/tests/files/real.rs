@@ -6,7 +6,7 @@ use acpd_model::ErrorCode;
 use crate::{Roomy, Scene};
 
 #[test]
-fn a_path_is_told_by_its_name_without_links() {
+fn a_path_is_reported_without_links() {
     let scene = Scene::new();
     scene.link("w/in", "dir");
     scene.link("w/to-file", "in/f");
@@ -43,8 +43,8 @@ fn a_path_is_told_by_its_name_without_links() {
         ("w/gone", "outside/none"),
         ("none/f", "none/f"),
     ] {
-        let told = scene.files.real_path(&scene.path(name));
-        assert_eq!(told.as_deref(), Ok(scene.path(real).as_str()), "{name}");
+        let found = scene.files.real_path(&scene.path(name));
+        assert_eq!(found.as_deref(), Ok(scene.path(real).as_str()), "{name}");
     }
     for (name, code) in [
         ("w/round", ErrorCode::InvalidParams),
@@ -53,15 +53,15 @@ fn a_path_is_told_by_its_name_without_links() {
         ("outside/dangling", ErrorCode::NotFound),
         ("outside/none/../f", ErrorCode::NotFound),
     ] {
-        let told = scene.files.real_path(&scene.path(name));
-        assert_eq!(told.unwrap_err().code, code, "{name}");
+        let found = scene.files.real_path(&scene.path(name));
+        assert_eq!(found.unwrap_err().code, code, "{name}");
     }
     assert!(scene.files.real_path("w/file").is_err(), "a relative path");
     assert_eq!(scene.all(), before, "nothing is made");
 }
 
 #[test]
-fn a_workspace_that_was_named_by_a_link_tells_both_names() {
+fn a_workspace_named_by_a_link_accepts_both_names() {
     let scene = Scene::new();
     scene.link("named", "w");
     let files = Workspace::open([scene.base.join("named"), scene.base.join("w-evil")].into_iter());

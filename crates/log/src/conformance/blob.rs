@@ -23,9 +23,9 @@ pub(super) async fn content_has_one_name(log: &SharedLog) {
         assert_eq!(log.blob(id).await, Ok(Some(content)));
     }
     assert_eq!(log.blob(BlobId([9; 32])).await, Ok(None));
-    let nobody = sample::new_thread();
-    let answer = log.put_blob(nobody, vec![1]).await;
-    assert_eq!(answer, Err(LogError::NoSuchThread(nobody)));
+    let other_thread = sample::new_thread();
+    let answer = log.put_blob(other_thread, vec![1]).await;
+    assert_eq!(answer, Err(LogError::NoSuchThread(other_thread)));
 }
 
 pub(super) async fn content_stays_as_long_as_someone_needs_it(log: &SharedLog) {
@@ -34,9 +34,9 @@ pub(super) async fn content_stays_as_long_as_someone_needs_it(log: &SharedLog) {
     let own = log.put_blob(one, content(one, "own")).await.unwrap();
     let both = log.put_blob(one, content(one, "both")).await.unwrap();
     assert_eq!(log.put_blob(other, content(one, "both")).await, Ok(both));
-    let told = log.put_blob(one, content(one, "told")).await.unwrap();
+    let referenced = log.put_blob(one, content(one, "told")).await.unwrap();
     let extract = Extract {
-        blobs: vec![told],
+        blobs: vec![referenced],
         ..Extract::default()
     };
     log.append_with(named, &sample::run(2..=2, 10), None, &extract)
@@ -54,9 +54,9 @@ pub(super) async fn content_stays_as_long_as_someone_needs_it(log: &SharedLog) {
     log.delete(one).await.unwrap();
     assert_eq!(log.blob(own).await, Ok(None));
     assert_eq!(log.blob(both).await, Ok(Some(content(one, "both"))));
-    assert_eq!(log.blob(told).await, Ok(Some(content(one, "told"))));
+    assert_eq!(log.blob(referenced).await, Ok(Some(content(one, "told"))));
     log.delete(other).await.unwrap();
     assert_eq!(log.blob(both).await, Ok(None));
     log.delete(named).await.unwrap();
-    assert_eq!(log.blob(told).await, Ok(None));
+    assert_eq!(log.blob(referenced).await, Ok(None));
 }

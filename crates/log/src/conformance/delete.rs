@@ -15,16 +15,16 @@ pub(super) async fn a_deleted_thread_is_gone(log: &SharedLog) {
     }
     assert_eq!(log.delete(thread).await, Ok(()));
 
-    let gone = LogError::NoSuchThread(thread);
-    assert_eq!(log.read(thread, 0).await, Err(gone.clone()));
-    assert_eq!(log.read(thread, 5).await, Err(gone.clone()));
-    assert_eq!(log.last_seq(thread).await, Err(gone.clone()));
-    assert_eq!(log.summary(thread).await, Err(gone.clone()));
+    let not_found = LogError::NoSuchThread(thread);
+    assert_eq!(log.read(thread, 0).await, Err(not_found.clone()));
+    assert_eq!(log.read(thread, 5).await, Err(not_found.clone()));
+    assert_eq!(log.last_seq(thread).await, Err(not_found.clone()));
+    assert_eq!(log.summary(thread).await, Err(not_found.clone()));
     assert_eq!(
         log.index(thread, 1, &sample::extract(1, &["x"])).await,
-        Err(gone.clone())
+        Err(not_found.clone())
     );
-    assert_eq!(log.delete(thread).await, Err(gone));
+    assert_eq!(log.delete(thread).await, Err(not_found));
     let listed = log.list(Filter::default(), None, usize::MAX).await.unwrap();
     assert!(listed.iter().all(|listed| listed.thread != thread));
     let search = Search {
@@ -32,7 +32,10 @@ pub(super) async fn a_deleted_thread_is_gone(log: &SharedLog) {
         thread: None,
     };
     let hits = log.search(search, None, 9).await.unwrap();
-    assert_eq!(hits.iter().map(|hit| hit.thread).collect::<Vec<_>>(), [other]);
+    assert_eq!(
+        hits.iter().map(|(_, hit)| hit.thread).collect::<Vec<_>>(),
+        [other]
+    );
     assert_eq!(read_all(log, other, 0).await, sample::run(1..=5, 10));
     log.append(other, &sample::run(6..=6, 10), None).await.unwrap();
 }

@@ -1,10 +1,10 @@
 //! What a search returns.
 
 use acpd_model::limits::SEARCH_TEXT_BYTES;
-use acpd_model::{Extract, ItemId, SearchableText, Seq, TextKind, ThreadId, TurnId, TurnsDropped};
+use acpd_model::{Extract, ItemId, SearchHit, SearchableText, Seq, TextKind, ThreadId, TurnId, TurnsDropped};
 
 use super::sample;
-use crate::{Hit, Search, SearchCursor, SharedLog};
+use crate::{Search, SearchCursor, SharedLog};
 
 async fn create(log: &SharedLog, extract: &Extract) -> ThreadId {
     let thread = sample::new_thread();
@@ -15,13 +15,14 @@ async fn create(log: &SharedLog, extract: &Extract) -> ThreadId {
     thread
 }
 
-async fn find(log: &SharedLog, thread: Option<ThreadId>, text: &str) -> Vec<Hit> {
+async fn find(log: &SharedLog, thread: Option<ThreadId>, text: &str) -> Vec<SearchHit> {
     let text = text.to_owned();
-    log.search(Search { text, thread }, None, 99).await.unwrap()
+    let hits = log.search(Search { text, thread }, None, 99).await.unwrap();
+    hits.into_iter().map(|(_, hit)| hit).collect()
 }
 
 /// Returns the snippet of a hit, with the matches in brackets.
-fn shown(hit: &Hit) -> String {
+fn shown(hit: &SearchHit) -> String {
     let pieces = hit.snippet.iter();
     let shown = pieces.map(|piece| {
         if piece.hit {
@@ -139,8 +140,8 @@ pub(super) async fn newest_hits_come_first(log: &SharedLog) {
             thread: None,
         };
         let hits = log.search(search, cursor, limit).await.unwrap();
-        let threads: Vec<_> = hits.iter().map(|hit| hit.thread).collect();
-        (threads, hits.last().map(|hit| hit.cursor))
+        let threads: Vec<_> = hits.iter().map(|(_, hit)| hit.thread).collect();
+        (threads, hits.last().map(|(cursor, _)| *cursor))
     };
     let (first, cursor) = page(None, 2).await;
     assert_eq!(first, order[..2]);

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use acpd_model::{BlobId, Extract, SearchableText, ThreadId, TurnsDropped};
+use acpd_model::{BlobId, Extract, SearchHit, SearchableText, ThreadId, TurnsDropped};
 
-use crate::Hit;
 use crate::search::{Query, Search, SearchCursor, bounded, moment, places, snippet, words};
 
 #[derive(Default)]
@@ -69,7 +68,12 @@ impl Index {
     }
 
     /// Returns hits without the names of their threads.
-    pub(super) fn search(&self, search: &Search, cursor: Option<SearchCursor>, limit: usize) -> Vec<Hit> {
+    pub(super) fn search(
+        &self,
+        search: &Search,
+        cursor: Option<SearchCursor>,
+        limit: usize,
+    ) -> Vec<(SearchCursor, SearchHit)> {
         let Some(query) = Query::read(&search.text) else {
             return Vec::new();
         };
@@ -79,8 +83,7 @@ impl Index {
             .filter(|(_, (thread, _))| search.thread.is_none_or(|wanted| wanted == *thread))
             .filter_map(|(place, (thread, found))| {
                 let places = query.find(&words(&found.text))?;
-                Some(Hit {
-                    cursor: SearchCursor(*place),
+                let hit = SearchHit {
                     thread: *thread,
                     name: None,
                     seq: found.seq,
@@ -89,7 +92,8 @@ impl Index {
                     item: found.item,
                     kind: found.kind,
                     snippet: snippet(&found.text, &places),
-                })
+                };
+                Some((SearchCursor(*place), hit))
             })
             .take(limit)
             .collect()

@@ -10,11 +10,11 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId};
 use tokio::sync::oneshot;
 
 use crate::{
-    Answer, Backlog, EventLog, Filter, Hit, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
+    Answer, Backlog, EventLog, Filter, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
     blob_id, chunk,
 };
 use index::Index;
@@ -206,10 +206,15 @@ impl EventLog for Memory {
         })
     }
 
-    fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>> {
+    fn search(
+        &self,
+        search: Search,
+        cursor: Option<SearchCursor>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>> {
         self.ask(|state| {
             let mut hits = state.index.search(&search, cursor, limit);
-            for hit in &mut hits {
+            for (_, hit) in &mut hits {
                 hit.name.clone_from(&state.thread(hit.thread)?.summary.name);
             }
             Ok(hits)

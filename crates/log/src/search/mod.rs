@@ -18,7 +18,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use acpd_model::limits::SEARCH_TEXT_BYTES;
-use acpd_model::{ItemId, Millis, Seq, TextKind, ThreadId, TurnId};
+use acpd_model::{Millis, ThreadId};
 
 pub(crate) use query::Query;
 pub(crate) use snippet::snippet;
@@ -35,39 +35,7 @@ pub struct Search {
     pub thread: Option<ThreadId>,
 }
 
-/// A text that matches a search.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
-    /// Position among all hits. Pass it to get the hits after this one.
-    pub cursor: SearchCursor,
-    /// The thread that contains the text.
-    pub thread: ThreadId,
-    /// Name of the thread, as last appended.
-    pub name: Option<String>,
-    /// The event that contains the text.
-    pub seq: Seq,
-    /// When the event happened.
-    pub at: Millis,
-    /// The turn that the event belongs to.
-    pub turn: Option<TurnId>,
-    /// The item that the text belongs to.
-    pub item: Option<ItemId>,
-    /// The source of the text.
-    pub kind: TextKind,
-    /// The snippet of the text: one line, in pieces.
-    pub snippet: Vec<Piece>,
-}
-
-/// A piece of a snippet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// Text of the piece.
-    pub text: String,
-    /// Whether the piece matches the query.
-    pub hit: bool,
-}
-
-/// End of a page of hits. It stays valid while texts are added and threads are deleted.
+/// Position among all hits; the end of a page of hits. It stays valid while texts are added and threads are deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SearchCursor(pub(crate) i64);
 

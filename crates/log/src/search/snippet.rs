@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
+use acpd_model::SnippetPiece;
 use acpd_model::limits::{SNIPPET_CHARS, SNIPPET_LEAD_CHARS};
-
-use super::Piece;
 
 /// Returns the part of `text` around the first of `places`, as one line, with matches in separate pieces. An ellipsis
 /// marks omitted text.
-pub(crate) fn snippet(text: &str, places: &[Range<usize>]) -> Vec<Piece> {
+pub(crate) fn snippet(text: &str, places: &[Range<usize>]) -> Vec<SnippetPiece> {
     let window = window(text, places.first().map_or(0, |first| first.start));
     let mut pieces = Pieces::default();
     if window.start > 0 {
@@ -46,7 +45,7 @@ fn window(text: &str, first: usize) -> Range<usize> {
 }
 
 #[derive(Default)]
-struct Pieces(Vec<Piece>);
+struct Pieces(Vec<SnippetPiece>);
 
 impl Pieces {
     /// Adds text. White space of any length, and control characters, become one space.
@@ -66,7 +65,7 @@ impl Pieces {
         }
         match self.0.last_mut() {
             Some(last) if last.hit == hit => last.text.push_str(&line),
-            _ => self.0.push(Piece { text: line, hit }),
+            _ => self.0.push(SnippetPiece { text: line, hit }),
         }
     }
 }

@@ -29,14 +29,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use acpd_model::limits::LOG_QUEUE;
-use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId};
 use rusqlite::Connection;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::stats::{Counters, Stats};
 use crate::{
-    Answer, Backlog, EventLog, Filter, Hit, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
+    Answer, Backlog, EventLog, Filter, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
     blob_id,
 };
 use index::Entries;
@@ -183,7 +183,12 @@ impl EventLog for Sqlite {
         self.ask(move |connection| query::list(connection, &filter, cursor, limit))
     }
 
-    fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>> {
+    fn search(
+        &self,
+        search: Search,
+        cursor: Option<SearchCursor>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>> {
         self.ask_reader(READERS, move |connection| {
             query::search(connection, &search, cursor, limit)
         })

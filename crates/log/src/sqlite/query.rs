@@ -1,13 +1,13 @@
 //! Queries of reads. Each result comes from one statement, so from one state of the database. Between two statements, a
 //! thread may be deleted and its row reused for another one.
 
-use acpd_model::{BlobId, ItemId, Seq, Summary, TextKind, ThreadId, TurnId};
+use acpd_model::{BlobId, ItemId, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
 use crate::chunk::ChunkBuilder;
 use crate::search::{self, Query};
-use crate::{Backlog, Filter, Hit, ListCursor, ListedThread, LogError, Page, Search, SearchCursor};
+use crate::{Backlog, Filter, ListCursor, ListedThread, LogError, Page, Search, SearchCursor};
 
 /// Implements [`EventLog::read`](crate::EventLog::read).
 pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Result<Page, LogError> {
@@ -114,7 +114,7 @@ pub(super) fn search(
     search: &Search,
     cursor: Option<SearchCursor>,
     limit: usize,
-) -> Result<Vec<Hit>, LogError> {
+) -> Result<Vec<(SearchCursor, SearchHit)>, LogError> {
     let Some(query) = Query::read(&search.text) else {
         return Ok(Vec::new());
     };
@@ -139,8 +139,7 @@ pub(super) fn search(
         let kind: String = row.get(6)?;
         let text = row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?;
         let places = query.find(&search::words(text)).unwrap_or_default();
-        hits.push(Hit {
-            cursor: SearchCursor(place),
+        let hit = SearchHit {
             thread: ThreadId(Uuid::from_bytes(row.get(1)?)),
             name: row.get(2)?,
             seq: seq(row, 3)?,
@@ -150,7 +149,8 @@ pub(super) fn search(
             kind: TextKind::from_name(&kind)
                 .ok_or_else(|| LogError::Damaged(format!("a text is of the kind {kind:?}")))?,
             snippet: search::snippet(text, &places),
-        });
+        };
+        hits.push((SearchCursor(place), hit));
     }
     Ok(hits)
 }

@@ -494,7 +494,7 @@ fn policy_compares_a_program_with_a_path_by_where_it_is() {
 
 /// The terminal's host defines how a command is run: as a program's path, as a line, or in an editor's unknown way.
 #[test]
-fn policy_is_told_how_a_terminal_is_run() {
+fn policy_knows_how_a_terminal_is_run() {
     let policy = policy("allow Bash(git *), allow Bash(ls), deny Bash(rm *)");
     let layers = Layers {
         daemon: Some(&policy),

@@ -186,7 +186,7 @@ fn policy_an_answer_about_a_link_holds_while_it_leads_there() {
 }
 
 #[test]
-fn policy_of_two_as_strict_the_one_that_somebody_laid_down_is_told() {
+fn policy_of_two_equally_strict_rules_the_configured_one_is_reported() {
     let policy = policy("ask Edit(secret/**)");
     let layers = Layers {
         daemon: Some(&policy),

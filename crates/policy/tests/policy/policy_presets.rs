@@ -249,7 +249,7 @@ fn the_table_in_the_documents_says_what_becomes_of_all_else() {
         .unwrap();
     let rows = table.lines().skip(1).take_while(|row| row.starts_with('|'));
     let effects = [Effect::Allow, Effect::Ask, Effect::Deny];
-    let told: Vec<(&str, Effect)> = rows
+    let documented: Vec<(&str, Effect)> = rows
         .map(|row| {
             let mut cells = row.split('|').skip(1).map(str::trim);
             let name = cells.next().unwrap().trim_matches('`');
@@ -258,5 +258,5 @@ fn the_table_in_the_documents_says_what_becomes_of_all_else() {
         })
         .collect();
     let held = Preset::ALL.map(|preset| (preset.name(), preset.policy().default.unwrap()));
-    assert_eq!(told, held);
+    assert_eq!(documented, held);
 }

@@ -309,7 +309,7 @@ mod tests {
         rounds(Exchanges::known(None, DroppedTurns::default()), said)
     }
 
-    fn told(said: impl IntoIterator<Item = (String, String)>) -> Exchanges {
+    fn reported(said: impl IntoIterator<Item = (String, String)>) -> Exchanges {
         rounds(Exchanges::reported(), said)
     }
 
@@ -326,24 +326,24 @@ mod tests {
         let log = known((0..1000).map(numbered));
         assert_eq!(log.exchanges().len(), KNOWN_EXCHANGES);
         for new in [0, 1, 100] {
-            assert_eq!(from(&log, &told((0..1000 + new).map(numbered))), Some(1000));
+            assert_eq!(from(&log, &reported((0..1000 + new).map(numbered))), Some(1000));
         }
         // The report has so many unknown exchanges that its start cannot be determined.
         assert_eq!(
-            from(&log, &told((0..1000 + REPORTED_EXCHANGES).map(numbered))),
+            from(&log, &reported((0..1000 + REPORTED_EXCHANGES).map(numbered))),
             None
         );
-        assert_eq!(from(&known([]), &told((0..1000).map(numbered))), Some(0));
+        assert_eq!(from(&known([]), &reported((0..1000).map(numbered))), Some(0));
     }
 
     #[test]
     fn the_same_again_and_again_is_counted() {
         let same = |times: usize| std::iter::repeat_n(("go on".to_owned(), "ok".to_owned()), times);
         for times in 1..5 {
-            assert_eq!(from(&known(same(times)), &told(same(times))), Some(times));
+            assert_eq!(from(&known(same(times)), &reported(same(times))), Some(times));
             // The beginning is shortened.
-            assert_eq!(from(&known(same(times)), &told(same(1))), Some(1));
-            let more = told(same(times).chain([numbered(1)]));
+            assert_eq!(from(&known(same(times)), &reported(same(1))), Some(1));
+            let more = reported(same(times).chain([numbered(1)]));
             assert_eq!(from(&known(same(times)), &more), Some(times));
         }
     }

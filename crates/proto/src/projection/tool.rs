@@ -78,8 +78,8 @@ impl ToolView {
     /// Returns the diffs in the content. For a file that the content no longer has, returns its last diff.
     pub fn diffs(&self) -> Vec<FileDiff> {
         let now = self.get("content").map(diffs_in).unwrap_or_default();
-        let gone = |diff: &&FileDiff| now.iter().all(|shown| shown.path != diff.path);
-        let mut diffs: Vec<FileDiff> = self.earlier.iter().filter(gone).cloned().collect();
+        let is_dropped = |diff: &&FileDiff| now.iter().all(|shown| shown.path != diff.path);
+        let mut diffs: Vec<FileDiff> = self.earlier.iter().filter(is_dropped).cloned().collect();
         diffs.extend(now);
         diffs
     }

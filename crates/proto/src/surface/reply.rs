@@ -2,7 +2,7 @@
 //! them. JSON in a reply is always text of an agent or a client.
 
 use acpd_model::event::{Fidelity, LeaseHolder};
-use acpd_model::{Event, ItemId, Millis, RawJson, Seq, Summary, TextKind, ThreadId, TurnId};
+use acpd_model::{Event, Millis, RawJson, SearchHit, Seq, Summary, ThreadId, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
 
@@ -187,36 +187,6 @@ pub struct ListedThread {
     pub thread: ThreadId,
     /// The thread's name, state and counts, as lists show them.
     pub summary: Summary,
-}
-
-/// A text that matches a search.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SearchHit {
-    /// The thread that contains the text.
-    pub thread: ThreadId,
-    /// The thread's name.
-    pub name: Option<String>,
-    /// The event that contains the text.
-    pub seq: Seq,
-    /// When the event occurred.
-    pub at: Millis,
-    /// The event's turn, if it has one.
-    pub turn: Option<TurnId>,
-    /// The item that the text is part of.
-    pub item: Option<ItemId>,
-    /// The kind of text, such as a message or a tool call.
-    pub kind: TextKind,
-    /// The line to show, split into pieces.
-    pub snippet: Vec<SnippetPiece>,
-}
-
-/// A piece of a snippet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SnippetPiece {
-    /// The piece's text.
-    pub text: String,
-    /// Whether the piece matches the query.
-    pub hit: bool,
 }
 
 /// A thread, with turns if the client requested them.

@@ -14,20 +14,24 @@ mod approval;
 mod callback;
 mod command;
 mod editors;
+mod effect;
 mod fork;
+mod host_call;
+mod input;
 mod journal;
 mod machine;
 mod message;
+mod reply;
 mod session;
 mod tool_call;
 mod turn;
 
 pub use approval::Policies;
-pub use command::{
-    AgentExit, Answer, Change, Command, Effect, ForkContents, ForkPoint, HostCall, HostReply, Input,
-    PickedOption, RememberedChange, RememberedOutcome, Reply, Sight, SteerDelivery, TerminalEvent, TurnView,
-    Verdict, Waiter,
-};
+pub use command::{Answer, Change, Command, PickedOption, Sight, Verdict};
 pub use editors::{EditorCapabilities, EditorCommand, EditorRequest};
+pub use effect::{Effect, RememberedChange, RememberedOutcome, Waiter};
 pub use fork::ThreadCopy;
+pub use host_call::{HostCall, HostReply, TerminalEvent};
+pub use input::{AgentExit, Input};
 pub use machine::Thread;
+pub use reply::{ForkContents, ForkPoint, Reply, SteerDelivery, TurnView};

@@ -30,7 +30,7 @@ fn asks(s: &mut Scene, id: i64, command: &str, kinds: &[&str]) {
 }
 
 /// Returns the option in the response to the agent's request 7.
-fn told(s: &Scene) -> String {
+fn sent_option(s: &Scene) -> String {
     let option = &s.answer_to(&7.into())["result"]["outcome"]["optionId"];
     option.as_str().unwrap().to_owned()
 }
@@ -92,7 +92,7 @@ fn an_answer_that_is_no_yes_and_no_no_is_not_remembered() {
 }
 
 #[test]
-fn what_acpd_remembers_the_agent_is_told_once() {
+fn the_agent_receives_allow_once_for_an_answer_that_acpd_remembers() {
     for (answer, chosen, sent, rule) in [
         (
             Answer::Accept { always: true },
@@ -124,7 +124,7 @@ fn what_acpd_remembers_the_agent_is_told_once() {
             asks(s, 7, STORABLE, ALL);
             assert_eq!(announced(s), Value::Null);
             s.decide(1, answer).unwrap();
-            assert_eq!(told(s), sent);
+            assert_eq!(sent_option(s), sent);
             assert_eq!(remembered(s), [rule]);
             let resolved = &s.params("serverRequest/resolved")[0];
             assert_eq!(
@@ -152,7 +152,7 @@ fn what_acpd_remembers_the_agent_is_told_once() {
 }
 
 #[test]
-fn what_acpd_cannot_remember_is_passed_on_and_said_before() {
+fn an_answer_that_acpd_cannot_remember_is_announced_and_passed_on() {
     for (answer, chosen) in [
         (Answer::Accept { always: true }, "allow_always"),
         (Answer::Decline { always: true }, "reject_always"),
@@ -162,7 +162,7 @@ fn what_acpd_cannot_remember_is_passed_on_and_said_before() {
             asks(s, 7, DYNAMIC, ALL);
             assert_eq!(announced(s), json!(["allow_always", "reject_always"]));
             s.decide(1, answer).unwrap();
-            assert_eq!((told(s), remembered(s)), (chosen.to_owned(), Vec::new()));
+            assert_eq!((sent_option(s), remembered(s)), (chosen.to_owned(), Vec::new()));
             assert_eq!(s.params("serverRequest/resolved")[0]["sentOptionId"], Value::Null);
             let notice = notice(s).unwrap();
             assert!(notice.starts_with("answer not remembered: "), "{notice}");
@@ -204,7 +204,7 @@ fn without_exactly_one_way_to_say_once_always_is_passed_on() {
                 .is_some_and(|ids| ids.contains(&json!(option)));
             s.decide(1, Answer::Option((*option).into())).unwrap();
             let sent = if passes { *option } else { "allow_once" };
-            assert_eq!(told(s), sent, "{kinds:?}");
+            assert_eq!(sent_option(s), sent, "{kinds:?}");
             assert_eq!(remembered(s).len(), usize::from(*option != "allow_once"));
             assert_eq!(notice(s), None);
             s.stops_with("end_turn");
@@ -238,7 +238,7 @@ fn a_full_list_is_known_before_the_answer() {
         // The agent's remembered answers have room. But the request has already announced that the agent may remember the
         // answer, and this still applies.
         answer(s, most + 1, Some(Scope::Agent));
-        assert_eq!(told(s), "allow_always");
+        assert_eq!(sent_option(s), "allow_always");
         s.stops_with("end_turn");
     });
 }
@@ -252,7 +252,10 @@ fn an_answer_that_cannot_be_stored_after_all_holds_once() {
         asks(s, 7, STORABLE, ALL);
         s.decide_for(1, Answer::Accept { always: true }, Some(Scope::Agent))
             .unwrap();
-        assert_eq!((told(s), remembered(s)), ("allow_once".to_owned(), Vec::new()));
+        assert_eq!(
+            (sent_option(s), remembered(s)),
+            ("allow_once".to_owned(), Vec::new())
+        );
         assert_eq!(notice(s).unwrap(), "answer not remembered: the disk is full");
         s.stops_with("end_turn");
     });
@@ -301,7 +304,7 @@ fn a_choice_of_a_mode_reaches_the_agent_as_it_is() {
         let announced = &s.params("item/permissions/requestApproval")[0]["agentRemembers"];
         assert_eq!(*announced, json!(["acceptEdits"]));
         s.decide(1, Answer::Option("acceptEdits".into())).unwrap();
-        assert_eq!(told(s), "acceptEdits");
+        assert_eq!(sent_option(s), "acceptEdits");
         assert!(remembered(s).is_empty());
     });
 }

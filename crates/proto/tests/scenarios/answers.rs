@@ -36,7 +36,7 @@ fn list(s: &mut Scene) -> Value {
 }
 
 #[test]
-fn one_is_kept_outside_told_in_the_log_listed_and_taken_back() {
+fn an_agent_wide_answer_is_recorded_listed_and_revoked() {
     check(|s| {
         begin(s);
         asks_to_run(s, 7, "cargo test");
@@ -76,7 +76,7 @@ fn one_is_kept_outside_told_in_the_log_listed_and_taken_back() {
 }
 
 #[test]
-fn one_that_another_thread_gave_or_took_back_holds_here_at_once() {
+fn changes_of_other_threads_to_agent_wide_answers_apply_at_once() {
     check(|s| {
         begin(s);
         let mut others = Remembered::for_agent();
@@ -103,7 +103,7 @@ fn one_that_another_thread_gave_or_took_back_holds_here_at_once() {
 }
 
 #[test]
-fn one_that_cannot_be_stored_does_not_hold_and_says_so() {
+fn an_answer_that_cannot_be_stored_does_not_apply_and_is_reported() {
     check(|s| {
         begin(s);
         asks_to_run(s, 7, "cargo test");

@@ -83,7 +83,7 @@ fn modes_and_models_of_older_agents_are_offered_as_options() {
 }
 
 #[test]
-fn an_option_with_a_category_of_its_own_stands_for_modes() {
+fn a_config_option_of_the_category_mode_replaces_modes() {
     check(|s| {
         s.create();
         s.answer("initialize", HELLO);
@@ -118,7 +118,7 @@ fn options_are_set_and_the_agents_list_replaces_the_old_one() {
 }
 
 #[test]
-fn what_the_agent_never_offered_is_refused_and_not_sent() {
+fn a_mode_that_the_agent_did_not_offer_is_refused() {
     check(|s| {
         open(s);
         let sent = s.sent.len();
@@ -197,7 +197,7 @@ fn what_the_agent_never_offered_is_refused_and_not_sent() {
 }
 
 #[test]
-fn sessions_and_extensions_pass_as_they_are() {
+fn session_and_extension_requests_pass_unchanged() {
     check(|s| {
         open(s);
         let list = s.send(Command::AgentRequest(AgentRequest::ListSessions {
@@ -256,7 +256,7 @@ fn the_next_prompt_waits_for_a_mode_that_was_asked_for() {
 }
 
 #[test]
-fn what_the_agent_never_answers_is_answered_for_it() {
+fn an_unanswered_request_to_the_agent_times_out() {
     check(|s| {
         open(s);
         let slow = s.send(Command::AgentRequest(AgentRequest::ListSessions {
@@ -327,7 +327,7 @@ fn a_turn_without_a_sign_in_fails_and_the_next_one_tries_another_process() {
 }
 
 #[test]
-fn mcp_servers_over_what_the_agent_does_not_speak_are_refused() {
+fn mcp_servers_with_an_unsupported_transport_are_refused() {
     use acpd_proto::projection::Spec;
     for (server, speaks, ok) in [
         (r#"{"name":"a","command":"/x","args":[],"env":[]}"#, "{}", true),
@@ -377,7 +377,7 @@ fn mcp_servers_over_what_the_agent_does_not_speak_are_refused() {
 }
 
 #[test]
-fn what_a_reopening_fell_through_is_told() {
+fn a_failed_way_to_reopen_a_session_is_reported() {
     check(|s| {
         s.open_turn();
         s.stops_with("end_turn");
@@ -387,7 +387,7 @@ fn what_a_reopening_fell_through_is_told() {
         s.refuse("session/resume", -32601, "Method not found");
         s.answer("session/load", "{}");
         s.later(1000);
-        let told = |event: &acpd_model::Event| match &event.kind {
+        let notice = |event: &acpd_model::Event| match &event.kind {
             EventKind::NoticeGiven {
                 level: Level::Info,
                 code,
@@ -395,9 +395,12 @@ fn what_a_reopening_fell_through_is_told() {
             } if code == "notReopened" => Some(message.clone()),
             _ => None,
         };
-        let told: Vec<String> = s.log.iter().filter_map(told).collect();
-        assert_eq!(told.len(), 1);
-        assert!(told[0].contains("session/resume: Method not found"), "{told:?}");
+        let notice: Vec<String> = s.log.iter().filter_map(notice).collect();
+        assert_eq!(notice.len(), 1);
+        assert!(
+            notice[0].contains("session/resume: Method not found"),
+            "{notice:?}"
+        );
     });
 }
 
@@ -424,7 +427,7 @@ fn signing_in_is_not_cut_off_by_others() {
 }
 
 #[test]
-fn what_is_asked_while_the_old_process_goes_waits_for_the_next() {
+fn a_request_during_the_exit_of_a_process_waits_for_the_next_one() {
     check(|s| {
         open(s);
         s.ask(Command::Rest).unwrap();

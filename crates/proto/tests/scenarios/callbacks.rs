@@ -67,7 +67,7 @@ fn a_file_is_written() {
 }
 
 #[test]
-fn what_a_write_replaced_is_told_as_far_as_it_is_known() {
+fn a_write_records_the_replaced_content_if_it_is_known() {
     let unknown = "--- a/workspace/a\n+++ b/workspace/a\n\\ what it replaced cannot be shown: no UTF-8 text, too large, not readable, or written by a client\n@@ -0,0 +1 @@\n+new\n";
     let new = "--- /dev/null\n+++ b/workspace/a\n@@ -0,0 +1 @@\n+new\n";
     for (old, replaced, diff) in [
@@ -118,7 +118,7 @@ fn a_write_that_a_tool_call_shows_already_is_one_change() {
 }
 
 #[test]
-fn a_refusal_of_the_machine_is_told_and_final() {
+fn an_error_of_the_host_is_returned_to_the_agent_and_final() {
     check(|s| {
         s.open_turn();
         let outside = || Err(Failure::invalid_params("path outside workspace"));
@@ -211,7 +211,7 @@ fn params_that_do_not_fit_are_refused_and_recorded() {
 }
 
 #[test]
-fn what_could_not_be_done_is_on_record() {
+fn a_failed_callback_is_recorded() {
     check(|s| {
         s.open_turn();
         let refused = |s: &Scene| -> Vec<(String, String)> {
@@ -249,9 +249,9 @@ fn what_could_not_be_done_is_on_record() {
             r#"{"sessionId":"s-1","path":"/workspace/x"}"#,
         );
         assert_eq!(refused(s).len(), calls.len());
-        let told = s.params("thread/notice");
-        assert_eq!(told.len(), calls.len());
-        assert!(told.iter().all(|told| told["code"] == "callRefused"));
+        let notices = s.params("thread/notice");
+        assert_eq!(notices.len(), calls.len());
+        assert!(notices.iter().all(|notices| notices["code"] == "callRefused"));
         s.stops_with("end_turn");
     });
 }
@@ -334,7 +334,7 @@ fn a_file_may_be_asked_for_between_turns() {
 }
 
 #[test]
-fn what_is_written_is_on_record_and_what_is_long_is_a_blob() {
+fn a_write_is_recorded_and_long_content_is_a_blob() {
     use acpd_model::BlobId;
     use acpd_model::event::Content;
     use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};

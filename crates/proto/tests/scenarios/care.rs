@@ -10,7 +10,7 @@ use crate::support::{FULL, Scene, check, tool};
 const SILENCE: u64 = 7200 * 1000;
 
 #[test]
-fn a_silent_agent_is_told_to_stop_and_the_turn_has_failed() {
+fn a_silent_agent_is_cancelled_and_the_turn_fails() {
     check(|s| {
         s.open_turn();
         s.later(SILENCE - 1);
@@ -29,7 +29,34 @@ fn a_silent_agent_is_told_to_stop_and_the_turn_has_failed() {
 }
 
 #[test]
-fn one_that_does_not_even_stop_is_ended() {
+fn a_deadline_says_what_the_thread_waits_for() {
+    fn reason(s: &Scene) -> Option<&'static str> {
+        s.thread.poll_deadline().map(|(_, reason)| reason)
+    }
+    check(|s| {
+        s.open_turn();
+        assert_eq!(reason(s), Some("the agent must send something"));
+        for word in ["first ", "second "] {
+            s.chunk(word);
+        }
+        assert_eq!(reason(s), Some("text waits to be merged"));
+        s.later(SILENCE);
+        assert_eq!(reason(s), Some("the agent must end a cancelled turn"));
+        s.stops_with("cancelled");
+        assert_eq!(reason(s), None);
+        for _ in 0..2 {
+            s.exits("exit status 1");
+            s.send(Command::Wake);
+        }
+        assert_eq!(reason(s), Some("the agent may start again"));
+        s.later(1_000);
+        assert_eq!(reason(s), None);
+        s.exits("exit status 1");
+    });
+}
+
+#[test]
+fn a_silent_agent_that_ignores_the_cancel_is_terminated() {
     check(|s| {
         s.open_turn();
         s.later(SILENCE);
@@ -41,7 +68,7 @@ fn one_that_does_not_even_stop_is_ended() {
 }
 
 #[test]
-fn waiting_for_a_person_or_for_us_is_no_silence() {
+fn waiting_for_a_user_or_for_the_daemon_is_not_silence() {
     check(|s| {
         s.open_turn();
         s.asks_permission("7", "t");
@@ -120,7 +147,7 @@ fn prompted(s: &Scene) -> Vec<Value> {
 }
 
 #[test]
-fn an_agent_that_forgot_is_told_and_the_persons_words_stay_their_own() {
+fn an_agent_with_a_new_session_receives_the_history_apart_from_the_prompt() {
     let plain = r#"{"protocolVersion":1}"#;
     let embeds =
         r#"{"protocolVersion":1,"agentCapabilities":{"promptCapabilities":{"embeddedContext":true}}}"#;
@@ -132,15 +159,15 @@ fn an_agent_that_forgot_is_told_and_the_persons_words_stay_their_own() {
             let blocks = prompted(s);
             assert_eq!(blocks.len(), 2);
             assert_eq!(blocks[0]["type"], kind);
-            let told = blocks[0].pointer(at).unwrap().as_str().unwrap();
+            let history = blocks[0].pointer(at).unwrap().as_str().unwrap();
             for part in [
                 "## User\n\ndo it",
                 "## Assistant\n\nthe answer is 42",
                 "(tool call: Look, completed)",
             ] {
-                assert!(told.contains(part), "{told}");
+                assert!(history.contains(part), "{history}");
             }
-            assert!(!told.contains("and why?"), "{told}");
+            assert!(!history.contains("and why?"), "{history}");
             assert_eq!(blocks[1]["text"], "and why?");
             let words = s.params("item/userMessage");
             assert_eq!(words.last().unwrap()["text"], "and why?");
@@ -153,7 +180,7 @@ fn an_agent_that_forgot_is_told_and_the_persons_words_stay_their_own() {
 }
 
 #[test]
-fn a_prompt_that_the_agent_never_ended_does_not_count_as_told() {
+fn an_unfinished_prompt_with_history_sends_the_history_again() {
     check(|s| {
         forget(s, r#"{"protocolVersion":1}"#);
         s.prompt("and why?");
@@ -172,7 +199,7 @@ fn a_prompt_that_the_agent_never_ended_does_not_count_as_told() {
 }
 
 #[test]
-fn what_is_told_is_bounded_and_can_be_switched_off() {
+fn the_history_for_an_agent_is_bounded_and_can_be_disabled() {
     for (bytes, expected) in [(0, 1), (60, 2)] {
         let scene = Scene::with_limits(acpd_model::Limits {
             recall_bytes: bytes,
@@ -184,10 +211,10 @@ fn what_is_told_is_bounded_and_can_be_switched_off() {
             let blocks = prompted(s);
             assert_eq!(blocks.len(), expected);
             if expected == 2 {
-                let told = blocks[0]["text"].as_str().unwrap();
+                let history = blocks[0]["text"].as_str().unwrap();
                 assert!(
-                    told.contains("the beginning is left out") && !told.contains("do it"),
-                    "{told}"
+                    history.contains("the beginning is left out") && !history.contains("do it"),
+                    "{history}"
                 );
             }
             s.stops_with("end_turn");
@@ -196,7 +223,7 @@ fn what_is_told_is_bounded_and_can_be_switched_off() {
 }
 
 #[test]
-fn a_conversation_that_cannot_be_read_is_told_to_nobody_and_people_know() {
+fn an_unreadable_history_is_not_sent_and_is_reported() {
     check(|s| {
         s.unreadable = Some(acpd_model::Failure::new(
             acpd_model::ErrorCode::Internal,
@@ -213,9 +240,9 @@ fn a_conversation_that_cannot_be_read_is_told_to_nobody_and_people_know() {
         assert!(notice["message"].as_str().unwrap().contains("the disk is gone"));
         s.stops_with("end_turn");
         s.prompt("and now?");
-        let told = prompted(s);
-        assert_eq!(told.len(), 2, "it is tried again with the next prompt");
-        assert!(told[0].to_string().contains("and why?"), "{told:?}");
+        let history = prompted(s);
+        assert_eq!(history.len(), 2, "it is tried again with the next prompt");
+        assert!(history[0].to_string().contains("and why?"), "{history:?}");
         s.stops_with("end_turn");
         s.prompt("and then?");
         assert_eq!(prompted(s).len(), 1, "it knows by now");

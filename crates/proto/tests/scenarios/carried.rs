@@ -149,7 +149,7 @@ fn a_chunk_with_an_unknown_member_is_not_merged_away() {
 }
 
 #[test]
-fn what_stands_beside_the_update_is_kept() {
+fn members_beside_the_update_are_kept() {
     let lines = [
         format!(
             r#"{{"sessionId":"{SESSION}","update":{},"_meta":{{"n":1234567890123456789012}}}}"#,

@@ -205,13 +205,13 @@ fn the_earlier_conversation_comes_back_with_the_prompt_or_not() {
             let sent = s.sent_as("session/prompt").pop().unwrap().json["params"]["prompt"].clone();
             assert_eq!(sent.as_array().unwrap().len(), 2, "{sent}");
             let primer = sent[0]["text"].as_str().unwrap().to_owned();
-            let told = if with_it {
+            let echoed = if with_it {
                 format!("{primer}\n\nmore")
             } else {
                 "more".to_owned()
             };
             let update = json!({ "sessionUpdate": "user_message_chunk",
-                "content": { "type": "text", "text": told } });
+                "content": { "type": "text", "text": echoed } });
             s.says(&format!(
                 r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s-2","update":{update}}}}}"#
             ));

@@ -14,7 +14,7 @@ fn open_form(s: &mut Scene) {
     s.calls("9", "elicitation/create", FORM);
 }
 
-fn told(s: &Scene) -> &Value {
+fn answered(s: &Scene) -> &Value {
     let answer = s
         .sent
         .iter()
@@ -61,7 +61,7 @@ fn no_and_never_mind_are_not_the_same() {
         check(|s| {
             open_form(s);
             s.decide(1, answer).unwrap();
-            assert_eq!(told(s), &json!({ "action": action }));
+            assert_eq!(answered(s), &json!({ "action": action }));
             assert_eq!(s.params("serverRequest/resolved")[0]["outcome"], outcome);
         });
     }
@@ -87,10 +87,10 @@ fn an_interrupted_turn_cancels_the_question() {
     check(|s| {
         open_form(s);
         s.interrupt();
-        assert_eq!(told(s), &json!({ "action": "cancel" }));
+        assert_eq!(answered(s), &json!({ "action": "cancel" }));
         s.calls("10", "elicitation/create", FORM);
         assert_eq!(
-            told(s),
+            answered(s),
             &json!({ "action": "cancel" }),
             "and the ones that come late"
         );

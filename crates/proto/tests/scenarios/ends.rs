@@ -84,7 +84,7 @@ fn a_terminal_that_ends_with_its_agent_shows_the_end_and_not_the_beginning() {
 }
 
 #[test]
-fn what_was_only_shown_joins_what_is_in_the_log() {
+fn output_that_was_only_shown_continues_the_logged_output() {
     check(|s| {
         running(s, 10);
         writes(s, "0123456789");
@@ -109,7 +109,7 @@ fn a_terminal_ends_the_same_way_when_the_daemon_stops() {
 }
 
 #[test]
-fn what_a_daemon_that_was_killed_did_not_hear_is_missing() {
+fn output_after_a_daemon_was_killed_is_missing() {
     let before = check(|s| {
         running(s, 1000);
         writes(s, "one\n");
@@ -141,7 +141,7 @@ fn a_write_that_its_agent_did_not_live_to_see_is_on_record() {
 }
 
 #[test]
-fn a_late_write_is_none_of_the_next_turn() {
+fn a_late_write_does_not_belong_to_the_next_turn() {
     check(|s| {
         s.open_turn();
         s.calls("5", "fs/write_text_file", WRITE);

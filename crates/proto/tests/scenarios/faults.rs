@@ -48,7 +48,7 @@ fn a_command_that_was_allowed_runs_once() {
 }
 
 #[test]
-fn what_is_asked_when_everybody_is_gone_is_never_allowed() {
+fn a_question_without_connected_clients_is_never_allowed() {
     // However a request ends, only a response approves it.
     let ends: [fn(&mut Scene); 4] = [
         |s| s.interrupt(),
@@ -161,7 +161,7 @@ fn numbers_go_on_after_a_restart() {
 }
 
 #[test]
-fn a_persons_words_are_there_once_after_a_session_was_loaded() {
+fn user_messages_are_not_repeated_after_a_session_is_loaded() {
     let before = check(|s| {
         s.open_turn();
         s.chunk("first answer");
@@ -202,7 +202,7 @@ fn a_persons_words_are_there_once_after_a_session_was_loaded() {
 }
 
 #[test]
-fn arguments_reach_the_machine_as_they_are() {
+fn arguments_reach_the_host_unchanged() {
     check(|s| {
         s.open_turn();
         let params =

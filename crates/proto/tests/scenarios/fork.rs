@@ -56,7 +56,7 @@ fn shown(s: &Scene) -> Vec<u32> {
 }
 
 #[test]
-fn a_prefix_is_another_thread_and_its_agent_is_told_of_it() {
+fn a_fork_of_a_prefix_is_another_thread_and_its_agent_receives_the_history() {
     check(|s| {
         two_turns(s, FULL);
         let at = point(&fork(s, Some(1)));
@@ -103,7 +103,7 @@ fn a_prefix_is_another_thread_and_its_agent_is_told_of_it() {
 }
 
 #[test]
-fn a_whole_thread_goes_on_with_a_fork_of_the_session() {
+fn a_fork_of_a_whole_thread_uses_a_fork_of_the_session() {
     check(|s| {
         two_turns(s, FORKS);
         let call = s.send(Command::Fork { turn: None });
@@ -141,7 +141,7 @@ fn a_whole_thread_goes_on_with_a_fork_of_the_session() {
 }
 
 #[test]
-fn an_agent_that_does_not_fork_after_all_is_told() {
+fn an_agent_whose_fork_fails_receives_the_history() {
     check(|s| {
         two_turns(s, FORKS);
         let call = s.send(Command::Fork { turn: None });
@@ -165,7 +165,7 @@ fn an_agent_that_does_not_fork_after_all_is_told() {
 }
 
 #[test]
-fn while_a_turn_runs_what_is_over_can_be_forked() {
+fn finished_turns_can_be_forked_while_a_turn_runs() {
     check(|s| {
         two_turns(s, FORKS);
         s.prompt("prompt 3");
@@ -271,7 +271,7 @@ fn rolled_back_turns_stay_dropped() {
 
 /// The policy became stricter after the turn at which the thread is forked.
 #[test]
-fn nobody_gets_around_a_policy_by_a_fork() {
+fn a_fork_does_not_circumvent_a_policy() {
     check(|s| {
         s.open_turn();
         s.asks_permission("1", "t-1");
@@ -286,7 +286,7 @@ fn nobody_gets_around_a_policy_by_a_fork() {
 }
 
 #[test]
-fn not_where_agents_are_told_nothing() {
+fn it_is_unsupported_if_agents_receive_no_history() {
     let limits = Limits {
         recall_bytes: 0,
         ..Limits::default()

@@ -111,7 +111,7 @@ const WAYS: [Way; 7] = [
 ];
 
 /// Returns the updates with which an agent replays the history.
-fn told(said: &[Said], way: Way) -> Vec<String> {
+fn history_lines(said: &[Said], way: Way) -> Vec<String> {
     let pieces = |text: &str| -> Vec<String> {
         let text = if way.spaces {
             text.replace(' ', "\n\n  ") + "\n"
@@ -188,7 +188,7 @@ fn words(said: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_the_log_has_is_not_stored_again_however_it_is_told() {
+fn recorded_history_is_not_stored_again_in_another_form() {
     let histories: [&[Said]; 5] = [
         &[ONE],
         &[ONE, TWO, THREE],
@@ -205,7 +205,7 @@ fn what_the_log_has_is_not_stored_again_however_it_is_told() {
                 spoken(s, said);
                 let before = shown(s);
                 for other in [way, Way::default()] {
-                    loads(s, &told(said, other));
+                    loads(s, &history_lines(said, other));
                     assert_eq!(shown(s), before, "{said:?} told as {other:?}");
                     s.exits("exit status 0");
                 }
@@ -215,7 +215,7 @@ fn what_the_log_has_is_not_stored_again_however_it_is_told() {
 }
 
 #[test]
-fn what_was_said_outside_is_stored_once_and_marked() {
+fn exchanges_outside_of_acpd_are_stored_once_and_marked() {
     for way in WAYS {
         check(|s| {
             let known = [ONE, TWO, THREE];
@@ -226,7 +226,7 @@ fn what_was_said_outside_is_stored_once_and_marked() {
                 compacted: way.compacted.min(2),
                 ..way
             };
-            loads(s, &told(&outside, way));
+            loads(s, &history_lines(&outside, way));
             let after = shown(s);
             assert_eq!(after[..3], before, "{way:?}");
             assert_eq!(after.len(), 5, "{way:?}: {after:#?}");
@@ -254,7 +254,7 @@ fn what_was_said_outside_is_stored_once_and_marked() {
             // From then on, the history is recognized in any form.
             for other in WAYS {
                 s.exits("exit status 0");
-                loads(s, &told(&outside, other));
+                loads(s, &history_lines(&outside, other));
                 assert_eq!(shown(s), after, "{other:?} after {way:?}");
             }
             // And the thread continues with its own turns.
@@ -282,7 +282,7 @@ fn a_prompt_that_got_no_answer_is_not_taken_over() {
     check(|s| {
         spoken(s, &[ONE]);
         let before = shown(s);
-        let mut updates = told(&[ONE], WAYS[0]);
+        let mut updates = history_lines(&[ONE], WAYS[0]);
         updates.push(user("[Request interrupted by user]"));
         loads(s, &updates);
         assert_eq!(shown(s), before);
@@ -295,7 +295,7 @@ fn where_it_is_in_doubt_nothing_is_new() {
     check(|s| {
         spoken(s, &[ONE, ("see this", "ok", None)]);
         let before = shown(s);
-        let mut updates = told(&[ONE], WAYS[0]);
+        let mut updates = history_lines(&[ONE], WAYS[0]);
         updates.extend([user("<image> look at it"), message("fine")]);
         loads(s, &updates);
         assert_eq!(shown(s), before);
@@ -303,11 +303,11 @@ fn where_it_is_in_doubt_nothing_is_new() {
 }
 
 #[test]
-fn what_comes_while_a_turn_waits_for_the_agent_is_no_part_of_that_turn() {
+fn history_before_the_prompt_is_not_part_of_the_waiting_turn() {
     check(|s| {
         spoken(s, &[ONE]);
         let turn = s.prompt("next");
-        loads(s, &told(&[ONE, NEW], WAYS[0]));
+        loads(s, &history_lines(&[ONE, NEW], WAYS[0]));
         assert_eq!(s.thread.live().turn.map(|turn| turn.id), Some(turn));
         s.chunk("yes");
         s.stops_with("end_turn");
@@ -344,12 +344,12 @@ fn a_log_that_cannot_be_read_takes_nothing_over() {
         spoken(s, &[ONE]);
         s.unreadable = Some(Failure::new(ErrorCode::Internal, "the disk is gone"));
         let before = shown(s);
-        loads(s, &told(&[ONE, NEW], WAYS[0]));
+        loads(s, &history_lines(&[ONE, NEW], WAYS[0]));
         assert_eq!(shown(s), before);
         assert!(s.notices().contains(&"notImported".to_owned()));
         // The next attempt succeeds.
         s.exits("exit status 0");
-        loads(s, &told(&[ONE, NEW], WAYS[0]));
+        loads(s, &history_lines(&[ONE, NEW], WAYS[0]));
         assert_eq!(shown(s).len(), 2);
     });
 }
@@ -361,7 +361,7 @@ fn an_agent_that_dies_over_its_telling_leaves_no_trace_of_it() {
         let before = shown(s);
         s.ask(Command::Wake).unwrap();
         s.answer("initialize", LOADS);
-        for update in told(&[ONE, NEW], WAYS[0]) {
+        for update in history_lines(&[ONE, NEW], WAYS[0]) {
             s.update(&update);
         }
         s.exits("a panic");
@@ -385,7 +385,7 @@ fn a_session_from_elsewhere_is_taken_over_whole() {
         s.answer("initialize", FULL);
         assert!(s.sent_as("session/resume").is_empty(), "nothing would be told");
         assert_eq!(s.sent_as("session/load")[0].json["params"]["sessionId"], "s-1");
-        for update in told(&[ONE, TWO], WAYS[1]) {
+        for update in history_lines(&[ONE, TWO], WAYS[1]) {
             s.update(&update);
         }
         assert!(!s.replies.contains_key(&call));

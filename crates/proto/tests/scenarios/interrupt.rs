@@ -66,7 +66,7 @@ fn no_turn_is_cancelled_unasked() {
 }
 
 #[test]
-fn asking_twice_tells_the_agent_once() {
+fn two_interrupts_send_the_agent_one_cancel() {
     check(|s| {
         s.open_turn();
         s.interrupt();
@@ -264,7 +264,7 @@ fn while_the_agent_starts_nothing_is_sent() {
 }
 
 #[test]
-fn what_is_not_running_cannot_be_interrupted() {
+fn a_turn_that_does_not_run_cannot_be_interrupted() {
     check(|s| {
         s.open_session();
         assert_eq!(s.interrupt_turn(None).unwrap_err().code, ErrorCode::Conflict);

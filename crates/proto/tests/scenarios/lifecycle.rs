@@ -33,7 +33,7 @@ fn title(s: &mut Scene, title: &str) {
 }
 
 #[test]
-fn a_persons_name_wins_until_it_is_given_back() {
+fn a_users_name_overrides_the_agents_title() {
     check(|s| {
         s.open_turn();
         assert_eq!(name(s), Some("do it"));
@@ -116,7 +116,7 @@ fn a_clients_data_are_replaced_as_a_whole() {
 }
 
 #[test]
-fn what_is_archived_takes_no_turns_and_has_no_agent() {
+fn an_archived_thread_accepts_no_turns_and_has_no_agent() {
     check(|s| {
         s.open_turn();
         let busy = change(s, Change::Archive).unwrap_err();

@@ -126,7 +126,7 @@ fn a_link_is_allowed_where_the_place_it_leads_to_is() {
 }
 
 #[test]
-fn a_file_that_cannot_be_found_is_refused_with_the_reason_and_nobody_is_asked() {
+fn a_missing_file_is_refused_with_the_reason_and_without_a_question() {
     check(|s| {
         under(s, json!({ "ask": ["Edit"] }));
         writes(s, 7, "/workspace/loop");
@@ -245,7 +245,7 @@ fn an_answer_that_holds_is_about_the_place_too() {
 }
 
 #[test]
-fn what_is_decided_on_meanwhile_is_withdrawn_and_dropped_like_any_callback() {
+fn a_callback_that_waits_for_a_path_can_be_withdrawn() {
     check(|s| {
         under(s, json!({ "allow": ["Edit"] }));
         s.looks_up = false;
@@ -373,12 +373,12 @@ fn a_question_about_the_daemons_own_files_is_refused_whatever_the_policy_says() 
                 tool_call: call.into(),
                 sight: Sight::Everything,
             };
-            let Ok(Reply::Explained(told)) = s.ask(explain) else {
+            let Ok(Reply::Explained(shown)) = s.ask(explain) else {
                 panic!()
             };
-            let told = json!(told);
-            assert_eq!(told["decision"]["effect"], "deny");
-            assert_eq!(told["decision"]["subject"], "the reserved file /workspace/a");
+            let shown = json!(shown);
+            assert_eq!(shown["decision"]["effect"], "deny");
+            assert_eq!(shown["decision"]["subject"], "the reserved file /workspace/a");
         });
     }
 }
@@ -388,15 +388,15 @@ fn an_explanation_is_about_the_place_as_well() {
     check(|s| {
         under(s, json!({ "deny": ["Edit(secret/**)"], "allow": ["Edit"] }));
         let call = json!({ "kind": "edit", "rawInput": { "path": "link" } });
-        let Ok(Reply::Explained(told)) = s.ask(Command::Explain {
+        let Ok(Reply::Explained(shown)) = s.ask(Command::Explain {
             tool_call: call.into(),
             sight: Sight::Everything,
         }) else {
             panic!()
         };
-        let told = json!(told);
-        assert_eq!(told["decision"]["effect"], "deny");
-        assert_eq!(told["decision"]["subject"], "changing /workspace/secret/f");
-        assert_eq!(told["subjects"][0]["decision"]["effect"], "allow");
+        let shown = json!(shown);
+        assert_eq!(shown["decision"]["effect"], "deny");
+        assert_eq!(shown["decision"]["subject"], "changing /workspace/secret/f");
+        assert_eq!(shown["subjects"][0]["decision"]["effect"], "allow");
     });
 }

@@ -129,7 +129,7 @@ fn while_it_starts() {
 }
 
 #[test]
-fn what_a_file_does_later_answers_nobody() {
+fn a_late_file_result_is_not_sent() {
     check(|s| {
         s.open_turn();
         s.calls(
@@ -177,7 +177,7 @@ fn terminals_end_with_it() {
 }
 
 #[test]
-fn an_agent_at_rest_is_let_go_and_comes_back() {
+fn an_idle_agent_is_stopped_and_restarted() {
     check(|s| {
         s.open_turn();
         s.ask(Command::Rest).unwrap();
@@ -211,7 +211,7 @@ fn waking_starts_one_process() {
 }
 
 #[test]
-fn who_wants_the_agent_while_it_goes_gets_the_next_process() {
+fn a_request_during_the_agents_exit_gets_the_next_process() {
     check(|s| {
         s.open_session();
         s.ask(Command::Rest).unwrap();

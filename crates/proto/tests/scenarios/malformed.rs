@@ -19,7 +19,7 @@ fn malformed(scene: &Scene) -> Vec<(&str, &str, u64)> {
 }
 
 #[test]
-fn none_is_lost_none_is_answered_and_none_stops_the_next() {
+fn malformed_lines_are_recorded_and_the_next_line_is_read() {
     let bad = [
         "Loading model…",
         "DEBUG {\"a\":1}",
@@ -159,7 +159,7 @@ fn a_long_line_that_is_rubbish_is_cut() {
 }
 
 #[test]
-fn deep_nesting_hurts_nobody() {
+fn deep_nesting_is_harmless() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let scene = check(|s| {
         s.open_turn();

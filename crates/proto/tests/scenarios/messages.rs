@@ -194,7 +194,7 @@ fn thoughts_and_messages_take_turns() {
 }
 
 #[test]
-fn an_agent_may_repeat_what_the_person_said() {
+fn an_agent_may_repeat_the_users_message() {
     check(|s| {
         s.open_turn();
         s.update(r#"{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"/compact"}}"#);

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::support::{Scene, check, check_in, message, tool};
 
-fn told(s: &Scene) -> Vec<String> {
+fn recorded(s: &Scene) -> Vec<String> {
     let notice = |kind: &EventKind| match kind {
         EventKind::NoticeGiven { code, message, .. } if code == "protocolViolation" => Some(message.clone()),
         _ => None,
@@ -25,7 +25,7 @@ fn a_status_that_goes_back_is_recorded_and_not_shown() {
             s.update(&tool("t", true, r#","status":"pending""#));
         }
         assert_eq!(
-            told(s),
+            recorded(s),
             ["The agent set the status of a tool call back (item_2)."]
         );
         assert!(
@@ -43,9 +43,12 @@ fn a_tool_call_that_is_opened_twice_is_recorded_and_one_that_is_asked_about_is_n
         s.open_turn();
         s.update(&tool("t", false, r#","title":"x""#));
         s.asks_permission("7", "t");
-        assert_eq!(told(s), [""; 0]);
+        assert_eq!(recorded(s), [""; 0]);
         s.update(&tool("t", false, r#","title":"x""#));
-        assert_eq!(told(s), ["The agent opened the same tool call twice (item_2)."]);
+        assert_eq!(
+            recorded(s),
+            ["The agent opened the same tool call twice (item_2)."]
+        );
         s.decide(1, acpd_proto::thread::Answer::Cancel).unwrap();
         s.stops_with("end_turn");
     });
@@ -190,7 +193,7 @@ fn after_anything_that_is_not_text_the_same_words_are_text() {
 }
 
 #[test]
-fn what_is_said_of_another_session_is_on_record_and_nothing_more() {
+fn updates_of_another_session_are_only_recorded() {
     check(|s| {
         s.open_turn();
         let before = s.next_seq();

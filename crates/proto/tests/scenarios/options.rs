@@ -103,8 +103,8 @@ fn an_answer_that_contradicts_itself_is_none() {
                 assert_eq!(s.thread.live().requests.len(), 1, "it stays open");
             }
             s.decide(1, answer(last)).unwrap();
-            let told = &s.answer_to(&json!(7))["result"]["outcome"]["outcome"];
-            assert_eq!(told, "selected");
+            let outcome = &s.answer_to(&json!(7))["result"]["outcome"]["outcome"];
+            assert_eq!(outcome, "selected");
         });
     }
 }

@@ -305,7 +305,7 @@ fn ids_come_back_as_they_were_written() {
 }
 
 #[test]
-fn a_failure_says_what_and_whether_to_try_again() {
+fn an_error_has_a_code_and_says_whether_to_retry() {
     let mut line = Line::ready("{}");
     line.request("agent/list", "{}");
     let (token, _) = line.called();
@@ -409,7 +409,7 @@ fn a_thread_that_is_left_out_is_the_current_one() {
 }
 
 #[test]
-fn what_a_client_gives_is_kept_as_it_was_written() {
+fn json_of_a_client_is_kept_unchanged() {
     let block = r#"{"type":"text","text":"x","_meta":{"n":1234567890123456789012,"b":1.10,"a":1}}"#;
     let server = r#"{"name":"m","zeta":1.10,"alpha":1234567890123456789012}"#;
     let mut line = Line::ready("{}");
@@ -451,7 +451,7 @@ fn opened(metadata: &str) -> Reply {
 }
 
 #[test]
-fn a_clients_own_data_come_back_as_they_were_written() {
+fn a_clients_metadata_is_returned_unchanged() {
     let metadata = r#"{"zeta":1.10,"alpha":1234567890123456789012}"#;
     for (method, params) in [
         ("thread/start", r#"{"agentType":"a","cwd":"/w"}"#),
@@ -614,7 +614,7 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
 }
 
 #[test]
-fn an_answer_that_decides_nothing_is_told_so() {
+fn an_answer_without_a_decision_is_refused() {
     let id = question();
     for body in [
         r#""result":{"decision":"maybe"}"#,
@@ -634,7 +634,7 @@ fn an_answer_that_decides_nothing_is_told_so() {
 }
 
 #[test]
-fn a_late_response_hears_of_it_and_a_late_request_fails() {
+fn a_late_response_is_notified_and_a_late_request_fails() {
     let id = question();
     let late = || Failure::new(ErrorCode::AlreadyResolved, "it was answered already");
     let mut line = Line::ready("{}");
@@ -688,7 +688,7 @@ fn frames() -> Vec<Frame> {
 }
 
 #[test]
-fn only_who_offers_approvals_is_asked_and_only_while_it_is_open() {
+fn only_clients_with_approvals_are_asked_while_the_question_is_open() {
     let frames = frames();
     let asked = frames.iter().find(|frame| frame.ask.is_some()).unwrap();
     let (_, asking) = asked.ask.as_deref().unwrap();
@@ -727,7 +727,7 @@ fn opting_out_is_by_exact_name() {
 }
 
 #[test]
-fn who_answers_is_asked_whatever_notifications_it_does_not_want() {
+fn an_opt_out_does_not_suppress_questions() {
     let id = question();
     let method = "item/permissions/requestApproval";
     let frame = Frame {
@@ -842,7 +842,7 @@ fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
 }
 
 #[test]
-fn who_may_not_answer_is_not_asked() {
+fn a_client_without_the_role_is_not_asked() {
     let id = question();
     let mut line = Line::ready_as(Role::Observer, r#"{"approvals":true}"#);
     let frame = |asking: &'static str| Frame {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{Scene, check, tool};
 
 /// Returns the response to the agent's request 7.
-fn told(scene: &Scene) -> &Value {
+fn sent_outcome(scene: &Scene) -> &Value {
     &scene.answer_to(&json!(7))["result"]["outcome"]
 }
 
@@ -35,7 +35,10 @@ fn each_decision_picks_the_agents_own_option() {
         check(|s| {
             open_question(s);
             s.decide(1, answer).unwrap();
-            assert_eq!(told(s), &json!({ "outcome": "selected", "optionId": option }));
+            assert_eq!(
+                sent_outcome(s),
+                &json!({ "outcome": "selected", "optionId": option })
+            );
             let resolved = &s.params("serverRequest/resolved")[0];
             assert_eq!(resolved["outcome"], outcome);
             assert_eq!(
@@ -54,7 +57,7 @@ fn each_decision_picks_the_agents_own_option() {
     check(|s| {
         open_question(s);
         s.decide(1, Answer::Cancel).unwrap();
-        assert_eq!(told(s), &json!({ "outcome": "cancelled" }));
+        assert_eq!(sent_outcome(s), &json!({ "outcome": "cancelled" }));
         assert_eq!(s.params("serverRequest/resolved")[0]["outcome"], "cancelled");
     });
 }
@@ -120,7 +123,7 @@ fn an_option_that_was_not_offered_leaves_the_question_open() {
 }
 
 #[test]
-fn the_second_answer_is_told_that_it_came_late() {
+fn the_second_answer_is_refused_as_late() {
     check(|s| {
         open_question(s);
         s.decide(1, Answer::Accept { always: false }).unwrap();
@@ -128,7 +131,7 @@ fn the_second_answer_is_told_that_it_came_late() {
         let late = s.decide(1, Answer::Decline { always: false }).unwrap_err();
         assert_eq!(late.code, ErrorCode::AlreadyResolved);
         assert_eq!(s.log.len(), before);
-        assert_eq!(told(s)["optionId"], "ao");
+        assert_eq!(sent_outcome(s)["optionId"], "ao");
         assert_eq!(s.decide(2, Answer::Cancel).unwrap_err().code, ErrorCode::NotFound);
         assert_eq!(s.decide(0, Answer::Cancel).unwrap_err().code, ErrorCode::NotFound);
         let mut other = acpd_model::RequestId {
@@ -150,7 +153,7 @@ fn an_interrupt_cancels_the_question_and_approves_nothing() {
     check(|s| {
         open_question(s);
         s.interrupt();
-        assert_eq!(told(s), &json!({ "outcome": "cancelled" }));
+        assert_eq!(sent_outcome(s), &json!({ "outcome": "cancelled" }));
         assert_eq!(s.sent_as("session/cancel").len(), 1);
         assert!(s.kinds().any(|kind| matches!(
             kind,
@@ -175,7 +178,7 @@ fn a_question_that_comes_after_the_interrupt_is_cancelled_at_once() {
         s.interrupt();
         s.asks_permission("7", "t");
         assert_eq!(
-            told(s),
+            sent_outcome(s),
             &json!({ "outcome": "cancelled" }),
             "nobody is asked about a turn that is to end"
         );
@@ -235,7 +238,7 @@ fn a_turn_that_ends_while_it_asks_leaves_no_question_and_no_call_open() {
         s.stops_with("end_turn");
         assert_eq!(s.params("serverRequest/resolved")[0]["outcome"], "void");
         assert_eq!(
-            told(s),
+            sent_outcome(s),
             &json!({ "outcome": "cancelled" }),
             "JSON-RPC wants an answer to every request"
         );
@@ -432,7 +435,7 @@ fn a_final_status_in_a_question_does_not_end_the_call() {
         );
         s.decide(1, Answer::Decline { always: false }).unwrap();
         assert_eq!(
-            told(s),
+            sent_outcome(s),
             &json!({ "outcome": "cancelled" }),
             "there is no option to say no with"
         );
@@ -452,7 +455,7 @@ fn several_questions_are_answered_in_any_order() {
             "waiting"
         );
         s.decide(1, Answer::Accept { always: false }).unwrap();
-        assert_eq!(told(s)["optionId"], "ao");
+        assert_eq!(sent_outcome(s)["optionId"], "ao");
         assert_eq!(
             s.answer_to(&json!("eight"))["result"]["outcome"]["optionId"],
             "ro"

@@ -40,7 +40,7 @@ fn writes(s: &mut Scene, id: &str, path: &str) {
 }
 
 #[test]
-fn a_rule_answers_in_the_persons_place_and_the_log_says_which() {
+fn a_rule_answers_for_the_user_and_the_log_names_the_rule() {
     check(|s| {
         under(
             s,
@@ -193,7 +193,7 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
 }
 
 #[test]
-fn what_a_person_refuses_is_not_done() {
+fn a_call_that_a_user_refuses_is_not_executed() {
     check(|s| {
         under(s, json!({ "ask": ["*"] }));
         writes(s, "7", "/workspace/x");
@@ -339,22 +339,22 @@ fn a_decision_is_explained_without_being_made() {
         under(s, json!({ "ask": ["Bash"], "allow": ["Bash(git *)"] }));
         let before = s.log.len();
         let call = json!({ "kind": "execute", "title": "harmless", "rawInput": { "command": "git push" } });
-        let Ok(Reply::Explained(told)) = s.ask(Command::Explain {
+        let Ok(Reply::Explained(shown)) = s.ask(Command::Explain {
             tool_call: call.into(),
             sight: Sight::Everything,
         }) else {
             panic!()
         };
-        let told = json!(told);
-        assert_eq!(told["decision"]["effect"], "allow");
-        assert_eq!(told["decision"]["rule"], "Bash(git *)");
-        assert_eq!(told["subjects"][0]["rules"].as_array().unwrap().len(), 2);
+        let shown = json!(shown);
+        assert_eq!(shown["decision"]["effect"], "allow");
+        assert_eq!(shown["decision"]["rule"], "Bash(git *)");
+        assert_eq!(shown["subjects"][0]["rules"].as_array().unwrap().len(), 2);
         assert_eq!(s.log.len(), before);
     });
 }
 
 #[test]
-fn a_held_call_whose_agent_is_gone_or_that_is_withdrawn_is_never_done() {
+fn a_held_call_of_an_exited_agent_or_that_is_withdrawn_is_never_executed() {
     check(|s| {
         under(s, json!({ "ask": ["*"] }));
         writes(s, "7", "/workspace/x");

@@ -96,7 +96,7 @@ fn said(s: &Scene) -> Value {
 }
 
 #[test]
-fn an_answer_holds_for_what_was_asked_and_no_further() {
+fn an_answer_applies_only_to_what_was_asked() {
     let file = |path: &str| json!({ "kind": "edit", "locations": [{ "path": path }] });
     let change = json!({ "type": "diff", "path": "/workspace/a", "oldText": "teh", "newText": "the" });
     let other_change = json!({ "type": "diff", "path": "/workspace/a", "oldText": "teh", "newText": "evil" });
@@ -274,7 +274,7 @@ fn an_answer_holds_for_what_was_asked_and_no_further() {
 }
 
 #[test]
-fn a_question_says_what_always_will_hold_for() {
+fn a_question_says_what_an_always_answer_covers() {
     for (call, expected) in [
         (
             run(&json!({ "command": "cargo test" })),

@@ -38,12 +38,12 @@ fn shown(s: &Scene) -> Vec<u32> {
 }
 
 /// Returns the complete input of the agent's last prompt.
-fn told(s: &Scene) -> String {
+fn sent_history(s: &Scene) -> String {
     s.sent_as("session/prompt").last().unwrap().json["params"]["prompt"].to_string()
 }
 
 #[test]
-fn later_turns_leave_the_view_and_the_agent_is_told_the_rest() {
+fn dropped_turns_leave_the_view_and_the_agent_receives_the_rest() {
     let scene = check(|s| {
         three_turns(s);
         s.update(
@@ -70,7 +70,7 @@ fn later_turns_leave_the_view_and_the_agent_is_told_the_rest() {
         s.answer("initialize", FULL);
         assert!(s.sent_as("session/resume").is_empty() && s.sent_as("session/load").is_empty());
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
-        let prompt = told(s);
+        let prompt = sent_history(s);
         for (words, is) in [
             ("prompt 1", true),
             ("answer 1", true),
@@ -118,11 +118,11 @@ fn again_and_again() {
         roll_back(s, Some(2)).unwrap();
         s.exits("exit status 0");
         roll_back(s, Some(1)).unwrap();
-        for gone in [2, 3, 4, 0] {
+        for removed in [2, 3, 4, 0] {
             assert_eq!(
-                roll_back(s, Some(gone)).unwrap_err().code,
+                roll_back(s, Some(removed)).unwrap_err().code,
                 ErrorCode::NotFound,
-                "{gone}"
+                "{removed}"
             );
         }
         assert_eq!(shown(s), [1]);
@@ -141,7 +141,7 @@ fn again_and_again() {
 }
 
 #[test]
-fn not_while_something_goes_on() {
+fn it_conflicts_with_a_running_turn() {
     check(|s| {
         three_turns(s);
         s.prompt("four");
@@ -152,7 +152,7 @@ fn not_while_something_goes_on() {
 }
 
 #[test]
-fn not_where_agents_are_told_nothing() {
+fn it_is_unsupported_if_agents_receive_no_history() {
     let limits = Limits {
         recall_bytes: 0,
         ..Limits::default()
@@ -175,7 +175,7 @@ fn not_where_agents_are_told_nothing() {
 
 /// The agent was stopped because it remembers the dropped turns. Its final updates belong to no conversation.
 #[test]
-fn what_the_agent_says_on_its_way_out_is_not_shown() {
+fn updates_of_an_exiting_agent_are_not_shown() {
     check(|s| {
         three_turns(s);
         roll_back(s, Some(1)).unwrap();
@@ -239,16 +239,16 @@ fn a_restart_forgets_nothing_of_it() {
     again.prompt("go on");
     again.answer("initialize", FULL);
     again.answer("session/new", r#"{"sessionId":"s-2"}"#);
-    let prompt = told(&again);
+    let prompt = sent_history(&again);
     assert!(
         prompt.contains("answer 2") && !prompt.contains("answer 3"),
         "{prompt}"
     );
-    let told = again.kinds().find_map(|kind| match kind {
+    let sent_history = again.kinds().find_map(|kind| match kind {
         EventKind::TurnsRolledBack { fidelity, .. } => Some(*fidelity),
         _ => None,
     });
-    assert_eq!(told, Some(Fidelity::Recalled));
+    assert_eq!(sent_history, Some(Fidelity::Recalled));
 }
 
 /// Dropped turns must not displace the remaining ones.
@@ -267,7 +267,7 @@ fn long_turns_that_were_dropped_take_no_room() {
         s.prompt("next");
         s.answer("initialize", FULL);
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
-        let prompt = told(s);
+        let prompt = sent_history(s);
         assert!(
             prompt.contains("kept words") && !prompt.contains("dropped"),
             "{prompt}"

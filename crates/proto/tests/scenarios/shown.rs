@@ -67,7 +67,7 @@ fn all_of_a_command_is_shown() {
 }
 
 #[test]
-fn what_an_earlier_update_said_is_shown() {
+fn content_of_an_earlier_update_is_shown() {
     check(|s| {
         s.open_turn();
         s.update(&tool(
@@ -357,7 +357,7 @@ fn a_part_that_is_too_long_is_named_and_not_cut() {
 }
 
 #[test]
-fn a_terminal_that_nobody_asked_for_shows_its_directory_and_its_variables() {
+fn a_terminal_without_a_permission_request_shows_directory_and_variables() {
     check(|s| {
         s.open_turn();
         s.ask(Command::SetPolicy(Some(json!({ "ask": ["*"] }).into())))

@@ -123,7 +123,7 @@ fn a_slow_answer_to_a_prompt_is_no_failure() {
 }
 
 #[test]
-fn what_comes_late_revives_nothing() {
+fn a_late_response_does_not_open_a_session() {
     check(|s| {
         s.create();
         s.later(60_000);
@@ -169,7 +169,7 @@ fn a_directory_and_servers_are_passed_on() {
 }
 
 #[test]
-fn a_thread_is_told_which_directories_are_links() {
+fn a_thread_records_which_directories_are_links() {
     use acpd_proto::projection::Spec;
 
     check(|s| {

@@ -24,7 +24,7 @@ fn steer(s: &mut Scene, words: &str) -> u64 {
     s.send(Command::Steer { input, turn: None })
 }
 
-fn told(s: &Scene, call: u64) -> (TurnId, SteerDelivery) {
+fn steered(s: &Scene, call: u64) -> (TurnId, SteerDelivery) {
     match s.replies.get(&call) {
         Some(Ok(Reply::Steered { turn, delivery })) => (*turn, *delivery),
         other => panic!("{other:?}"),
@@ -69,7 +69,7 @@ fn the_agent_takes_them_into_the_turn() {
             "they are not known to have arrived"
         );
         s.answer("_session/steering", r#"{"outcome":"injected"}"#);
-        assert_eq!(told(s, call), (TurnId(1), SteerDelivery::Steered));
+        assert_eq!(steered(s, call), (TurnId(1), SteerDelivery::Steered));
         s.chunk("Very well");
         s.stops_with("end_turn");
         assert_eq!(
@@ -85,7 +85,7 @@ fn the_agent_takes_them_into_the_turn() {
 }
 
 #[test]
-fn what_the_agent_does_not_take_is_the_next_turn() {
+fn input_that_the_agent_does_not_accept_is_the_next_turn() {
     for refusal in [
         Some(r#"{"outcome":"promptRequired","reason":"noRunningTurn"}"#),
         None,
@@ -97,7 +97,7 @@ fn what_the_agent_does_not_take_is_the_next_turn() {
                 Some(answer) => s.answer("_session/steering", answer),
                 None => s.refuse("_session/steering", -32603, "not now"),
             }
-            assert_eq!(told(s, call), (TurnId(2), SteerDelivery::Queued));
+            assert_eq!(steered(s, call), (TurnId(2), SteerDelivery::Queued));
             s.stops_with("end_turn");
             s.stops_with("end_turn");
             let expected = [(1, vec!["begin".to_owned()]), (2, vec!["more".to_owned()])];
@@ -111,7 +111,7 @@ fn an_agent_that_has_no_way_gets_them_as_the_next_turn() {
     check(|s| {
         s.open_turn();
         let call = steer(s, "more");
-        assert_eq!(told(s, call), (TurnId(2), SteerDelivery::Queued));
+        assert_eq!(steered(s, call), (TurnId(2), SteerDelivery::Queued));
         assert!(s.sent_as("_session/steering").is_empty());
         s.stops_with("end_turn");
         s.stops_with("end_turn");
@@ -125,7 +125,7 @@ fn without_a_turn_they_begin_one() {
         s.answer("initialize", STEERS);
         s.answer("session/new", r#"{"sessionId":"s-1"}"#);
         let call = steer(s, "hello");
-        assert_eq!(told(s, call), (TurnId(1), SteerDelivery::Queued));
+        assert_eq!(steered(s, call), (TurnId(1), SteerDelivery::Queued));
         assert!(s.awaits("session/prompt"));
         s.stops_with("end_turn");
     });
@@ -137,7 +137,7 @@ fn a_turn_that_is_being_stopped_takes_none() {
         running(s);
         s.interrupt();
         let call = steer(s, "then this");
-        assert_eq!(told(s, call).1, SteerDelivery::Queued);
+        assert_eq!(steered(s, call).1, SteerDelivery::Queued);
         s.stops_with("cancelled");
         s.stops_with("end_turn");
         assert_eq!(
@@ -167,7 +167,7 @@ fn words_for_one_turn_do_not_go_into_another() {
             turn: Some(TurnId(1)),
         });
         s.answer("_session/steering", r#"{"outcome":"injected"}"#);
-        assert_eq!(told(s, this).1, SteerDelivery::Steered);
+        assert_eq!(steered(s, this).1, SteerDelivery::Steered);
         s.stops_with("end_turn");
     });
 }
@@ -179,13 +179,13 @@ fn an_answer_after_the_turn_still_belongs_to_it() {
         let call = steer(s, "quick");
         s.stops_with("end_turn");
         s.answer("_session/steering", r#"{"outcome":"injected"}"#);
-        assert_eq!(told(s, call), (TurnId(1), SteerDelivery::Steered));
+        assert_eq!(steered(s, call), (TurnId(1), SteerDelivery::Steered));
         assert_eq!(words(s), [(1, vec!["begin".to_owned(), "quick".to_owned()])]);
     });
 }
 
 #[test]
-fn of_an_agent_that_is_gone_nobody_knows() {
+fn steering_fails_if_the_agent_exits() {
     check(|s| {
         running(s);
         let call = steer(s, "lost");

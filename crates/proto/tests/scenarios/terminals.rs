@@ -304,7 +304,7 @@ fn endless_output_fills_neither_memory_nor_the_log() {
 }
 
 #[test]
-fn long_output_is_a_blob_of_which_the_end_is_told() {
+fn long_output_is_a_blob_and_the_event_has_its_end() {
     use acpd_model::BlobId;
     use acpd_model::limits::{INLINE_BYTES, TERMINAL_PREVIEW_BYTES};
     for bytes in [INLINE_BYTES, 3 * INLINE_BYTES] {
@@ -318,13 +318,13 @@ fn long_output_is_a_blob_of_which_the_end_is_told() {
                 truncated: false,
             };
             s.terminal_says(terminal_id.as_str().unwrap(), exited);
-            let told = s.params("item/terminalCommand/completed").pop().unwrap();
-            let end = told["output"].as_str().unwrap();
-            assert_eq!(told["truncated"], false, "all of it was kept");
+            let notified = s.params("item/terminalCommand/completed").pop().unwrap();
+            let end = notified["output"].as_str().unwrap();
+            assert_eq!(notified["truncated"], false, "all of it was kept");
             if bytes > INLINE_BYTES {
                 assert!(all.ends_with(end) && end.len().abs_diff(TERMINAL_PREVIEW_BYTES) <= 1);
                 let id = BlobId::of(all.as_bytes());
-                assert_eq!(told["outputBlob"], id.to_string());
+                assert_eq!(notified["outputBlob"], id.to_string());
                 assert!(
                     s.blobs.contains(&all.into_bytes()),
                     "it is stored before the event"
@@ -333,7 +333,7 @@ fn long_output_is_a_blob_of_which_the_end_is_told() {
                 assert_eq!(named, [id], "it lives as long as the thread");
             } else {
                 assert_eq!(end, all);
-                assert!(told.get("outputBlob").is_none());
+                assert!(notified.get("outputBlob").is_none());
             }
             s.stops_with("end_turn");
             s.exits("exit status 0");
@@ -349,8 +349,8 @@ fn killing_and_releasing_a_terminal_are_on_record() {
         s.host_replies(Ok(HostReply::Done));
         terminal(s, 3, "release", "term_1");
         s.host_replies(Ok(HostReply::Done));
-        let told = s.methods();
-        let of = |method: &str| told.iter().filter(|told| **told == method).count();
+        let notified = s.methods();
+        let of = |method: &str| notified.iter().filter(|notified| **notified == method).count();
         assert_eq!(
             (of("thread/terminal/killed"), of("thread/terminal/released")),
             (1, 1)

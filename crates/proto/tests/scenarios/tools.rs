@@ -32,7 +32,7 @@ fn calls(s: &Scene) -> Vec<ItemId> {
 
 /// Some agents report a call only after its end, even if the user has denied it.
 #[test]
-fn a_call_that_is_told_after_its_refusal_is_the_one_that_was_asked_about() {
+fn a_call_reported_after_its_refusal_is_the_same_item() {
     for status in ["failed", "completed", "pending"] {
         check(|s| {
             s.open_turn();
@@ -245,7 +245,7 @@ fn parallel_calls_do_not_mix() {
 }
 
 #[test]
-fn what_is_unfinished_ends_with_its_turn() {
+fn unfinished_items_end_with_their_turn() {
     for (reason, outcome) in [
         ("end_turn", ItemOutcome::Completed),
         ("cancelled", ItemOutcome::Interrupted),
@@ -399,7 +399,7 @@ fn a_plan_replaces_the_one_before_also_when_it_is_empty() {
 }
 
 /// Returns the number of notices that contain these words.
-fn told(scene: &Scene, words: &str) -> usize {
+fn notices_with(scene: &Scene, words: &str) -> usize {
     let notices = scene.params("thread/notice");
     let fits = |notice: &&Value| notice["message"].as_str().unwrap().contains(words);
     notices.iter().filter(fits).count()
@@ -425,7 +425,7 @@ fn of_too_many_open_tool_calls_the_oldest_is_ended() {
         let items: Vec<&str> = ended.iter().map(|end| end["itemId"].as_str().unwrap()).collect();
         assert_eq!(items, ["item_3", "item_4"]);
         assert_eq!(s.end_of(ItemId(3)).0, ItemOutcome::Failed);
-        assert_eq!(told(s, "left more tool calls open"), 1);
+        assert_eq!(notices_with(s, "left more tool calls open"), 1);
         // Later updates of such a call are recorded, and do not open it again.
         s.update(&tool("t0", true, r#","status":"completed","rawOutput":"late""#));
         assert_eq!(s.params("item/updated").pop().unwrap()["itemId"], "item_3");
@@ -458,7 +458,7 @@ fn open_tool_calls_hold_so_many_bytes_and_no_more() {
         let ended = s.params("item/toolCall/completed");
         assert_eq!(ended.len(), 1, "the oldest that nobody is asked about");
         assert_eq!(ended[0]["itemId"], "item_3");
-        assert_eq!(told(s, "said more of its open tool calls"), 1);
+        assert_eq!(notices_with(s, "said more of its open tool calls"), 1);
         assert_eq!(s.thread.live().requests.len(), 1);
         // If the call has an open permission request, the request ends as well.
         for part in 0..6 {
@@ -497,7 +497,7 @@ fn of_too_many_ended_tool_calls_the_oldest_is_forgotten() {
 }
 
 #[test]
-fn however_many_calls_end_with_their_turn_its_diff_is_told_once() {
+fn a_turns_diff_is_emitted_once_when_many_calls_end() {
     check(|s| {
         s.open_turn();
         for number in 0..50 {
@@ -526,7 +526,7 @@ fn of_too_many_files_the_tool_calls_tell() {
             s.update(&tool(id, false, &format!(r#","content":[{}]"#, shown.join(","))));
         }
         assert_eq!(s.params("item/fileChange/started").len(), OPEN_FILE_CHANGES);
-        assert_eq!(told(s, "shows more files than"), 1);
+        assert_eq!(notices_with(s, "shows more files than"), 1);
         s.update(&tool("a", true, r#","status":"completed""#));
         assert_eq!(s.params("item/fileChange/completed").len(), OPEN_FILE_CHANGES - 1);
         s.stops_with("end_turn");

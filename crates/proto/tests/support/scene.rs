@@ -369,8 +369,8 @@ impl Scene {
                 RememberedOutcome::Remembered(ids.map(|_| answers.iter().filter(new).cloned().collect()))
             }
             RememberedChange::Revoke { call, id } => {
-                let gone = answers.revoke(id).ok_or_else(|| Failure::not_found(id));
-                let result = gone
+                let revoked = answers.revoke(id).ok_or_else(|| Failure::not_found(id));
+                let result = revoked
                     .map(drop)
                     .and(if self.answers_fail { Err(full()) } else { Ok(()) });
                 RememberedOutcome::Revoked { call, id, result }

@@ -36,13 +36,13 @@ pub fn story(scene: &Scene) -> String {
     for event in &scene.log {
         while let Some(line) = sent.next_if(|line| (line.after as u64) < event.seq) {
             run.end(&mut out);
-            out += &told(line);
+            out += &shown_line(line);
         }
         run.add(&mut out, delta_of(event), || stored(event));
     }
     run.end(&mut out);
     for line in sent {
-        out += &told(line);
+        out += &shown_line(line);
     }
     out += "\nwhat clients saw\n\n";
     for (event, frame) in scene.log.iter().zip(&scene.frames) {
@@ -96,7 +96,7 @@ impl Run {
     }
 }
 
-fn told(sent: &Sent) -> String {
+fn shown_line(sent: &Sent) -> String {
     let message = tree(&sent.text);
     let method = sent.json["method"].as_str();
     let what = match (method, &sent.answers) {

@@ -226,12 +226,14 @@ async fn ask(
         let read = process.stdout.read_buf(decoder.buffer()).await;
         let at_end = !matches!(read, Ok(1..));
         while let Some(line) = decoder.next_line() {
-            if let Some(answer) = hear(&line, stray) {
+            if let Some(answer) = initialize_response(&line, stray) {
                 return answer.map_err(ProbeError::Said);
             }
         }
         if at_end {
-            let answer = decoder.finish().and_then(|line| hear(&line, stray));
+            let answer = decoder
+                .finish()
+                .and_then(|line| initialize_response(&line, stray));
             return match answer {
                 Some(answer) => answer.map_err(ProbeError::Said),
                 None => Err(ProbeError::Ended),
@@ -257,7 +259,10 @@ fn initialize() -> Vec<u8> {
 }
 
 /// Returns the answer to `initialize`, if the line is one. Collects lines that are not messages.
-fn hear(line: &Line<'_>, stray: &mut Vec<String>) -> Option<Result<(InitializeResult, RawJson), Failure>> {
+fn initialize_response(
+    line: &Line<'_>,
+    stray: &mut Vec<String>,
+) -> Option<Result<(InitializeResult, RawJson), Failure>> {
     let text = match line {
         Line::Whole(bytes) => String::from_utf8_lossy(bytes),
         Line::TooLong { head, .. } => String::from_utf8_lossy(head),

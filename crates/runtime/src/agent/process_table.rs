@@ -86,7 +86,7 @@ pub struct ProcessUse {
     /// The start of the idle time in milliseconds since the epoch; zero while in use.
     idle_since: AtomicI64,
     rank: AtomicU8,
-    let_go: Notify,
+    released: Notify,
 }
 
 /// What is lost when a process stops. Processes that lose the least are released first.
@@ -114,8 +114,8 @@ impl ProcessUse {
     }
 
     /// Waits until the process should be released, if possible. Cancel safe.
-    pub async fn let_go(&self) {
-        self.let_go.notified().await;
+    pub async fn released(&self) {
+        self.released.notified().await;
     }
 
     fn idle_since(&self) -> Option<Millis> {
@@ -219,7 +219,7 @@ impl Task {
                     thread,
                     idle_since: AtomicI64::new(0),
                     rank: AtomicU8::new(Rank::Unused as u8),
-                    let_go: Notify::new(),
+                    released: Notify::new(),
                 });
                 self.uses.push(Arc::downgrade(&using));
                 let _ = reply.send(using);
@@ -286,7 +286,7 @@ impl Task {
         let (process, _) = candidates.min_by_key(|(_, rank)| *rank)?;
         process.leaving.store(true, Ordering::Relaxed);
         for using in of(process) {
-            using.let_go.notify_one();
+            using.released.notify_one();
         }
         self.launcher.metrics.agent_let_go();
         tracing::info!(
@@ -405,9 +405,9 @@ mod tests {
     }
 
     fn is_told(using: &ProcessUse) -> bool {
-        let mut told = std::pin::pin!(using.let_go());
+        let mut released = std::pin::pin!(using.released());
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        told.as_mut().poll(&mut context).is_ready()
+        released.as_mut().poll(&mut context).is_ready()
     }
 
     #[tokio::test]

@@ -207,7 +207,7 @@ impl Standby {
         while self.early_bytes < STANDBY_BYTES {
             let from = tokio::select! {
                 biased;
-                () = self.using.let_go() => None,
+                () = self.using.released() => None,
                 () = tokio::time::sleep_until(self.until), if !self.is_needed() => None,
                 from = self.handle.events.recv() => from,
             };

@@ -205,9 +205,9 @@ mod tests {
         let all = lines.concat();
         let mut output = cat.stdout.take().unwrap();
         let read = tokio::spawn(async move {
-            let mut heard = Vec::new();
-            output.read_to_end(&mut heard).await.unwrap();
-            heard
+            let mut read = Vec::new();
+            output.read_to_end(&mut read).await.unwrap();
+            read
         });
         for (at, line) in lines.into_iter().enumerate() {
             stdin.add(line);
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_reads_no_more_holds_nothing() {
+    async fn an_agent_that_stops_reading_holds_no_budget() {
         let mut gone = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = Stdin::new(pipe_of(&mut gone), Budget::default());
         gone.wait().await.unwrap();

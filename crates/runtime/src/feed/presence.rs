@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_hears_of_the_others_and_of_nobody_else() {
+    async fn each_subscriber_is_notified_only_of_the_others() {
         let (all, thread, other) = (
             Subscribers::default(),
             ThreadId(uuid::Uuid::nil()),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_who_come_together_are_told_of_together() {
+    async fn subscribers_that_join_together_are_notified_together() {
         let (all, thread) = (Subscribers::default(), ThreadId(uuid::Uuid::nil()));
         let mut first = all.join(thread, someone("first"), true);
         let _second = all.join(thread, someone("second"), true);

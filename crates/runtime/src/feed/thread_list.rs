@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn who_falls_behind_is_told_to_ask_again_and_goes_on() {
+    fn a_watcher_that_falls_behind_is_told_to_list_again() {
         let thread_list = ThreadListFeed::open();
         changed(&thread_list, 3);
         let (mut slow, mut quick) = (

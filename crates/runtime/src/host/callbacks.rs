@@ -457,9 +457,9 @@ mod tests {
     }
 
     /// Returns the answer to a call, and skips other messages from the host.
-    async fn answer(messages_tx: &mut mpsc::Receiver<Box<HostMessage>>) -> Result<HostReply, Failure> {
+    async fn answer(messages_rx: &mut mpsc::Receiver<Box<HostMessage>>) -> Result<HostReply, Failure> {
         loop {
-            if let HostMessage::Done { result, .. } = *messages_tx.recv().await.unwrap() {
+            if let HostMessage::Done { result, .. } = *messages_rx.recv().await.unwrap() {
                 return result;
             }
         }
@@ -468,7 +468,7 @@ mod tests {
     /// Runs a command to its end and returns its output.
     async fn run(
         machine: &mut Callbacks,
-        messages_tx: &mut mpsc::Receiver<Box<HostMessage>>,
+        messages_rx: &mut mpsc::Receiver<Box<HostMessage>>,
         id: &str,
         args: &[&str],
     ) -> String {
@@ -482,7 +482,7 @@ mod tests {
         };
         machine.handle(0, create);
         loop {
-            match *messages_tx.recv().await.unwrap() {
+            match *messages_rx.recv().await.unwrap() {
                 HostMessage::Done { result, .. } => assert_eq!(result, Ok(HostReply::Created)),
                 HostMessage::Terminal {
                     event: TerminalEvent::Exited { exit, output, .. },
@@ -497,10 +497,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_command_begins_for_an_agent_that_is_gone() {
-        let (tells, mut messages_tx) = mpsc::channel(16);
+    async fn no_command_starts_for_an_exited_agent() {
+        let (messages_tx, mut messages_rx) = mpsc::channel(16);
         let dir = tempfile::tempdir().unwrap();
-        let mut machine = machine(dir.path().to_owned(), tells);
+        let mut machine = machine(dir.path().to_owned(), messages_tx);
         let create = HostCall::CreateTerminal {
             terminal_id: "t".into(),
             command: "touch".into(),
@@ -511,21 +511,21 @@ mod tests {
         };
         machine.handle(0, create);
         drop(machine);
-        let failure = answer(&mut messages_tx).await.unwrap_err();
+        let failure = answer(&mut messages_rx).await.unwrap_err();
         assert!(failure.message.contains("the agent is gone"), "{failure}");
         assert!(!dir.path().join("made").exists());
     }
 
     #[tokio::test]
     async fn a_terminal_whose_output_was_dropped_says_so() {
-        let (tells, mut messages_tx) = mpsc::channel(16);
-        let mut machine = machine(std::env::temp_dir(), tells);
+        let (messages_tx, mut messages_rx) = mpsc::channel(16);
+        let mut machine = machine(std::env::temp_dir(), messages_tx);
         assert_eq!(
-            run(&mut machine, &mut messages_tx, "old", &["%s", "x"]).await,
+            run(&mut machine, &mut messages_rx, "old", &["%s", "x"]).await,
             "x"
         );
         for id in 0..ENDED_TERMINALS {
-            run(&mut machine, &mut messages_tx, &id.to_string(), &["%s", "y"]).await;
+            run(&mut machine, &mut messages_rx, &id.to_string(), &["%s", "y"]).await;
         }
         let exit = TerminalExit {
             code: Some(0),
@@ -540,7 +540,7 @@ mod tests {
         for (id, expected) in expected {
             let terminal_id = id.to_owned();
             machine.handle(1, HostCall::TerminalOutput { terminal_id });
-            assert_eq!(answer(&mut messages_tx).await, Ok(expected), "{id}");
+            assert_eq!(answer(&mut messages_rx).await, Ok(expected), "{id}");
         }
         let terminal_id = || "old".to_owned();
         let calls = [
@@ -565,7 +565,7 @@ mod tests {
         ];
         for (call, expected) in calls {
             machine.handle(1, call);
-            assert_eq!(answer(&mut messages_tx).await, Ok(expected));
+            assert_eq!(answer(&mut messages_rx).await, Ok(expected));
         }
         machine.handle(
             1,
@@ -573,7 +573,7 @@ mod tests {
                 terminal_id: terminal_id(),
             },
         );
-        let failure = answer(&mut messages_tx).await.unwrap_err();
+        let failure = answer(&mut messages_rx).await.unwrap_err();
         assert_eq!(failure.code, ErrorCode::NotFound);
     }
 }

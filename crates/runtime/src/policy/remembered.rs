@@ -279,15 +279,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_told_is_durable_and_seen_by_all() {
+    async fn a_reported_change_is_durable_and_visible_to_all() {
         let place = TestDir::new("durable");
         let one = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         let mut other = one.clone();
         assert!(other.of("a").iter().next().is_none());
         assert!(!other.have_changed());
-        let told = one.carry_out("a", remember("git push")).await;
-        let RememberedOutcome::Remembered(Ok(new)) = told else {
-            panic!("{told:?}")
+        let outcome = one.carry_out("a", remember("git push")).await;
+        let RememberedOutcome::Remembered(Ok(new)) = outcome else {
+            panic!("{outcome:?}")
         };
         assert_eq!(new[0].id, AGENT_IDS + 1);
         assert!(other.have_changed());
@@ -298,20 +298,20 @@ mod tests {
         let mode = std::fs::metadata(file_in(&place.0)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         // Remembering the same answer again changes nothing.
-        let told = one.carry_out("a", remember("git push")).await;
-        assert_eq!(told, RememberedOutcome::Remembered(Ok(Vec::new())));
+        let outcome = one.carry_out("a", remember("git push")).await;
+        assert_eq!(outcome, RememberedOutcome::Remembered(Ok(Vec::new())));
         assert!(!other.have_changed());
         one.carry_out("a", remember("git pull")).await;
         let (call, id) = (7, AGENT_IDS + 2);
-        let told = other.carry_out("a", RememberedChange::Revoke { call, id }).await;
+        let outcome = other.carry_out("a", RememberedChange::Revoke { call, id }).await;
         let result = Ok(());
-        assert_eq!(told, RememberedOutcome::Revoked { call, id, result });
-        let told = one.carry_out("b", RememberedChange::Revoke { call, id }).await;
+        assert_eq!(outcome, RememberedOutcome::Revoked { call, id, result });
+        let outcome = one.carry_out("b", RememberedChange::Revoke { call, id }).await;
         let RememberedOutcome::Revoked {
             result: Err(failure), ..
-        } = told
+        } = outcome
         else {
-            panic!("{told:?}")
+            panic!("{outcome:?}")
         };
         assert_eq!(failure.code, ErrorCode::NotFound);
         // A later daemon never uses an id again.
@@ -371,9 +371,9 @@ mod tests {
         let place = TestDir::new("full");
         let mut answers = RememberedAnswers::open(Arc::new(LocalHost), &place.0).unwrap();
         std::fs::create_dir(file_in(&place.0)).unwrap();
-        let told = answers.carry_out("a", remember("git push")).await;
-        let RememberedOutcome::Remembered(Err(failure)) = told else {
-            panic!("{told:?}")
+        let outcome = answers.carry_out("a", remember("git push")).await;
+        let RememberedOutcome::Remembered(Err(failure)) = outcome else {
+            panic!("{outcome:?}")
         };
         assert!(failure.message.contains("was not kept"), "{failure}");
         assert!(answers.of("a").iter().next().is_none());

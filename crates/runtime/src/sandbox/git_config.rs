@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_is_told_apart_by_its_section() {
+    fn a_setting_is_identified_by_its_section() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config");
         std::fs::write(&file, "[core \"x\"]\nworktree = no\n[Core]\n\tWorkTree = ../w\n").unwrap();

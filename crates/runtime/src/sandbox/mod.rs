@@ -28,13 +28,13 @@ const VARIABLE: &str = "ACPD_SANDBOX";
 
 /// Whether an agent runs in a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wall {
+pub enum SandboxState {
     /// The agent is confined.
-    Stands(Mode),
+    Confined(Mode),
     /// The agent is not confined, as configured.
     Off,
     /// The agent is not confined, because a sandbox is impossible; contains the reason.
-    Cannot(&'static str),
+    Impossible(&'static str),
 }
 
 const SHARED: &str = "one process serves several workspaces (share = true)";
@@ -42,13 +42,13 @@ const NO_LANDLOCK: &str = "this system has no Landlock";
 
 impl AgentConfig {
     /// Returns whether the agent is confined: as configured, or else to the workspace where that is possible.
-    pub fn wall(&self) -> Wall {
+    pub fn sandbox_state(&self) -> SandboxState {
         match self.sandbox.mode {
-            Some(Mode::Off) => Wall::Off,
-            Some(mode) => Wall::Stands(mode),
-            None if self.share => Wall::Cannot(SHARED),
-            None if !Kernel::here().has_sandboxes() => Wall::Cannot(NO_LANDLOCK),
-            None => Wall::Stands(Mode::Workspace),
+            Some(Mode::Off) => SandboxState::Off,
+            Some(mode) => SandboxState::Confined(mode),
+            None if self.share => SandboxState::Impossible(SHARED),
+            None if !Kernel::here().has_sandboxes() => SandboxState::Impossible(NO_LANDLOCK),
+            None => SandboxState::Confined(Mode::Workspace),
         }
     }
 
@@ -63,7 +63,7 @@ impl AgentConfig {
         reserved: &Reserved,
         workspace: &[PathBuf],
     ) -> Result<Option<(Sandbox, Grants)>, Failure> {
-        let Wall::Stands(mode) = self.wall() else {
+        let SandboxState::Confined(mode) = self.sandbox_state() else {
             return Ok(None);
         };
         let grants = self.grants(mode, reserved, workspace);
@@ -107,7 +107,7 @@ impl AgentConfig {
             .ok()
             .and_then(Option::as_ref)
             .map(|(_, grants)| grants);
-        let confinement = Confinement::new(self.wall(), grants, reason, &self.missing(), reserved);
+        let confinement = Confinement::new(self.sandbox_state(), grants, reason, &self.missing(), reserved);
         (
             confined.map(|confined| confined.map(|(sandbox, _)| sandbox)),
             confinement,
@@ -117,7 +117,7 @@ impl AgentConfig {
     /// Returns the same values for a sandbox that could not be examined.
     pub fn not_looked_at(&self, failure: Failure) -> (Result<Option<Sandbox>, Failure>, Confinement) {
         let reason = Some(failure.message.clone());
-        let confinement = Confinement::new(self.wall(), None, reason, &[], &Reserved::default());
+        let confinement = Confinement::new(self.sandbox_state(), None, reason, &[], &Reserved::default());
         (Err(failure), confinement)
     }
 
@@ -242,7 +242,7 @@ impl AgentConfig {
     /// Returns the environment of the agent's process.
     pub fn environment(&self) -> BTreeMap<String, String> {
         let mut env = Environment::here(&self.pass_env, &self.env);
-        if let Wall::Stands(mode) = self.wall() {
+        if let SandboxState::Confined(mode) = self.sandbox_state() {
             env.insert(VARIABLE.to_owned(), mode.name().to_owned());
         }
         env
@@ -300,10 +300,10 @@ pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings, r
     known.push(("every other agent", AgentConfig::default()));
     for (agent, mut config) in known {
         config.sandbox = config.sandbox.over(all);
-        match config.wall() {
-            Wall::Off => tracing::info!(agent, "runs without a sandbox, as configured"),
-            Wall::Cannot(why) => tracing::warn!(agent, why, "runs without a sandbox"),
-            Wall::Stands(_) => {
+        match config.sandbox_state() {
+            SandboxState::Off => tracing::info!(agent, "runs without a sandbox, as configured"),
+            SandboxState::Impossible(why) => tracing::warn!(agent, why, "runs without a sandbox"),
+            SandboxState::Confined(_) => {
                 let network = config.sandbox.network.clone().unwrap_or_default();
                 for gap in kernel.gaps(&network) {
                     tracing::warn!(agent, gap, "this kernel does not enforce all of the sandbox");
@@ -339,16 +339,16 @@ pub struct Confinement {
 
 impl Confinement {
     fn new(
-        wall: Wall,
+        state: SandboxState,
         grants: Option<&Grants>,
         reason: Option<String>,
         missing: &[String],
         reserved: &Reserved,
     ) -> Self {
-        let (mode, cannot) = match wall {
-            Wall::Stands(mode) => (mode, None),
-            Wall::Off => (Mode::Off, None),
-            Wall::Cannot(why) => (Mode::Off, Some(why.to_owned())),
+        let (mode, cannot) = match state {
+            SandboxState::Confined(mode) => (mode, None),
+            SandboxState::Off => (Mode::Off, None),
+            SandboxState::Impossible(why) => (Mode::Off, Some(why.to_owned())),
         };
         let there = |paths: &[PathBuf]| -> Vec<PathBuf> {
             let mut paths: Vec<_> = paths.iter().filter(|path| path.exists()).cloned().collect();

@@ -1,10 +1,10 @@
 //! Full-text search, and indexing of events that were stored before the index existed.
 
-use acpd_log::{Hit, LogError, Piece, Search, SharedLog};
+use acpd_log::{LogError, Search, SharedLog};
 use acpd_model::limits::{SEARCH_PAGE, SEARCH_PAGE_MAX, SEARCH_QUERY_BYTES};
 use acpd_model::{Extract, Failure, ThreadId};
 use acpd_proto::projection::extract;
-use acpd_proto::surface::reply::{Reply, SearchHit, SnippetPiece};
+use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{SearchThreads, invalid_cursor};
 
 use crate::service::Service;
@@ -32,25 +32,9 @@ impl Service {
             .await
             .map_err(|error| log_failure(&error))?;
         let next = hits.last().filter(|_| hits.len() == limit);
-        let next = next.map(|last| last.cursor.to_string());
-        let page = hits.into_iter().map(found).collect();
+        let next = next.map(|(cursor, _)| cursor.to_string());
+        let page = hits.into_iter().map(|(_, hit)| hit).collect();
         Ok(Reply::Hits { page, next })
-    }
-}
-
-fn found(hit: Hit) -> SearchHit {
-    let pieces = hit.snippet.into_iter();
-    SearchHit {
-        thread: hit.thread,
-        name: hit.name,
-        seq: hit.seq,
-        at: hit.at,
-        turn: hit.turn,
-        item: hit.item,
-        kind: hit.kind,
-        snippet: pieces
-            .map(|Piece { text, hit }| SnippetPiece { text, hit })
-            .collect(),
     }
 }
 

@@ -65,7 +65,7 @@ async fn what_a_role_may_not_ask_is_refused_whatever_its_surface_lets_through() 
 }
 
 #[tokio::test]
-async fn who_answers_nothing_holds_no_lease() {
+async fn an_editor_that_answers_nothing_holds_no_lease() {
     let dir = tempfile::tempdir().unwrap();
     let service = service(dir.path()).await;
     let (thread, take) = (thread(), true);
@@ -74,7 +74,7 @@ async fn who_answers_nothing_holds_no_lease() {
 }
 
 #[tokio::test]
-async fn an_agent_that_nobody_has_named_is_asked_nothing() {
+async fn initialize_without_an_agent_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let service = service(dir.path()).await;
     let refused = failure(&service, Role::Owner, Request::Initialize).await;

@@ -457,7 +457,7 @@ async fn from_editors(editors: Option<&mut Editors>) -> Input {
 /// Waits until the agent should be released; waits forever if there is no agent.
 async fn let_go(using: Option<&ProcessUse>) {
     match using {
-        Some(using) => using.let_go().await,
+        Some(using) => using.released().await,
         None => std::future::pending().await,
     }
 }

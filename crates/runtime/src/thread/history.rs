@@ -54,7 +54,7 @@ mod tests {
 
     use super::*;
 
-    fn said(seq: u64, text: &str) -> Event {
+    fn message_event(seq: u64, text: &str) -> Event {
         let role = MessageType::AgentMessage;
         let content = vec![text_block(text)];
         let end = ItemEnd::Message { role, content };
@@ -79,20 +79,23 @@ mod tests {
         let thread = ThreadId(uuid::Uuid::nil());
         for seq in 1..=3 {
             let text = format!("{}{seq}", "x".repeat(LOG_PAGE_BYTES));
-            let event = [said(seq, &text)];
+            let event = [message_event(seq, &text)];
             log.append(thread, &event, Some(&Summary::default()))
                 .await
                 .unwrap();
         }
         let shared: SharedLog = log.clone();
-        let told = collect_history(&shared, thread, TurnId(2), DroppedTurns::default(), 10)
+        let collected = collect_history(&shared, thread, TurnId(2), DroppedTurns::default(), 10)
             .await
             .unwrap();
-        assert!(told.contains("x3"), "{told}");
+        assert!(collected.contains("x3"), "{collected}");
         for after in 0..3 {
             log.inject(Fault::FailRead { after });
-            let told = collect_history(&shared, thread, TurnId(2), DroppedTurns::default(), 10).await;
-            assert!(matches!(told, Err(LogError::Storage(_))), "{after}: {told:?}");
+            let collected = collect_history(&shared, thread, TurnId(2), DroppedTurns::default(), 10).await;
+            assert!(
+                matches!(collected, Err(LogError::Storage(_))),
+                "{after}: {collected:?}"
+            );
         }
     }
 }

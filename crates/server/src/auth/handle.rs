@@ -57,9 +57,9 @@ impl AuthHandle {
     ) -> Option<T> {
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(|store, now| {
-            let told = question(store, now);
+            let reply = question(store, now);
             // The caller may have dropped its future.
-            Box::new(|| drop(answer.send(told)))
+            Box::new(|| drop(answer.send(reply)))
         });
         self.jobs.send(job).await.ok()?;
         answered.await.ok()

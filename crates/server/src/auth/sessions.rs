@@ -205,8 +205,8 @@ fn read(path: &Path) -> std::io::Result<Vec<Session>> {
     };
     let Head { version } = serde_json::from_slice(&bytes)?;
     if version != VERSION {
-        let told = format!("its version is {version}, not {VERSION}");
-        return Err(std::io::Error::other(told));
+        let message = format!("its version is {version}, not {VERSION}");
+        return Err(std::io::Error::other(message));
     }
     let File { sessions, .. } = serde_json::from_slice(&bytes)?;
     if sessions.len() > SESSIONS {

@@ -25,7 +25,7 @@ use crate::connection::delegated::DelegatedRequests;
 use crate::connection::followed::{Fed, Followed, Held};
 use crate::connection::link::{Link, LinkEvent};
 use crate::connection::requests::{Answer, Queued, Requests, Step};
-use crate::connection::{End, LAST_WORDS};
+use crate::connection::{End, LAST_REQUESTS, LAST_WORDS};
 
 /// What a connection is given when it starts, besides its transport.
 #[derive(Debug)]
@@ -106,6 +106,31 @@ impl<S: Surface> Connection<S> {
             self.service.context.metrics.dropped(reason);
         }
         self.link.close(end).await;
+        if end != End::Expired {
+            self.begin_received().await;
+        }
+    }
+
+    /// Begins the requests that were received before the connection ended: a client may disconnect as soon as it has sent
+    /// them.
+    async fn begin_received(mut self) {
+        // Nobody follows these threads any more.
+        self.followed = Followed::default();
+        let begin_all = async {
+            loop {
+                while let Some(queued) = self.requests.next_ready(|_| false) {
+                    self.begin(queued);
+                }
+                if !self.requests.are_beginning() {
+                    return;
+                }
+                if let Some(Step::Begun { order, .. }) = self.requests.next().await {
+                    self.requests.begun(order);
+                }
+            }
+        };
+        // The daemon may stop in the meantime, or a thread may take too long to load.
+        let _ = tokio::time::timeout(LAST_REQUESTS, begin_all).await;
     }
 
     async fn serve(&mut self, first: Option<String>) -> End {
@@ -334,17 +359,8 @@ impl<S: Surface> Connection<S> {
 
     fn answered(&mut self, call: u64, answer: Answer) {
         let held = self.followed.take_held(call);
-        let closed = || Failure::new(ErrorCode::Conflict, "the thread was closed before it was open");
-        let answer = answer.and_then(|response| match held {
-            Some(Held::Closed) => Err(closed()),
-            Some(Held::Follow(follow)) => Ok(Response {
-                follow: Some(*follow),
-                ..response
-            }),
-            None => Ok(response),
-        });
         let (reply, follow) = match answer {
-            Ok(Response { reply, follow }) => (Ok(reply), follow),
+            Ok(Response { reply, follow }) => (Ok(reply), held.or(follow.map(Held::new))),
             Err(failure) => {
                 if failure.code == ErrorCode::SignInRequired {
                     let thread = failure.detail.as_ref();
@@ -355,8 +371,14 @@ impl<S: Surface> Connection<S> {
         };
         // The surface must know a thread before it receives its frames.
         self.surface.handle_reply(call, reply);
-        if let Some(follow) = follow {
-            self.follow(follow);
+        match follow {
+            Some(Held::Follow(follow)) => self.follow(*follow),
+            Some(Held::Closed(thread)) => {
+                let message = format!("the thread {thread} was closed before it was open");
+                let failure = Failure::new(ErrorCode::NotFound, message);
+                self.surface.handle_closed(thread, &failure);
+            }
+            None => {}
         }
     }
 

@@ -44,7 +44,18 @@ pub enum Held {
     /// The subscription.
     Follow(Box<FollowRequest>),
     /// Its thread was closed in the meantime.
-    Closed,
+    Closed(ThreadId),
+}
+
+impl Held {
+    /// Creates a subscription that has not started.
+    pub fn new(follow: FollowRequest) -> Self {
+        Self::Follow(Box::new(follow))
+    }
+
+    fn is_of(&self, thread: ThreadId) -> bool {
+        matches!(self, Self::Follow(follow) if follow.thread == thread)
+    }
 }
 
 /// One subscription.
@@ -101,7 +112,7 @@ impl Followed {
 
     /// Keeps a request to follow a thread until the response to `call`.
     pub fn hold(&mut self, call: u64, follow: FollowRequest) {
-        self.held.insert(call, Held::Follow(Box::new(follow)));
+        self.held.insert(call, Held::new(follow));
     }
 
     /// Returns the subscription that waited for the response to `call`.
@@ -112,16 +123,14 @@ impl Followed {
     /// Stops following a thread.
     pub fn close(&mut self, thread: ThreadId) {
         self.open.remove(&thread);
-        for held in self.held.values_mut() {
-            if matches!(held, Held::Follow(follow) if follow.thread == thread) {
-                *held = Held::Closed;
-            }
+        for held in self.held.values_mut().filter(|held| held.is_of(thread)) {
+            *held = Held::Closed(thread);
         }
     }
 
-    /// Returns whether the connection follows a thread.
+    /// Returns whether the connection follows a thread, or is about to.
     pub fn contains(&self, thread: ThreadId) -> bool {
-        self.open.contains_key(&thread)
+        self.open.contains_key(&thread) || self.held.values().any(|held| held.is_of(thread))
     }
 
     /// Returns whether this is the thread's current subscription.

@@ -17,6 +17,9 @@ use std::time::Duration;
 /// How long a client has to receive the rest of its messages when the daemon closes the connection.
 pub const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// How long the requests of a client that has disconnected have to begin.
+pub const LAST_REQUESTS: Duration = Duration::from_secs(10);
+
 /// The reason for the end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -46,8 +49,9 @@ impl End {
         match self {
             Self::Gone => None,
             Self::Stalled => Some("stalled"),
-            Self::Silent | Self::Expired => Some("silent"),
+            Self::Silent => Some("silent"),
             Self::Flooding => Some("flooding"),
+            Self::Expired => Some("expired"),
             Self::Stopping => Some("stopping"),
             Self::TooLong => Some("too_long"),
             Self::Binary => Some("binary"),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_silent_for_35_s_after_a_ping_is_gone() {
+    fn a_client_that_answers_no_ping_for_35_s_is_disconnected() {
         let (mut pulse, at) = usual();
         assert_eq!(pulse.deadline(), at(30_000));
         assert_eq!(pulse.due(at(29_000)), Due::Nothing);

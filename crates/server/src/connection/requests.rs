@@ -126,6 +126,11 @@ impl Requests {
         }
     }
 
+    /// Returns whether a request with an order is being begun.
+    pub fn are_beginning(&self) -> bool {
+        self.lines.values().any(|line| line.is_beginning)
+    }
+
     /// Runs a future of a request.
     pub fn run(&mut self, future: BoxFuture<'static, Step>) {
         self.running.push(future);

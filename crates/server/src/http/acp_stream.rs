@@ -96,10 +96,10 @@ fn find(
         )
     })?;
     let found = server.setup.connections.find(id, &identity.principal);
-    found.ok_or_else(gone)
+    found.ok_or_else(connection_gone)
 }
 
-fn gone() -> Box<Response> {
+fn connection_gone() -> Box<Response> {
     let message = "unknown connection: send initialize and load the open sessions again";
     no(StatusCode::NOT_FOUND, "not_found", message)
 }
@@ -218,7 +218,7 @@ async fn posted(
         .with(|streams| streams.posted(&message, session.as_deref()))
         .map_err(StreamError::answer)?;
     if !connection.post(body.clone()).await {
-        return Err(gone());
+        return Err(connection_gone());
     }
     Ok(StatusCode::ACCEPTED.into_response())
 }
@@ -238,7 +238,7 @@ async fn read(server: &ServerState, body: Body) -> Result<String, Box<Response>>
         Err(_) => Err(no(
             StatusCode::REQUEST_TIMEOUT,
             "invalid_request",
-            "the message did not come",
+            "timed out reading the request body",
         )),
     }
 }
@@ -279,7 +279,7 @@ async fn begin(
         .with(|streams| streams.posted(message, None))
         .map_err(StreamError::answer)?;
     if !connection.post(body).await {
-        return Err(gone());
+        return Err(connection_gone());
     }
     let text = said.await.map_err(|_| Box::new(crate::http::stopping()))?;
     let answered = std::str::from_utf8(&text)

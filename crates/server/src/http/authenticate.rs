@@ -59,11 +59,11 @@ pub async fn authenticate(
         Err(refused) => return Ok(*refused),
     };
     if !identity.role.may(needed) {
-        let told = format!(
+        let message = format!(
             "requires the role {needed}; {} has the role {}",
             identity.principal, identity.role
         );
-        return Ok(refuse(StatusCode::FORBIDDEN, "forbidden", &told));
+        return Ok(refuse(StatusCode::FORBIDDEN, "forbidden", &message));
     }
     parts.extensions.insert(identity);
     Ok(next.run(Request::from_parts(parts, body)).await)
@@ -113,7 +113,7 @@ pub async fn check(
         admit(store, &identity)?;
         Ok(identity)
     });
-    let too_many = |wait: Duration, told| slow_down(wait.as_secs() + 1, told);
+    let too_many = |wait: Duration, message| slow_down(wait.as_secs() + 1, message);
     let refused = match asked.await {
         Some(Ok(identity)) => return Ok(identity),
         Some(Err(AuthError::Wrong)) => unauthenticated(HOW),
@@ -197,7 +197,7 @@ fn read_editor_credential(server: &ServerState, parts: &Parts) -> Result<Option<
         None if parts.method == Method::POST => ticket(parts.uri.query()).map(Credential::Ticket),
         None => None,
     };
-    let forbidden = |told| Err(Box::new(refuse(StatusCode::FORBIDDEN, "forbidden", told)));
+    let forbidden = |message| Err(Box::new(refuse(StatusCode::FORBIDDEN, "forbidden", message)));
     if shown.is_none() {
         Ok(None)
     } else if !is_of_this_machine(parts) {

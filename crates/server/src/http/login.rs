@@ -125,9 +125,9 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
     match begun.await {
         Some(Some(identity)) => {
             tracing::info!(principal = %identity.principal, "a browser has logged in");
-            let mut told = session_json(&identity);
-            told["pageKey"] = secret.page_key.into();
-            let mut answer = Json(told).into_response();
+            let mut body = session_json(&identity);
+            body["pageKey"] = secret.page_key.into();
+            let mut answer = Json(body).into_response();
             let secs = SESSION_MAX_DAYS * 24 * 3600;
             set_cookie(
                 &mut answer,
@@ -216,19 +216,19 @@ async fn read<T: Default + DeserializeOwned>(
     let bytes = match bytes {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(_)) => {
-            let told = format!("the body has more than {BODY_BYTES} bytes, or broke off");
+            let message = format!("the body has more than {BODY_BYTES} bytes, or broke off");
             return Err(Box::new(refuse(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "invalid_request",
-                &told,
+                &message,
             )));
         }
         Err(_) => {
-            let told = "timed out reading the request body";
+            let message = "timed out reading the request body";
             return Err(Box::new(refuse(
                 StatusCode::REQUEST_TIMEOUT,
                 "invalid_request",
-                told,
+                message,
             )));
         }
     };

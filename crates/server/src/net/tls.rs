@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_half_or_broken_is_said_without_the_key() {
+    fn an_incomplete_certificate_is_reported_without_the_key() {
         let dir = tempfile::tempdir().unwrap();
         let own = TlsConfig {
             self_signed: true,

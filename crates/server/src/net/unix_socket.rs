@@ -47,8 +47,8 @@ pub async fn connect(data_dir: &Path) -> Result<UnixStream> {
     if is_ours(&stream) {
         Ok(stream)
     } else {
-        let told = format!("{} belongs to another user", path.display());
-        Err(Error::new(ErrorKind::PermissionDenied, told))
+        let message = format!("{} belongs to another user", path.display());
+        Err(Error::new(ErrorKind::PermissionDenied, message))
     }
 }
 
@@ -98,11 +98,11 @@ fn shorten(path: &Path) -> Result<(PathBuf, Option<File>)> {
     let folder = File::open(path.parent().unwrap_or(Path::new("/")))?;
     let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string());
     if !short.exists() {
-        let told = format!(
+        let message = format!(
             "{} is too long for a socket: use a shorter --data-dir",
             path.display()
         );
-        return Err(Error::new(ErrorKind::InvalidFilename, told));
+        return Err(Error::new(ErrorKind::InvalidFilename, message));
     }
     Ok((short.join(path.file_name().unwrap_or_default()), Some(folder)))
 }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_is_private_replaces_a_stale_one_and_may_stand_deep() {
+    async fn a_socket_is_private_replaces_a_stale_one_and_may_be_nested() {
         let dir = tempfile::tempdir().unwrap();
         let deep = dir.path().join("x".repeat(120));
         std::fs::create_dir(&deep).unwrap();

@@ -95,19 +95,26 @@ impl Agent {
                 &id,
                 &json!({
                     "protocolVersion": 1,
-                    "agentCapabilities": { "loadSession": true, "sessionCapabilities": { "resume": {} } },
+                    "agentCapabilities": {
+                        "loadSession": true,
+                        "sessionCapabilities": { "resume": {}, "fork": {}, "delete": {} },
+                    },
                 }),
             ),
-            "session/new" => {
+            "session/load" | "session/resume" | "session/fork" | "session/delete"
+                if self.dice.happens(20) =>
+            {
+                self.line(&json!({
+                    "jsonrpc": "2.0",
+                    "id": id,
+                    "error": { "code": -32603, "message": "I have forgotten it" },
+                }));
+            }
+            "session/new" | "session/fork" => {
                 let number = self.sessions.fetch_add(1, Ordering::Relaxed);
                 self.answer(&id, &json!({ "sessionId": format!("s{number}") }));
             }
-            "session/load" | "session/resume" if self.dice.happens(20) => self.line(&json!({
-                "jsonrpc": "2.0",
-                "id": id,
-                "error": { "code": -32603, "message": "I have forgotten it" },
-            })),
-            "session/load" | "session/resume" => self.answer(&id, &json!({})),
+            "session/load" | "session/resume" | "session/delete" => self.answer(&id, &json!({})),
             "session/prompt" => {
                 let turn = Turn {
                     prompt: id,

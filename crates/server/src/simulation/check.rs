@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use acpd_log::EventLog;
+use acpd_log::{EventLog, LogError};
 use acpd_model::{Event, EventKind, Origin, ThreadId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::frames;
@@ -30,7 +30,10 @@ impl World {
             let known = self.known.entry(thread).or_default();
             loop {
                 let after = known.last().map_or(0, |event| event.seq);
-                let page = self.truth.memory.read(thread, after).await.unwrap();
+                let page = match self.truth.memory.read(thread, after).await {
+                    Err(LogError::NoSuchThread(_)) if self.truth.is_deleted(thread) => break,
+                    page => page.unwrap(),
+                };
                 for event in page.events {
                     let last = known.last().map_or(0, |event| event.seq);
                     assert_eq!(event.seq, last + 1, "thread {thread}");
@@ -108,7 +111,9 @@ impl World {
             self.check_client(client);
             self.check_end(client);
         }
-        for (thread, events) in &self.known {
+        self.check_changed_history().await;
+        let there = |thread: &ThreadId| !self.truth.is_deleted(*thread);
+        for (thread, events) in self.known.iter().filter(|(thread, _)| there(thread)) {
             self.check_fold(*thread, events).await;
             check_approvals(events);
         }
@@ -263,6 +268,9 @@ impl World {
     /// Checks that stored events have not changed.
     async fn check_history(&mut self) {
         for (thread, known) in &self.known {
+            if self.truth.is_deleted(*thread) {
+                continue;
+            }
             let mut after = 0;
             loop {
                 let page = self.truth.memory.read(*thread, after).await.unwrap();

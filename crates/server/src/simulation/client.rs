@@ -1,10 +1,10 @@
 //! A client of the app protocol. It exchanges plain text, follows the protocol's rules, and records all messages.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_log::{EventLog, Memory};
-use acpd_model::Seq;
+use acpd_model::{Seq, ThreadId};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 use tokio::io::DuplexStream;
@@ -37,6 +37,8 @@ pub struct Request {
     pub method: &'static str,
     pub thread: Option<String>,
     pub after: Seq,
+    /// Whether the thread's log was already deleted when the request was sent.
+    is_about_deleted: bool,
 }
 
 /// The events of one subscription.
@@ -54,10 +56,45 @@ impl Stream {
 }
 
 /// The stored events and the clock, against which a client checks its messages.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Truth {
     pub memory: Arc<Memory>,
     pub began: Instant,
+    deleted: Arc<Mutex<BTreeMap<ThreadId, Seq>>>,
+}
+
+impl Truth {
+    /// Starts with an empty log.
+    pub fn new() -> Self {
+        Self {
+            memory: Arc::new(Memory::new()),
+            began: Instant::now(),
+            deleted: Arc::default(),
+        }
+    }
+
+    /// Records that the log of a thread is deleted now.
+    pub fn delete(&self, thread: ThreadId) {
+        if let Some(last) = self.last_seq(thread) {
+            self.deleted().insert(thread, last);
+        }
+    }
+
+    /// Returns whether the log of a thread was deleted.
+    pub fn is_deleted(&self, thread: ThreadId) -> bool {
+        self.deleted().contains_key(&thread)
+    }
+
+    /// Returns the last event of a thread, even if it was deleted.
+    fn last_seq(&self, thread: ThreadId) -> Option<Seq> {
+        let stored = self.memory.last_seq(thread).now_or_never()?;
+        stored.ok().or_else(|| self.deleted().get(&thread).copied())
+    }
+
+    /// Returns the last events of deleted threads.
+    pub fn deleted(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Seq>> {
+        self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Client {
@@ -103,8 +140,9 @@ impl Client {
             method,
             thread: thread.map(str::to_owned),
             after: params["after"].as_u64().unwrap_or_default(),
+            is_about_deleted: false,
         };
-        self.seen().pending.insert(id, request);
+        self.seen().sends(id, request);
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.line(&message.to_string()).await;
         id
@@ -167,6 +205,16 @@ impl Seen {
         self.common.break_rule(fault);
     }
 
+    fn sends(&mut self, id: u64, request: Request) {
+        let thread = request.thread.as_deref().and_then(|thread| thread.parse().ok());
+        let is_about_deleted = thread.is_some_and(|thread| self.truth.is_deleted(thread));
+        let request = Request {
+            is_about_deleted,
+            ..request
+        };
+        self.pending.insert(id, request);
+    }
+
     fn response(&mut self, id: u64, message: &Value) {
         let Some(request) = self.pending.remove(&id) else {
             return self.break_rule(format!("a response without a request: {message}"));
@@ -177,14 +225,21 @@ impl Seen {
         let Some(thread) = request.thread else {
             return;
         };
+        if request.is_about_deleted && request.method != "thread/unsubscribe" {
+            self.break_rule(format!(
+                "a request about the deleted {thread} succeeded: {message}"
+            ));
+        }
         match request.method {
             "thread/resume" => {
-                self.current.insert(thread.clone(), self.streams.len());
-                self.streams.push(Stream {
-                    thread,
-                    base: request.after,
-                    events: Vec::new(),
-                });
+                self.follow(thread, request.after);
+            }
+            "thread/fork" => {
+                let fork = &message["result"]["thread"];
+                match (fork["id"].as_str(), fork["latestSeq"].as_u64()) {
+                    (Some(id), Some(last)) => self.follow(id.to_owned(), last),
+                    _ => self.break_rule(format!("a fork without a thread: {message}")),
+                }
             }
             "thread/unsubscribe" => drop(self.current.remove(&thread)),
             _ => {}
@@ -193,12 +248,7 @@ impl Seen {
 
     fn event(&mut self, thread: &str, method: &str, seq: Seq, may_be_old: bool, line: &str) {
         if method == "thread/started" && !self.current.contains_key(thread) {
-            self.current.insert(thread.to_owned(), self.streams.len());
-            self.streams.push(Stream {
-                thread: thread.to_owned(),
-                base: seq - 1,
-                events: Vec::new(),
-            });
+            self.follow(thread.to_owned(), seq - 1);
         }
         let stream = self.current.get(thread).and_then(|at| self.streams.get_mut(*at));
         let Some(stream) = stream else {
@@ -212,14 +262,25 @@ impl Seen {
                 self.break_rule(format!("an event after event {last}: {line}"));
             }
         }
+        if method == "thread/deleted" {
+            self.current.remove(thread);
+        }
+    }
+
+    /// Begins a subscription after an event.
+    fn follow(&mut self, thread: String, base: Seq) {
+        self.current.insert(thread.clone(), self.streams.len());
+        self.streams.push(Stream {
+            thread,
+            base,
+            events: Vec::new(),
+        });
     }
 
     /// Checks that an event was stored before it was sent.
     fn is_stored(&mut self, thread: &str, seq: Seq) {
-        let stored = thread.parse().ok().and_then(|thread| {
-            let last = self.truth.memory.last_seq(thread).now_or_never()?;
-            last.ok()
-        });
+        let thread_id = thread.parse().ok();
+        let stored = thread_id.and_then(|thread| self.truth.last_seq(thread));
         if stored.is_none_or(|last| last < seq) {
             self.break_rule(format!("event {seq} of {thread} came before it was stored"));
         }

@@ -1,23 +1,23 @@
 //! A log in memory with delays and failures, which can end with its daemon.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use acpd_log::{
-    Answer, Backlog, EventLog, Filter, Hit, ListCursor, ListedThread, LogError, Memory, Page, Search,
-    SearchCursor,
+    Answer, Backlog, EventLog, Filter, ListCursor, ListedThread, LogError, Memory, Page, Search, SearchCursor,
 };
-use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId};
 
 use tokio::sync::watch;
 
+use super::client::Truth;
 use super::dice::Dice;
 
 /// The log of one daemon process.
 #[derive(Debug)]
 pub struct SlowLog {
-    memory: Arc<Memory>,
+    truth: Truth,
     dice: Mutex<Dice>,
     /// The longest delay of a response in milliseconds.
     pub delay: AtomicU64,
@@ -31,9 +31,9 @@ pub struct SlowLog {
 
 impl SlowLog {
     /// Wraps the storage that survives the daemon.
-    pub fn new(memory: Arc<Memory>, dice: Dice) -> Self {
+    pub fn new(truth: Truth, dice: Dice) -> Self {
         Self {
-            memory,
+            truth,
             dice: Mutex::new(dice),
             delay: AtomicU64::new(0),
             failing: Default::default(),
@@ -63,7 +63,7 @@ impl SlowLog {
         if self.is_dead.load(Ordering::Relaxed) {
             return Box::pin(std::future::pending());
         }
-        let answer = begin(&self.memory);
+        let answer = begin(&self.truth.memory);
         let most = self.delay.load(Ordering::Relaxed);
         let millis = match most {
             0 => 0,
@@ -114,7 +114,7 @@ impl EventLog for SlowLog {
             return Box::pin(async move {
                 // The log outlives its readers.
                 let _ = held.wait_for(|held| *held != Some(thread)).await;
-                self.memory.read(thread, after).await
+                self.truth.memory.read(thread, after).await
             });
         }
         self.call(|memory| memory.read(thread, after))
@@ -137,7 +137,12 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.list(filter, cursor, limit))
     }
 
-    fn search(&self, search: Search, cursor: Option<SearchCursor>, limit: usize) -> Answer<'_, Vec<Hit>> {
+    fn search(
+        &self,
+        search: Search,
+        cursor: Option<SearchCursor>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>> {
         self.call(|memory| memory.search(search, cursor, limit))
     }
 
@@ -150,7 +155,13 @@ impl EventLog for SlowLog {
     }
 
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {
-        self.call(|memory| memory.delete(thread))
+        if self.fails(0) {
+            return self.call(|_| failed());
+        }
+        self.call(|memory| {
+            self.truth.delete(thread);
+            memory.delete(thread)
+        })
     }
 
     fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId> {

@@ -11,6 +11,7 @@ mod check;
 mod client;
 mod dice;
 mod editor;
+mod history;
 mod host;
 mod line;
 mod log;
@@ -67,7 +68,7 @@ fn run_twice(seed: u64) -> Report {
 }
 
 /// Counters that must be above zero after a few dozen seeds. Otherwise the simulation misses what it should cover.
-const HAPPENS: [&str; 11] = [
+const HAPPENS: [&str; 14] = [
     "acpd_turns_total{status=\"completed\"}",
     "acpd_turns_total{status=\"failed\"}",
     "acpd_turns_total{status=\"interrupted\"}",
@@ -77,6 +78,9 @@ const HAPPENS: [&str; 11] = [
     "acpd_threads_woken_total",
     "acpd_agents_let_go_total",
     "acpd_requests_total{method=\"item/approve\",result=\"ok\"}",
+    "acpd_requests_total{method=\"thread/rollback\",result=\"ok\"}",
+    "acpd_requests_total{method=\"thread/fork\",result=\"ok\"}",
+    "acpd_requests_total{method=\"thread/delete\",result=\"ok\"}",
     "editors' prompts: cancelled",
     "editors' prompts: end_turn",
 ];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use acpd_log::{EventLog, Filter, ListedThread, Memory};
+use acpd_log::{EventLog, Filter, ListedThread};
 use acpd_model::{Event, Limits, Role, ThreadId, ThreadStatus};
 use acpd_proto::surface::app::Peer;
 use acpd_runtime::agent::config::AgentConfig;
@@ -21,7 +21,7 @@ use acpd_runtime::service::{Defaults, Service};
 use acpd_runtime::thread::directory::Directory;
 use serde_json::json;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{Client, Truth};
@@ -95,13 +95,10 @@ impl World {
             agent_idle_secs: 60,
             ..Limits::default()
         };
-        let truth = Truth {
-            memory: Arc::new(Memory::new()),
-            began: Instant::now(),
-        };
+        let truth = Truth::new();
         let (clock, ids) = (Clock::starting_at(BEGAN), Ids::Counted(Arc::default()));
         let host = ScriptedHost::new(dice.split());
-        let log = SlowLog::new(Arc::clone(&truth.memory), dice.split());
+        let log = SlowLog::new(truth.clone(), dice.split());
         let daemon = Daemon::start(log, &limits, clock, &ids, &host, &place).await;
         Self {
             dice,
@@ -143,6 +140,9 @@ impl World {
         self.leave_ended();
         if self.dice.happens(25) {
             return self.step_of_editor().await;
+        }
+        if self.dice.happens(10) {
+            return self.change_history().await;
         }
         match self.dice.roll(100) {
             0..8 => self.connect().await,
@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    fn client(&mut self) -> Option<&mut Client> {
+    pub(super) fn client(&mut self) -> Option<&mut Client> {
         let sides = self.clients.len() as u64;
         let at = (sides > 0).then(|| self.dice.roll(sides))?;
         self.clients.get_mut(usize::try_from(at).ok()?)
@@ -256,7 +256,9 @@ impl World {
         let Some(thread) = self.dice.pick(&self.threads) else {
             return;
         };
-        let last = self.truth.memory.last_seq(thread.parse().unwrap()).await.unwrap();
+        // The thread may have been deleted since the last check.
+        let last = self.truth.memory.last_seq(thread.parse().unwrap()).await;
+        let last = last.unwrap_or_default();
         let after = self.dice.roll(last + 1);
         if let Some(client) = self.client() {
             client
@@ -373,7 +375,7 @@ impl World {
         while !self.editors.is_empty() {
             self.leave_editor(0);
         }
-        let log = SlowLog::new(Arc::clone(&self.truth.memory), self.dice.split());
+        let log = SlowLog::new(self.truth.clone(), self.dice.split());
         self.daemon = Daemon::start(log, &self.limits, self.clock, &self.ids, &self.host, &self.place).await;
     }
 
@@ -422,6 +424,13 @@ impl World {
         let listed = self.listed().await;
         self.threads = listed.iter().map(|listed| listed.thread.to_string()).collect();
         self.threads.sort();
+        for listed in listed {
+            assert!(
+                !self.truth.is_deleted(listed.thread),
+                "{} came back",
+                listed.thread
+            );
+        }
     }
 
     pub(super) async fn busy_threads(&self) -> Vec<String> {
@@ -430,7 +439,7 @@ impl World {
         busy.map(|listed| listed.thread.to_string()).collect()
     }
 
-    async fn listed(&self) -> Vec<ListedThread> {
+    pub(super) async fn listed(&self) -> Vec<ListedThread> {
         self.truth
             .memory
             .list(Filter::default(), None, 100)

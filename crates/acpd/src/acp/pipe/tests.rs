@@ -58,9 +58,9 @@ fn with_session() -> Pipe {
 /// Reconnects a pipe, answers its `initialize`, and returns the connection header.
 fn reconnect(pipe: &mut Pipe) -> String {
     pipe.attached();
-    let told = outputs(pipe);
+    let written = outputs(pipe);
     assert_eq!(
-        told[1],
+        written[1],
         r#"> {"id":"acpd-pipe-hello","jsonrpc":"2.0","method":"initialize","params":{"x":1.10}}"#
     );
     pipe.handle_daemon_message(r#"{"jsonrpc":"2.0","id":"acpd-pipe-hello","result":{}}"#.to_owned());
@@ -70,7 +70,7 @@ fn reconnect(pipe: &mut Pipe) -> String {
         "{resumed:?}"
     );
     assert!(!pipe.takes_lines());
-    told[0].clone()
+    written[0].clone()
 }
 
 fn resumed(pipe: &mut Pipe, number: u64) {
@@ -108,10 +108,10 @@ fn a_prompt_is_taken_up_again_and_what_was_shown_is_not_shown_again() {
         "nobody knows yet how it ends"
     );
     assert!(pipe.is_awaited());
-    let told = reconnect(&mut pipe);
+    let written = reconnect(&mut pipe);
     assert!(
-        told.contains(r#""after":{"s":5},"prompts":[{"id":2,"thread":"s","name":"acp:c:1"}]"#),
-        "{told}"
+        written.contains(r#""after":{"s":5},"prompts":[{"id":2,"thread":"s","name":"acp:c:1"}]"#),
+        "{written}"
     );
     resumed(&mut pipe, 1);
     for text in [update("one"), update("two"), mark(r#""seq":7,"live":true"#)] {
@@ -127,7 +127,7 @@ fn a_prompt_is_taken_up_again_and_what_was_shown_is_not_shown_again() {
 }
 
 #[test]
-fn a_request_whose_fate_nobody_knows_is_an_error_and_one_that_may_come_twice_comes_again() {
+fn a_request_with_an_unknown_fate_is_an_error_and_an_idempotent_one_is_retried() {
     let mut pipe = with_session();
     let list = request(4, "session/list", "s");
     for line in [
@@ -139,9 +139,9 @@ fn a_request_whose_fate_nobody_knows_is_an_error_and_one_that_may_come_twice_com
     }
     outputs(&mut pipe);
     pipe.lost();
-    let told = outputs(&mut pipe);
-    assert_eq!(told.len(), 2, "{told:?}");
-    for (answer, method) in told.iter().zip(["session/set_mode", "session/prompt"]) {
+    let written = outputs(&mut pipe);
+    assert_eq!(written.len(), 2, "{written:?}");
+    for (answer, method) in written.iter().zip(["session/set_mode", "session/prompt"]) {
         assert!(
             answer.contains(method) && answer.contains("connection_lost"),
             "{answer}"
@@ -196,7 +196,7 @@ fn a_cancel_that_may_be_lost_is_sent_again() {
 }
 
 #[test]
-fn a_session_that_is_gone_takes_its_prompts_with_it() {
+fn prompts_of_a_lost_session_are_refused() {
     let mut pipe = with_session();
     pipe.handle_editor_message(request(2, "session/prompt", "s"));
     pipe.handle_daemon_message(
@@ -205,17 +205,18 @@ fn a_session_that_is_gone_takes_its_prompts_with_it() {
     outputs(&mut pipe);
     pipe.lost();
     reconnect(&mut pipe);
-    let gone = r#"{"jsonrpc":"2.0","id":"acpd-pipe-1","error":{"code":-32002,"message":"no such thread"}}"#;
-    pipe.handle_daemon_message(gone.to_owned());
-    let told = outputs(&mut pipe);
+    let refusal =
+        r#"{"jsonrpc":"2.0","id":"acpd-pipe-1","error":{"code":-32002,"message":"no such thread"}}"#;
+    pipe.handle_daemon_message(refusal.to_owned());
+    let written = outputs(&mut pipe);
     assert!(
-        told[0].starts_with("< ") && told[0].contains("no such thread"),
-        "{told:?}"
+        written[0].starts_with("< ") && written[0].contains("no such thread"),
+        "{written:?}"
     );
-    assert!(told[1].starts_with("! ") && pipe.takes_lines(), "{told:?}");
+    assert!(written[1].starts_with("! ") && pipe.takes_lines(), "{written:?}");
     pipe.handle_editor_message(request(3, "session/prompt", "s"));
     pipe.lost();
     pipe.give_up("it is over");
-    let told = outputs(&mut pipe);
-    assert!(told.last().unwrap().contains("connection_lost"), "{told:?}");
+    let written = outputs(&mut pipe);
+    assert!(written.last().unwrap().contains("connection_lost"), "{written:?}");
 }

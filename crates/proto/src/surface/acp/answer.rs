@@ -97,10 +97,10 @@ mod tests {
             Some(Answer::Cancel)
         );
         let form = |result| read(Question::Form, result);
-        let told = RawJson::parse(r#"{"a":1.10}"#).unwrap();
+        let content = RawJson::parse(r#"{"a":1.10}"#).unwrap();
         assert_eq!(
             form(r#"{"action":"accept","content":{"a":1.10}}"#),
-            Some(Answer::Provide(told))
+            Some(Answer::Provide(content))
         );
         assert_eq!(
             form(r#"{"action":"accept","content":null}"#),

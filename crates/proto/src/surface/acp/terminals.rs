@@ -173,15 +173,15 @@ impl Session {
         let mut out = Vec::with_capacity(text.len() + 64);
         let mut copied = 0;
         // Each output occurs once in a message, even if the agent names its terminal repeatedly.
-        let mut told = BTreeSet::new();
+        let mut shown_once = BTreeSet::new();
         for (id, block) in named {
             let (part, put) = if let Some(its) = self.terminal(&id) {
                 (inside(text, block, "terminalId")?, json!(its).to_string())
-            } else if told.contains(&id) {
+            } else if shown_once.contains(&id) {
                 (block, as_text(GONE))
             } else if let Some(output) = self.shown.text(&id) {
                 let put = as_text(output);
-                told.insert(id);
+                shown_once.insert(id);
                 (block, put)
             } else {
                 continue;

@@ -66,7 +66,7 @@ impl<P: DeserializeOwned + Shape> Params for On<P> {
     fn read(text: &str, current: Option<ThreadId>) -> Result<Self, Failure> {
         let thread = read::<Thread>(text)?.thread_id.or(current).ok_or_else(|| {
             Failure::invalid_params(
-                "threadId is missing, and this connection has neither started nor resumed a thread",
+                "threadId is missing, and this connection has not started, resumed or forked a thread",
             )
         })?;
         let params = read(text)?;
@@ -591,7 +591,7 @@ impl TryFrom<AnswerWire> for AnswerInput {
     type Error = &'static str;
 
     fn try_from(wire: AnswerWire) -> Result<Self, Self::Error> {
-        let answer = told(wire.answers, wire.dismissed).ok_or("answers is missing")?;
+        let answer = answer_from(wire.answers, wire.dismissed).ok_or("answers is missing")?;
         let (request, scope) = (wire.request_id, None);
         Ok(Self(Answered {
             request,
@@ -601,7 +601,7 @@ impl TryFrom<AnswerWire> for AnswerInput {
     }
 }
 
-fn told(answers: Option<RawJson>, dismissed: bool) -> Option<Answer> {
+fn answer_from(answers: Option<RawJson>, dismissed: bool) -> Option<Answer> {
     match (answers, dismissed) {
         (_, true) => Some(Answer::Decline { always: false }),
         (Some(answers), false) => Some(Answer::Provide(answers)),
@@ -674,7 +674,7 @@ impl Response {
             (None, Some(Verdict { allow: false, always })) => Answer::Decline { always },
             (None, None) if decision.is_some() => Answer::Cancel,
             (None, None) => {
-                let answer = told(wire.answers, wire.dismissed).ok_or_else(|| {
+                let answer = answer_from(wire.answers, wire.dismissed).ok_or_else(|| {
                     Failure::invalid_params("the response has neither decision nor answers")
                 })?;
                 return Ok(Answered {

@@ -1,10 +1,10 @@
 //! Writes the results of methods from the daemon's replies.
 
-use acpd_model::{ErrorCode, Failure, RawJson};
+use acpd_model::{ErrorCode, Failure, RawJson, SearchHit};
 use serde_json::{Value, json};
 
 use super::view::{summary_json, thread_json, turn_json};
-use crate::surface::reply::{AgentInfo, AgentReport, Reply, RunningProcess, SearchHit};
+use crate::surface::reply::{AgentInfo, AgentReport, Reply, RunningProcess};
 use crate::wire;
 
 /// The type of a method's result, by its name in the schema.

@@ -12,7 +12,7 @@ use super::shown::subjects;
 use super::{Approvals, NextStep, OpenQuestion, Waiting, request_id};
 use crate::agent::Call;
 use crate::projection::{is_computed, unified_diff};
-use crate::thread::command::{HostCall, HostReply};
+use crate::thread::host_call::{HostCall, HostReply};
 use crate::thread::journal::Journal;
 
 /// A write that waits until its file is read, to compare it with the old text that a question showed.

@@ -9,7 +9,7 @@ use acpd_policy::{RealPaths, Request};
 
 use super::{Approvals, NextStep};
 use crate::agent::Call;
-use crate::thread::command::{Effect, Waiter};
+use crate::thread::effect::{Effect, Waiter};
 use crate::thread::journal::Journal;
 
 /// The call or question that waits.

@@ -14,8 +14,10 @@ use super::answers::choose;
 use super::grants::{Coverage, use_up};
 use crate::agent::Call;
 use crate::projection::Live;
-use crate::thread::command::{Answer, Effect, Reply, Sight, Waiter};
+use crate::thread::command::{Answer, Sight};
+use crate::thread::effect::{Effect, Waiter};
 use crate::thread::journal::Journal;
+use crate::thread::reply::Reply;
 
 /// The policies of the configuration that apply to a thread.
 #[derive(Debug, Clone, Default, PartialEq)]

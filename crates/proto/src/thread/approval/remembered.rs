@@ -10,8 +10,9 @@ use acpd_policy::{Policy, RememberedRule, Request, Scope};
 
 use super::{Approvals, Waiting};
 use crate::projection::Live;
-use crate::thread::command::{Effect, RememberedChange, RememberedOutcome, Reply};
+use crate::thread::effect::{Effect, RememberedChange, RememberedOutcome};
 use crate::thread::journal::Journal;
+use crate::thread::reply::Reply;
 
 impl Approvals {
     /// Returns the remembered answers.

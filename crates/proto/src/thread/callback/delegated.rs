@@ -17,8 +17,8 @@ use super::final_output::is_own;
 use super::lease::AttachedEditor;
 use super::task::{Delegation, HostTask, Responder, TerminalCommand, name, terminal_id};
 use crate::agent::Call;
-use crate::thread::command::Effect;
 use crate::thread::editors::{EditorCommand, EditorRequest};
+use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
 use crate::wire::{RpcError, Text};
 

@@ -14,9 +14,8 @@ use super::Callbacks;
 use super::task::{Responder, TerminalCommand, name};
 use super::terminals::terminal_end;
 use crate::agent::{Call, TerminalExit};
-use crate::fanout::{Delta, Source};
-use crate::thread::command::Effect;
 use crate::thread::editors::EditorCommand;
+use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
 use crate::wire::Text;
 
@@ -213,14 +212,7 @@ impl Callbacks {
             terminal.exit.get_or_insert(exit.into());
         }
         if let Some(text) = text {
-            journal.emit_text(Delta {
-                turn: journal.current_turn(),
-                item,
-                source: Source::Terminal(terminal_id.to_owned()),
-                text,
-                raw: None,
-                message_id: None,
-            });
+            journal.emit_output(item, terminal_id, text);
         }
         if is_last {
             self.complete_in_editor(journal, terminal_id, by, true);
@@ -311,13 +303,13 @@ impl Callbacks {
     /// Handles the loss of an editor's terminals with its connection.
     pub(super) fn lose_terminals(&mut self, journal: &mut Journal, connection: &str) {
         self.lose_outputs(connection);
-        let there: Vec<String> = self
+        let lost: Vec<String> = self
             .editor_terminals
             .iter()
             .filter(|(_, terminal)| terminal.connection == connection)
             .map(|(id, _)| id.clone())
             .collect();
-        for terminal_id in there {
+        for terminal_id in lost {
             let Some(terminal) = self.editor_terminals.get_mut(&terminal_id) else {
                 continue;
             };

@@ -7,8 +7,8 @@ use super::delegated::{answer_timeout, end_change, unknown, unknown_effect};
 use super::lease::AttachedEditor;
 use super::task::{Delegation, HostTask, name};
 use crate::agent::Call;
-use crate::thread::command::Effect;
 use crate::thread::editors::EditorCommand;
+use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
 use crate::time::{Instant, earliest};
 

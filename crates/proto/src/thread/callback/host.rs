@@ -7,7 +7,7 @@ use super::Callbacks;
 use super::files::{FileWrite, begin_change, fail_change};
 use super::task::{HostTask, TerminalCommand, terminal_id};
 use crate::agent::{Call, TerminalExit, not_found};
-use crate::thread::command::{HostCall, HostReply};
+use crate::thread::host_call::{HostCall, HostReply};
 use crate::thread::journal::Journal;
 use crate::wire;
 

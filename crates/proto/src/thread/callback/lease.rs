@@ -8,9 +8,9 @@ use acpd_model::event::{LeaseHolder, LeaseMove};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 
 use super::Callbacks;
-use crate::thread::command::Reply;
 use crate::thread::editors::EditorCapabilities;
 use crate::thread::journal::Journal;
+use crate::thread::reply::Reply;
 
 /// An editor that has the thread open.
 #[derive(Debug, Clone)]
@@ -89,12 +89,12 @@ impl Callbacks {
         else {
             return;
         };
-        let gone = self.editors.remove(at);
+        let removed = self.editors.remove(at);
         if holds_lease(journal, connection) {
             self.pass_lease_on(journal, LeaseMove::Left, Origin::Daemon);
         }
         self.lose_terminals(journal, connection);
-        self.end_delegations_to(journal, &gone, unsent);
+        self.end_delegations_to(journal, &removed, unsent);
     }
 
     /// Clears the lease after a restart, because no connection outlives the process.

@@ -26,7 +26,7 @@ use self::lease::AttachedEditor;
 use self::task::{HostTask, Responder};
 use super::journal::Journal;
 use crate::agent::{AgentCommand, Call, Quirks};
-use crate::time::{Instant, earliest};
+use crate::time::{Deadline, because, earliest};
 use crate::wire::RpcError;
 
 /// The callbacks of a thread's agent.
@@ -227,8 +227,14 @@ impl Callbacks {
     }
 
     /// Returns when to call [`expire`](Self::expire).
-    pub fn deadline(&self) -> Option<Instant> {
-        earliest(self.delegation_deadline(), self.final_output_deadline())
+    pub fn deadline(&self) -> Option<Deadline> {
+        earliest(
+            because(self.delegation_deadline(), "an editor must answer a callback"),
+            because(
+                self.final_output_deadline(),
+                "an editor must send a command's last output",
+            ),
+        )
     }
 
     /// Expires late answers of editors.

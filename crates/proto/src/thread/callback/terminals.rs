@@ -9,9 +9,9 @@ use acpd_policy::Form;
 use super::Callbacks;
 use super::task::{HostTask, TerminalCommand};
 use crate::agent::TerminalExit;
-use crate::fanout::{Delta, LiveEnd, Source};
+use crate::fanout::LiveEnd;
 use crate::projection::ItemView;
-use crate::thread::command::{HostCall, TerminalEvent};
+use crate::thread::host_call::{HostCall, TerminalEvent};
 use crate::thread::journal::Journal;
 
 impl Callbacks {
@@ -151,14 +151,7 @@ impl Callbacks {
             journal.show_text(item, terminal_id, &text);
             return;
         }
-        journal.emit_text(Delta {
-            turn: journal.current_turn(),
-            item,
-            source: Source::Terminal(terminal_id.to_owned()),
-            text,
-            raw: None,
-            message_id: None,
-        });
+        journal.emit_output(item, terminal_id, text);
     }
 
     pub fn handle_terminal(&mut self, journal: &mut Journal, terminal_id: &str, event: TerminalEvent) {

@@ -17,7 +17,9 @@ use acpd_model::{
 };
 
 use self::turn_files::TurnFiles;
-use super::command::{Effect, HostCall, Reply};
+use super::effect::Effect;
+use super::host_call::HostCall;
+use super::reply::Reply;
 use crate::agent::AgentCommand;
 use crate::fanout::{Coalescer, LiveTail};
 use crate::projection::{ItemView, Live};

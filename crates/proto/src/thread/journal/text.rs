@@ -5,8 +5,8 @@ use acpd_model::{EventKind, ItemId, Origin};
 use super::Journal;
 use crate::fanout::{Delta, LiveEnd, LiveText, Source};
 use crate::projection::Chunks;
-use crate::thread::command::Effect;
-use crate::time::{Instant, earliest};
+use crate::thread::effect::Effect;
+use crate::time::{Deadline, because, earliest};
 
 impl Journal {
     /// Adds text of a message or a terminal; it may be buffered and merged.
@@ -20,11 +20,23 @@ impl Journal {
         }
     }
 
+    /// Adds output of a terminal; it may be buffered and merged.
+    pub fn emit_output(&mut self, item: ItemId, terminal_id: &str, text: String) {
+        self.emit_text(Delta {
+            turn: self.current_turn(),
+            item,
+            source: Source::Terminal(terminal_id.to_owned()),
+            text,
+            raw: None,
+            message_id: None,
+        });
+    }
+
     /// Returns whether each chunk of the agent's text is recorded separately. The client's choice overrides the
     /// configuration.
     fn keeps_chunks_apart(&self) -> bool {
-        let said = self.live.spec.chunks;
-        said.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
+        let chosen = self.live.spec.chunks;
+        chosen.map_or(self.single_chunks, |chunks| chunks == Chunks::Single)
     }
 
     /// Returns the buffered text of `item`.
@@ -89,8 +101,11 @@ impl Journal {
     }
 
     /// Returns when to call [`expire`](Self::expire).
-    pub fn deadline(&self) -> Option<Instant> {
-        earliest(self.coalescer.deadline(), self.live_tail.deadline())
+    pub fn deadline(&self) -> Option<Deadline> {
+        earliest(
+            because(self.coalescer.deadline(), "text waits to be merged"),
+            because(self.live_tail.deadline(), "output waits to be shown"),
+        )
     }
 
     /// Records and shows the buffered text whose window is over.

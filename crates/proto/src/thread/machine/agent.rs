@@ -5,7 +5,7 @@ use acpd_model::{EventKind, Failure, ItemOutcome, Origin};
 
 use super::Thread;
 use crate::agent::{AgentEvent, AgentRequest, Opened};
-use crate::thread::command::AgentExit;
+use crate::thread::input::AgentExit;
 use crate::thread::session::{Continuation, Continued, Wake};
 use crate::thread::turn::{self, TurnResult};
 

@@ -8,7 +8,8 @@ use acpd_policy::Scope;
 use super::Thread;
 use crate::agent::Call;
 use crate::thread::approval::{NextStep, PERMISSION_METHOD, Settled, read_question};
-use crate::thread::command::{Answer, HostReply};
+use crate::thread::command::Answer;
+use crate::thread::host_call::HostReply;
 
 impl Thread {
     /// Checks the limits for a call of the agent, and decides about it.

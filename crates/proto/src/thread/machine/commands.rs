@@ -4,7 +4,8 @@ use acpd_model::event::ThreadCreated;
 use acpd_model::{EventKind, Origin};
 
 use super::Thread;
-use crate::thread::command::{Command, Reply};
+use crate::thread::command::Command;
+use crate::thread::reply::Reply;
 use crate::thread::session::name_linked_directories;
 use crate::thread::turn::UnsentPrompt;
 

@@ -10,7 +10,7 @@ use super::Thread;
 use super::lifecycle::clean_name;
 use crate::agent::AgentRequest;
 use crate::thread::approval::adopt_rules;
-use crate::thread::command::{ForkContents, ForkPoint, Reply};
+use crate::thread::reply::{ForkContents, ForkPoint, Reply};
 use crate::thread::session::{Continuation, history_fidelity};
 
 impl Thread {

@@ -6,7 +6,9 @@ use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, Tu
 
 use super::Thread;
 use crate::agent::AgentRequest;
-use crate::thread::command::{Change, Effect, Reply};
+use crate::thread::command::Change;
+use crate::thread::effect::Effect;
+use crate::thread::reply::Reply;
 use crate::thread::session::{Continuation, history_fidelity};
 
 impl Thread {

@@ -19,14 +19,15 @@ use acpd_model::{Event, Failure, Limits, Summary, ThreadId};
 
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
-use super::command::{Effect, Input};
+use super::effect::Effect;
+use super::input::Input;
 use super::journal::Journal;
 use super::message::Messages;
 use super::session::{Session, reset_directory};
 use super::tool_call::ToolCalls;
 use super::turn::Turns;
 use crate::projection::Live;
-use crate::time::{Instant, Now, earliest};
+use crate::time::{Deadline, Instant, Now, because};
 
 /// The state machine of one thread.
 #[derive(Debug)]
@@ -83,8 +84,8 @@ impl Thread {
         if self.live().is_deleted() {
             // `ThreadDeleted` is the last event, so later inputs are ignored.
             if let Input::Command { call, .. } = input {
-                let gone = Failure::not_found(format!("thread {}", self.live().thread));
-                self.journal.reply(call, Err(gone));
+                let not_found = Failure::not_found(format!("thread {}", self.live().thread));
+                self.journal.reply(call, Err(not_found));
             }
             return;
         }
@@ -103,7 +104,7 @@ impl Thread {
             }
             Input::Command { call, by, command } => self.handle_command(call, by, command),
             Input::Agent(event) => self.handle_agent(event),
-            Input::AgentExited(gone) => self.handle_agent_exit(&gone),
+            Input::AgentExited(exit) => self.handle_agent_exit(&exit),
             Input::Host { call, result } => self.host_replied(call, result),
             Input::EditorAnswered {
                 connection,
@@ -166,12 +167,22 @@ impl Thread {
 
     /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let waiting = earliest(self.journal.deadline(), self.callbacks.deadline());
-        let waiting = earliest(waiting, self.turns.cancel_deadline());
-        earliest(
-            waiting,
-            earliest(self.silence_deadline(), self.session.start_at()),
-        )
+        self.poll_deadline().map(|(at, _)| at)
+    }
+
+    /// Returns the deadline of [`poll_timeout`](Self::poll_timeout) with its reason.
+    pub fn poll_deadline(&self) -> Option<Deadline> {
+        let deadlines = [
+            self.journal.deadline(),
+            self.callbacks.deadline(),
+            because(
+                self.turns.cancel_deadline(),
+                "the agent must end a cancelled turn",
+            ),
+            because(self.silence_deadline(), "the agent must send something"),
+            because(self.session.start_at(), "the agent may start again"),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     /// Returns the summary, if it changed since the last call.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::Thread;
 use crate::agent::AgentRequest;
-use crate::thread::command::{Reply, SteerDelivery};
+use crate::thread::reply::{Reply, SteerDelivery};
 use crate::thread::session::Continuation;
 use crate::thread::turn::{UnsentPrompt, check_input};
 
@@ -45,11 +45,11 @@ impl Thread {
 
     /// Returns the running turn, if the agent has its prompt, was not asked to end it, and accepts input for it.
     fn steerable_turn(&self) -> Option<TurnId> {
-        let takes = self.session.is_ready() && self.session.capabilities().is_some_and(|c| c.steering);
+        let can_steer = self.session.is_ready() && self.session.capabilities().is_some_and(|c| c.steering);
         let running = self
             .live()
             .turn
-            .filter(|turn| takes && turn.interrupted.is_none())?;
+            .filter(|turn| can_steer && turn.interrupted.is_none())?;
         (self.turns.is_prompted_for(running.id)).then_some(running.id)
     }
 

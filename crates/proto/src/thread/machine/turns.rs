@@ -4,7 +4,7 @@ use acpd_model::event::Level;
 use acpd_model::{Failure, ItemOutcome, Origin, RawJson, TurnId};
 
 use super::Thread;
-use crate::thread::command::TurnView;
+use crate::thread::reply::TurnView;
 use crate::thread::turn::{self, Interrupt, TurnResult, UnsentPrompt, check_input};
 use crate::time::Instant;
 use crate::wire::RpcError;

@@ -7,8 +7,8 @@ use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
 use super::{AgentState, Session};
 use crate::agent::{AgentCommand, AgentRequest, ConfigValue};
 use crate::projection::{LEGACY_MODE, LEGACY_MODEL};
-use crate::thread::command::Reply;
 use crate::thread::journal::Journal;
+use crate::thread::reply::Reply;
 use crate::wire::RpcError;
 
 /// A request for the agent and the client that sent it.

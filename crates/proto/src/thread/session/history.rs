@@ -7,7 +7,7 @@ use acpd_model::event::{Fidelity, Level};
 use acpd_model::{ErrorCode, Failure, RawJson, TurnId};
 
 use super::Session;
-use crate::thread::command::Effect;
+use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
 
 /// The state of the conversation's collection.

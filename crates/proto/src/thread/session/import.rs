@@ -12,7 +12,7 @@ use acpd_model::{MessageType, RawJson};
 use super::Session;
 use crate::agent::{ChunkContent, Opened, Update, UpdateKind};
 use crate::projection::{Digest, Exchange, Exchanges, content_text, text_block};
-use crate::thread::command::Effect;
+use crate::thread::effect::Effect;
 use crate::thread::journal::Journal;
 
 /// The replayed updates, and the session that waits for their import.
@@ -146,13 +146,13 @@ pub(in crate::thread) fn compare(known: &Exchanges, updates: Vec<Update>) -> Opt
 
 /// Returns what the agent did after the failure, in an exchange whose turn failed here.
 fn rest_of(updates: Vec<Update>, known: &Exchange) -> Vec<Update> {
-    let mut heard = Digest::default();
+    let mut reported = Digest::default();
     let mut rest = Vec::new();
     for mut update in updates {
         let is_new = match &mut update.kind {
             UpdateKind::Chunk(chunk) if chunk.role == MessageType::AgentMessage => match &mut chunk.content {
                 ChunkContent::Text(text) => {
-                    let taken = heard.add(text, known.agent.chars);
+                    let taken = reported.add(text, known.agent.chars);
                     if taken > 0 {
                         text.drain(..taken);
                         update.raw = None;
@@ -160,10 +160,10 @@ fn rest_of(updates: Vec<Update>, known: &Exchange) -> Vec<Update> {
                     }
                     !text.trim().is_empty()
                 }
-                ChunkContent::Block(_) => heard.chars >= known.agent.chars,
+                ChunkContent::Block(_) => reported.chars >= known.agent.chars,
             },
             UpdateKind::Chunk(chunk) => chunk.role == MessageType::AgentThought && !rest.is_empty(),
-            UpdateKind::Tool(tool) => !known.has_tool(&tool.id) && heard.chars >= known.agent.chars,
+            UpdateKind::Tool(tool) => !known.has_tool(&tool.id) && reported.chars >= known.agent.chars,
             _ => false,
         };
         if is_new {
@@ -171,7 +171,7 @@ fn rest_of(updates: Vec<Update>, known: &Exchange) -> Vec<Update> {
         }
     }
     // Only if the recorded text is a prefix of the replayed text; otherwise the agent has rephrased it.
-    if heard == known.agent { rest } else { Vec::new() }
+    if reported == known.agent { rest } else { Vec::new() }
 }
 
 fn is_from_user(update: &Update) -> bool {

@@ -21,8 +21,10 @@ use self::history::History;
 use self::import::SessionImport;
 use self::resume::ResumeAttempts;
 use self::watchdog::Watchdog;
-use super::command::{AgentExit, Effect, Reply};
+use super::effect::Effect;
+use super::input::AgentExit;
 use super::journal::Journal;
+use super::reply::Reply;
 use crate::agent::{AgentCommand, AgentRequest, Capabilities, Opened, Quirks, Start};
 use crate::time::Instant;
 

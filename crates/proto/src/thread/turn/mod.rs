@@ -11,8 +11,8 @@ use std::time::Duration;
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, TurnId};
 
-use super::command::TurnView;
 use super::journal::Journal;
+use super::reply::TurnView;
 use crate::agent::{AgentCommand, Capabilities};
 use crate::projection::Interrupter;
 use crate::time::Instant;

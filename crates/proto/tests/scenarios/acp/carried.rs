@@ -75,7 +75,7 @@ fn wrong_types_and_halves_of_characters() {
 }
 
 #[test]
-fn chunks_that_stand_alone() {
+fn lone_chunks_reach_editors_unchanged() {
     updates(&[
         r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a\"b\\c\nd é😀"}}"#,
         r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"a"},"messageId":"m","vendor":1}"#,
@@ -100,7 +100,7 @@ fn params_with_more_to_them_and_other_notifications() {
 }
 
 #[test]
-fn what_is_between_the_agent_and_us_stays_there() {
+fn lines_that_are_not_updates_do_not_reach_editors() {
     play(|s| {
         let who = Stage::at_work(ABLE, s);
         let from = s.count(who);
@@ -217,7 +217,7 @@ fn the_rest_of_a_permissions_params_is_the_agents_own() {
 }
 
 #[test]
-fn a_question_says_beside_what_the_agent_put_there_that_the_agent_may_remember_the_answer() {
+fn a_question_keeps_the_agents_meta_and_warns_that_the_agent_may_remember_the_answer() {
     for (theirs, expected) in [
         ("", json!({})),
         (r#","_meta":null"#, json!({})),
@@ -266,7 +266,7 @@ fn meta_of(line: &str) -> Option<&str> {
 const META: &str = r#"{"b":1.10,"a":1234567890123456789012,"é\u00e9":[null,{"_meta":1.0e9}],"a":2}"#;
 
 #[test]
-fn what_an_editor_puts_beside_a_prompt_reaches_the_agent() {
+fn meta_of_a_prompt_reaches_the_agent() {
     play(|s| {
         let who = Stage::at_work(ABLE, s);
         let session = s.session();
@@ -289,7 +289,7 @@ fn what_an_editor_puts_beside_a_prompt_reaches_the_agent() {
 }
 
 #[test]
-fn what_an_editor_puts_beside_a_new_session_reaches_the_agent() {
+fn meta_of_a_new_session_reaches_the_agent() {
     play(|s| {
         let who = s.editor(ABLE);
         let params = format!(r#"{{"cwd":"/workspace","_meta":{META},"mcpServers":[]}}"#);

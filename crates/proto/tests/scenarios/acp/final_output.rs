@@ -70,7 +70,7 @@ fn after_its_end(s: &Stage) -> Vec<&str> {
 
 /// Observed with kimi and crow.
 #[test]
-fn what_the_agent_asks_for_after_the_exit_is_recorded() {
+fn output_that_the_agent_requests_after_the_exit_is_recorded() {
     play(|s| {
         let who = exited(s);
         calls(s, 7, (OUTPUT, NAMED));
@@ -133,7 +133,7 @@ fn a_release_waits_no_longer_than_an_editor_may_take() {
 }
 
 #[test]
-fn a_release_tells_how_a_command_ended_that_nobody_waited_for() {
+fn a_release_records_the_exit_of_a_command_without_a_waiter() {
     for (status, expected) in [
         (r#"{"exitCode":3}"#, end("failed", "value-42\n", false)),
         ("null", end("interrupted", "value-42\n", true)),
@@ -216,7 +216,7 @@ fn a_terminal_that_is_still_unread_is_read_when_the_turn_is_over() {
 }
 
 #[test]
-fn a_terminal_is_read_before_it_is_ended_for_an_agent_that_is_gone() {
+fn a_terminal_is_read_before_it_is_ended_for_an_exited_agent() {
     for (call, expected) in [
         (Some(EXITED), end("completed", "value-42\n", false)),
         (None, end("interrupted", "value-42\n", true)),
@@ -285,7 +285,7 @@ fn several_releases_of_one_terminal_ask_once() {
 }
 
 #[test]
-fn an_editor_that_is_lost_ends_it_with_what_is_known() {
+fn a_lost_editor_ends_the_terminal_with_the_known_output() {
     for releases in [true, false] {
         play(|s| {
             let who = exited(s);
@@ -359,7 +359,7 @@ fn a_roll_back_waits_for_no_output() {
 }
 
 #[test]
-fn ended_terminals_that_nobody_reads_are_bounded() {
+fn unread_ended_terminals_are_bounded() {
     play(|s| {
         let who = working(s);
         let most = u32::try_from(TERMINALS).unwrap() + 2;

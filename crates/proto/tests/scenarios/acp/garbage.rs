@@ -152,7 +152,7 @@ proptest! {
 
 /// Responses of the daemon that do not match the request, or come twice.
 #[test]
-fn a_confused_daemon_confuses_nobody() {
+fn invalid_replies_of_the_daemon_do_not_break_a_connection() {
     let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate());
     peer.handle_reply(7, Ok(Reply::Done));
     peer.handle_message(

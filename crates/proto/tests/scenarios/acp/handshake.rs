@@ -52,7 +52,7 @@ fn nothing_before_initialize_and_initialize_once() {
 }
 
 #[test]
-fn what_follows_initialize_waits_for_its_answer() {
+fn requests_after_initialize_wait_for_its_response() {
     play(|s| {
         let who = s.connect(Role::Owner);
         s.slow = true;
@@ -73,7 +73,7 @@ fn what_follows_initialize_waits_for_its_answer() {
 }
 
 #[test]
-fn what_follows_an_initialize_that_fails_is_refused_and_only_so_much_waits() {
+fn requests_after_a_failed_initialize_are_refused_and_their_queue_is_bounded() {
     play(|s| {
         s.hello = Err(Failure::agent("no such program"));
         let who = s.connect(Role::Owner);
@@ -107,7 +107,7 @@ fn an_error_says_all_of_it_in_its_details() {
 
 /// Capabilities whose methods would use the agent's session id where an editor uses the thread's id.
 #[test]
-fn what_is_not_served_is_not_declared() {
+fn unserved_capabilities_are_not_declared() {
     play(|s| {
         let hello = r#"{"protocolVersion":1,"agentCapabilities":{"providers":{},"sessionCapabilities":{"archive":{},"title":{},"status":{},"systemPrompt":{},"x":1.10}}}"#;
         s.hello = Ok(RawJson::parse(hello).unwrap());
@@ -115,8 +115,8 @@ fn what_is_not_served_is_not_declared() {
         let answer = s.ask(who, "initialize", ABLE);
         let declared = &answer["result"]["agentCapabilities"];
         let session = declared["sessionCapabilities"].as_object().unwrap();
-        let gone = ["archive", "title", "status"].map(|name| session.contains_key(name));
-        assert_eq!(gone, [false; 3]);
+        let undeclared = ["archive", "title", "status"].map(|name| session.contains_key(name));
+        assert_eq!(undeclared, [false; 3]);
         assert!(session.contains_key("systemPrompt") && session.contains_key("x"));
         assert!(declared["providers"].is_object());
     });
@@ -179,7 +179,7 @@ fn ids_of_any_kind_come_back_as_they_were_written() {
 }
 
 #[test]
-fn what_is_no_request_is_refused() {
+fn invalid_requests_are_refused() {
     play(|s| {
         let who = s.editor(SIMPLE);
         for (text, code) in [
@@ -354,7 +354,7 @@ fn modes_models_options_and_extensions_go_to_the_agent() {
 }
 
 #[test]
-fn what_an_agent_refuses_is_refused_in_its_own_words() {
+fn errors_of_the_agent_are_passed_on_unchanged() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         let id = s.request(who, "_vendor/do", "{}");
@@ -368,7 +368,7 @@ fn what_an_agent_refuses_is_refused_in_its_own_words() {
 }
 
 #[test]
-fn what_an_agent_answers_to_an_extension_comes_back_unchanged() {
+fn responses_to_extension_requests_are_passed_on_unchanged() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         let id = s.request(who, "_vendor/do", "{}");

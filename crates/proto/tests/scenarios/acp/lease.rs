@@ -59,9 +59,12 @@ fn the_first_editor_that_can_answer_holds_it() {
         assert!(moved(s, worker).is_empty());
         assert_eq!(moved(s, simple), ["c1"]);
         // The app protocol reports the same.
-        let told = &s.scene.params("thread/lease/moved")[0];
-        assert_eq!((&told["holder"], &told["why"]), (&holder, &json!("opened")));
-        assert_eq!(told["by"]["client"], "worker");
+        let notified = &s.scene.params("thread/lease/moved")[0];
+        assert_eq!(
+            (&notified["holder"], &notified["why"]),
+            (&holder, &json!("opened"))
+        );
+        assert_eq!(notified["by"]["client"], "worker");
         let view = ThreadView {
             live: Box::new(s.scene.thread.live().clone()),
             turns: None,
@@ -117,7 +120,7 @@ fn it_can_be_asked_for_and_given_up() {
 }
 
 #[test]
-fn who_may_only_look_on_gets_none() {
+fn an_observer_gets_no_lease() {
     play(|s| {
         let first = Stage::at_work(SIMPLE, s);
         for role in [Role::Observer, Role::Approver] {
@@ -144,7 +147,7 @@ fn the_same_connection_again_keeps_it() {
 }
 
 #[test]
-fn nobody_holds_it_after_a_restart() {
+fn the_lease_has_no_holder_after_a_restart() {
     let before = play(|s| {
         Stage::at_work(WORKER, s);
     });

@@ -68,7 +68,7 @@ fn by_editor(s: &Stage, wanted: impl Fn(&EventKind) -> bool) -> bool {
 }
 
 #[test]
-fn words_pass_both_ways_as_they_are() {
+fn delegated_requests_and_results_pass_unchanged() {
     play(|s| {
         let who = working(s);
         s.then(|scene| {
@@ -100,7 +100,7 @@ fn words_pass_both_ways_as_they_are() {
 }
 
 #[test]
-fn what_an_editor_refuses_is_refused() {
+fn an_editors_error_is_passed_to_the_agent() {
     for call in [READ, WRITE, CREATE] {
         play(|s| {
             let who = working(s);
@@ -122,7 +122,7 @@ fn what_an_editor_refuses_is_refused() {
 }
 
 #[test]
-fn a_write_is_recorded_without_what_nobody_knows() {
+fn a_delegated_write_is_recorded_without_unknown_members() {
     play(|s| {
         let who = working(s);
         calls(s, 5, WRITE);
@@ -214,7 +214,7 @@ fn a_terminal_stays_where_it_was_made() {
 }
 
 #[test]
-fn what_an_editor_did_not_declare_is_done_here() {
+fn the_daemon_runs_callbacks_that_the_editor_did_not_declare() {
     let hello = WORKER.replace(r#""writeTextFile":true"#, r#""writeTextFile":false"#);
     play(|s| {
         let who = Stage::at_work(&hello, s);
@@ -259,7 +259,7 @@ fn the_policy_decides_first() {
 }
 
 #[test]
-fn it_is_asked_after_what_was_said_before() {
+fn an_editor_receives_a_callback_after_earlier_updates() {
     play(|s| {
         let who = working(s);
         s.then(|scene| {
@@ -336,7 +336,7 @@ fn only_so_many_are_asked_at_once() {
 }
 
 #[test]
-fn what_the_agent_takes_back_is_taken_back() {
+fn a_withdrawn_callback_is_withdrawn_from_the_editor() {
     play(|s| {
         let who = working(s);
         let cancel = |s: &mut Stage, id: u32| {

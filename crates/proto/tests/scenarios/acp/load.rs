@@ -1,14 +1,13 @@
 //! Reopened sessions: with the full history, or with new events only.
 
-use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId};
-use acpd_proto::projection::Live;
-use acpd_proto::surface::acp::{Frame, Peer, frames};
-use acpd_proto::surface::contract::{Delivery, Output, Pending, Surface};
-use acpd_proto::surface::reply::{Opened, Reply};
+use acpd_model::{Event, EventKind, Origin, ThreadId};
+use acpd_proto::surface::acp::{ConnectionStart, Peer, frames};
+use acpd_proto::surface::contract::Surface;
 use serde_json::{Value, json};
 
-use super::stage::{ABLE, NOW, SIMPLE, Stage, play};
-use crate::support::{gate, thought, tool};
+use super::connection::{connection, deliver, opened, request, sent};
+use super::stage::{ABLE, SIMPLE, Stage, play};
+use crate::support::{thought, tool};
 
 /// Returns the exact updates that an editor received.
 fn updates(s: &Stage, who: usize) -> Vec<String> {
@@ -35,7 +34,7 @@ fn two_turns(s: &mut Stage) {
 }
 
 #[test]
-fn what_is_loaded_is_what_was_seen() {
+fn a_loaded_session_equals_the_live_one() {
     play(|s| {
         let watching = Stage::at_work(SIMPLE, s);
         two_turns(s);
@@ -80,7 +79,7 @@ fn an_editors_own_words_come_back_when_it_loads() {
 }
 
 #[test]
-fn resume_tells_nothing_of_the_past() {
+fn resume_sends_no_history() {
     play(|s| {
         Stage::at_work(SIMPLE, s);
         two_turns(s);
@@ -102,7 +101,7 @@ fn resume_tells_nothing_of_the_past() {
 }
 
 #[test]
-fn modes_and_options_are_told_as_they_are_now() {
+fn a_loaded_session_has_the_current_modes_and_options() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         s.scene.exits("exit status 0");
@@ -159,50 +158,17 @@ fn notices_are_for_the_moment() {
     });
 }
 
-/// Returns a connection with an open request of `method`, and the token of its call.
-fn asking(method: &str, thread: ThreadId) -> (Peer, u64) {
-    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate());
-    peer.handle_message(
-        &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{SIMPLE}}}"#),
-        NOW,
-    );
-    let Some(Output::Request { call: token, .. }) = peer.poll_output() else {
-        panic!()
-    };
-    peer.handle_reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
-    peer.poll_output();
+/// Returns a connection that is loading a session, and the token of its call.
+fn loading(thread: ThreadId) -> (Peer, u64) {
+    let mut peer = connection(ConnectionStart::default());
     let params = format!(r#"{{"sessionId":"{thread}","cwd":"/workspace","mcpServers":[]}}"#);
-    peer.handle_message(
-        &format!(r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params}}}"#),
-        NOW,
-    );
-    match peer.poll_output() {
-        Some(Output::Request { call: token, .. }) => (peer, token),
-        other => panic!("{other:?}"),
-    }
-}
-
-fn deliver(peer: &mut Peer, thread: ThreadId, frames: &[Frame], last: u64) {
-    peer.handle_frames(Delivery {
-        thread,
-        frames,
-        last,
-        pending: &Pending::all(),
-    });
-}
-
-fn sent(peer: &mut Peer) -> Vec<Value> {
-    std::iter::from_fn(|| peer.poll_output())
-        .map(|output| match output {
-            Output::Send(text) => serde_json::from_slice(&text).unwrap(),
-            other => panic!("{other:?}"),
-        })
-        .collect()
+    let (token, _) = request(&mut peer, 2, "session/load", &params);
+    (peer, token)
 }
 
 /// Wherever a page of the log ends, the response comes between the last event of the history and the next one.
 #[test]
-fn the_answer_to_load_stands_between_past_and_present() {
+fn the_response_to_load_separates_history_from_live_updates() {
     let thread = ThreadId(uuid::Uuid::from_u128(7));
     let event = |seq: u64| Event {
         seq,
@@ -224,18 +190,8 @@ fn the_answer_to_load_stands_between_past_and_present() {
     let events: Vec<Event> = (1..=9).map(event).collect();
     for until in 1..=9 {
         for page in 1..=9 {
-            let (mut peer, token) = asking("session/load", thread);
-            let mut live = Box::new(Live::new(thread));
-            live.last_seq = until;
-            let opened = Opened {
-                live,
-                cursor: 0,
-                turns: None,
-                turn: None,
-                fidelity: None,
-                claimed: Vec::new(),
-            };
-            peer.handle_reply(token, Ok(Reply::Opened(Box::new(opened))));
+            let (mut peer, token) = loading(thread);
+            peer.handle_reply(token, Ok(opened(thread, until, 0, Vec::new())));
             for page in events.chunks(page) {
                 let last = page.last().unwrap().seq;
                 deliver(&mut peer, thread, &frames(&thread.to_string(), page), last);
@@ -257,9 +213,9 @@ fn the_answer_to_load_stands_between_past_and_present() {
 }
 
 #[test]
-fn nothing_is_sent_of_a_session_that_is_not_open() {
+fn no_update_of_a_closed_session_is_sent() {
     let thread = ThreadId(uuid::Uuid::from_u128(7));
-    let (mut peer, _) = asking("session/load", ThreadId(uuid::Uuid::from_u128(8)));
+    let (mut peer, _) = loading(ThreadId(uuid::Uuid::from_u128(8)));
     let event = Event {
         seq: 1,
         at: 0,

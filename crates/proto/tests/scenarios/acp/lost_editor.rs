@@ -196,7 +196,7 @@ fn says_yes(s: &mut Stage, who: usize) {
 }
 
 #[test]
-fn a_permission_waits_for_whoever_else_can_give_it() {
+fn a_permission_request_waits_for_another_editor() {
     // Before the request and during it: the loss decides nothing.
     for early in [true, false] {
         play(|s| {
@@ -247,7 +247,7 @@ fn an_update_reaches_the_log_and_the_others() {
 }
 
 #[test]
-fn what_was_not_asked_does_not_go_to_the_next_holder_twice() {
+fn an_unsent_callback_goes_to_the_next_holder_once() {
     play(|s| {
         let first = working(s);
         let second = loads(s, super::stage::WORKER);

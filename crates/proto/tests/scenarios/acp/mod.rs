@@ -1,6 +1,7 @@
 //! Editors over native ACP, with the daemon as their agent.
 
 mod carried;
+mod connection;
 mod final_output;
 mod garbage;
 mod handshake;

@@ -173,7 +173,7 @@ fn an_editor_answers_by_our_numbers() {
 }
 
 #[test]
-fn an_editor_shows_what_is_decided_on_and_marks_the_agents_words() {
+fn an_editor_shows_the_subjects_of_the_decision_and_marks_the_agents_text() {
     play(|s| {
         let first = Stage::at_work(SIMPLE, s);
         s.then(|scene| {
@@ -227,7 +227,7 @@ fn a_question_that_is_answered_elsewhere_is_taken_back() {
 
 /// Any response of an editor except an approval approves nothing.
 #[test]
-fn what_is_no_decision_leaves_the_question_to_others() {
+fn an_invalid_answer_leaves_the_question_open_for_others() {
     for odd in [
         r#""error":{"code":-32800,"message":"cancelled"}"#,
         r#""error":{"code":-32603,"message":"boom"}"#,
@@ -285,7 +285,7 @@ fn answers_to_nothing_do_nothing() {
 }
 
 #[test]
-fn who_comes_later_is_asked_once_the_session_is_open() {
+fn a_later_editor_is_asked_once_its_session_is_open() {
     for method in ["session/load", "session/resume"] {
         play(|s| {
             asked(s);
@@ -330,7 +330,7 @@ fn a_question_is_not_asked_twice_on_one_connection() {
 }
 
 #[test]
-fn a_tool_call_that_is_first_seen_in_a_question_is_told() {
+fn a_tool_call_that_first_appears_in_a_question_is_sent() {
     play(|s| {
         let (first, _) = asked(s);
         let heard = s.heard(first);
@@ -345,7 +345,7 @@ fn a_tool_call_that_is_first_seen_in_a_question_is_told() {
 }
 
 #[test]
-fn what_the_policy_decides_nobody_is_asked() {
+fn no_client_is_asked_when_the_policy_decides() {
     play(|s| {
         let policy: Policy = serde_json::from_value(json!({ "allow": ["Bash"] })).unwrap();
         s.scene.rule(Some(policy));
@@ -443,7 +443,7 @@ fn a_question_of_our_own_has_a_title_of_one_line_and_a_bounded_length() {
 }
 
 #[test]
-fn information_is_asked_of_who_can_give_it() {
+fn elicitations_go_to_editors_that_support_them() {
     play(|s| {
         let able = Stage::at_work(ABLE, s);
         let simple = s.editor(SIMPLE);

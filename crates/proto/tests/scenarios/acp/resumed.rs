@@ -3,60 +3,21 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId, TurnId};
-use acpd_proto::projection::Live;
-use acpd_proto::surface::acp::{ConnectionStart, Frame, Peer, PendingPrompt, frames};
-use acpd_proto::surface::contract::{Delivery, Output, Pending, Surface};
-use acpd_proto::surface::reply::{ClaimedPrompt, Opened, Reply};
+use acpd_model::{Event, EventKind, Origin, RawJson, ThreadId, TurnId};
+use acpd_proto::surface::acp::{ConnectionStart, Peer, PendingPrompt, frames};
+use acpd_proto::surface::contract::{Output, Surface};
+use acpd_proto::surface::reply::ClaimedPrompt;
 use acpd_proto::surface::request::{FollowFrom, OpenThread, Request};
 use serde_json::{Value, json};
 
-use super::stage::{NOW, SIMPLE};
-use crate::support::gate;
-
-/// Returns a connection after its handshake.
-fn connection(start: ConnectionStart) -> Peer {
-    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate()).starting(start);
-    let (token, request) = asks(&mut peer, 0, "initialize", SIMPLE);
-    assert_eq!(request, Request::Initialize);
-    peer.handle_reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
-    sent(&mut peer);
-    peer
-}
-
-/// Sends a request, and returns the connection's request to the daemon.
-fn asks(peer: &mut Peer, id: u64, method: &str, params: &str) -> (u64, Request) {
-    let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
-    peer.handle_message(&text, NOW);
-    match peer.poll_output() {
-        Some(Output::Request { call, request, .. }) => (call, *request),
-        other => panic!("{other:?}"),
-    }
-}
+use super::connection::{connection, deliver, opened, request, sent};
+use super::stage::NOW;
 
 fn opens(peer: &mut Peer, method: &str, params: &str) -> (u64, OpenThread) {
-    match asks(peer, 1, method, params) {
+    match request(peer, 1, method, params) {
         (token, Request::OpenThread(open)) => (token, *open),
         other => panic!("{other:?}"),
     }
-}
-
-fn deliver(peer: &mut Peer, frames: &[Frame], last: u64) {
-    peer.handle_frames(Delivery {
-        thread: thread(),
-        frames,
-        last,
-        pending: &Pending::all(),
-    });
-}
-
-fn sent(peer: &mut Peer) -> Vec<Value> {
-    std::iter::from_fn(|| peer.poll_output())
-        .map(|output| match output {
-            Output::Send(text) => serde_json::from_slice(&text).unwrap(),
-            other => panic!("{other:?}"),
-        })
-        .collect()
 }
 
 fn thread() -> ThreadId {
@@ -86,19 +47,6 @@ fn settled(seq: u64, turn: TurnId) -> Event {
     event(seq, turn, kind)
 }
 
-fn opened(claimed: Vec<ClaimedPrompt>) -> Reply {
-    let mut live = Box::new(Live::new(thread()));
-    live.last_seq = 9;
-    Reply::Opened(Box::new(Opened {
-        live,
-        cursor: 9,
-        turns: None,
-        turn: None,
-        fidelity: None,
-        claimed,
-    }))
-}
-
 #[test]
 fn paths_are_relative_to_the_directory_of_the_connection() {
     let mut peer = connection(ConnectionStart {
@@ -111,7 +59,7 @@ fn paths_are_relative_to_the_directory_of_the_connection() {
         ("/x/", "/x"),
     ] {
         let params = json!({ "cwd": cwd }).to_string();
-        let (_, Request::StartThread(start)) = asks(&mut peer, 1, "session/new", &params) else {
+        let (_, Request::StartThread(start)) = request(&mut peer, 1, "session/new", &params) else {
             panic!("{cwd}")
         };
         assert_eq!(start.cwd, absolute);
@@ -136,7 +84,7 @@ fn the_first_new_session_is_the_thread_of_the_connection() {
     );
     assert_eq!((open.thread, open.from), (thread(), FollowFrom::Start));
     assert_eq!(open.session.unwrap().change.cwd, None);
-    let (_, next) = asks(&mut peer, 2, "session/new", r#"{"cwd":"/elsewhere"}"#);
+    let (_, next) = request(&mut peer, 2, "session/new", r#"{"cwd":"/elsewhere"}"#);
     assert!(matches!(next, Request::StartThread(_)), "{next:?}");
 }
 
@@ -184,11 +132,16 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
     };
     peer.handle_reply(
         token,
-        Ok(opened(vec![
-            claim(11, Some(TurnId(1)), None),
-            claim(12, Some(TurnId(2)), Some(settled(5, TurnId(2)))),
-            claim(13, None, None),
-        ])),
+        Ok(opened(
+            thread(),
+            9,
+            9,
+            vec![
+                claim(11, Some(TurnId(1)), None),
+                claim(12, Some(TurnId(2)), Some(settled(5, TurnId(2)))),
+                claim(13, None, None),
+            ],
+        )),
     );
     let answers = sent(&mut peer);
     let ids: Vec<_> = answers.iter().map(|answer| &answer["id"]).collect();
@@ -196,7 +149,7 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
     assert_eq!(answers[1]["result"]["stopReason"], "end_turn");
     assert_eq!(answers[2]["error"]["data"]["acpd"]["code"], "overloaded");
     let end = [settled(10, TurnId(1))];
-    deliver(&mut peer, &frames(&thread().to_string(), &end), 10);
+    deliver(&mut peer, thread(), &frames(&thread().to_string(), &end), 10);
     let answers = sent(&mut peer);
     assert_eq!((answers.len(), &answers[0]["id"]), (1, &json!(11)));
     // A second resume has no prompts left to claim, except for the other thread's.
@@ -209,14 +162,14 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
 }
 
 #[test]
-fn a_connection_that_goes_on_elsewhere_is_told_where_it_stands() {
+fn a_resumable_connection_receives_checkpoints() {
     let mut peer = connection(ConnectionStart {
         checkpoints: true,
         ..ConnectionStart::default()
     });
     let session = json!({ "sessionId": thread() }).to_string();
     let (token, _) = opens(&mut peer, "session/resume", &session);
-    peer.handle_reply(token, Ok(opened(Vec::new())));
+    peer.handle_reply(token, Ok(opened(thread(), 9, 9, Vec::new())));
     let [answer, mark] = &sent(&mut peer)[..] else {
         panic!("an answer and a mark")
     };
@@ -226,7 +179,7 @@ fn a_connection_that_goes_on_elsewhere_is_told_where_it_stands() {
         (&mark["method"], &mark["params"]),
         (&json!("_acpd/mark"), &expected)
     );
-    deliver(&mut peer, &[], 9);
+    deliver(&mut peer, thread(), &[], 9);
     let expected = json!({ "sessionId": thread(), "seq": 9, "live": true });
     assert_eq!(sent(&mut peer)[0]["params"], expected);
     let prompt = json!({ "sessionId": thread(), "prompt": [] });

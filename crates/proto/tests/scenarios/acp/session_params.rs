@@ -21,7 +21,7 @@ fn load(s: &mut Stage, who: usize, more: &str) -> Value {
 }
 
 #[test]
-fn members_that_acp_does_not_have_reach_the_agent_as_they_are() {
+fn members_unknown_to_acp_reach_the_agent_unchanged() {
     play(|s| {
         let who = s.editor(SIMPLE);
         let answer = s.ask(
@@ -169,7 +169,7 @@ fn a_thread_that_was_put_away_is_still_looked_at() {
 }
 
 #[test]
-fn what_is_about_one_request_changes_no_session() {
+fn members_for_one_request_do_not_change_the_session() {
     play(|s| {
         s.then(Scene::open_session);
         let who = s.editor(SIMPLE);
@@ -186,7 +186,7 @@ fn what_is_about_one_request_changes_no_session() {
 }
 
 #[test]
-fn what_is_too_large_to_be_kept_is_refused() {
+fn session_params_above_the_limit_are_refused() {
     play(|s| {
         s.then(Scene::open_session);
         let who = s.editor(SIMPLE);

@@ -47,7 +47,7 @@ fn text(text: &str) -> Value {
 }
 
 #[test]
-fn who_has_no_such_terminal_is_told_what_it_wrote_once_it_has_ended() {
+fn an_editor_without_the_terminal_receives_its_output_after_the_exit() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         runs_a_command(s);
@@ -69,7 +69,7 @@ fn who_has_no_such_terminal_is_told_what_it_wrote_once_it_has_ended() {
 }
 
 #[test]
-fn who_resumes_later_is_told_where_the_output_is() {
+fn an_editor_that_resumes_later_receives_the_place_of_the_output() {
     play(|s| {
         Stage::at_work(SIMPLE, s);
         runs_a_command(s);
@@ -132,7 +132,7 @@ fn a_tool_call_that_is_too_large_is_not_kept_for_later() {
 
 /// Otherwise, one line of an agent could expand to gigabytes, with each load again.
 #[test]
-fn an_output_is_told_once_in_a_message_however_often_it_is_named() {
+fn an_output_appears_once_in_a_message() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         runs_a_command(s);
@@ -155,7 +155,7 @@ fn an_output_is_told_once_in_a_message_however_often_it_is_named() {
 
 /// The agent replaces the content while its command runs. The end of the command does not revert this.
 #[test]
-fn what_a_call_shows_meanwhile_stays() {
+fn content_that_a_call_shows_meanwhile_is_kept() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         runs_a_command(s);

@@ -36,7 +36,7 @@ const WORK: [&str; 6] = [
 ];
 
 #[test]
-fn a_turn_is_told_then_answered() {
+fn a_prompt_is_answered_after_the_updates_of_its_turn() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         let from = s.count(who);
@@ -104,7 +104,7 @@ fn two_editors_see_the_same_and_each_prompt_is_answered_to_its_sender() {
 }
 
 #[test]
-fn words_of_others_say_whose_they_are_block_by_block() {
+fn each_block_of_anothers_prompt_names_its_author() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         s.then(|scene| {
@@ -136,7 +136,7 @@ fn words_of_others_say_whose_they_are_block_by_block() {
 }
 
 #[test]
-fn a_cancel_ends_what_the_editor_has_begun_and_nothing_else() {
+fn a_cancel_ends_only_the_editors_own_turns() {
     play(|s| {
         let first = Stage::at_work(SIMPLE, s);
         let second = s.editor(SIMPLE);
@@ -196,7 +196,7 @@ fn a_cancelled_prompt_is_answered_cancelled_whatever_the_agent_does() {
 }
 
 #[test]
-fn who_only_watches_can_stop_what_runs() {
+fn a_watching_editor_can_interrupt_the_turn() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         s.then(|scene| {
@@ -250,7 +250,7 @@ fn a_cancel_before_the_turn_is_known_takes_effect_when_it_is() {
 }
 
 #[test]
-fn a_turn_that_fails_is_an_error_and_what_was_open_is_closed() {
+fn a_failed_turn_is_an_error_and_closes_open_items() {
     play(|s| {
         let who = Stage::at_work(ABLE, s);
         let id = s.prompt(who, "do it");
@@ -289,7 +289,7 @@ fn a_prompt_that_is_refused_is_answered_with_the_reason() {
 }
 
 #[test]
-fn an_agent_that_wants_a_sign_in_says_so_to_who_prompts() {
+fn auth_required_is_returned_to_the_prompting_editor() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         s.then(|scene| {
@@ -388,7 +388,7 @@ fn a_new_session_is_answered_before_anything_is_said_in_it() {
 }
 
 #[test]
-fn who_sent_a_prompt_that_waited_is_known_to_all() {
+fn the_author_of_a_queued_prompt_is_sent_to_all() {
     play(|s| {
         let first = Stage::at_work(ABLE, s);
         let second = s.editor(SIMPLE);

@@ -62,14 +62,20 @@ fn every_kind_comes_out_under_a_documented_name() {
         let other = other.and_then(|other| documented.iter().find(|(name, _)| name == other));
         let row = format!("{row}{}", other.map_or("", |(_, row)| row));
         for member in line.as_object().unwrap().keys() {
-            let told = common.contains(&member.as_str()) || row.contains(&format!("`{member}`"));
-            assert!(told, "docs/export.md does not tell of {member} in {name}");
+            let is_documented = common.contains(&member.as_str()) || row.contains(&format!("`{member}`"));
+            assert!(
+                is_documented,
+                "docs/export.md does not tell of {member} in {name}"
+            );
         }
         // Only unnamed kinds need `data`.
         assert_eq!(line.get("data"), None, "{text}");
     }
-    let told: BTreeSet<String> = documented.into_iter().map(|(name, _)| name).collect();
-    assert_eq!(told, used, "docs/export.md tells of the types that there are");
+    let is_documented: BTreeSet<String> = documented.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(
+        is_documented, used,
+        "docs/export.md tells of the types that there are"
+    );
 }
 
 #[test]

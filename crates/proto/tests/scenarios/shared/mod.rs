@@ -82,7 +82,7 @@ fn a_session_whose_name_needs_escapes_is_found_all_the_same() {
 }
 
 #[test]
-fn what_comes_before_a_session_is_named_is_its_own() {
+fn updates_before_the_response_belong_to_the_new_session() {
     let mut s = Stage::new();
     let a = s.opened("s-a");
     let b = s.join();
@@ -119,7 +119,7 @@ fn what_comes_before_a_session_is_named_is_its_own() {
 }
 
 #[test]
-fn an_opening_that_fails_holds_up_nobody() {
+fn a_failed_opening_does_not_block_others() {
     let mut s = Stage::new();
     let a = s.join();
     let b = s.join();
@@ -207,7 +207,7 @@ fn a_question_without_a_session_is_that_of_the_request_it_names() {
 }
 
 #[test]
-fn what_names_no_session_goes_to_all_or_is_refused_once() {
+fn messages_without_a_session_go_to_all_or_are_refused_once() {
     let (mut s, a, b) = two();
     s.notifies("_news", &json!({ "x": 1 }));
     for seat in [a, b] {
@@ -243,7 +243,7 @@ fn what_names_no_session_goes_to_all_or_is_refused_once() {
 }
 
 #[test]
-fn lines_that_belong_to_nobody_are_recorded_once_by_one_that_works() {
+fn lines_without_an_owner_are_recorded_once_by_a_busy_thread() {
     let (mut s, a, b) = two();
     let rubbish = [
         "Loading…",
@@ -274,7 +274,7 @@ fn lines_that_belong_to_nobody_are_recorded_once_by_one_that_works() {
 }
 
 #[test]
-fn one_that_leaves_closes_its_session_and_the_others_stay() {
+fn a_leaving_thread_closes_only_its_own_session() {
     let (mut s, a, b) = two();
     let prompt_b = s.prompt(b, 1);
     let prompt = s.prompt(a, 1);
@@ -350,7 +350,7 @@ fn a_turn_that_does_not_stop_costs_the_others_nothing() {
 }
 
 #[test]
-fn one_that_leaves_while_its_session_opens_leaves_none_behind() {
+fn a_thread_that_leaves_while_its_session_opens_closes_it() {
     let mut s = Stage::new();
     let a = s.opened("s-a");
     let b = s.join();
@@ -452,7 +452,7 @@ fn forks_and_new_sessions_come_one_after_the_other() {
 }
 
 #[test]
-fn who_signs_in_does_so_for_all() {
+fn a_sign_in_applies_to_all_threads() {
     let mut s = Stage::new();
     let a = s.join();
     let b = s.join();
@@ -488,7 +488,7 @@ fn who_signs_in_does_so_for_all() {
 }
 
 #[test]
-fn a_handshake_that_fails_fails_for_all_and_nobody_new_comes() {
+fn a_failed_handshake_fails_for_all_threads() {
     let mut s = Stage::new();
     let a = s.join();
     let b = s.join();

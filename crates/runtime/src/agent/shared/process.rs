@@ -253,7 +253,7 @@ impl SeatOutbox {
     /// Returns the thread's next message, and whether it is the last.
     fn next(&mut self) -> (AgentMessage, bool) {
         if self.events.is_empty() {
-            (AgentMessage::Exited(Box::new(let_go())), true)
+            (AgentMessage::Exited(Box::new(expected_exit())), true)
         } else {
             (AgentMessage::Events(std::mem::take(&mut self.events)), false)
         }
@@ -268,7 +268,7 @@ impl SeatOutbox {
         if !self.events.is_empty() && to.send(AgentMessage::Events(self.events)).await.is_err() {
             return;
         }
-        let gone = if self.left { Ok(let_go()) } else { end.await };
+        let gone = if self.left { Ok(expected_exit()) } else { end.await };
         if let Ok(gone) = gone {
             // A thread that has gone needs no message.
             let _ = to.send(AgentMessage::Exited(Box::new(gone))).await;
@@ -277,7 +277,7 @@ impl SeatOutbox {
 }
 
 /// Returns the exit message for a thread that left a process which others may still use. Its stderr may be about them.
-fn let_go() -> AgentExit {
+fn expected_exit() -> AgentExit {
     AgentExit {
         reason: "the thread released the shared agent process".to_owned(),
         stderr: String::new(),
@@ -353,7 +353,7 @@ mod tests {
     use crate::agent::stdin::STALL;
     use crate::metrics::Metrics;
 
-    fn told(room: usize) -> (SeatOutbox, mpsc::Receiver<AgentMessage>) {
+    fn outbox(room: usize) -> (SeatOutbox, mpsc::Receiver<AgentMessage>) {
         let (to, events) = mpsc::channel(room);
         let events_tx = SeatOutbox {
             to: PollSender::new(to),
@@ -447,14 +447,14 @@ mod tests {
     #[tokio::test]
     async fn a_slow_thread_keeps_no_other_from_hearing() {
         let [slow, quick] = seats();
-        let (behind, mut slow_hears) = told(1);
-        let (ahead, mut quick_hears) = told(1);
+        let (behind, mut slow_rx) = outbox(1);
+        let (ahead, mut quick_rx) = outbox(1);
         let mut all = BTreeMap::from([(slow, behind), (quick, ahead)]);
         hand_over(&mut all).await;
         all.get_mut(&slow).unwrap().events.push(AgentEvent::Retiring);
         // The slow thread's channel is full now.
         hand_over(&mut all).await;
-        assert!(matches!(quick_hears.try_recv(), Ok(AgentMessage::Events(_))));
+        assert!(matches!(quick_rx.try_recv(), Ok(AgentMessage::Events(_))));
         assert!(all[&slow].waits() && !all[&quick].waits());
         let waits = tokio::select! {
             biased;
@@ -462,26 +462,28 @@ mod tests {
             () = std::future::ready(()) => true,
         };
         assert!(waits, "nothing is dropped, nothing is queued");
-        assert!(matches!(slow_hears.try_recv(), Ok(AgentMessage::Events(_))));
+        assert!(matches!(slow_rx.try_recv(), Ok(AgentMessage::Events(_))));
         hand_over(&mut all).await;
-        assert!(matches!(slow_hears.try_recv(), Ok(AgentMessage::Events(_))));
+        assert!(matches!(slow_rx.try_recv(), Ok(AgentMessage::Events(_))));
         assert!(!all.values().any(SeatOutbox::waits));
     }
 
     #[tokio::test]
-    async fn the_end_is_the_last_that_a_thread_hears() {
+    async fn the_exit_is_the_last_message_of_a_thread() {
         let [one, other] = seats();
-        let (mut leaves, mut hears) = told(2);
+        let (mut leaves, mut messages_rx) = outbox(2);
         leaves.left = true;
-        let (gone, nobody) = told(2);
+        let (gone, nobody) = outbox(2);
         drop(nobody);
         let mut all = BTreeMap::from([(one, leaves), (other, gone)]);
         while all.values().any(SeatOutbox::waits) {
             hand_over(&mut all).await;
         }
-        assert!(matches!(hears.recv().await, Some(AgentMessage::Events(_))));
-        assert!(matches!(hears.recv().await, Some(AgentMessage::Exited(gone)) if gone.stderr.is_empty()));
-        assert!(hears.recv().await.is_none());
+        assert!(matches!(messages_rx.recv().await, Some(AgentMessage::Events(_))));
+        assert!(
+            matches!(messages_rx.recv().await, Some(AgentMessage::Exited(gone)) if gone.stderr.is_empty())
+        );
+        assert!(messages_rx.recv().await.is_none());
         assert!(all.contains_key(&other), "its handle says when it has left");
     }
 }

@@ -46,7 +46,7 @@ impl ThreadActor {
         Ok(())
     }
 
-    async fn settle_round(&mut self, events: &mut Vec<Event>, hear: bool) -> Result<(), LogError> {
+    async fn settle_round(&mut self, events: &mut Vec<Event>, receives: bool) -> Result<(), LogError> {
         self.machine.take_events(events);
         let effects: Vec<Effect> = std::iter::from_fn(|| self.machine.poll_effect()).collect();
         let blobs = self.machine.take_blobs();
@@ -77,7 +77,7 @@ impl ThreadActor {
             }
         }
         keep(&self.context.log, self.id, before).await?;
-        let encoded = self.store(events, &shown, hear).await?;
+        let encoded = self.store(events, &shown, receives).await?;
         keep(&self.context.log, self.id, after).await?;
         // Replies leave before notifications, so that a caller can match the notifications to its request.
         for (call, result) in replies {
@@ -91,8 +91,13 @@ impl ThreadActor {
     }
 
     /// Appends `events` and returns the batches for subscribers. The frames are encoded while the log stores the events.
-    /// If `hear`, the machine handles agent messages in the meantime.
-    async fn store(&mut self, events: &[Event], shown: &[Shown], hear: bool) -> Result<Encoded, LogError> {
+    /// If `receives`, the machine handles agent messages in the meantime.
+    async fn store(
+        &mut self,
+        events: &[Event],
+        shown: &[Shown],
+        receives: bool,
+    ) -> Result<Encoded, LogError> {
         if events.is_empty() {
             return Ok(self.publisher.encode(&self.id_text, events, shown));
         }
@@ -102,7 +107,7 @@ impl ThreadActor {
         let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
         let encoded = self.publisher.encode(&self.id_text, events, shown);
         let appended = loop {
-            let room = hear && self.machine.waiting() < BATCH_EVENTS;
+            let room = receives && self.machine.waiting() < BATCH_EVENTS;
             tokio::select! {
                 biased;
                 appended = &mut appending => break appended,

@@ -185,7 +185,7 @@ fn a_session_takes_its_cookie_and_its_pages_key() {
 }
 
 #[test]
-fn a_session_lives_while_it_is_used_and_ends_when_told() {
+fn a_session_lives_while_it_is_used_and_ends_on_request() {
     let mut store = guard(Vec::new());
     let owner = store.owner();
     let first = store.begin_session(&secret("first"), &owner, at(1)).unwrap();
@@ -242,7 +242,7 @@ fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
 }
 
 #[test]
-fn guesses_are_held_up_and_nobody_else_is() {
+fn guesses_are_throttled_and_random_tokens_are_not() {
     let random = random().unwrap();
     let mut store = guard(vec![key("a", Role::Owner, &random, None)]);
     let source = Source::of("192.0.2.1".parse().unwrap());

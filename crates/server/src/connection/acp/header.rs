@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_all_or_nothing_and_a_slip_of_the_pen_is_told() {
+    fn a_header_with_an_unknown_member_is_refused() {
         assert_eq!(
             ConnectionHeader::read(r#"{"acpd":{}}"#),
             Some(Ok(ConnectionHeader::default()))

@@ -553,7 +553,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
 
 /// A request that is pipelined behind an `initialize` whose response is cached.
 #[tokio::test]
-async fn a_session_waits_for_who_signs_in_before_it() {
+async fn a_session_waits_for_an_earlier_sign_in() {
     let (data_dir, service, mut first) = lasting("pipelined").await;
     std::fs::write(data_dir.join("starts.sign-in"), "").unwrap();
     let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
@@ -581,7 +581,7 @@ async fn a_session_waits_for_who_signs_in_before_it() {
 
 /// An observer cannot stop a process, and neither can an editor that has not opened the session.
 #[tokio::test]
-async fn only_who_has_opened_a_session_lets_its_process_go() {
+async fn only_a_connection_with_the_session_releases_its_process() {
     let (data_dir, service, mut editor) = lasting("looks").await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let open = json!({ "cwd": data_dir, "mcpServers": [] });
@@ -653,7 +653,7 @@ async fn an_idle_agent_makes_room_for_another_and_comes_back_with_its_session() 
 }
 
 #[tokio::test]
-async fn a_session_that_is_closed_lets_its_process_go_where_nobody_else_follows() {
+async fn a_closed_session_releases_its_process_without_other_followers() {
     let (data_dir, service, mut editor) = lasting("closed").await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
     let open = json!({ "cwd": data_dir, "mcpServers": [] });

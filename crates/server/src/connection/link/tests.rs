@@ -73,7 +73,7 @@ async fn a_client_that_takes_a_little_now_and_then_gets_everything() {
 }
 
 #[tokio::test]
-async fn a_client_that_takes_nothing_is_let_go() {
+async fn a_client_that_accepts_nothing_is_disconnected() {
     let (mut link, (mut read, _write)) = link(64);
     link.queue(letters(1000));
     quiet(&mut link);
@@ -104,7 +104,7 @@ async fn room_comes_back_when_the_client_reads() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_on_and_reads_nothing_is_let_go() {
+async fn a_client_that_sends_requests_and_reads_nothing_is_disconnected() {
     // Many small responses, or a few large ones.
     for (bytes, most) in [(10, UNREAD_ANSWERS), (OUTBOX_BYTES / 4 + 1, 3)] {
         let (mut link, (_unread, mut write)) = link(64);

@@ -158,13 +158,13 @@ fn a_page_is_own_if_it_has_our_name_and_our_encryption() {
             false,
         ),
     ] {
-        let told = check(
+        let has_own_origin = check(
             &allowed_hosts,
             local,
             secure,
             &[("host", host), ("origin", origin)],
         );
-        assert_eq!(told, own, "{host} {origin}");
+        assert_eq!(has_own_origin, own, "{host} {origin}");
     }
     let twice = [
         ("host", "localhost:4127"),

@@ -148,7 +148,7 @@ async fn a_prompt_begins_when_its_name_has_left_and_a_cancel_does_not_wait_for_t
 }
 
 #[tokio::test]
-async fn an_editor_that_sends_on_behind_a_prompt_that_cannot_begin_is_let_go() {
+async fn an_editor_that_floods_behind_a_blocked_prompt_is_disconnected() {
     let data_dir = std::env::temp_dir().join(format!("acpd-slow-{}", uuid::Uuid::now_v7()));
     let (service, mut editor, session) = prompted(&data_dir, "", true).await;
     noted(&data_dir, "flooded").await;

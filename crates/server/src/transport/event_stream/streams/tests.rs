@@ -38,7 +38,7 @@ fn numbers(streams: &mut Streams, key: &StreamKey, reader: u64) -> Vec<u64> {
 }
 
 #[test]
-fn a_loaded_session_is_told_where_its_editor_listens() {
+fn a_loaded_session_arrives_on_the_stream_that_its_editor_reads() {
     // With a stream, or with a header that names the session: the replay uses the session's stream, and the response
     // follows it.
     for header in [None, Some(SESSION)] {
@@ -78,7 +78,7 @@ fn a_loaded_session_is_told_where_its_editor_listens() {
 }
 
 #[test]
-fn a_new_session_is_told_by_its_own_stream_even_if_that_comes_later() {
+fn a_new_session_arrives_on_its_own_stream_even_if_opened_later() {
     let mut streams = Streams::default();
     let connection = streams.open(None, None).unwrap();
     let text = json!({ "jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {} }).to_string();
@@ -117,7 +117,7 @@ fn a_reader_goes_on_without_a_gap_and_without_a_repeat() {
 }
 
 #[test]
-fn what_nobody_reads_is_dropped_and_that_is_told_once() {
+fn unread_events_are_dropped_and_reported_once() {
     let mut streams = Streams::default();
     let big = "x".repeat(EDITOR_STREAM_BYTES / 3);
     for _ in 0..5 {
@@ -133,7 +133,7 @@ fn what_nobody_reads_is_dropped_and_that_is_told_once() {
 }
 
 #[test]
-fn a_reader_that_is_slow_holds_the_rest_up_until_it_counts_as_gone() {
+fn a_slow_reader_delays_the_stream_until_it_times_out() {
     let mut streams = Streams::default();
     let big = "x".repeat(EDITOR_STREAM_BYTES / 2);
     let reader = streams.open(key(), None).unwrap();
@@ -179,7 +179,7 @@ fn there_are_only_so_many_streams() {
 }
 
 #[test]
-fn a_refusal_for_a_session_that_nobody_reads_goes_to_the_connection() {
+fn an_error_for_an_unread_session_goes_to_the_connection() {
     let mut streams = Streams::default();
     let reader = streams.open(None, None).unwrap();
     for (id, method) in [(1, "session/close"), (2, "session/prompt"), (3, "_x")] {

@@ -1,0 +1,79 @@
+//! The replies to clients' commands.
+
+use acpd_model::event::{Fidelity, LeaseHolder, ThreadForked, TurnStatus};
+use acpd_model::{Event, Millis, RawJson, TurnId};
+use acpd_policy::{Explanation, Policy, RememberedRule};
+use serde::Serialize;
+
+/// The reply to a client's command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// The command is done.
+    Done,
+    /// The turn that was started or queued.
+    Turn(TurnView),
+    /// The input for the running turn was accepted.
+    Steered {
+        /// The turn that contains the input.
+        turn: TurnId,
+        /// How the input reaches the agent.
+        delivery: SteerDelivery,
+    },
+    /// The point where another thread is forked.
+    Fork(Box<ForkPoint>),
+    /// How well the agent remembers the remaining turns after the last ones were dropped.
+    RolledBack(Fidelity),
+    /// How the policy decides a tool call.
+    Explained(Box<Explanation>),
+    /// The remembered answers of the thread and of its agent.
+    Remembered(Vec<RememberedRule>),
+    /// The editor that holds the lease now.
+    Lease(Option<LeaseHolder>),
+    /// The agent's response, unchanged.
+    Agent(RawJson),
+}
+
+/// The point where another thread is forked, and what the agent may do in the fork.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkPoint {
+    /// Describes the fork in the new thread's log.
+    pub forked: ThreadForked,
+    /// The thread's own policy.
+    pub policy: Option<Policy>,
+    /// Remembered answers that outlive a session.
+    pub remembered: Vec<RememberedRule>,
+}
+
+/// The contents of a thread that is forked from another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkContents {
+    /// The other thread's events, see [`ThreadCopy`](super::ThreadCopy).
+    pub events: Vec<Event>,
+    /// The point where the events end.
+    pub point: ForkPoint,
+    /// The new thread's own name.
+    pub name: Option<String>,
+}
+
+/// How input for a running turn reaches the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SteerDelivery {
+    /// As part of the turn that runs.
+    Steered,
+    /// As a separate turn, after the queued ones.
+    Queued,
+}
+
+/// A summary of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnView {
+    /// The turn's id.
+    pub id: TurnId,
+    /// `None` while the turn is queued or runs.
+    pub status: Option<TurnStatus>,
+    /// Whether the turn is queued.
+    pub queued: bool,
+    /// The time when the turn started.
+    pub started_at: Option<Millis>,
+}

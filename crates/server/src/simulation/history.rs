@@ -1,0 +1,173 @@
+//! Rollback, fork and deletion of threads, and their invariants.
+
+use std::collections::BTreeSet;
+
+use acpd_model::{Event, EventKind, RequestId, ThreadId, TurnId};
+use serde_json::{Value, json};
+
+use super::world::World;
+
+/// The number of threads above which none is forked.
+const THREADS: usize = 6;
+
+impl World {
+    /// Rolls a thread back, forks or deletes one, or sends a request about a deleted one.
+    pub(super) async fn change_history(&mut self) {
+        // Most of these requests fail while a turn runs.
+        let busy = self.busy_threads().await;
+        let mut threads = self.threads.clone();
+        threads.retain(|thread| !busy.contains(thread) || self.dice.happens(20));
+        let deleted: Vec<String> = self.truth.deleted().keys().map(ToString::to_string).collect();
+        let (thread, deleted) = (self.dice.pick(&threads), self.dice.pick(&deleted));
+        let about_deleted = [
+            ("turn/start", json!({ "text": "go" })),
+            ("turn/interrupt", json!({})),
+            ("thread/resume", json!({ "after": 0 })),
+            ("thread/read", json!({})),
+            ("thread/fork", json!({})),
+            ("thread/rollback", json!({ "turnId": null })),
+            ("thread/delete", json!({})),
+        ];
+        let (thread, (method, params)) = match (self.dice.roll(100), thread, deleted) {
+            (0..40, Some(thread), _) => {
+                let last_kept = self.some_turn(&thread);
+                (thread, ("thread/rollback", json!({ "turnId": last_kept })))
+            }
+            (40..65, Some(thread), _) if self.threads.len() < THREADS => {
+                let last = self.some_turn(&thread).filter(|_| self.dice.happens(50));
+                let params = last.map_or_else(|| json!({}), |turn| json!({ "turnId": turn }));
+                (thread, ("thread/fork", params))
+            }
+            (65..80, Some(thread), _) => (thread, ("thread/delete", json!({}))),
+            (80.., _, Some(thread)) => (thread, self.dice.pick(&about_deleted).unwrap()),
+            _ => return,
+        };
+        if let Some(client) = self.client() {
+            client.request(method, Some(&thread), params).await;
+        }
+        self.list_threads().await;
+    }
+
+    /// Returns a random turn of a thread.
+    fn some_turn(&mut self, thread: &str) -> Option<Value> {
+        let events = self.known.get(&thread.parse().unwrap())?;
+        let turns: BTreeSet<TurnId> = events.iter().filter_map(|event| event.turn).collect();
+        let turns: Vec<TurnId> = turns.into_iter().collect();
+        self.dice.pick(&turns).map(|turn| json!(turn))
+    }
+
+    /// Checks the rollbacks, forks and deletions of a run.
+    pub(super) async fn check_changed_history(&self) {
+        for (thread, events) in &self.known {
+            let is_deletion = |event: &Event| matches!(event.kind, EventKind::ThreadDeleted { .. });
+            let deletion = events.iter().position(is_deletion);
+            if self.truth.is_deleted(*thread) {
+                assert!(
+                    deletion.is_none_or(|at| at + 1 == events.len()),
+                    "more of {thread}"
+                );
+                let looked = self.daemon.service.directory.look(*thread).await;
+                assert!(looked.is_err(), "{thread} was deleted");
+                continue;
+            }
+            assert_eq!(deletion, None, "{thread} is still there");
+            let listed = self.listed().await.into_iter();
+            let counted = listed
+                .filter(|listed| listed.thread == *thread)
+                .map(|listed| listed.summary.turns)
+                .next();
+            let turns = u32::try_from(turns_of(events).len()).unwrap();
+            assert_eq!(counted, Some(turns), "the turns of {thread}");
+            self.check_fork(*thread, events);
+        }
+    }
+
+    /// Checks that a fork begins with the turns that were to be copied.
+    fn check_fork(&self, thread: ThreadId, events: &[Event]) {
+        // A fork of a fork has copied an earlier event of this kind.
+        let fork = events
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(at, event)| match &event.kind {
+                EventKind::ThreadForked(forked) => Some((at, forked)),
+                _ => None,
+            });
+        // A fork of a fork has copied an earlier event of this kind.
+        let Some((at, forked)) = fork else {
+            return;
+        };
+        let Some(source) = self.known.get(&forked.from) else {
+            panic!("{thread} is a fork of an unknown thread");
+        };
+        let Some(expected) = copied(source, forked.last) else {
+            assert!(
+                self.truth.is_deleted(forked.from),
+                "{thread} has turns from nowhere"
+            );
+            return;
+        };
+        let copies: Vec<Event> = events[..at].iter().map(anonymous).collect();
+        // Without a turn to copy, the copy ends with the events that were stored at the time.
+        let until = match forked.last {
+            Some(_) => expected.len(),
+            None => copies.len().min(expected.len()),
+        };
+        assert_eq!(copies, expected[..until], "what {thread} copied");
+    }
+}
+
+/// Returns the turns that belong to the conversation.
+fn turns_of(events: &[Event]) -> BTreeSet<TurnId> {
+    let mut turns = BTreeSet::new();
+    for event in events {
+        turns.extend(event.turn);
+        if let EventKind::TurnsRolledBack { last_kept, .. } = &event.kind {
+            turns.retain(|turn| Some(*turn) <= *last_kept);
+        }
+    }
+    turns
+}
+
+/// Returns the events up to the end of the turn `last` as a fork must have them. `None` if they are not all known,
+/// because the thread was deleted.
+fn copied(source: &[Event], last: Option<TurnId>) -> Option<Vec<Event>> {
+    let end = match last {
+        None => source
+            .iter()
+            .position(|event| event.turn.is_some())
+            .unwrap_or(source.len()),
+        Some(last) => {
+            let is_end = |event: &Event| {
+                event.turn.is_some_and(|turn| turn <= last)
+                    && matches!(event.kind, EventKind::TurnSettled { .. })
+            };
+            let ends = source.iter().enumerate().filter(|(_, event)| is_end(event));
+            ends.map(|(at, _)| at + 1)
+                .nth(usize::try_from(last.0).unwrap() - 1)?
+        }
+    };
+    let wanted = source[..end].iter().filter(|event| {
+        let is_own = matches!(
+            event.kind,
+            EventKind::ThreadArchived {} | EventKind::ThreadUnarchived {} | EventKind::LeaseMoved { .. }
+        );
+        (event.turn.is_none() || event.turn <= last) && !is_own
+    });
+    Some(wanted.map(anonymous).collect())
+}
+
+/// Returns an event without the number and the thread that a copy changes.
+fn anonymous(event: &Event) -> Event {
+    let mut event = event.clone();
+    event.seq = 0;
+    if let EventKind::PermissionRequested { request, .. }
+    | EventKind::InputRequested { request, .. }
+    | EventKind::RequestSettled { request, .. }
+    | EventKind::RequestVoided { request, .. } = &mut event.kind
+    {
+        let RequestId { thread, .. } = request;
+        *thread = ThreadId(uuid::Uuid::nil());
+    }
+    event
+}
