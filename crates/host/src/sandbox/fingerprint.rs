@@ -31,7 +31,9 @@ impl Fingerprint {
             Network::Off => sha.update([1]),
             Network::Ports(ports) => {
                 sha.update([2]);
-                ports.iter().for_each(|port| sha.update(port.to_le_bytes()));
+                for port in ports {
+                    sha.update(port.to_le_bytes());
+                }
             }
         }
         Self(sha.finalize().into())
