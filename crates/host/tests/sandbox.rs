@@ -56,7 +56,7 @@ impl Scene {
     /// Runs a script with `sh` in the workspace, in a sandbox. Returns its exit code and output.
     async fn run(&self, grants: Grants, script: &str) -> (Option<i32>, String) {
         let mut program = support::shell(script, "token", &self.path("work"));
-        program.sandbox = Some(Sandbox::new(grants).expect("it can be made"));
+        program.sandbox = Some(Sandbox::new(&grants).expect("it can be made"));
         run(program).await
     }
 
@@ -228,7 +228,7 @@ fn a_workspace_that_holds_what_is_withheld_is_refused() {
             workspace: vec![scene.path(workspace)],
             ..scene.grants()
         };
-        let error = Sandbox::new(grants).unwrap_err();
+        let error = Sandbox::new(&grants).unwrap_err();
         assert!(!matches!(error, SandboxError::Unavailable));
         assert!(error.to_string().contains(sentence), "{error}");
     }
@@ -237,7 +237,7 @@ fn a_workspace_that_holds_what_is_withheld_is_refused() {
 #[test]
 fn a_workspace_that_was_made_again_is_another_one() {
     let scene = Scene::new();
-    let sandbox = || Sandbox::new(scene.grants()).unwrap();
+    let sandbox = || Sandbox::new(&scene.grants()).unwrap();
     let first = sandbox();
     assert_eq!(first, sandbox());
     let files = || Workspace::open(std::iter::once(scene.path("work")));

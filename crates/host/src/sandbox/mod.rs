@@ -4,6 +4,7 @@
 //! Never: grants a withheld path, or starts a program outside of a requested sandbox.
 
 mod carve;
+mod fingerprint;
 mod kernel;
 #[cfg(target_os = "linux")]
 mod landlock;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 pub use kernel::Kernel;
 pub use writable::Writable;
 
+use fingerprint::Fingerprint;
 use landlock::Ruleset;
 
 use crate::files::{FileId, Reserved};
@@ -108,13 +110,17 @@ pub enum SandboxError {
     System(String),
 }
 
-/// A sandbox for any number of processes.
+/// A sandbox for any number of processes. It does not keep the lists of paths: every loaded thread has a sandbox, and the
+/// lists of one can take more memory than the rest of the thread.
 #[derive(Debug, Clone)]
 pub struct Sandbox(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    grants: Grants,
+    /// The directories of the workspace, as they were named.
+    workspace: Vec<PathBuf>,
+    readonly: bool,
+    grants: Fingerprint,
     ruleset: Ruleset,
 }
 
@@ -131,19 +137,23 @@ impl Eq for Sandbox {}
 
 impl Sandbox {
     /// Creates a sandbox. Resolves the paths as they exist now.
-    pub fn new(grants: Grants) -> Result<Self, SandboxError> {
-        let ruleset = Ruleset::new(&grants)?;
-        Ok(Self(Arc::new(Inner { grants, ruleset })))
+    pub fn new(grants: &Grants) -> Result<Self, SandboxError> {
+        Ok(Self(Arc::new(Inner {
+            workspace: grants.workspace.clone(),
+            readonly: grants.readonly,
+            grants: Fingerprint::of(grants),
+            ruleset: Ruleset::new(grants)?,
+        })))
     }
 
-    /// Returns the access that the sandbox grants.
-    pub fn grants(&self) -> &Grants {
-        &self.0.grants
+    /// Returns whether the workspace is read-only.
+    pub fn is_readonly(&self) -> bool {
+        self.0.readonly
     }
 
     /// Returns the directory that is granted for a workspace path; `None` if it did not exist.
     pub(crate) fn workspace_directory(&self, given: &Path) -> Option<FileId> {
-        let place = self.0.grants.workspace.iter().position(|named| named == given)?;
+        let place = self.0.workspace.iter().position(|named| named == given)?;
         *self.0.ruleset.workspace().get(place)?
     }
 

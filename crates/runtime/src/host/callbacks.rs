@@ -179,9 +179,7 @@ impl Callbacks {
     }
 
     fn is_readonly(&self) -> bool {
-        self.sandbox
-            .as_ref()
-            .is_some_and(|sandbox| sandbox.grants().readonly)
+        self.sandbox.as_ref().is_some_and(Sandbox::is_readonly)
     }
 
     /// Records that a terminal exited after `bytes` bytes of output.

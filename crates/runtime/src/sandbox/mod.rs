@@ -54,12 +54,21 @@ impl AgentConfig {
 
     /// Returns the agent's sandbox for a workspace; `None` if it runs without one.
     pub fn confine(&self, reserved: &Reserved, workspace: &[PathBuf]) -> Result<Option<Sandbox>, Failure> {
+        let confined = self.confine_with_grants(reserved, workspace)?;
+        Ok(confined.map(|(sandbox, _)| sandbox))
+    }
+
+    fn confine_with_grants(
+        &self,
+        reserved: &Reserved,
+        workspace: &[PathBuf],
+    ) -> Result<Option<(Sandbox, Grants)>, Failure> {
         let Wall::Stands(mode) = self.wall() else {
             return Ok(None);
         };
-        Sandbox::new(self.grants(mode, reserved, workspace))
-            .map(Some)
-            .map_err(|error| refusal(&error))
+        let grants = self.grants(mode, reserved, workspace);
+        let sandbox = Sandbox::new(&grants).map_err(|error| refusal(&error))?;
+        Ok(Some((sandbox, grants)))
     }
 
     /// Returns the directories of other known agents, in the home directory or where variables say.
@@ -90,16 +99,19 @@ impl AgentConfig {
         reserved: &Reserved,
         cwd: &Path,
     ) -> (Result<Option<Sandbox>, Failure>, Confinement) {
-        let within = self.confine(reserved, &[cwd.to_owned()]);
+        let within = self.confine_with_grants(reserved, &[cwd.to_owned()]);
         let reason = within.as_ref().err().map(|failure| failure.message.clone());
-        let sandbox = within.or_else(|_| self.confine(reserved, &[]));
-        let grants = sandbox
+        let confined = within.or_else(|_| self.confine_with_grants(reserved, &[]));
+        let grants = confined
             .as_ref()
             .ok()
             .and_then(Option::as_ref)
-            .map(Sandbox::grants);
+            .map(|(_, grants)| grants);
         let confinement = Confinement::new(self.wall(), grants, reason, &self.missing(), reserved);
-        (sandbox, confinement)
+        (
+            confined.map(|confined| confined.map(|(sandbox, _)| sandbox)),
+            confinement,
+        )
     }
 
     /// Returns the same values for a sandbox that could not be examined.
