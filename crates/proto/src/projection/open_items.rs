@@ -62,6 +62,10 @@ impl OpenItems {
     /// Removes an item that has ended.
     pub fn remove(&mut self, id: ItemId) -> Option<OpenItem> {
         let item = self.items.remove(&id)?;
+        if self.items.is_empty() {
+            // An empty map keeps space for the 11 items of its last node.
+            self.items = BTreeMap::new();
+        }
         self.tools.remove(&id);
         self.tool_bytes -= tool_bytes(&item.view);
         if let Some(tool) = item.parent {

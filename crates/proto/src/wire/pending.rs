@@ -38,7 +38,7 @@ impl<T> Pending<T> {
     /// Removes the request that a response belongs to and returns its note; `None` if no request has this id.
     pub fn close(&mut self, id: &RawValue) -> Option<T> {
         let id: u64 = id.get().parse().ok()?;
-        self.waiting.remove(&id).map(|(what, _)| what)
+        self.remove(id)
     }
 
     /// Returns the earliest deadline.
@@ -53,7 +53,16 @@ impl<T> Pending<T> {
             .iter()
             .find(|(_, (_, deadline))| deadline.is_some_and(|at| at <= now))?
             .0;
-        self.waiting.remove(&id).map(|(what, _)| (id, what))
+        self.remove(id).map(|what| (id, what))
+    }
+
+    fn remove(&mut self, id: u64) -> Option<T> {
+        let (what, _) = self.waiting.remove(&id)?;
+        if self.waiting.is_empty() {
+            // An empty map keeps space for the 11 requests of its last node.
+            self.waiting = BTreeMap::new();
+        }
+        Some(what)
     }
 
     /// Adds an expired request again, without a deadline, to wait for its late response.

@@ -7,6 +7,8 @@
 mod text;
 mod turn_files;
 
+use std::sync::Arc;
+
 use acpd_model::event::{Content, Level};
 use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
@@ -26,7 +28,7 @@ use crate::time::Now;
 #[derive(Debug)]
 pub(super) struct Journal {
     live: Live,
-    limits: Limits,
+    limits: Arc<Limits>,
     now: Now,
     /// The turn that is being imported from the agent's history.
     importing: Option<TurnId>,
@@ -43,7 +45,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub fn new(id: ThreadId, limits: Limits, now: Now) -> Self {
+    pub fn new(id: ThreadId, limits: Arc<Limits>, now: Now) -> Self {
         Self {
             live: Live::new(id),
             limits,

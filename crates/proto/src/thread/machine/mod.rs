@@ -42,9 +42,9 @@ pub struct Thread {
 
 impl Thread {
     /// Creates the state of a thread without events; [`Command::Create`](super::Command::Create) creates the thread.
-    pub fn new(id: ThreadId, limits: Limits, now: Now) -> Self {
+    pub fn new(id: ThreadId, limits: impl Into<Arc<Limits>>, now: Now) -> Self {
         Self {
-            journal: Journal::new(id, limits, now),
+            journal: Journal::new(id, limits.into(), now),
             session: Session::default(),
             messages: Messages::default(),
             callbacks: Callbacks::default(),
