@@ -120,7 +120,7 @@ impl ThreadActor {
     }
 
     fn awake(id: ThreadId, context: Context, woken: bool) -> Box<Self> {
-        let machine = Thread::new(id, (*context.limits).clone(), context.clock.now());
+        let machine = Thread::new(id, Arc::clone(&context.limits), context.clock.now());
         let (host_tx, host_rx) = mpsc::channel(16);
         Box::new(Self {
             _awake: context.metrics.thread(woken),
@@ -457,5 +457,30 @@ async fn sleep_for(duration: Option<Duration>) {
     match duration {
         Some(duration) => tokio::time::sleep(duration).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the size of the future that a function returns.
+    fn size_of_future<A, B, F>(_: fn(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// A daemon has thousands of idle threads. A future reserves space for its largest step, and the first message in a
+    /// channel allocates space for 32, so box what is rare and large.
+    #[test]
+    fn an_idle_thread_needs_little_memory() {
+        let sizes = [
+            ("the task", size_of_future(ThreadActor::run), 1_700),
+            ("the actor", size_of::<ThreadActor>(), 3_600),
+            ("a message", size_of::<ToThread>(), 24),
+            ("a message of the agent", size_of::<AgentMessage>(), 24),
+        ];
+        for (name, size, limit) in sizes {
+            assert!(size <= limit, "{name} has {size} bytes (limit {limit})");
+        }
     }
 }

@@ -1,38 +1,128 @@
-//! Preparation for starting a thread's agent.
+//! Starts a thread's agent.
 //!
-//! In: a thread's spec. Out: the agent's configuration, its sandbox and its open workspace. Never: starts a process. It
-//! blocks on the disk.
+//! In: what the state machine requested. Out: a running agent with its callbacks, or the reason why there is none. Owns:
+//! nothing. Never: blocks the thread's task on the disk.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use acpd_host::{Reserved, Sandbox, Workspace};
 use acpd_model::Failure;
-use acpd_proto::projection::Spec;
+use acpd_proto::agent::Start;
+use acpd_proto::projection::{Chunks, Spec};
+use acpd_proto::thread::{AgentExit, Input};
 
 use crate::agent::config::AgentConfig;
+use crate::agent::process::AgentHandle;
+use crate::agent::process_table::ProcessUse;
 use crate::agent::registry::{Agents, Runnable};
-use crate::host::callbacks;
-use crate::host::paths;
+use crate::agent::start::start_agent;
+use crate::host::callbacks::{self, Callbacks};
+use crate::host::{Host, blocking, paths};
+use crate::thread::actor::ThreadActor;
 
 /// Everything that is needed to start an agent.
-pub struct Begun {
-    pub config: AgentConfig,
-    pub sandbox: Option<Sandbox>,
+struct Prepared {
+    config: AgentConfig,
+    sandbox: Option<Sandbox>,
     /// The thread's directories, without reserved files and without other agents' own directories.
-    pub workspace: Workspace,
+    workspace: Workspace,
 }
 
 /// Finds a thread's agent, prepares its sandbox and opens its workspace. Blocks on the disk.
-pub fn begin_agent(agents: &Agents, reserved: &Reserved, spec: &Spec) -> Result<Begun, Failure> {
+fn prepare(agents: &Agents, reserved: &Reserved, spec: &Spec) -> Result<Prepared, Failure> {
     let Runnable { config, .. } = agents.find(&spec.agent)?;
     let sandbox = config.confine(reserved, &callbacks::directories(spec))?;
     let workspace = paths::open(spec, sandbox.as_ref())?;
     let directories: Vec<_> = workspace.real_directories().map(Path::to_owned).collect();
     let reserved = reserved.and(config.homes_of_others(), &directories);
-    Ok(Begun {
+    Ok(Prepared {
         workspace: workspace.without(Arc::new(reserved)),
         config,
         sandbox,
     })
+}
+
+impl ThreadActor {
+    /// Starts the thread's agent. If that fails, the machine receives the reason as the agent's exit.
+    pub(super) async fn start_agent(&mut self, start: Start) {
+        match self.try_start_agent(start).await {
+            Ok((handle, using)) => (self.agent, self.using) = (Some(handle), Some(using)),
+            Err(failure) => {
+                let gone = AgentExit {
+                    reason: failure.message,
+                    stderr: failure.detail.unwrap_or_default(),
+                };
+                self.machine
+                    .handle(Input::AgentExited(gone), self.context.clock.now());
+            }
+        }
+    }
+
+    async fn try_start_agent(&mut self, mut start: Start) -> Result<(AgentHandle, Arc<ProcessUse>), Failure> {
+        if let Some(cwd) = self.machine.live().spec.params.cwd.clone()
+            && !is_directory(&*self.context.host, cwd).await
+        {
+            start.cwd = self.machine.session_directory_gone(self.context.clock.now());
+        }
+        let spec = self.machine.live().spec.clone();
+        let agent = spec.agent.clone();
+        let (agents, reserved) = (
+            Arc::clone(&self.context.agents),
+            Arc::clone(&self.context.reserved),
+        );
+        let prepare = move || prepare(&agents, &reserved, &spec);
+        let Prepared {
+            config,
+            sandbox,
+            workspace,
+        } = blocking(&*self.context.host, prepare).await?;
+        start.quirks = config.quirks;
+        start.mcp_servers = crate::agent::mcp::servers(start.mcp_servers, &config.mcp_servers);
+        let single = config.chunks == Some(Chunks::Single);
+        self.machine.set_single_chunks(single);
+        let handle = self.open_agent(&agent, &config, sandbox.clone(), start).await?;
+        self.host = Some(Callbacks::new(
+            Arc::clone(&self.context.host),
+            workspace,
+            config,
+            sandbox,
+            self.host_tx.clone(),
+            handle.process.budget().clone(),
+            Arc::clone(&self.context.metrics),
+        ));
+        let process = Arc::clone(&handle.process);
+        let using = self.context.processes.join(process, Some(self.id)).await?;
+        Ok((handle, using))
+    }
+
+    /// Opens the session in the offered standby process, or else in a new one. Handles events that the standby process
+    /// has already sent.
+    async fn open_agent(
+        &mut self,
+        name: &str,
+        config: &AgentConfig,
+        sandbox: Option<Sandbox>,
+        start: Start,
+    ) -> Result<AgentHandle, Failure> {
+        let start = match self.standby.take() {
+            Some(standby) => match standby.open(config, sandbox.as_ref(), start).await {
+                Ok((handle, early)) => {
+                    let now = self.context.clock.now();
+                    for event in early {
+                        self.machine.handle(Input::Agent(event), now);
+                    }
+                    return Ok(handle);
+                }
+                Err(start) => start,
+            },
+            None => start,
+        };
+        start_agent(&self.context, name, config, sandbox, start).await
+    }
+}
+
+async fn is_directory(host: &dyn Host, path: String) -> bool {
+    let look = move || Ok(Path::new(&path).is_dir());
+    blocking(host, look).await.unwrap_or(false)
 }

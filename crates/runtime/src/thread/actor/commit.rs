@@ -1,27 +1,19 @@
 //! Applies the machine's effects: first the log, then replies and clients, then the rest.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use acpd_host::Sandbox;
 use acpd_log::{LogError, SharedLog};
 use acpd_model::limits::BATCH_EVENTS;
 use acpd_model::{ErrorCode, Event, Failure, ThreadId};
-use acpd_proto::agent::{AgentCommand, Start};
-use acpd_proto::projection::{Chunks, extract};
+use acpd_proto::agent::AgentCommand;
+use acpd_proto::projection::extract;
 use acpd_proto::surface::app::live_frame;
-use acpd_proto::thread::{AgentExit, Effect, Input, Reply};
+use acpd_proto::thread::{Effect, Input, Reply};
 use tokio::time::Instant;
 
-use crate::agent::config::AgentConfig;
-use crate::agent::process::AgentHandle;
 use crate::agent::process_table::Rank;
-use crate::agent::start::start_agent;
 use crate::feed::batch::Batch;
-use crate::host::callbacks::Callbacks;
 use crate::host::paths;
-use crate::host::{Host, blocking};
-use crate::thread::actor::begin::{Begun, begin_agent};
 use crate::thread::actor::{PendingDeletion, ThreadActor, from_agent};
 use crate::thread::directory::log_failure;
 use crate::thread::history::{collect_exchanges, collect_history};
@@ -142,68 +134,8 @@ impl ThreadActor {
         match effect {
             // These were handled before all others.
             Effect::Reply { .. } | Effect::Show { .. } => {}
-            Effect::StartAgent(mut start) => {
-                if let Some(cwd) = self.machine.live().spec.params.cwd.clone()
-                    && !is_directory(&*self.context.host, cwd).await
-                {
-                    start.cwd = self.machine.session_directory_gone(self.context.clock.now());
-                }
-                let spec = self.machine.live().spec.clone();
-                let agent = spec.agent.clone();
-                let (agents, reserved) = (
-                    Arc::clone(&self.context.agents),
-                    Arc::clone(&self.context.reserved),
-                );
-                let begin = move || begin_agent(&agents, &reserved, &spec);
-                let begun = blocking(&*self.context.host, begin).await;
-                let started = match begun {
-                    Ok(begun) => {
-                        let Begun {
-                            config,
-                            sandbox,
-                            workspace,
-                        } = begun;
-                        start.quirks = config.quirks;
-                        start.mcp_servers =
-                            crate::agent::mcp::servers(start.mcp_servers, &config.mcp_servers);
-                        let single = config.chunks == Some(Chunks::Single);
-                        self.machine.set_single_chunks(single);
-                        let started = self.start_agent(&agent, &config, sandbox.clone(), start).await;
-                        started.inspect(|handle| {
-                            self.host = Some(Callbacks::new(
-                                Arc::clone(&self.context.host),
-                                workspace,
-                                config,
-                                sandbox,
-                                self.host_tx.clone(),
-                                handle.process.budget().clone(),
-                                Arc::clone(&self.context.metrics),
-                            ));
-                        })
-                    }
-                    Err(failure) => Err(failure),
-                };
-                let joined = match started {
-                    Ok(handle) => self
-                        .context
-                        .processes
-                        .join(Arc::clone(&handle.process), Some(self.id))
-                        .await
-                        .map(|using| (handle, using)),
-                    Err(failure) => Err(failure),
-                };
-                match joined {
-                    Ok((handle, using)) => (self.agent, self.using) = (Some(handle), Some(using)),
-                    Err(failure) => {
-                        let gone = AgentExit {
-                            reason: failure.message,
-                            stderr: failure.detail.unwrap_or_default(),
-                        };
-                        self.machine
-                            .handle(Input::AgentExited(gone), self.context.clock.now());
-                    }
-                }
-            }
+            // Boxed: it is rare and large, and the thread's task would reserve space for it all the time.
+            Effect::StartAgent(start) => Box::pin(self.start_agent(start)).await,
             Effect::StopAgent => {
                 self.host = None;
                 if let Some(agent) = &self.agent {
@@ -271,38 +203,6 @@ impl ThreadActor {
             },
         }
     }
-}
-
-impl ThreadActor {
-    /// Starts the agent in the offered standby process, or else in a new one. Handles events that the standby process
-    /// has already sent.
-    async fn start_agent(
-        &mut self,
-        name: &str,
-        config: &AgentConfig,
-        sandbox: Option<Sandbox>,
-        start: Start,
-    ) -> Result<AgentHandle, Failure> {
-        let start = match self.standby.take() {
-            Some(standby) => match standby.open(config, sandbox.as_ref(), start).await {
-                Ok((handle, early)) => {
-                    let now = self.context.clock.now();
-                    for event in early {
-                        self.machine.handle(Input::Agent(event), now);
-                    }
-                    return Ok(handle);
-                }
-                Err(start) => start,
-            },
-            None => start,
-        };
-        start_agent(&self.context, name, config, sandbox, start).await
-    }
-}
-
-async fn is_directory(host: &dyn Host, path: String) -> bool {
-    let look = move || Ok(Path::new(&path).is_dir());
-    blocking(host, look).await.unwrap_or(false)
 }
 
 /// Stores blobs that events name.
