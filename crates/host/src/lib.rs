@@ -24,6 +24,7 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod seal;
 mod small;
+mod stack_read;
 mod supervision;
 mod sweep;
 #[cfg(target_os = "linux")]
@@ -41,6 +42,7 @@ pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, ProcessExit, StoppingProcess};
 pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable, cut};
 pub use small::read_small;
+pub use stack_read::read_through_stack;
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;
 #[cfg(target_os = "linux")]

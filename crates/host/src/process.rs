@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use acpd_model::limits::STDERR_TAIL_BYTES;
 use acpd_model::{ErrorCode, Failure};
-use tokio::io::AsyncReadExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
 use crate::command::Program;
 use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader, LeaderExit};
+use crate::stack_read::read_through_stack;
 use crate::tail::Tail;
 
 /// A running agent. Dropping it kills the process and its descendants.
@@ -72,10 +72,7 @@ impl AgentProcess {
         widen(&stdout);
         let stderr = tokio::spawn(async move {
             let mut tail = Tail::new(STDERR_TAIL_BYTES);
-            let mut buffer = [0; 512];
-            while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
-                tail.push(&buffer[..read]);
-            }
+            while let Ok(1..) = read_through_stack(&mut stderr, |bytes| tail.push(bytes)).await {}
             tail
         });
         Ok(Self {

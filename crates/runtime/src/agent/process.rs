@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::Program;
+use acpd_host::{Program, read_through_stack};
 use acpd_model::limits::{
     AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SMALL_CALL_BYTES,
 };
@@ -352,10 +352,7 @@ pub(crate) async fn read(
         Err(_) => {
             decoder.shrink();
             // A small read; the next one uses the whole buffer again.
-            let mut one = [0; 256];
-            let read = stdout.read(&mut one).await?;
-            decoder.push(&one[..read]);
-            Ok(read)
+            read_through_stack(stdout, |bytes| decoder.push(bytes)).await
         }
     }
 }
@@ -397,6 +394,24 @@ mod tests {
         let slot = running.start("sh").await.unwrap();
         let program = config.program(start.cwd.clone().into(), None);
         spawn(&launcher, &program, start, slot).unwrap()
+    }
+
+    /// Returns the size of the future that a function returns.
+    fn size_of_future<A, B, C, D, F>(_: fn(A, B, C, D) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// A daemon has thousands of idle agents. A future reserves space for its largest step, so box what is rare and
+    /// large.
+    #[test]
+    fn an_idle_agent_needs_little_memory() {
+        let sizes = [
+            ("the task", size_of_future(Actor::run), 1_000),
+            ("the actor", size_of::<Actor>(), 900),
+        ];
+        for (name, size, limit) in sizes {
+            assert!(size <= limit, "{name} has {size} bytes (limit {limit})");
+        }
     }
 
     fn notify(params: &RawJson) -> AgentCommand {
