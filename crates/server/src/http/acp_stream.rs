@@ -393,7 +393,7 @@ fn websocket(
             let setup = server.setup;
             // Boxed because the future is large: it contains a process that waits for a session.
             let served = async move { Box::pin(setup.serve(socket, identity, agent)).await };
-            let _ = server.peers.spawn(served).await;
+            server.peers.spawn(served);
         });
     if let Ok(id) = HeaderValue::from_str(&uuid::Uuid::now_v7().to_string()) {
         response.headers_mut().insert(CONNECTION_ID, id);

@@ -147,9 +147,8 @@ async fn websocket(
         .on_upgrade(move |socket| async move {
             let link = Link::new(Box::new(Socket::new(socket, traffic, Binary::Refused)), &limits);
             let peer = Peer::new(identity.principal.to_string(), identity.role, limits);
-            let _ = peers
-                .spawn(PeerActor::new(link, peer, server.service, server.stop, identity.ends).run())
-                .await;
+            // A task of its own, which the daemon waits for when it stops. This one ends, and frees its memory.
+            peers.spawn(PeerActor::new(link, peer, server.service, server.stop, identity.ends).run());
         })
         .into_response()
 }
