@@ -25,6 +25,7 @@ pub struct Sizes {
     broadcast: u64,
     replay: u64,
     idle: usize,
+    turns: usize,
     threads: u32,
     rounds: usize,
 }
@@ -40,6 +41,7 @@ impl Sizes {
             broadcast: 5_000,
             replay: 100_000,
             idle: 200,
+            turns: 1_000,
             threads: 10_000,
             rounds: 5,
         }
@@ -55,6 +57,7 @@ impl Sizes {
             broadcast: 1_000,
             replay: 20_000,
             idle: 20,
+            turns: 100,
             threads: 1_000,
             rounds: 1,
         }
@@ -302,12 +305,17 @@ fn replay(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bytes of memory")]
-fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Result<()> {
+pub fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
     let idle = daemon.rss()? as f64;
     report.add("memory, idle", idle / MIB, "MiB", Some(Target::AtMost(25.0)));
     let mut client = daemon.client()?;
+    let turn = |client: &mut Counter, thread: &serde_json::Value| -> anyhow::Result<()> {
+        client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": { "threadId": thread, "text": "say hello" } }))?;
+        client.count_until(&[ENDS[0]])?;
+        Ok(())
+    };
     let start = |client: &mut Counter| -> anyhow::Result<serde_json::Value> {
         let started = client.request(
             1,
@@ -315,20 +323,24 @@ fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
             &json!({ "agentType": "fake", "cwd": WORKSPACE }),
         )?;
         let thread = started["thread"]["id"].clone();
-        client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": { "threadId": thread, "text": "say hello" } }))?;
-        client.count_until(&[ENDS[0]])?;
+        turn(client, &thread)?;
         client.request(3, "thread/unsubscribe", &json!({ "threadId": thread }))?;
         Ok(thread)
     };
-    // The first threads fill shared caches: those of the allocator and the database.
+    // The first threads and turns fill shared caches: those of the allocator and the database.
     let mut thread = start(&mut client)?;
     for _ in 0..sizes.idle / 2 {
         thread = start(&mut client)?;
     }
+    client.request(1, "thread/resume", &json!({ "threadId": thread }))?;
+    for _ in 0..sizes.turns {
+        turn(&mut client, &thread)?;
+    }
+    client.request(3, "thread/unsubscribe", &json!({ "threadId": thread }))?;
     settle();
     let before = daemon.rss()? as f64;
     for _ in 0..sizes.idle {
-        start(&mut client)?;
+        thread = start(&mut client)?;
     }
     settle();
     let after = daemon.rss()? as f64;

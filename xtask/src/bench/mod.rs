@@ -30,8 +30,8 @@ pub struct Binaries {
     pub relay: PathBuf,
 }
 
-/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--crowd`, `--terminal` or `--editor`, only
-/// runs and prints that part.
+/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--memory`, `--crowd`, `--terminal` or
+/// `--editor`, only runs and prints that part.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
     let sizes = if args.contains(&"--quick") {
         Sizes::quick()
@@ -54,6 +54,9 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     let mut report = Report::default();
     let quick = args.contains(&"--quick");
     let only = |part| args.contains(&part);
+    if only("--memory") {
+        return measure::memory(&binaries, &sizes, &mut report);
+    }
     if only("--terminal") {
         return terminal::flood(&binaries, quick, &mut report);
     }
