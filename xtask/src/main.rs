@@ -8,6 +8,8 @@ fn main() -> anyhow::Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["bench", ref rest @ ..] => bench::run(rest),
         ["relay", ref agent @ ..] => relay::run(agent),
-        _ => anyhow::bail!("usage: xtask bench [--quick] [--crowd] | xtask relay PROGRAM [ARG…]"),
+        _ => anyhow::bail!(
+            "usage: xtask bench [--quick] [--memory|--crowd|--terminal|--editor] | xtask relay PROGRAM [ARG…]"
+        ),
     }
 }
