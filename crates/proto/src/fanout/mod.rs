@@ -7,6 +7,7 @@ mod coalesce;
 mod live_tail;
 mod subscription;
 
-pub use coalesce::{Coalescer, Delta, Source};
-pub use live_tail::{LiveEnd, LiveTail, LiveText};
+pub(crate) use coalesce::Coalescer;
+pub use coalesce::{Delta, Source};
+pub(crate) use live_tail::{LiveEnd, LiveTail, LiveText};
 pub use subscription::{Step, Subscription};
