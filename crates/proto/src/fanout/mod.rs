@@ -7,6 +7,8 @@ mod coalesce;
 mod live_tail;
 mod subscription;
 
-pub use coalesce::{Coalescer, Delta, Source};
-pub use live_tail::{LiveEnd, LiveTail, LiveText};
+pub(crate) use coalesce::Coalescer;
+pub use coalesce::{Delta, Source};
+pub use live_tail::LiveText;
+pub(crate) use live_tail::{LiveEnd, LiveTail};
 pub use subscription::{Step, Subscription};

@@ -28,7 +28,8 @@ mod turn;
 
 pub use approval::Policies;
 pub use command::{Answer, Change, Command, PickedOption, Sight, Verdict};
-pub use editors::{EditorCapabilities, EditorCommand, EditorRequest};
+pub(crate) use editors::EditorRequest;
+pub use editors::{EditorCapabilities, EditorCommand};
 pub use effect::{Effect, RememberedChange, RememberedOutcome, Waiter};
 pub use fork::ThreadCopy;
 pub use host_call::{HostCall, HostReply, TerminalEvent};

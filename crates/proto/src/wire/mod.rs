@@ -19,6 +19,5 @@ pub use pending::Pending;
 pub use repeated::repeated_key;
 pub(crate) use splice::{has_string, inside, member, others, splice, spliced};
 pub use text::Text;
-pub use write::{
-    Object, error_response, notification, notification_with, object, request, request_with, response,
-};
+pub use write::{Object, notification, object, request, request_with, response};
+pub(crate) use write::{error_response, notification_with};

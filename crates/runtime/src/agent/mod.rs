@@ -5,12 +5,12 @@
 
 pub(crate) mod budget;
 pub mod config;
-pub mod initialize_cache;
+pub(crate) mod initialize_cache;
 pub(crate) mod launcher;
 pub mod mcp;
 pub mod probe;
 pub(crate) mod process;
-pub mod process_table;
+pub(crate) mod process_table;
 pub mod registry;
 pub mod shared;
 pub mod standby;

@@ -9,6 +9,7 @@
 mod agent;
 mod check;
 mod client;
+mod daemon;
 mod dice;
 mod editor;
 mod history;

@@ -1,4 +1,4 @@
-//! A daemon without sockets and processes, its clients, and the random steps of a run.
+//! The daemon and its clients, and the random steps of a run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,39 +7,21 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use acpd_log::{EventLog, Filter, ListedThread};
-use acpd_model::{Event, Limits, Role, ThreadId, ThreadStatus};
-use acpd_proto::surface::app::Peer;
-use acpd_runtime::agent::config::AgentConfig;
-use acpd_runtime::agent::registry::Agents;
+use acpd_model::{Event, Limits, ThreadId, ThreadStatus};
 use acpd_runtime::clock::Clock;
-use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::ids::Ids;
-use acpd_runtime::policy::book::PolicyBook;
-use acpd_runtime::policy::remembered::RememberedAnswers;
-use acpd_runtime::sandbox::SandboxSettings;
-use acpd_runtime::service::{Defaults, Service};
-use acpd_runtime::thread::directory::Directory;
 use serde_json::json;
-use tokio::sync::watch;
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use super::client::{Client, Truth};
+use super::daemon::Daemon;
 use super::dice::Dice;
 use super::editor::Editor;
 use super::host::ScriptedHost;
 use super::log::SlowLog;
-use crate::auth::store::EditorIdentity;
-use crate::connection::acp::setup::ConnectionSetup;
-use crate::connection::driver::{Access, Connection};
-use crate::connection::link::Link;
-use crate::transport::lines::Lines;
 
 /// The wall-clock time at the start of each run, in milliseconds since the epoch.
 const BEGAN: i64 = 1_700_000_000_000;
-
-/// The buffer of a connection in each direction, in bytes.
-const SOCKET_BYTES: usize = 4 << 10;
 
 /// One run of a seed.
 pub struct World {
@@ -68,13 +50,6 @@ pub struct Report {
     pub trace: Vec<String>,
     /// The counters by name.
     pub happened: BTreeMap<String, f64>,
-}
-
-/// One daemon process.
-pub(super) struct Daemon {
-    pub log: Arc<SlowLog>,
-    pub service: Service,
-    stop: CancellationToken,
 }
 
 impl World {
@@ -453,85 +428,4 @@ impl Drop for World {
         // Files that stay in the temporary directory do no harm.
         let _ = std::fs::remove_dir_all(&self.place);
     }
-}
-
-impl Daemon {
-    async fn start(
-        log: SlowLog,
-        limits: &Limits,
-        clock: Clock,
-        ids: &Ids,
-        host: &ScriptedHost,
-        place: &std::path::Path,
-    ) -> Self {
-        let log = Arc::new(log);
-        let agents = BTreeMap::from([
-            ("own".to_owned(), agent(false)),
-            ("shared".to_owned(), agent(true)),
-        ]);
-        let host: Arc<dyn acpd_runtime::host::Host> = Arc::new(host.clone());
-        let context = Context::open(Parts {
-            log: log.clone(),
-            policies: watch::channel(PolicyBook::new(None, &agents)).1,
-            agents: Agents::new(agents, SandboxSettings::default(), place),
-            limits: Arc::new(limits.clone()),
-            clock,
-            ids: ids.clone(),
-            answers: RememberedAnswers::open(Arc::clone(&host), place).unwrap(),
-            host,
-            reserved: Arc::default(),
-        });
-        let directory = Directory::open(context.clone()).await.unwrap();
-        Self {
-            log,
-            service: Service::new(directory, context),
-            stop: CancellationToken::new(),
-        }
-    }
-
-    /// Opens a connection, and returns the client's end.
-    fn connect(&self, limits: &Limits) -> tokio::io::DuplexStream {
-        let (theirs, ours) = tokio::io::duplex(SOCKET_BYTES);
-        let (reader, writer) = tokio::io::split(ours);
-        let link = Link::new(Box::new(Lines::new(reader, writer, limits)), limits);
-        let context = &self.service.context;
-        let peer = Peer::new("sim".to_owned(), Role::Owner, context.gate());
-        let access = Access {
-            role: Role::Owner,
-            connection: context.ids.connection().into(),
-            defaults: Defaults::none(),
-            standby: None,
-            stop: self.stop.clone(),
-            ends: CancellationToken::new(),
-        };
-        tokio::spawn(Connection::new(link, peer, self.service.clone(), access).run(None));
-        theirs
-    }
-
-    /// Opens a connection of an editor, and returns its end.
-    fn connect_editor(&self, limits: &Limits) -> tokio::io::DuplexStream {
-        let (theirs, ours) = tokio::io::duplex(SOCKET_BYTES);
-        let (reader, writer) = tokio::io::split(ours);
-        let transport = Lines::new(reader, writer, limits);
-        let setup = ConnectionSetup::open(self.service.clone(), Some("own"), self.stop.clone());
-        let identity = EditorIdentity {
-            principal: "editor".into(),
-            role: Role::Owner,
-            ends: CancellationToken::new(),
-        };
-        tokio::spawn(async move { setup.serve(transport, identity, None).await });
-        theirs
-    }
-
-    pub(super) async fn stop(&self) {
-        self.service.directory.close_within(Duration::from_secs(30)).await;
-        self.stop.cancel();
-        // Waits until connections have closed.
-        sleep(Duration::from_secs(5)).await;
-    }
-}
-
-/// Returns the configuration of an agent. The program must exist, but is never run.
-fn agent(share: bool) -> AgentConfig {
-    serde_json::from_value(json!({ "command": "true", "sandbox": "off", "share": share })).unwrap()
 }
