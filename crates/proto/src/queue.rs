@@ -18,6 +18,11 @@ impl<T> Queue<T> {
         self.0.push_back(item);
     }
 
+    /// Makes room for `more` items in one allocation.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.0.reserve(more);
+    }
+
     pub(crate) fn pop(&mut self) -> Option<T> {
         let item = self.0.pop_front();
         if item.is_none() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use acpd_host::Program;
 use acpd_model::{Failure, Limits};
 
-use crate::agent::process_table::ProcessSlot;
+use crate::agent::running::ProcessSlot;
 use crate::agent::stdin::Stdin;
 use crate::clock::Clock;
 use crate::host::{AgentIo, AgentProcess, AgentStdout, Host};

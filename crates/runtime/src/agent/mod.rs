@@ -12,6 +12,7 @@ pub mod probe;
 pub(crate) mod process;
 pub(crate) mod process_table;
 pub mod registry;
+pub(crate) mod running;
 pub mod shared;
 pub mod standby;
 pub mod standby_task;

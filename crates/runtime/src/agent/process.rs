@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::budget::{Budget, Charge};
 use crate::agent::launcher::{Launched, Launcher};
-use crate::agent::process_table::{Process, ProcessSlot};
+use crate::agent::running::{Process, ProcessSlot};
 use crate::agent::stdin::{Stalled, Stdin};
 use crate::clock::Clock;
 use crate::host::{AgentProcess, AgentStdout};

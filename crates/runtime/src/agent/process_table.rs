@@ -5,7 +5,6 @@
 //! processes. Never: stops a process itself, or makes a thread release its agent during a turn.
 
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -13,11 +12,11 @@ use acpd_host::memory;
 use acpd_model::limits::{AGENT_MEMORY_SECS, RUNNING_INBOX};
 use acpd_model::{ErrorCode, Failure, Millis, ThreadId};
 use acpd_proto::surface::reply::{ProcessState, RunningProcess};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::agent::budget::Budget;
 use crate::agent::launcher::Launcher;
+use crate::agent::running::{Process, ProcessSlot, ProcessUse};
 use crate::host::blocking;
 
 /// Gives access to the process table; cheap to clone.
@@ -38,89 +37,6 @@ enum TableRequest {
         reply: oneshot::Sender<Arc<ProcessUse>>,
     },
     List(oneshot::Sender<Vec<RunningProcess>>),
-}
-
-/// One agent process.
-#[derive(Debug)]
-pub struct Process {
-    agent: String,
-    started_at: Millis,
-    /// The process id; zero until it is known.
-    pid: AtomicU32,
-    /// The resident memory at the last measurement, in bytes.
-    memory: AtomicU64,
-    /// Whether all users of the process were asked to release it.
-    leaving: AtomicBool,
-    /// Limits the memory for callbacks and commands of this process.
-    budget: Budget,
-}
-
-impl Process {
-    /// Returns the budget for callbacks and commands of this process.
-    pub fn budget(&self) -> &Budget {
-        &self.budget
-    }
-}
-
-/// A slot for one process, held until dropped.
-#[derive(Debug)]
-pub struct ProcessSlot(Arc<Process>);
-
-impl ProcessSlot {
-    /// Records the id of the started process.
-    pub fn started(&self, pid: Option<u32>) {
-        self.0.pid.store(pid.unwrap_or_default(), Ordering::Relaxed);
-    }
-
-    /// Returns the process that the slot is for.
-    pub fn process(&self) -> Arc<Process> {
-        Arc::clone(&self.0)
-    }
-}
-
-/// The use of a process by a thread, or by a connection without a session yet, held until dropped.
-#[derive(Debug)]
-pub struct ProcessUse {
-    process: Arc<Process>,
-    thread: Option<ThreadId>,
-    /// The start of the idle time in milliseconds since the epoch; zero while in use.
-    idle_since: AtomicI64,
-    rank: AtomicU8,
-    released: Notify,
-}
-
-/// What is lost when a process stops. Processes that lose the least are released first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rank {
-    /// The process has no session.
-    Unused,
-    /// Another process can resume the session.
-    KeepsSession,
-    /// A user has signed in to this process, and perhaps to no other.
-    SignedIn,
-    /// The session ends with the process.
-    Forgets,
-}
-
-impl ProcessUse {
-    /// Records whether the user of the process is idle, and the rank.
-    pub fn note(&self, idle: bool, rank: Rank, now: Millis) {
-        self.rank.store(rank as u8, Ordering::Relaxed);
-        if !idle {
-            self.idle_since.store(0, Ordering::Relaxed);
-        } else if self.idle_since.load(Ordering::Relaxed) == 0 {
-            self.idle_since.store(now.max(1), Ordering::Relaxed);
-        }
-    }
-
-    /// Waits until the process should be released, if possible. Cancel safe.
-    pub async fn released(&self) {
-        self.released.notified().await;
-    }
-
-    fn idle_since(&self) -> Option<Millis> {
-        Some(self.idle_since.load(Ordering::Relaxed)).filter(|since| *since > 0)
-    }
 }
 
 impl ProcessTable {
@@ -214,13 +130,7 @@ impl Task {
                 thread,
                 reply,
             } => {
-                let using = Arc::new(ProcessUse {
-                    process,
-                    thread,
-                    idle_since: AtomicI64::new(0),
-                    rank: AtomicU8::new(Rank::Unused as u8),
-                    released: Notify::new(),
-                });
+                let using = Arc::new(ProcessUse::new(process, thread));
                 self.uses.push(Arc::downgrade(&using));
                 let _ = reply.send(using);
             }
@@ -235,7 +145,7 @@ impl Task {
         let (alive, uses) = self.present();
         let staying = alive
             .iter()
-            .filter(|process| !process.leaving.load(Ordering::Relaxed));
+            .filter(|process| !process.is_leaving());
         if staying.count() >= self.room && self.let_one_go(&uses).is_none() {
             let message = format!(
                 "{} agents run already, and each is at something: try again when one is done, or raise limits.agents",
@@ -243,14 +153,7 @@ impl Task {
             );
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
-        let process = Arc::new(Process {
-            agent,
-            started_at: self.launcher.clock.now().wall,
-            pid: AtomicU32::new(0),
-            memory: AtomicU64::new(0),
-            leaving: AtomicBool::new(false),
-            budget: Budget::default(),
-        });
+        let process = Arc::new(Process::new(agent, self.launcher.clock.now().wall));
         self.processes.push(Arc::downgrade(&process));
         Ok(ProcessSlot(process))
     }
@@ -262,7 +165,7 @@ impl Task {
         let alive: Vec<_> = self.processes.iter().filter_map(Weak::upgrade).collect();
         let uses: Vec<_> = self.uses.iter().filter_map(Weak::upgrade).collect();
         for using in uses.iter().filter(|using| using.idle_since().is_none()) {
-            using.process.leaving.store(false, Ordering::Relaxed);
+            using.process().set_leaving(false);
         }
         (alive, uses)
     }
@@ -272,25 +175,25 @@ impl Task {
         let of = |process: &Arc<Process>| {
             let process = Arc::clone(process);
             uses.iter()
-                .filter(move |using| Arc::ptr_eq(&using.process, &process))
+                .filter(move |using| Arc::ptr_eq(using.process(), &process))
         };
         let candidates = uses
             .iter()
-            .map(|using| &using.process)
-            .filter(|process| !process.leaving.load(Ordering::Relaxed))
+            .map(|using| using.process())
+            .filter(|process| !process.is_leaving())
             .filter_map(|process| {
                 let since: Option<Vec<Millis>> = of(process).map(|using| using.idle_since()).collect();
-                let rank = of(process).map(|using| using.rank.load(Ordering::Relaxed)).max();
+                let rank = of(process).map(|using| using.rank()).max();
                 Some((process, (rank, since?.into_iter().max()?)))
             });
         let (process, _) = candidates.min_by_key(|(_, rank)| *rank)?;
-        process.leaving.store(true, Ordering::Relaxed);
+        process.set_leaving(true);
         for using in of(process) {
-            using.released.notify_one();
+            using.release();
         }
         self.launcher.metrics.agent_let_go();
         tracing::info!(
-            agent = process.agent,
+            agent = process.agent(),
             "stopping an idle agent to make room for another"
         );
         Some(Arc::clone(process))
@@ -305,7 +208,7 @@ impl Task {
             let Some(process) = self.let_one_go(&uses) else {
                 return;
             };
-            taken = taken.saturating_sub(process.memory.load(Ordering::Relaxed));
+            taken = taken.saturating_sub(process.memory());
         }
     }
 
@@ -314,15 +217,15 @@ impl Task {
         let (alive, _) = self.present();
         let pids: Vec<u32> = alive
             .iter()
-            .map(|process| process.pid.load(Ordering::Relaxed))
+            .map(|process| process.pid())
             .collect();
         let host = Arc::clone(&self.launcher.host);
         let measure = move || Ok(host.resident_memory(&pids));
         let measured = blocking(&*self.launcher.host, measure).await;
         let mut sum = 0;
         for (process, bytes) in alive.iter().zip(measured.unwrap_or_default()) {
-            process.memory.store(bytes, Ordering::Relaxed);
-            if !process.leaving.load(Ordering::Relaxed) {
+            process.set_memory(bytes);
+            if !process.is_leaving() {
                 sum += bytes;
             }
         }
@@ -336,24 +239,24 @@ impl Task {
             .map(|process| {
                 let of: Vec<_> = uses
                     .iter()
-                    .filter(|using| Arc::ptr_eq(&using.process, process))
+                    .filter(|using| Arc::ptr_eq(using.process(), process))
                     .collect();
                 let since: Option<Vec<Millis>> = of.iter().map(|using| using.idle_since()).collect();
                 let idle_since = since.as_ref().and_then(|since| since.iter().copied().max());
-                let threads: Vec<_> = of.iter().filter_map(|using| using.thread).collect();
-                let state = match (process.leaving.load(Ordering::Relaxed), &since) {
+                let threads: Vec<_> = of.iter().filter_map(|using| using.thread()).collect();
+                let state = match (process.is_leaving(), &since) {
                     (true, _) => ProcessState::Leaving,
                     (_, None) => ProcessState::Busy,
                     (_, Some(_)) if threads.is_empty() => ProcessState::Waiting,
                     (_, Some(_)) => ProcessState::Idle,
                 };
                 RunningProcess {
-                    agent_type: process.agent.clone(),
-                    pid: Some(process.pid.load(Ordering::Relaxed)).filter(|pid| *pid > 0),
+                    agent_type: process.agent().to_owned(),
+                    pid: Some(process.pid()).filter(|pid| *pid > 0),
                     threads,
                     state,
-                    memory_bytes: process.memory.load(Ordering::Relaxed),
-                    started_at: process.started_at,
+                    memory_bytes: process.memory(),
+                    started_at: process.started_at(),
                     idle_since,
                 }
             })
@@ -375,6 +278,7 @@ mod tests {
     use acpd_model::Limits;
 
     use super::*;
+    use crate::agent::running::Rank;
     use crate::metrics::Metrics;
 
     fn open(agents: usize) -> ProcessTable {

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::agent::config::AgentConfig;
 use crate::agent::process::{AgentHandle, AgentMessage};
-use crate::agent::process_table::{ProcessUse, Rank};
+use crate::agent::running::{ProcessUse, Rank};
 use crate::agent::start::start_agent;
 use crate::clock::Clock;
 use crate::context::Context;

@@ -110,14 +110,14 @@ impl Presence {
                 (*number != self.number && subscriber.may_answer == asked).then_some(subscriber)
             })
         };
-        let told: Vec<_> = others(true)
+        let listed: Vec<_> = others(true)
             .chain(others(false))
             .take(SUBSCRIBERS_TOLD)
             .cloned()
             .collect();
         OtherSubscribers {
-            more: subscribers.present.len() - 1 - told.len(),
-            told,
+            more: subscribers.present.len() - 1 - listed.len(),
+            listed,
         }
     }
 }
@@ -155,7 +155,7 @@ mod tests {
 
     fn names(others: &OtherSubscribers) -> Vec<&str> {
         others
-            .told
+            .listed
             .iter()
             .map(|other| other.who.principal.as_str())
             .collect()
@@ -192,7 +192,7 @@ mod tests {
         let (all, thread) = (Subscribers::default(), ThreadId(uuid::Uuid::nil()));
         let mut first = all.join(thread, someone("first"), true);
         let _second = all.join(thread, someone("second"), true);
-        assert_eq!(first.others_changed().await.told.len(), 1, "the first at once");
+        assert_eq!(first.others_changed().await.listed.len(), 1, "the first at once");
         let mut present = Vec::new();
         for _ in 0..100 {
             present.push(all.join(thread, someone("more"), true));
@@ -203,10 +203,10 @@ mod tests {
         present.push(all.join(thread, someone("asked"), true));
         let others = first.others_changed().await;
         assert_eq!(
-            (others.told.len(), others.more),
+            (others.listed.len(), others.more),
             (SUBSCRIBERS_TOLD, 102 - SUBSCRIBERS_TOLD)
         );
         assert_eq!(names(&others)[0], "asked", "those who are asked come first");
-        assert!(first.others_changed().now_or_never().is_none(), "all is told");
+        assert!(first.others_changed().now_or_never().is_none(), "nothing is left to report");
     }
 }

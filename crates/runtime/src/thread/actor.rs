@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::budget::Charge;
 use crate::agent::process::{AgentHandle, AgentMessage, sleep_until};
-use crate::agent::process_table::ProcessUse;
+use crate::agent::running::ProcessUse;
 use crate::agent::standby::{Standby, over};
 use crate::context::Context;
 use crate::feed::publisher::Publisher;
@@ -286,7 +286,7 @@ impl ThreadActor {
             Some(from) = self.host_rx.recv() => ActorInput::Host(*from),
             input = from_editors(self.editors.as_deref_mut()) => ActorInput::Editor(Box::new(input)),
             Some(from) = from_agent(self.agent.as_mut()) => ActorInput::Agent(from),
-            () = let_go(self.using.as_deref()) => ActorInput::ReleaseAgent,
+            () = released(self.using.as_deref()) => ActorInput::ReleaseAgent,
             () = over(self.standby.as_deref_mut()) => ActorInput::StandbyExpired,
             () = sleep_until(due) => ActorInput::Due,
             () = sleep_for(idle) => ActorInput::Idle,
@@ -455,7 +455,7 @@ async fn from_editors(editors: Option<&mut Editors>) -> Input {
 }
 
 /// Waits until the agent should be released; waits forever if there is no agent.
-async fn let_go(using: Option<&ProcessUse>) {
+async fn released(using: Option<&ProcessUse>) {
     match using {
         Some(using) => using.released().await,
         None => std::future::pending().await,

@@ -235,7 +235,7 @@ impl<S: Surface> Connection<S> {
                 }
                 Output::Delegated { thread, call, result } => {
                     let delegated = self.delegated.as_mut();
-                    if let Some(told) = delegated.and_then(|all| all.answered(thread, call, result)) {
+                    if let Some(told) = delegated.and_then(|all| all.answered(thread, call, *result)) {
                         self.requests.run(told.map(|()| Step::Told).boxed());
                     }
                 }
@@ -463,3 +463,6 @@ fn is_small(answer: &Answer) -> bool {
         Reply::Done | Reply::Closed { .. } | Reply::Turn(_) | Reply::Lease(_)
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -117,7 +117,12 @@ impl Followed {
 
     /// Returns the subscription that waited for the response to `call`.
     pub fn take_held(&mut self, call: u64) -> Option<Held> {
-        self.held.remove(&call)
+        let held = self.held.remove(&call);
+        if self.held.is_empty() {
+            // An empty map keeps its last node.
+            self.held = BTreeMap::new();
+        }
+        held
     }
 
     /// Stops following a thread.

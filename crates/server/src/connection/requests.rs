@@ -124,6 +124,10 @@ impl Requests {
         if line.waiting.is_empty() {
             self.lines.remove(&order);
         }
+        if self.lines.is_empty() {
+            // An empty map keeps its last node.
+            self.lines = BTreeMap::new();
+        }
     }
 
     /// Returns whether a request with an order is being begun.

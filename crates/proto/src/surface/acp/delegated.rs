@@ -104,8 +104,8 @@ impl Peer {
             let Some(session) = self.sessions.get_mut(&thread) else {
                 return;
             };
-            let told = session.told;
-            let is_next = |queued: &QueuedRequest| queued.after <= told;
+            let received = session.received;
+            let is_next = |queued: &QueuedRequest| queued.after <= received;
             if session.opening.is_some() || !session.queued.front().is_some_and(is_next) {
                 return;
             }
@@ -162,6 +162,7 @@ impl Peer {
             queued.remove(at);
             if !forget {
                 let result = Err(RpcError::new(CANCELLED, "it was taken back before it was asked"));
+                let result = Box::new(result);
                 self.out.push(Output::Delegated { thread, call, result });
             }
             return;
@@ -193,7 +194,8 @@ impl Peer {
             Some(ours) => self.terminal_made(thread, ours, result),
             None => result,
         });
-        self.out.push(Output::Delegated { thread, call, result });
+        let result = Box::new(result);
+                self.out.push(Output::Delegated { thread, call, result });
     }
 
     /// Handles an invalid response to a delegated request. Returns whether it was such a response.

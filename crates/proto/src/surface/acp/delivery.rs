@@ -33,7 +33,7 @@ impl Peer {
         session.since = opened.until;
         session.shown.earlier = opened.last_terminal;
         if mode == OpenMode::Resume {
-            session.told = session.told.max(opened.until);
+            session.received = session.received.max(opened.until);
         }
         let earlier = session.opening.replace(Opening {
             request,
@@ -58,7 +58,7 @@ impl Peer {
         let Some(session) = self.sessions.get_mut(&thread) else {
             return;
         };
-        session.told = session.told.max(seq);
+        session.received = session.received.max(seq);
         let opening = session.opening.as_ref();
         if opening.is_some_and(|opening| seq >= opening.opened.until) {
             self.open(thread, None);

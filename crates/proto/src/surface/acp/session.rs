@@ -76,7 +76,7 @@ pub(super) struct Session {
     /// The latest event at the time when the session was opened.
     pub since: Seq,
     /// The last event that the editor has received.
-    pub told: Seq,
+    pub received: Seq,
     /// Requests of the agent to its client, each with the event that the editor must receive before.
     pub queued: VecDeque<QueuedRequest>,
     /// Terminals that the editor did not create.

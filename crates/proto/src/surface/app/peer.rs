@@ -153,6 +153,10 @@ impl Surface for Peer {
         let Some((token, reply_to)) = self.waiting.remove(&call) else {
             return;
         };
+        if self.waiting.is_empty() {
+            // An empty map keeps its last node.
+            self.waiting = BTreeMap::new();
+        }
         self.opened(call, &reply);
         let error = match reply_to {
             ReplyTo::Request(id, result) => self.respond(&id, reply.and_then(|reply| result.write(reply))),
@@ -168,6 +172,7 @@ impl Surface for Peer {
         for opening in self.opening.values_mut() {
             opening.is_open |= opening.thread == delivery.thread;
         }
+        self.out.reserve(delivery.frames.len());
         for frame in delivery.frames {
             if let Some(text) = self.select(frame, delivery.pending) {
                 self.out.push(Output::Send(text.clone()));
@@ -223,7 +228,11 @@ impl Peer {
 
     /// Restores the default for requests without a thread if a thread could not be opened, or takes the new one.
     fn opened(&mut self, call: u64, reply: &Result<Reply, Failure>) {
-        match (self.opening.remove(&call), reply) {
+        let opening = self.opening.remove(&call);
+        if self.opening.is_empty() {
+            self.opening = BTreeMap::new();
+        }
+        match (opening, reply) {
             (Some(opening), Err(_)) if !opening.is_open && self.current == Some(opening.thread) => {
                 self.current = opening.before;
             }

@@ -9,8 +9,8 @@ use crate::wire::{self, notification};
 /// Returns the frame that lists the other subscribers for one subscriber. It has no `seq`.
 pub fn subscribers_frame(thread: ThreadId, at: Millis, others: &OtherSubscribers) -> Frame {
     const METHOD: &str = "thread/subscribers/changed";
-    let told = others.told.iter();
-    let told: Vec<RawJson> = told
+    let listed = others.listed.iter();
+    let listed: Vec<RawJson> = listed
         .map(|other| {
             wire::object(|subscriber| {
                 subscriber
@@ -23,7 +23,7 @@ pub fn subscribers_frame(thread: ThreadId, at: Millis, others: &OtherSubscribers
     let mut out = Vec::new();
     notification(&mut out, METHOD, |params| {
         params.put("threadId", &thread).put("ts", &at);
-        params.list("others", &told).put("more", &others.more);
+        params.list("others", &listed).put("more", &others.more);
     });
     Frame::without_event(METHOD, out)
 }

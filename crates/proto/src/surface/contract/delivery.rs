@@ -107,7 +107,7 @@ pub struct Subscriber {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherSubscribers {
     /// The clients that the notification lists.
-    pub told: Vec<Subscriber>,
+    pub listed: Vec<Subscriber>,
     /// Number of further clients.
     pub more: usize,
 }

@@ -38,7 +38,7 @@ pub enum Output {
         /// The number of the agent's request.
         call: u64,
         /// The client's response.
-        result: Result<RawJson, RpcError>,
+        result: Box<Result<RawJson, RpcError>>,
     },
     /// Ends the connection: a thread that the client follows cannot be read any more, and the protocol cannot say so.
     End,

@@ -342,7 +342,7 @@ impl Stage {
                         self.scene.handle(Input::EditorAnswered {
                             connection,
                             call,
-                            result,
+                            result: *result,
                         });
                     }
                 }

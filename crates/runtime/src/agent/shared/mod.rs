@@ -16,7 +16,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::agent::config::AgentConfig;
 use crate::agent::launcher::Launcher;
 use crate::agent::process::{AgentHandle, AgentSide};
-use crate::agent::process_table::{Process, ProcessTable};
+use crate::agent::process_table::ProcessTable;
+use crate::agent::running::Process;
 
 /// Gives access to the shared processes; cheap to clone.
 #[derive(Debug, Clone)]

@@ -21,7 +21,7 @@ use tokio_util::sync::PollSender;
 use crate::agent::config::AgentConfig;
 use crate::agent::launcher::{Launched, Launcher};
 use crate::agent::process::{AgentMessage, AgentSide, Order, read, sleep_until};
-use crate::agent::process_table::ProcessSlot;
+use crate::agent::running::ProcessSlot;
 use crate::agent::shared::JoiningThread;
 use crate::agent::stdin::{Stalled, Stdin};
 use crate::clock::Clock;

@@ -10,7 +10,7 @@ use acpd_proto::projection::extract;
 use acpd_proto::thread::{Effect, Input, Reply};
 use tokio::time::Instant;
 
-use crate::agent::process_table::Rank;
+use crate::agent::running::Rank;
 use crate::feed::batch::Shown;
 use crate::feed::publisher::Encoded;
 use crate::host::paths;

@@ -672,3 +672,55 @@ async fn a_closed_session_releases_its_process_without_other_followers() {
     }
     close(service, &data_dir).await;
 }
+
+/// An editor may disconnect as soon as it has sent its prompt.
+#[tokio::test]
+async fn a_prompt_that_was_received_before_its_editor_disconnects_runs() {
+    let (data_dir, service, mut editor) = lasting("disconnected").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let session = answer(&editor.ask("session/new", open).await)["result"]["sessionId"].take();
+    let thread = session.as_str().unwrap().parse().unwrap();
+    let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go" }] });
+    let prompt = json!({ "jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": params });
+    editor.say(&prompt).await;
+    drop(editor);
+    let ended = async {
+        while service.directory.look(thread).await.unwrap().summary.turns == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(std::time::Duration::from_secs(10), ended).await;
+    assert!(waited.is_ok(), "the turn never began");
+    close(service, &data_dir).await;
+}
+
+/// An editor may close a session before it is open. The session stays closed.
+#[tokio::test]
+async fn a_session_that_is_closed_while_it_opens_stays_closed() {
+    let (data_dir, service, mut editor) = lasting("hasty").await;
+    editor.ask("initialize", json!({ "protocolVersion": 1 })).await;
+    let open = json!({ "cwd": data_dir, "mcpServers": [] });
+    let session = answer(&editor.ask("session/new", open.clone()).await)["result"]["sessionId"].take();
+    editor.ask("session/close", json!({ "sessionId": session })).await;
+    let named = json!({ "sessionId": session, "cwd": data_dir, "mcpServers": [] });
+    for (id, method, params) in [
+        ("load", "session/load", named),
+        ("close", "session/close", json!({ "sessionId": session })),
+    ] {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        editor.say(&request).await;
+    }
+    let mut answers = std::collections::BTreeMap::new();
+    while answers.len() < 2 {
+        let message: Value = serde_json::from_str(&editor.hear().await).unwrap();
+        if let Some(id) = message["id"].as_str() {
+            answers.insert(id.to_owned(), message.clone());
+        }
+    }
+    assert!(answers["close"]["result"].is_object(), "{answers:?}");
+    let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go" }] });
+    let refused = answer(&editor.ask("session/prompt", prompt).await)["error"].take();
+    assert!(refused["message"].as_str().unwrap().contains("is not open"), "{refused}");
+    close(service, &data_dir).await;
+}
