@@ -21,4 +21,5 @@ pub(crate) use splice::{has_string, inside, member, others, splice, spliced};
 pub use text::Text;
 pub use write::{
     Object, error_response, notification, notification_with, object, request, request_with, response,
+    write_json,
 };

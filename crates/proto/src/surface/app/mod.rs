@@ -7,20 +7,20 @@
 #[cfg(test)]
 mod describe;
 mod encode;
-mod lifecycle;
+mod events;
+mod notifications;
 mod params;
 mod peer;
 mod results;
 mod subscribers;
 mod table;
 mod thread_params;
-mod view;
+mod wire;
 
-pub use encode::{Frame, frame, frames, live_frame};
+pub use encode::{Frame, frame, frames, list_reset_frame, listed_frame, live_frame};
 pub use peer::{ANSWER, Client, Handled, Peer, PeerOutput, UNKNOWN_METHOD};
 pub use subscribers::{OtherSubscribers, Subscriber, subscribers_frame};
 pub use table::{METHODS, Method};
-pub use view::{list_reset_frame, listed_frame};
 
 /// Version of the app protocol. It increases when something is renamed or removed.
 pub const PROTOCOL_VERSION: u32 = 1;

@@ -9,10 +9,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::encode::Frame;
+use super::notifications::Notification;
 use super::params::Response;
 use super::results::ResultType;
 use super::subscribers::Subscriber;
 use super::table::Method;
+use super::wire::Value;
+use super::wire::error::{Error, Rejected};
+use super::wire::welcome::Initialized;
 use crate::queue::Queue;
 use crate::surface::reply::Reply;
 use crate::surface::request::{Request, RequestKind};
@@ -317,15 +321,16 @@ impl Peer {
 
     /// Notifies a client that its answer failed, because a JSON-RPC response has no response of its own.
     fn late_answer(&mut self, request: RequestId, failure: &Failure) {
-        const METHOD: &str = "serverRequest/rejected";
-        if self.client.opted_out.contains(METHOD) {
+        let rejected = Notification::RequestRejected(Rejected {
+            request_id: request,
+            thread_id: request.thread,
+            error: failure.into(),
+        });
+        if self.client.opted_out.contains(rejected.method()) {
             return;
         }
         let mut out = Vec::new();
-        crate::wire::notification(&mut out, METHOD, |params| {
-            params.put("requestId", &request).put("threadId", &request.thread);
-            params.object("error", |error| fill_error(error, failure));
-        });
+        rejected.write(&mut out, None);
         self.out.push(PeerOutput::Send(out));
     }
 
@@ -375,64 +380,21 @@ impl Peer {
         self.phase = Phase::Greeted;
         let mut out = Vec::new();
         let mut message = Object::open(&mut out);
-        message
-            .raw("jsonrpc", "\"2.0\"")
-            .raw("id", id.get())
-            .object("result", |result| self.fill_welcome(result));
+        message.raw("jsonrpc", "\"2.0\"").raw("id", id.get());
+        let welcome = Initialized::of(&self.limits, &self.principal, self.role);
+        message.with("result", |out| welcome.write(out));
         message.close();
         self.out.push(PeerOutput::Send(out));
         self.handled(INITIALIZE, None);
         Ok(())
     }
 
-    fn fill_welcome(&self, result: &mut Object<'_>) {
-        result.put("protocolVersion", &super::PROTOCOL_VERSION);
-        result.object("serverInfo", |info| {
-            info.put("name", "acpd").put("version", env!("CARGO_PKG_VERSION"));
-        });
-        result.object("capabilities", |c| {
-            c.put("streaming", &true)
-                .put("tools", &true)
-                .put("approvals", &true);
-        });
-        result.object("limits", |l| {
-            l.put("messageBytes", &self.limits.client_message_bytes);
-            l.put("requestsPerWindow", &self.limits.requests_per_window);
-            l.put("requestWindowSecs", &self.limits.request_window_secs);
-            l.put("queuedTurns", &self.limits.queued_turns);
-            l.put("requestsInFlight", &self.limits.requests_in_flight);
-            l.put("threadCommands", &self.limits.thread_commands);
-            l.put("outboundQueue", &self.limits.outbound_queue);
-            l.put("liveBatches", &self.limits.live_batches);
-            l.put("connections", &self.limits.connections);
-            l.put("pingSecs", &self.limits.ping_secs);
-            l.put("pongSecs", &self.limits.pong_secs);
-            l.put("writeSecs", &self.limits.write_secs);
-        });
-        result.object("identity", |i| {
-            i.put("principal", &self.principal).put("role", &self.role);
-        });
-    }
-
     fn send_error(&mut self, id: &str, failure: &Failure) {
         let mut out = Vec::new();
         let mut message = Object::open(&mut out);
-        message
-            .raw("jsonrpc", "\"2.0\"")
-            .raw("id", id)
-            .object("error", |error| fill_error(error, failure));
+        message.raw("jsonrpc", "\"2.0\"").raw("id", id);
+        message.with("error", |out| Error::from(failure).write(out));
         message.close();
         self.out.push(PeerOutput::Send(out));
     }
-}
-
-fn fill_error(error: &mut Object<'_>, failure: &Failure) {
-    error
-        .put("code", &failure.code.rpc())
-        .put("message", &failure.message);
-    error.object("data", |data| {
-        data.put("code", &failure.code)
-            .put("retryable", &failure.code.retryable());
-        data.maybe("detail", failure.detail.as_ref());
-    });
 }

@@ -1,10 +1,11 @@
 //! The other clients that follow a thread.
 
 use acpd_model::event::ClientOrigin;
-use acpd_model::{Millis, RawJson, ThreadId};
+use acpd_model::{Millis, ThreadId};
 
 use super::encode::Frame;
-use crate::wire::{self, notification};
+use super::notifications::Notification;
+use super::wire::event::SubscribersChanged;
 
 /// A client that follows a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,22 +27,10 @@ pub struct OtherSubscribers {
 
 /// Returns the frame that lists the other subscribers for one subscriber. It has no `seq`.
 pub fn subscribers_frame(thread: ThreadId, at: Millis, others: &OtherSubscribers) -> Frame {
-    const METHOD: &str = "thread/subscribers/changed";
-    let told = others.told.iter();
-    let told: Vec<RawJson> = told
-        .map(|other| {
-            wire::object(|subscriber| {
-                subscriber
-                    .put("principal", &other.who.principal)
-                    .put("client", &other.who.client)
-                    .put("mayAnswer", &other.may_answer);
-            })
-        })
-        .collect();
-    let mut out = Vec::new();
-    notification(&mut out, METHOD, |params| {
-        params.put("threadId", &thread).put("ts", &at);
-        params.list("others", &told).put("more", &others.more);
-    });
-    Frame::without_event(METHOD, out)
+    Frame::without_event(&Notification::ThreadSubscribersChanged(SubscribersChanged {
+        thread_id: thread,
+        ts: at,
+        others: &others.told,
+        more: others.more,
+    }))
 }
