@@ -1,12 +1,10 @@
-//! The description of the app protocol: types of all messages on the wire, and the documents that are generated
-//! from them and from the table of methods.
+//! The description of the app protocol: the documents that are generated from the tables of methods and notifications.
 //!
-//! In: the table. Out: the JSON Schema, the TypeScript types and the reference, which are in the repository. Tests
-//! here check that they are up to date. Only built for tests. The daemon writes its frames without these types,
-//! and the tests validate every frame against the schema.
+//! In: the tables, with the types that describe what is sent and received. Out: the JSON Schema, the TypeScript types and the
+//! reference, which are in the repository. Owns: the form of these documents. Never: describes an object that the daemon sends;
+//! its definition does. Only built for tests, which check that the documents are up to date.
 
-#![allow(dead_code, reason = "of many types only the schema is wanted")]
-#![allow(clippy::struct_field_names, reason = "the names are those of the wire")]
+#![allow(dead_code, reason = "of some types only the schema is wanted")]
 
 mod initialize;
 mod reference;
