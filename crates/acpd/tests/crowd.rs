@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use support::{Client, Daemon, Incoming, PATIENCE, Place, acpd, ask, peak_kib, upgrade, wait_until};
+use support::{Client, Daemon, Editor, Incoming, PATIENCE, Place, acpd, ask, peak_kib, upgrade, wait_until};
 use tokio_tungstenite::tungstenite::Message;
 
 /// Returns the metrics at `/metrics` by name and labels, and their text.
@@ -38,6 +38,40 @@ fn metrics(daemon: &Daemon) -> (BTreeMap<String, f64>, String) {
 
 fn is_end(message: &Incoming) -> bool {
     message.method == "turn/completed"
+}
+
+/// Editors have the same limits and counters as all clients.
+#[test]
+fn editors_are_counted_as_all_clients() {
+    let daemon = Daemon::start();
+    let mut editor = Editor::socket(&daemon.place);
+    editor.greet();
+    let session = editor.open(&daemon);
+    editor.turn(&session, "say hello");
+    let before = metrics(&daemon).0;
+    let count = |name: &str| before.get(name).copied().unwrap_or_default();
+    for method in ["initialize", "session/new", "session/prompt"] {
+        let series = format!("acpd_requests_total{{method=\"{method}\",result=\"ok\"}}");
+        assert_eq!(count(&series), 1.0, "{series}");
+    }
+    assert!(
+        count("acpd_messages_sent_total") >= 4.0,
+        "three answers and an update"
+    );
+    assert!(count("acpd_sent_bytes_total") > 400.0);
+    assert_eq!(count("acpd_clients_connected"), 1.0);
+    let mut last = Ok(json!({}));
+    for _ in 0..60 {
+        last = editor.try_call("session/list", &json!({}));
+    }
+    assert_eq!(
+        last.unwrap_err()["code"],
+        -32005,
+        "the limit of 60 requests in 10 s"
+    );
+    let (numbers, text) = metrics(&daemon);
+    let refused = "acpd_requests_total{method=\"session/list\",result=\"rate_limited\"}";
+    assert!(numbers.get(refused).is_some_and(|count| *count > 0.0), "{text}");
 }
 
 #[test]

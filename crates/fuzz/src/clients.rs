@@ -1,15 +1,18 @@
 //! Input from clients: frames of the app protocol, messages of editors.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::{Failure, Limits, RawJson, Role};
+use acpd_model::{Failure, RawJson, Role, ThreadId};
 use acpd_proto::projection::Live;
+use acpd_proto::surface::contract::{Gate, Output, Surface};
 use acpd_proto::surface::reply::{Opened, Reply};
 use acpd_proto::surface::request::Request;
 use acpd_proto::surface::{acp, app};
 use acpd_proto::time::Now;
 use acpd_proto::wire::Message;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::Target;
 
@@ -103,26 +106,32 @@ fn each_is_answered(frames: &[&str], answers: &[Value]) {
 /// Maximum number of frames, within a connection's limits: beyond them the responses differ.
 const FRAMES: usize = 32;
 
+fn gate() -> Gate {
+    Gate::new(Arc::default(), Arc::new(|| ThreadId(Uuid::from_u128(99))))
+}
+
 fn app_frames(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let frames: Vec<&str> = input.lines().take(FRAMES).collect();
     for role in [Role::Observer, Role::Owner] {
-        let mut peer = app::Peer::new("fuzz".into(), role, Limits::default());
-        peer.handle_text(
+        let mut peer = app::Peer::new("fuzz".into(), role, gate());
+        peer.handle_message(
             r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"clientInfo":{"name":"x"}}}"#,
             NOW,
         );
-        peer.handle_text(r#"{"jsonrpc":"2.0","method":"initialized"}"#, NOW);
+        peer.handle_message(r#"{"jsonrpc":"2.0","method":"initialized"}"#, NOW);
         let mut answers = Vec::new();
         for frame in &frames {
-            peer.handle_text(frame, NOW);
+            peer.handle_message(frame, NOW);
             while let Some(output) = peer.poll_output() {
                 match output {
-                    app::PeerOutput::Send(message) => take_answer(&message, &mut answers),
-                    app::PeerOutput::Call { token, .. } => peer.reply(token, Ok(Reply::Done)),
+                    Output::Send(message) => take_answer(&message, &mut answers),
+                    Output::Request { call, .. } => peer.handle_reply(call, Ok(Reply::Done)),
+                    other => panic!("{other:?}"),
                 }
             }
         }
+        assert_eq!(peer.gate().in_progress(), 0);
         each_is_answered(&frames, &answers);
     }
 }
@@ -137,17 +146,15 @@ fn acp_messages(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let messages: Vec<&str> = input.lines().take(FRAMES).collect();
     for role in [Role::Observer, Role::Owner] {
-        let mut peer = acp::Peer::new("fuzz".into(), role, "c".into());
+        let mut peer = acp::Peer::new("fuzz".into(), role, "c".into(), gate());
         let mut answers = Vec::new();
         for message in BEGINNING.iter().chain(&messages) {
-            peer.handle_text(message);
+            peer.handle_message(message, NOW);
             while let Some(output) = peer.poll_output() {
                 match output {
-                    acp::PeerOutput::Send(message) => take_answer(&message, &mut answers),
-                    acp::PeerOutput::Ask { .. } | acp::PeerOutput::Answered { .. } => {
-                        panic!("no agent asks anything")
-                    }
-                    acp::PeerOutput::Call { token, request, .. } => peer.reply(token, done(&request)),
+                    Output::Send(message) => take_answer(&message, &mut answers),
+                    Output::Request { call, request, .. } => peer.handle_reply(call, done(&request)),
+                    other => panic!("no agent asks anything: {other:?}"),
                 }
             }
         }

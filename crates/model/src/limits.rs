@@ -145,8 +145,6 @@ pub const RUNNING_INBOX: usize = 64;
 pub const AGENT_WRITES: usize = 64;
 /// Events that are appended to the log and forwarded as one batch.
 pub const BATCH_EVENTS: usize = 512;
-/// Requests that may be in flight on one editor connection. A prompt is in flight until its turn is over.
-pub const EDITOR_REQUESTS: usize = 64;
 /// Connections of editors over HTTP at the same time.
 pub const EDITOR_CONNECTIONS: usize = 128;
 /// Seconds until an HTTP connection of an editor ends that has no reader and receives no message.
@@ -175,6 +173,8 @@ pub const HELLO_SECS: u64 = 3600;
 pub const STANDBY_SECS: u64 = 60;
 /// Bytes that an agent process may write before it has a session. A process that writes more is stopped.
 pub const STANDBY_BYTES: usize = 1 << 20;
+/// Requests of one connection that may wait for its agent process without a session.
+pub const STANDBY_REQUESTS: usize = 64;
 /// Requests of editors that may wait for the cache of `initialize` results.
 pub const HELLO_QUEUE: usize = 64;
 /// Requests of one agent that an editor may have received and not answered.

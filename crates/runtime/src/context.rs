@@ -5,6 +5,7 @@ use std::sync::Arc;
 use acpd_host::Reserved;
 use acpd_log::SharedLog;
 use acpd_model::Limits;
+use acpd_proto::surface::contract::Gate;
 use tokio::sync::watch;
 
 use crate::agent::launcher::Launcher;
@@ -118,6 +119,12 @@ impl Context {
             session_claims: SessionClaims::default(),
             reserved,
         }
+    }
+
+    /// Returns the gate of a new connection.
+    pub fn gate(&self) -> Gate {
+        let ids = self.ids.clone();
+        Gate::new(Arc::clone(&self.limits), Arc::new(move || ids.thread()))
     }
 
     pub(crate) fn launcher(&self) -> Launcher {

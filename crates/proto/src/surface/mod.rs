@@ -1,9 +1,12 @@
 //! The protocols that clients speak. Each protocol is a folder of the same shape: it decodes messages into requests,
-//! encodes events into frames, and has a `Peer` for each connection. [`request`] and [`reply`] are the requests and
-//! replies that all protocols share. [`export`] only writes: it turns a thread into a file.
+//! encodes events into frames, and has a `Peer` for each connection. [`contract`] is what each provides; [`frames`] lists
+//! them. [`request`] and [`reply`] are the requests and replies that all protocols share. [`export`] only writes: it turns
+//! a thread into a file.
 
 pub mod acp;
 pub mod app;
+pub mod contract;
 pub mod export;
+pub mod frames;
 pub mod reply;
 pub mod request;

@@ -1,19 +1,22 @@
 //! One connection of the app protocol: handshake, rules, responses.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::event::Fidelity;
-use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, Role, ThreadId, TurnId};
+use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, ThreadId, TurnId};
 use acpd_proto::projection::Live;
-use acpd_proto::surface::app::{Frame, METHODS, Peer, PeerOutput};
+use acpd_proto::surface::app::{Frame, METHODS, Peer};
+use acpd_proto::surface::contract::{Delivery, Output, Pending, Surface};
 use acpd_proto::surface::reply::{Opened, Reply};
 use acpd_proto::surface::request::{ListThreads, Request, Turns};
 use acpd_proto::thread::{Answer, PickedOption, SteerDelivery, Verdict};
 use acpd_proto::time::Now;
+use bytes::Bytes;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::{Scene, check};
+use crate::support::{NEW_THREAD, Scene, check, gate};
 
 /// A connection and its clock.
 pub(crate) struct Line {
@@ -27,7 +30,7 @@ impl Line {
     }
 
     fn of(role: Role) -> Self {
-        let peer = Peer::new("owner".into(), role, Limits::default());
+        let peer = Peer::new("owner".into(), role, gate());
         let mono = Duration::from_secs(100);
         Self { peer, mono }
     }
@@ -50,7 +53,7 @@ impl Line {
             mono: self.mono,
             wall: 0,
         };
-        self.peer.handle_text(text, now);
+        self.peer.handle_message(text, now);
     }
 
     fn later(&mut self, millis: u64) {
@@ -60,7 +63,7 @@ impl Line {
     /// Returns the message to the client, and checks that it is the only output.
     fn sent(&mut self) -> Value {
         let sent = match self.peer.poll_output() {
-            Some(PeerOutput::Send(message)) => serde_json::from_slice(&message).unwrap(),
+            Some(Output::Send(message)) => serde_json::from_slice(&message).unwrap(),
             other => panic!("nothing was sent: {other:?}"),
         };
         assert_eq!(self.peer.poll_output(), None);
@@ -70,7 +73,7 @@ impl Line {
     /// Returns the request to the daemon, and checks that it is the only output.
     fn called(&mut self) -> (u64, Request) {
         let called = match self.peer.poll_output() {
-            Some(PeerOutput::Call { token, request, .. }) => (token, request),
+            Some(Output::Request { call, request, .. }) => (call, *request),
             other => panic!("nothing is asked: {other:?}"),
         };
         assert_eq!(self.peer.poll_output(), None);
@@ -95,16 +98,22 @@ impl Line {
     fn wants(&mut self, method: &str, params: &str) -> Request {
         self.request(method, params);
         let (token, request) = self.called();
-        self.peer.reply(token, Ok(Reply::Done));
+        self.peer.handle_reply(token, Ok(Reply::Done));
         self.sent();
         request
+    }
+
+    /// Opens a thread, which is the default for requests without one from then on.
+    fn opens_thread(&mut self) {
+        let params = json!({ "threadId": thread() }).to_string();
+        self.result("thread/resume", &params, opened("null"));
     }
 
     /// Returns the result of a request to which the daemon gives this reply.
     pub(crate) fn result(&mut self, method: &str, params: &str, reply: Reply) -> Value {
         self.request(method, params);
         let (token, _) = self.called();
-        self.peer.reply(token, Ok(reply));
+        self.peer.handle_reply(token, Ok(reply));
         self.sent()["result"].take()
     }
 }
@@ -152,7 +161,7 @@ fn the_handshake_has_an_order() {
     );
     let thrice = line.ask("initialize", r#"{"clientInfo":{"name":"me"}}"#);
     assert_eq!(error(&thrice).2, "Already initialized");
-    assert_eq!(line.peer.client().name, "me");
+    assert_eq!(line.peer.profile().origin.client, "me");
 }
 
 #[test]
@@ -214,11 +223,11 @@ fn too_many_unanswered_requests() {
     }
     line.later(200);
     assert_eq!(error(&line.ask("agent/list", "{}")).1, "overloaded");
-    line.peer.reply(tokens[5], Ok(Reply::Agents(Vec::new())));
+    line.peer.handle_reply(tokens[5], Ok(Reply::Agents(Vec::new())));
     assert_eq!(line.sent()["result"], json!({ "data": [] }));
     line.request("agent/list", "{}");
     line.called();
-    line.peer.reply(tokens[5], Ok(Reply::Agents(Vec::new())));
+    line.peer.handle_reply(tokens[5], Ok(Reply::Agents(Vec::new())));
     assert_eq!(line.peer.poll_output(), None, "one answer to one request");
 }
 
@@ -284,8 +293,8 @@ fn ids_come_back_as_they_were_written() {
         let mut line = Line::ready("{}");
         line.says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"agent/list"}}"#));
         let (token, _) = line.called();
-        line.peer.reply(token, Ok(Reply::Agents(Vec::new())));
-        let Some(PeerOutput::Send(answer)) = line.peer.poll_output() else {
+        line.peer.handle_reply(token, Ok(Reply::Agents(Vec::new())));
+        let Some(Output::Send(answer)) = line.peer.poll_output() else {
             panic!("no answer")
         };
         assert_eq!(
@@ -301,7 +310,7 @@ fn a_failure_says_what_and_whether_to_try_again() {
     line.request("agent/list", "{}");
     let (token, _) = line.called();
     let failure = Failure::agent("it died").with_detail("stack trace");
-    line.peer.reply(token, Err(failure));
+    line.peer.handle_reply(token, Err(failure));
     assert_eq!(
         line.sent()["error"],
         json!({ "code": -32008, "message": "it died",
@@ -309,10 +318,69 @@ fn a_failure_says_what_and_whether_to_try_again() {
     );
 }
 
+/// Returns the thread that a request without one is for.
+fn default_thread(line: &mut Line) -> Option<ThreadId> {
+    line.request("turn/interrupt", "{}");
+    match line.peer.poll_output() {
+        Some(Output::Request { call, request, .. }) => {
+            line.peer.handle_reply(call, Ok(Reply::Done));
+            line.sent();
+            request.ordered_by()
+        }
+        Some(Output::Send(_)) => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Requests that a client sends right after it opens a thread may leave the thread out.
+#[test]
+fn a_thread_is_the_default_from_the_request_that_opens_it() {
+    let mut line = Line::ready("{}");
+    assert_eq!(default_thread(&mut line), None);
+    line.request("thread/start", r#"{"agentType":"a","cwd":"/w"}"#);
+    let (started, _) = line.called();
+    assert_eq!(default_thread(&mut line), Some(NEW_THREAD));
+    line.request("thread/resume", &json!({ "threadId": thread() }).to_string());
+    let (resumed, _) = line.called();
+    assert_eq!(default_thread(&mut line), Some(thread()));
+    line.peer.handle_reply(resumed, Err(Failure::not_found("it")));
+    line.sent();
+    assert_eq!(default_thread(&mut line), Some(NEW_THREAD), "the one before");
+    line.peer.handle_reply(started, Err(Failure::agent("it")));
+    line.sent();
+    assert_eq!(default_thread(&mut line), None);
+}
+
+/// A thread can exist although the request that started it failed.
+#[test]
+fn a_thread_whose_events_arrive_stays_the_default() {
+    let mut line = Line::ready("{}");
+    line.request("thread/start", r#"{"agentType":"a","cwd":"/w"}"#);
+    let (started, _) = line.called();
+    line.peer.handle_frames(Delivery {
+        thread: NEW_THREAD,
+        frames: &[],
+        last: 1,
+        pending: &Pending::all(),
+    });
+    line.peer.handle_reply(started, Err(Failure::agent("it")));
+    line.sent();
+    assert_eq!(default_thread(&mut line), Some(NEW_THREAD));
+}
+
+#[test]
+fn a_fork_is_the_default_from_its_reply() {
+    let mut line = Line::ready("{}");
+    line.opens_thread();
+    let params = json!({ "threadId": NEW_THREAD }).to_string();
+    line.result("thread/fork", &params, opened("null"));
+    assert_eq!(default_thread(&mut line), Some(thread()));
+}
+
 #[test]
 fn a_thread_that_is_left_out_is_the_current_one() {
     let mut line = Line::ready("{}");
-    line.peer.set_current(Some(thread()));
+    line.opens_thread();
     assert_eq!(
         line.wants("turn/interrupt", r#"{"turnId":"turn_3"}"#),
         Request::Interrupt {
@@ -355,7 +423,7 @@ fn what_a_client_gives_is_kept_as_it_was_written() {
     assert_eq!(start.session.mcp_servers.unwrap()[0].get(), server);
     assert_eq!(start.input.iter().map(RawJson::get).collect::<Vec<_>>(), [block]);
     assert_eq!(start.client_turn_id.as_deref(), Some("c"));
-    line.peer.set_current(Some(thread()));
+    line.opens_thread();
     let params = format!(r#"{{"text":"first","input":[{block}]}}"#);
     let Request::StartTurn(turn) = line.wants("turn/start", &params) else {
         panic!()
@@ -395,11 +463,11 @@ fn a_clients_own_data_come_back_as_they_were_written() {
         let mut line = Line::ready("{}");
         line.request(method, params);
         let (token, _) = line.called();
-        line.peer.reply(token, Ok(opened(metadata)));
-        let Some(PeerOutput::Send(answer)) = line.peer.poll_output() else {
+        line.peer.handle_reply(token, Ok(opened(metadata)));
+        let Some(Output::Send(answer)) = line.peer.poll_output() else {
             panic!("no answer")
         };
-        let answer = String::from_utf8(answer).unwrap();
+        let answer = std::str::from_utf8(&answer).unwrap();
         assert!(
             answer.contains(&format!(r#""metadata":{metadata}"#)),
             "{method}: {answer}"
@@ -447,7 +515,7 @@ fn results_are_written_from_replies() {
         ),
     ] {
         let mut line = Line::ready("{}");
-        line.peer.set_current(Some(thread()));
+        line.opens_thread();
         assert_eq!(line.result(method, params, reply), result, "{method}");
     }
 }
@@ -457,10 +525,10 @@ fn a_reply_to_something_else_is_an_internal_error() {
     let mut line = Line::ready("{}");
     line.request("agent/list", "{}");
     let (token, _) = line.called();
-    line.peer.reply(token, Ok(Reply::Done));
+    line.peer.handle_reply(token, Ok(Reply::Done));
     assert_eq!(error(&line.sent()).1, "internal");
     assert_eq!(
-        line.peer.take_handled().last().unwrap().error,
+        line.peer.gate().take_handled().last().unwrap().error,
         Some(ErrorCode::Internal)
     );
 }
@@ -520,7 +588,7 @@ fn an_answer_comes_as_a_response_or_as_a_request() {
                 scope: None
             }
         );
-        line.peer.reply(token, Ok(Reply::Done));
+        line.peer.handle_reply(token, Ok(Reply::Done));
         assert_eq!(line.peer.poll_output(), None, "a response has no answer");
     }
     for (params, answer) in [
@@ -574,7 +642,7 @@ fn a_late_response_hears_of_it_and_a_late_request_fails() {
         r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"decision":"accept"}}}}"#
     ));
     let (token, _) = line.called();
-    line.peer.reply(token, Err(late()));
+    line.peer.handle_reply(token, Err(late()));
     let told = line.sent();
     assert_eq!(told["params"]["error"]["data"]["code"], "already_resolved");
     line.request(
@@ -582,9 +650,31 @@ fn a_late_response_hears_of_it_and_a_late_request_fails() {
         &format!(r#"{{"requestId":"{id}","approved":true}}"#),
     );
     let (token, _) = line.called();
-    line.peer.reply(token, Err(late()));
+    line.peer.handle_reply(token, Err(late()));
     let answer = line.sent();
     assert_eq!((error(&answer).0, error(&answer).1), (-32004, "already_resolved"));
+}
+
+/// Returns the message that a client receives for a frame.
+fn selected(peer: &mut Peer, frame: &Frame, pending: &Pending) -> Option<Bytes> {
+    peer.handle_frames(Delivery {
+        thread: thread(),
+        frames: std::slice::from_ref(frame),
+        last: frame.seq,
+        pending,
+    });
+    match peer.poll_output() {
+        Some(Output::Send(text)) => Some(text),
+        other => {
+            assert_eq!(other, None);
+            None
+        }
+    }
+}
+
+/// All questions have been answered.
+fn answered() -> Pending {
+    Pending::up_to(u64::MAX, Arc::default())
 }
 
 /// Returns the notifications of a turn with a permission request.
@@ -602,18 +692,21 @@ fn only_who_offers_approvals_is_asked_and_only_while_it_is_open() {
     let frames = frames();
     let asked = frames.iter().find(|frame| frame.ask.is_some()).unwrap();
     let (_, asking) = asked.ask.as_deref().unwrap();
-    let approver = Line::ready(r#"{"approvals":true}"#).peer;
-    assert_eq!(approver.select(asked, |_| true), Some(asking));
+    let mut approver = Line::ready(r#"{"approvals":true}"#).peer;
     assert_eq!(
-        approver.select(asked, |_| false),
-        Some(&asked.text),
+        selected(&mut approver, asked, &Pending::all()),
+        Some(asking.clone())
+    );
+    assert_eq!(
+        selected(&mut approver, asked, &answered()),
+        Some(asked.text.clone()),
         "it was answered before"
     );
     for capabilities in ["{}", r#"{"approvals":false}"#] {
-        let observer = Line::ready(capabilities).peer;
+        let mut observer = Line::ready(capabilities).peer;
         assert_eq!(
-            observer.select(asked, |_| true),
-            Some(&asked.text),
+            selected(&mut observer, asked, &Pending::all()),
+            Some(asked.text.clone()),
             "it sees, and is not asked"
         );
     }
@@ -622,11 +715,11 @@ fn only_who_offers_approvals_is_asked_and_only_while_it_is_open() {
 #[test]
 fn opting_out_is_by_exact_name() {
     let frames = frames();
-    let peer =
+    let mut peer =
         Line::ready(r#"{"optOutNotificationMethods":["item/agentMessage/delta","thread","turn/"]}"#).peer;
     let shown: Vec<&str> = frames
         .iter()
-        .filter(|frame| peer.select(frame, |_| true).is_some())
+        .filter(|frame| selected(&mut peer, frame, &Pending::all()).is_some())
         .map(|frame| frame.method)
         .collect();
     assert!(!shown.contains(&"item/agentMessage/delta"));
@@ -650,14 +743,17 @@ fn who_answers_is_asked_whatever_notifications_it_does_not_want() {
         Line::ready(&out)
     };
     let mut line = quiet(true);
-    assert_eq!(line.peer.select(&frame, |_| true).unwrap(), "asked");
     assert_eq!(
-        line.peer.select(&frame, |_| false),
+        selected(&mut line.peer, &frame, &Pending::all()).unwrap(),
+        "asked"
+    );
+    assert_eq!(
+        selected(&mut line.peer, &frame, &answered()),
         None,
         "it is answered already"
     );
     assert_eq!(
-        quiet(false).peer.select(&frame, |_| true),
+        selected(&mut quiet(false).peer, &frame, &Pending::all()),
         None,
         "it would only see it"
     );
@@ -673,7 +769,7 @@ fn a_role_may_call_what_the_table_says() {
             let mut line = Line::ready_as(role, "{}");
             line.request(method.name, "[]");
             let forbidden = match line.peer.poll_output() {
-                Some(PeerOutput::Send(message)) => {
+                Some(Output::Send(message)) => {
                     let answer: Value = serde_json::from_slice(&message).unwrap();
                     error(&answer).1 == "forbidden"
                 }
@@ -705,7 +801,7 @@ fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
             let mut line = Line::ready_as(role, r#"{"approvals":true}"#);
             line.says(request);
             tried.push(match line.peer.poll_output() {
-                Some(PeerOutput::Send(message)) => {
+                Some(Output::Send(message)) => {
                     let told: Value = serde_json::from_slice(&message).unwrap();
                     let answer = if told["params"].is_object() { &told["params"] } else { &told };
                     let (_, code, message) = error(answer);
@@ -718,7 +814,7 @@ fn an_answer_that_holds_beyond_its_thread_is_the_owners() {
                     );
                     true
                 }
-                Some(PeerOutput::Call { .. }) => false,
+                Some(Output::Request { .. }) => false,
                 other => panic!("{other:?}"),
             });
         };
@@ -755,11 +851,17 @@ fn who_may_not_answer_is_not_asked() {
         text: "told".into(),
         ask: Some(Box::new((id, asking.into()))),
     };
-    assert_eq!(line.peer.select(&frame("asked"), |_| true).unwrap(), "told");
+    assert_eq!(
+        selected(&mut line.peer, &frame("asked"), &Pending::all()).unwrap(),
+        "told"
+    );
     line.says(&format!(
         r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"decision":"accept"}}}}"#
     ));
     assert_eq!(line.sent()["params"]["error"]["data"]["code"], "forbidden");
-    let approver = Line::ready_as(Role::Approver, r#"{"approvals":true}"#);
-    assert_eq!(approver.peer.select(&frame("asked"), |_| true).unwrap(), "asked");
+    let mut approver = Line::ready_as(Role::Approver, r#"{"approvals":true}"#);
+    assert_eq!(
+        selected(&mut approver.peer, &frame("asked"), &Pending::all()).unwrap(),
+        "asked"
+    );
 }

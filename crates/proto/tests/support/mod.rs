@@ -17,9 +17,23 @@ mod scene;
 pub mod schema;
 pub mod show;
 
+use std::sync::Arc;
+
+use acpd_model::ThreadId;
+use acpd_proto::surface::contract::Gate;
+use uuid::Uuid;
+
 pub use agent::{FULL, SESSION, message, thought, tool};
 pub use machine::willing;
 pub use scene::{FORK, Scene, Sent};
+
+/// Returns the gate of a connection with the default limits. New threads have the id [`NEW_THREAD`].
+pub fn gate() -> Gate {
+    Gate::new(Arc::default(), Arc::new(|| NEW_THREAD))
+}
+
+/// The id of a thread that a connection creates.
+pub const NEW_THREAD: ThreadId = ThreadId(Uuid::from_u128(99));
 
 /// Runs `scenario` in a new scene, and checks all invariants.
 pub fn check(scenario: impl FnOnce(&mut Scene)) -> Scene {

@@ -14,5 +14,6 @@ pub mod process_table;
 pub mod registry;
 pub mod shared;
 pub mod standby;
+pub mod standby_task;
 pub(crate) mod start;
 pub(crate) mod stdin;

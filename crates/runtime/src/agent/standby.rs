@@ -52,7 +52,7 @@ pub struct Standby {
 
 #[derive(Debug)]
 struct PendingRequest {
-    reply: oneshot::Sender<Result<RawJson, Failure>>,
+    reply: Answer,
     method: String,
     signs_in: bool,
 }
@@ -60,8 +60,17 @@ struct PendingRequest {
 /// The agent's `initialize` result, verbatim, and the process that returned it.
 pub type StandbyResult = Result<(RawJson, Standby), Failure>;
 
-/// Receives the answer to a request.
-pub type Answer = oneshot::Receiver<Result<RawJson, Failure>>;
+/// Receives the agent's answer to a request. It is dropped if the process ends first.
+pub type Answer = oneshot::Sender<Result<RawJson, Failure>>;
+
+/// The state of a process after it has said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// The process has answered a request.
+    Answered,
+    /// The process is no longer useful.
+    Over,
+}
 
 impl Standby {
     /// Starts the agent in `cwd` and sends `initialize`.
@@ -139,9 +148,12 @@ impl Standby {
     }
 
     /// Sends a request that needs no session, if the agent has declared it.
-    pub async fn ask(&mut self, request: AgentRequest) -> Result<Answer, Failure> {
-        request.check(&self.capabilities)?;
-        let (reply, answer) = oneshot::channel();
+    pub async fn ask(&mut self, request: AgentRequest, reply: Answer) {
+        if let Err(failure) = request.check(&self.capabilities) {
+            // The caller may have gone.
+            let _ = reply.send(Err(failure));
+            return;
+        }
         let ask = self.next_ask;
         self.next_ask += 1;
         let pending = PendingRequest {
@@ -156,7 +168,6 @@ impl Standby {
         self.handle
             .send_command(AgentCommand::Request { ask, request }, None)
             .await;
-        Ok(answer)
     }
 
     /// Updates the entry in the process table.
@@ -186,9 +197,13 @@ impl Standby {
         self.until = Instant::now() + Duration::from_secs(STANDBY_SECS);
     }
 
-    /// Handles the agent's messages until the process is no longer useful: it has exited, or has not been used for too
-    /// long. Cancel safe.
+    /// Waits until the process is no longer useful: it has exited, or has not been used for too long. Cancel safe.
     pub async fn over(&mut self) {
+        while self.changed().await != State::Over {}
+    }
+
+    /// Handles the agent's messages until it has answered a request, or is no longer useful. Cancel safe.
+    pub async fn changed(&mut self) -> State {
         while self.early_bytes < STANDBY_BYTES {
             let from = tokio::select! {
                 biased;
@@ -197,16 +212,24 @@ impl Standby {
                 from = self.handle.events.recv() => from,
             };
             let Some(AgentMessage::Events(events)) = from else {
-                return;
+                return State::Over;
             };
+            let mut has_answered = false;
             for event in events {
                 match event {
-                    AgentEvent::Answered { ask, result } => self.answered(ask, result),
-                    AgentEvent::Failed(_) => return,
+                    AgentEvent::Answered { ask, result } => {
+                        self.answered(ask, result);
+                        has_answered = true;
+                    }
+                    AgentEvent::Failed(_) => return State::Over,
                     other => self.keep(other),
                 }
             }
+            if has_answered {
+                return State::Answered;
+            }
         }
+        State::Over
     }
 
     fn keep(&mut self, event: AgentEvent) {
@@ -344,11 +367,12 @@ mod tests {
     #[tokio::test]
     async fn what_is_asked_of_one_that_ends_is_not_answered() {
         let (_dir, mut standby) = standby("read -r line; exit 3").await;
-        let answer = standby.ask(AgentRequest::Extension {
+        let (reply, answer) = oneshot::channel();
+        let request = AgentRequest::Extension {
             method: "_x".into(),
             params: None,
-        });
-        let answer = answer.await.unwrap();
+        };
+        standby.ask(request, reply).await;
         standby.over().await;
         drop(standby);
         assert!(answer.await.is_err());

@@ -1,138 +1,144 @@
-//! Batches of events for the clients of one thread, encoded once for all of them.
+//! Batches of events for the clients of one thread, encoded once for all clients of a lane.
 
-use acpd_model::{Event, Seq};
-use acpd_proto::surface::app::{Frame, frames};
+use acpd_model::{Event, Millis, Seq, TurnId};
+use acpd_proto::fanout::LiveText;
+use acpd_proto::surface::contract::{Lane, Source};
+use acpd_proto::surface::frames::Frames;
 
-/// Events that were stored together, as clients receive them; or one live frame that belongs to no event.
+/// Events that were stored together, as the clients of one lane receive them; or live output that belongs to no event.
 #[derive(Debug)]
 pub struct Batch {
-    /// The first event's number; 0 for a live frame.
+    /// The first event's number; 0 for live output.
     pub first: Seq,
-    /// The last event's number; for a live frame, the number of the event before it.
+    /// The last event's number; for live output, the number of the event before it.
     pub last: Seq,
-    /// One frame for each event that clients can display.
-    pub frames: Vec<Frame>,
+    /// The frames of the events. Events can have no frame.
+    pub frames: Frames,
+}
+
+/// Output that is shown live and not stored.
+#[derive(Debug)]
+pub struct Shown {
+    /// The event before it.
+    pub after: Seq,
+    /// The turn that the output belongs to.
+    pub turn: Option<TurnId>,
+    /// When it was written.
+    pub at: Millis,
+    /// The output.
+    pub text: LiveText,
 }
 
 impl Batch {
     /// Encodes `events`, which must not be empty.
-    pub fn encode(thread: &str, events: &[Event]) -> Self {
-        let (first, last) = (
-            events.first().map_or(0, |e| e.seq),
-            events.last().map_or(0, |e| e.seq),
-        );
+    pub fn encode(lane: Lane, thread: &str, events: &[Event]) -> Self {
         Self {
-            first,
-            last,
-            frames: frames(thread, events),
+            first: events.first().map_or(0, |event| event.seq),
+            last: events.last().map_or(0, |event| event.seq),
+            frames: Frames::encode(lane, Source::Events { thread, events }),
         }
     }
 
-    /// Creates a batch for a live frame that follows the event `after`.
-    pub fn shown(after: Seq, frame: Frame) -> Self {
+    fn live(lane: Lane, thread: &str, shown: &Shown) -> Self {
+        let Shown {
+            after,
+            turn,
+            at,
+            text,
+        } = shown;
+        let source = Source::Shown {
+            thread,
+            turn: *turn,
+            at: *at,
+            text,
+        };
         Self {
             first: 0,
-            last: after,
-            frames: vec![frame],
+            last: *after,
+            frames: Frames::encode(lane, source),
         }
     }
 
-    /// Returns whether the batch is a live frame, which belongs to no event.
+    /// Returns whether the batch is live output, which belongs to no event.
     pub fn is_shown_only(&self) -> bool {
         self.first == 0
     }
 
-    /// Inserts live frames at their position between the events: nothing about an item may follow the item's end.
-    pub fn in_order(stored: Option<Self>, shown: Vec<Self>) -> Vec<Self> {
-        let mut ordered = Vec::with_capacity(shown.len() + 1);
-        let mut rest = stored;
+    /// Encodes events, with live output at its position between them: nothing about an item may follow the item's end.
+    pub fn in_order(lane: Lane, thread: &str, events: &[Event], shown: &[Shown]) -> Vec<Self> {
+        let mut ordered = Vec::with_capacity(1 + 2 * shown.len());
+        let mut rest = events;
         for shown in shown {
-            rest = rest.and_then(|events| {
-                let (before, after) = events.split(shown.last);
-                ordered.extend(before);
-                after
-            });
-            ordered.push(shown);
+            let (before, after) = rest.split_at(rest.partition_point(|event| event.seq <= shown.after));
+            if !before.is_empty() {
+                ordered.push(Self::encode(lane, thread, before));
+            }
+            ordered.push(Self::live(lane, thread, shown));
+            rest = after;
         }
-        ordered.extend(rest);
+        if !rest.is_empty() {
+            ordered.push(Self::encode(lane, thread, rest));
+        }
         ordered
-    }
-
-    /// Splits the batch into the events up to `last` and the events after it.
-    fn split(mut self, last: Seq) -> (Option<Self>, Option<Self>) {
-        if self.last <= last {
-            return (Some(self), None);
-        }
-        if last < self.first {
-            return (None, Some(self));
-        }
-        let at = self.frames.partition_point(|frame| frame.seq <= last);
-        let after = Self {
-            first: last + 1,
-            last: self.last,
-            frames: self.frames.split_off(at),
-        };
-        self.last = last;
-        (Some(self), Some(after))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
+    use acpd_model::{EventKind, ItemId, Origin};
+    use acpd_proto::surface::app::Peer;
 
     use super::*;
 
-    fn frame(seq: Seq) -> Frame {
-        Frame {
+    fn event(seq: Seq) -> Event {
+        Event {
             seq,
-            method: "",
-            text: Bytes::new(),
-            ask: None,
+            at: 0,
+            turn: None,
+            by: Origin::Agent,
+            kind: EventKind::AgentNotified { method: "_x".into() },
+            raw: None,
+            raw_params: None,
         }
     }
 
-    /// Events, some of which clients cannot display.
-    fn stored(first: Seq, last: Seq, seqs: &[Seq]) -> Batch {
-        Batch {
-            first,
-            last,
-            frames: seqs.iter().copied().map(frame).collect(),
-        }
-    }
-
-    fn order(stored: impl Into<Option<Batch>>, after: &[Seq]) -> Vec<(Seq, Seq, Vec<Seq>)> {
-        let shown = after.iter().map(|after| Batch::shown(*after, frame(0))).collect();
-        let ordered = Batch::in_order(stored.into(), shown);
-        let seqs = |batch: &Batch| batch.frames.iter().map(|frame| frame.seq).collect();
+    fn order(stored: std::ops::RangeInclusive<Seq>, after: &[Seq]) -> Vec<(Seq, Seq, Vec<Seq>)> {
+        let events: Vec<_> = stored.map(event).collect();
+        let text = LiveText {
+            item: ItemId(1),
+            terminal_id: String::new(),
+            text: String::new(),
+            skipped: 0,
+        };
+        let shown = |after: &Seq| Shown {
+            after: *after,
+            turn: None,
+            at: 0,
+            text: text.clone(),
+        };
+        let shown: Vec<_> = after.iter().map(shown).collect();
+        let seqs = |batch: &Batch| batch.frames.of::<Peer>().iter().map(|frame| frame.seq).collect();
+        let ordered = Batch::in_order(Lane::App, "t", &events, &shown);
         ordered.iter().map(|b| (b.first, b.last, seqs(b))).collect()
     }
 
     #[test]
-    fn what_is_only_shown_comes_where_it_happened() {
+    #[allow(clippy::reversed_empty_ranges, reason = "nothing was stored")]
+    fn live_output_comes_where_it_happened() {
         let live = |after| (0, after, vec![0]);
-        assert_eq!(order(None, &[7]), [live(7)]);
+        assert_eq!(order(1..=0, &[7]), [live(7)]);
+        assert_eq!(order(5..=7, &[6]), [(5, 6, vec![5, 6]), live(6), (7, 7, vec![7])]);
+        assert_eq!(order(5..=7, &[4]), [live(4), (5, 7, vec![5, 6, 7])]);
+        assert_eq!(order(5..=7, &[7]), [(5, 7, vec![5, 6, 7]), live(7)]);
         assert_eq!(
-            order(stored(5, 7, &[5, 6, 7]), &[6]),
-            [(5, 6, vec![5, 6]), live(6), (7, 7, vec![7])]
-        );
-        assert_eq!(
-            order(stored(5, 7, &[5, 6, 7]), &[4]),
-            [live(4), (5, 7, vec![5, 6, 7])]
-        );
-        assert_eq!(
-            order(stored(5, 7, &[5, 6, 7]), &[7]),
-            [(5, 7, vec![5, 6, 7]), live(7)]
-        );
-        assert_eq!(
-            order(stored(1, 9, &[2, 8]), &[4, 4, 8]),
+            order(1..=5, &[2, 2, 4]),
             [
-                (1, 4, vec![2]),
+                (1, 2, vec![1, 2]),
+                live(2),
+                live(2),
+                (3, 4, vec![3, 4]),
                 live(4),
-                live(4),
-                (5, 8, vec![8]),
-                live(8),
-                (9, 9, vec![])
+                (5, 5, vec![5])
             ]
         );
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use acpd_model::ThreadId;
 use acpd_model::limits::{SUBSCRIBERS_MILLIS, SUBSCRIBERS_TOLD};
-use acpd_proto::surface::app::{OtherSubscribers, Subscriber};
+use acpd_proto::surface::contract::{OtherSubscribers, Subscriber};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

@@ -18,7 +18,7 @@ pub struct ThreadSnapshot {
     /// The thread's state at that moment.
     pub live: Box<Live>,
     /// The questions that were open at that moment.
-    pub pending: BTreeSet<u32>,
+    pub pending: Arc<BTreeSet<u32>>,
 }
 
 /// A request to follow a thread.

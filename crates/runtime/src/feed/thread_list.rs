@@ -1,54 +1,63 @@
 //! The feed of the thread list: notifies watching clients when the list changes.
 //!
-//! In: a thread's summary from its task, once it is stored. Out: the same frame for every watching connection, encoded
-//! once. Owns: the last few frames. Never: waits for a watcher, or does work while there is none. A client that falls
+//! In: a thread's summary from its task, once it is stored. Out: the same frames for every watching connection of a lane,
+//! encoded once. Owns: the last few frames. Never: waits for a watcher, or does work while there is none. A client that falls
 //! behind receives a reset and lists the threads again.
+
+use std::sync::Arc;
 
 use acpd_model::limits::LIST_CHANGES;
 use acpd_model::{Millis, Summary, ThreadId};
-use acpd_proto::surface::app::{Frame, list_reset_frame, listed_frame};
+use acpd_proto::surface::contract::{Lane, Source};
+use acpd_proto::surface::frames::Frames;
 use tokio::sync::broadcast;
 
 /// The channel on which every thread publishes its entry in the list.
 #[derive(Debug, Clone)]
 pub struct ThreadListFeed {
-    changes: broadcast::Sender<Frame>,
+    lanes: [(Lane, broadcast::Sender<Arc<Frames>>); Lane::ALL.len()],
 }
 
 impl ThreadListFeed {
     /// Opens a feed without watchers.
     pub fn open() -> Self {
-        let changes = broadcast::channel(LIST_CHANGES).0;
-        Self { changes }
+        let lanes = Lane::ALL.map(|lane| (lane, broadcast::channel(LIST_CHANGES).0));
+        Self { lanes }
     }
 
     /// Publishes a thread's new list entry, or its removal if `summary` is `None`.
     pub fn changed(&self, thread: ThreadId, at: Millis, summary: Option<&Summary>) {
-        if self.changes.receiver_count() > 0 {
-            // The last watcher may have gone in between.
-            let _ = self.changes.send(listed_frame(thread, at, summary));
+        for (lane, changes) in &self.lanes {
+            if changes.receiver_count() > 0 {
+                let frames = Frames::encode(*lane, Source::Listed { thread, at, summary });
+                // The last watcher may have gone in between.
+                let _ = changes.send(Arc::new(frames));
+            }
         }
     }
 }
 
 /// A connection's subscription to the thread list.
 #[derive(Debug, Default)]
-pub struct ThreadListSubscription(Option<broadcast::Receiver<Frame>>);
+pub struct ThreadListSubscription(Option<(Lane, broadcast::Receiver<Arc<Frames>>)>);
 
 impl ThreadListSubscription {
     /// Starts watching; does nothing if the connection watches already.
-    pub fn begin(&mut self, thread_list: &ThreadListFeed) {
-        self.0.get_or_insert_with(|| thread_list.changes.subscribe());
+    pub fn begin(&mut self, thread_list: &ThreadListFeed, lane: Lane) {
+        let channel = thread_list.lanes.iter().find(|(of, _)| *of == lane);
+        if let (None, Some((_, changes))) = (&self.0, channel) {
+            self.0 = Some((lane, changes.subscribe()));
+        }
     }
 
-    /// Returns the next frame for the client. Waits forever if the connection does not watch.
-    pub async fn next(&mut self) -> Frame {
-        let Some(changes) = &mut self.0 else {
+    /// Returns the next frames for the client. Waits forever if the connection does not watch.
+    pub async fn next(&mut self) -> Arc<Frames> {
+        let Some((lane, changes)) = &mut self.0 else {
             return std::future::pending().await;
         };
         match changes.recv().await {
-            Ok(frame) => frame,
-            Err(broadcast::error::RecvError::Lagged(_)) => list_reset_frame(),
+            Ok(frames) => frames,
+            Err(broadcast::error::RecvError::Lagged(_)) => Arc::new(Frames::encode(*lane, Source::ListReset)),
             // The daemon is stopping.
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
@@ -57,6 +66,7 @@ impl ThreadListSubscription {
 
 #[cfg(test)]
 mod tests {
+    use acpd_proto::surface::app::Peer;
     use futures_util::FutureExt;
 
     use super::*;
@@ -72,7 +82,10 @@ mod tests {
     /// Returns the frames of a watcher, by method and time.
     fn take(watch: &mut ThreadListSubscription) -> Vec<(String, Option<Millis>)> {
         std::iter::from_fn(|| watch.next().now_or_never())
-            .map(|frame| {
+            .map(|frames| {
+                let [frame] = frames.of::<Peer>() else {
+                    panic!("one change is one frame")
+                };
                 let frame: serde_json::Value = serde_json::from_slice(&frame.text).unwrap();
                 let method = frame["method"].as_str().unwrap().to_owned();
                 (method, frame["params"]["ts"].as_i64())
@@ -88,14 +101,14 @@ mod tests {
             ThreadListSubscription::default(),
             ThreadListSubscription::default(),
         );
-        slow.begin(&thread_list);
-        quick.begin(&thread_list);
+        slow.begin(&thread_list, Lane::App);
+        quick.begin(&thread_list, Lane::App);
         assert_eq!(take(&mut slow), [], "what came before is in the list");
         changed(&thread_list, LIST_CHANGES);
         assert_eq!(take(&mut quick).len(), LIST_CHANGES);
         changed(&thread_list, 1);
         // Subscribing again must not lose any frame.
-        slow.begin(&thread_list);
+        slow.begin(&thread_list, Lane::App);
         let kept = take(&mut slow);
         assert_eq!(kept[0], ("thread/list/reset".to_owned(), None));
         assert_eq!(kept[1], ("thread/list/changed".to_owned(), Some(1)));

@@ -15,7 +15,7 @@ use std::time::Duration;
 use acpd_log::SharedLog;
 use acpd_log::stats::{Distribution, SIZES, TIMES};
 use acpd_model::{ErrorCode, Event};
-use acpd_proto::surface::app::Handled;
+use acpd_proto::surface::contract::Handled;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;

@@ -1,20 +1,21 @@
 //! Requests about agents: the available agents, the running agents, and the agent of a thread.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use acpd_catalog::LaunchMethod;
 use acpd_model::{ErrorCode, Failure, Origin, RawJson, Role, ThreadId};
 use acpd_proto::agent::{AgentRequest, check_extension, with_session};
 use acpd_proto::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, Reply};
 use acpd_proto::thread::Command;
+use futures_util::FutureExt;
 
 use crate::agent::initialize_cache::CachedInitialize;
 use crate::agent::probe::{InitializeResult, anywhere, probe};
 use crate::agent::registry::ListedAgent;
-use crate::agent::standby::Standby;
 use crate::sandbox::Confinement;
 use crate::service::caller::{Caller, Defaults};
-use crate::service::{Dispatched, Response, Service};
+use crate::service::{Dispatched, Service};
 
 impl Service {
     pub(super) fn list_agents(&self) -> Reply {
@@ -50,18 +51,19 @@ impl Service {
     /// Returns what the connection's agent declares. The connection's first session may use the process that this starts.
     pub(super) fn initialize(&self, caller: &Caller) -> Dispatched {
         let service = self.clone();
-        let (role, defaults) = (caller.role, caller.defaults.clone());
-        Dispatched::respond(async move {
-            let CachedInitialize { hello, standby } = service.declared(role, defaults).await?;
-            Ok(Response {
-                standby,
-                ..Reply::Initialized(hello).into()
-            })
+        let (role, defaults, connections) =
+            (caller.role, Arc::clone(&caller.defaults), caller.standby.clone());
+        Dispatched::answer(async move {
+            let CachedInitialize { hello, standby } = service.declared(role, &defaults).await?;
+            if let (Some(standby), Some(connections)) = (standby, connections) {
+                connections.put(Box::new(standby));
+            }
+            Ok(Reply::Initialized(hello))
         })
     }
 
-    async fn declared(&self, role: Role, defaults: Defaults) -> Result<CachedInitialize, Failure> {
-        let agent = defaults.agent?;
+    async fn declared(&self, role: Role, defaults: &Defaults) -> Result<CachedInitialize, Failure> {
+        let agent = defaults.agent.clone()?;
         let runnable = self.context.agents.find(&agent)?;
         let cwd = directory_of(&defaults.cwd);
         // Clients without the operator role must not cause an agent to start by naming it.
@@ -73,19 +75,10 @@ impl Service {
         }
     }
 
-    /// Starts a process of the connection's agent, for requests that come before any session exists.
-    pub async fn start_standby(&self, defaults: Defaults) -> Result<Standby, Failure> {
-        let name = defaults.agent?;
-        let config = self.context.agents.find(&name)?.config;
-        let cwd = directory_of(&defaults.cwd);
-        let (_, standby) = Standby::start(&self.context, &name, &config, &cwd).await?;
-        Ok(standby)
-    }
-
     /// Forwards a request to the agent and returns the agent's answer.
     pub(super) async fn ask_agent(
         &self,
-        caller: &mut Caller,
+        caller: &Caller,
         thread: Option<ThreadId>,
         mut request: AgentRequest,
         names_thread: bool,
@@ -94,7 +87,7 @@ impl Service {
             check_extension(method)?;
         }
         let Some(thread) = thread.or_else(|| caller.thread_for(&request)) else {
-            return ask_standby(caller.standby.as_mut(), request).await;
+            return ask_standby(caller, request);
         };
         if let AgentRequest::Extension { params, .. } = &mut request
             && names_thread
@@ -123,7 +116,7 @@ impl Service {
     /// Replaces the thread id in `sessionId` with the agent's own session id.
     async fn for_agent(&self, thread: ThreadId, params: Option<RawJson>) -> Result<Option<RawJson>, Failure> {
         let Some(params) = params else { return Ok(None) };
-        let live = self.directory.subscribe(thread).await?.live;
+        let live = self.directory.look(thread).await?;
         Ok(Some(match &live.summary.session_id {
             Some(session) => with_session(&params, session),
             None => params,
@@ -140,7 +133,7 @@ impl Service {
             let message = "this client cannot hold a lease: it does not answer what agents ask";
             return Err(Failure::new(ErrorCode::Unsupported, message));
         };
-        let connection = delegate.connection.clone();
+        let connection = delegate.connection.to_string();
         let command = if take {
             Command::AcquireLease { connection }
         } else {
@@ -150,13 +143,16 @@ impl Service {
     }
 }
 
-/// Sends the request to the standby process, because the agent has no session yet.
-async fn ask_standby(standby: Option<&mut Standby>, request: AgentRequest) -> Result<Dispatched, Failure> {
-    let ended = || Failure::agent("the agent's process ended before it answered");
-    let answer = standby.ok_or_else(ended)?.ask(request).await?;
-    Ok(Dispatched::answer(async move {
-        Ok(Reply::Agent(answer.await.map_err(|_| ended())??))
-    }))
+/// Sends the request to the standby process, because the connection has no session yet.
+fn ask_standby(caller: &Caller, request: AgentRequest) -> Result<Dispatched, Failure> {
+    let standby = caller.standby.clone();
+    let standby = standby.ok_or_else(|| Failure::invalid_params("no agent was named"))?;
+    let mut answer = Box::pin(async move { standby.ask(request).await.map(Reply::Agent) });
+    // The request takes its place in the order of the connection's requests now.
+    match (&mut answer).now_or_never() {
+        Some(reply) => Ok(Dispatched::now(reply)),
+        None => Ok(Dispatched::answer(answer)),
+    }
 }
 
 /// Returns the directory in which to start an agent for a connection that has not named a session yet.

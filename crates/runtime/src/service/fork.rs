@@ -27,7 +27,7 @@ impl Service {
             None => None,
         };
         let split = self.split_off(caller.by.clone(), thread, turn, name).await?;
-        let (service, mut caller) = (self.clone(), caller.detached());
+        let (service, caller) = (self.clone(), caller.clone());
         Ok(Dispatched::respond(async move {
             let (new, fidelity) = split.await?;
             let opens = change.is_some();
@@ -35,9 +35,9 @@ impl Service {
                 service.change_session(&caller, new, change).await?;
             }
             let attachment = service.attach(&caller, new).await?;
-            let snapshot = service.directory.subscribe(new).await?;
+            let snapshot = service.directory.subscribe(new, caller.lane).await?;
             if opens {
-                service.wake(&mut caller, &snapshot.live).await?;
+                service.wake(&caller, &snapshot.live).await?;
             }
             // The client that forks the thread already has the events up to the fork.
             let cursor = snapshot.live.last_seq;

@@ -28,7 +28,6 @@ use futures_util::future::BoxFuture;
 
 pub use self::caller::{Caller, Defaults, Delegate};
 use crate::agent::initialize_cache::InitializeCache;
-use crate::agent::standby::Standby;
 use crate::context::Context;
 use crate::feed::snapshot::FollowRequest;
 use crate::thread::directory::{Answer, Directory};
@@ -41,7 +40,7 @@ pub struct Dispatched {
     pub answer_first: bool,
     /// Whether the client is notified of changes to the thread list from now on; `None` leaves that as it is.
     pub watch: Option<bool>,
-    /// The rest of the request; it returns the answer.
+    /// The rest of the request. It returns the answer.
     pub answer: BoxFuture<'static, Result<Response, Failure>>,
 }
 
@@ -52,17 +51,11 @@ pub struct Response {
     pub reply: Reply,
     /// The thread that the client follows from now on, if it was not known earlier.
     pub follow: Option<FollowRequest>,
-    /// A process that was started for the connection.
-    pub standby: Option<Standby>,
 }
 
 impl From<Reply> for Response {
     fn from(reply: Reply) -> Self {
-        Self {
-            reply,
-            follow: None,
-            standby: None,
-        }
+        Self { reply, follow: None }
     }
 }
 
@@ -114,7 +107,7 @@ impl Service {
 
     /// Carries out `request` if the caller's role allows it. The part that must run in the order of the client's
     /// requests has finished when this returns.
-    pub async fn call(&self, caller: &mut Caller, request: Request) -> Dispatched {
+    pub async fn call(&self, caller: &Caller, request: Request) -> Dispatched {
         let needed = request.role();
         if !caller.role.may(needed) {
             let message = format!(
@@ -125,9 +118,9 @@ impl Service {
         }
         match request.order() {
             Order::Free => {
-                let (service, mut caller) = (self.clone(), caller.detached());
+                let (service, caller) = (self.clone(), caller.clone());
                 Dispatched::respond(async move {
-                    let dispatched = service.dispatch(&mut caller, request).await?;
+                    let dispatched = service.dispatch(&caller, request).await?;
                     dispatched.answer.await
                 })
             }
@@ -139,7 +132,7 @@ impl Service {
     }
 
     /// Dispatches the request to its handler.
-    async fn dispatch(&self, caller: &mut Caller, request: Request) -> Result<Dispatched, Failure> {
+    async fn dispatch(&self, caller: &Caller, request: Request) -> Result<Dispatched, Failure> {
         let by = caller.by.clone();
         match request {
             Request::Initialize => Ok(self.initialize(caller)),

@@ -48,7 +48,7 @@ impl Service {
             mut change,
             additional_directories,
         } = wanted;
-        let live = self.directory.subscribe(thread).await?.live;
+        let live = self.directory.look(thread).await?;
         change.cwd = match change.cwd {
             Some(cwd) => Some(within(&live.spec, Path::new(&cwd))?),
             None => None,
@@ -80,6 +80,7 @@ impl Service {
             abilities,
             inbox,
         } = delegate.clone();
+        let connection = connection.to_string();
         let attachment = Attachment {
             by: caller.by.clone(),
             connection,
@@ -92,7 +93,7 @@ impl Service {
     }
 
     /// Starts a thread's agent in the background, so that a client that only reads does not wait for it.
-    pub(super) async fn wake(&self, caller: &mut Caller, live: &Live) -> Result<(), Failure> {
+    pub(super) async fn wake(&self, caller: &Caller, live: &Live) -> Result<(), Failure> {
         if !caller.role.may(Role::Operator) || !self.context.agents.knows(&live.spec.agent) {
             return Ok(());
         }
@@ -115,15 +116,19 @@ impl Service {
     /// about to be created.
     pub(super) async fn offer_standby(
         &self,
-        caller: &mut Caller,
+        caller: &Caller,
         thread: ThreadId,
         agent: &str,
         cwd: &str,
         create: bool,
     ) -> Result<(), Failure> {
-        let standby = &mut caller.standby;
-        if let Some(fitting) = standby.take_if(|standby| standby.agent() == agent && standby.fits(cwd)) {
-            *standby = self.directory.offer(thread, create, fitting).await?;
+        let Some(connections) = &caller.standby else {
+            return Ok(());
+        };
+        if let Some(standby) = connections.take(agent, cwd).await
+            && let Some(back) = self.directory.offer(thread, create, standby).await?
+        {
+            connections.put(back);
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ struct NewThread {
 impl Service {
     pub(super) async fn start_thread(
         &self,
-        caller: &mut Caller,
+        caller: &Caller,
         start: StartThread,
     ) -> Result<Dispatched, Failure> {
         let follow = start.follow;
@@ -43,12 +43,12 @@ impl Service {
             Follow::AtOnce => Some(FollowRequest {
                 thread,
                 cursor: 0,
-                snapshot: self.directory.subscribe(thread).await?,
+                snapshot: self.directory.subscribe(thread, caller.lane).await?,
                 attachment: None,
             }),
             Follow::WithReply => None,
         };
-        let (service, caller) = (self.clone(), caller.detached());
+        let (service, caller) = (self.clone(), caller.clone());
         let answer = Dispatched::respond(async move {
             let turn = service.finish(new, caller.by.clone()).await;
             let turn = turn.map_err(|failure| match (follow, failure.code) {
@@ -60,7 +60,7 @@ impl Service {
                 Follow::AtOnce => None,
                 Follow::WithReply => service.attach(&caller, thread).await?,
             };
-            let snapshot = service.directory.subscribe(thread).await?;
+            let snapshot = service.directory.subscribe(thread, caller.lane).await?;
             let opened = Opened {
                 live: snapshot.live.clone(),
                 cursor: 0,
@@ -87,7 +87,7 @@ impl Service {
     }
 
     /// Creates the thread and sends it every command whose order matters.
-    async fn create(&self, caller: &mut Caller, start: StartThread) -> Result<NewThread, Failure> {
+    async fn create(&self, caller: &Caller, start: StartThread) -> Result<NewThread, Failure> {
         // The same rule as for a later policy change: starting a thread does not include deciding what its agent may do.
         if start.policy.is_some() && !caller.role.may(Role::Owner) {
             let message = format!(
@@ -105,7 +105,7 @@ impl Service {
             Some(session) => Some(self.begin_with(&agent, session).await?),
             None => None,
         };
-        let thread = self.context.ids.thread();
+        let thread = start.thread.unwrap_or_else(|| self.context.ids.thread());
         let mut spec = Spec {
             agent,
             cwd: start.cwd,
@@ -196,7 +196,7 @@ impl Service {
         };
         let found = self.context.log.list(filter, None, LIST_PAGE).await;
         for ListedThread { thread, .. } in found.map_err(|error| log_failure(&error))? {
-            if self.directory.subscribe(thread).await?.live.bound {
+            if self.directory.look(thread).await?.bound {
                 let message = format!("thread {thread} already uses this session");
                 return Err(conflict(message));
             }

@@ -8,6 +8,7 @@ use acpd_model::{
 };
 use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
+use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::request::{ListThreads, Request};
 use acpd_proto::thread::Answer;
 
@@ -26,8 +27,8 @@ fn thread() -> ThreadId {
 }
 
 async fn failure(service: &Service, role: Role, request: Request) -> Option<ErrorCode> {
-    let mut caller = Caller::new(Origin::Daemon, role, Defaults::none());
-    let dispatched = service.call(&mut caller, request).await;
+    let caller = Caller::new(Origin::Daemon, role, Lane::App, Defaults::none());
+    let dispatched = service.call(&caller, request).await;
     dispatched.answer.await.err().map(|failure| failure.code)
 }
 

@@ -11,11 +11,7 @@ use crate::service::caller::Caller;
 use crate::service::{Dispatched, Service, await_reply};
 
 impl Service {
-    pub(super) async fn open_thread(
-        &self,
-        caller: &mut Caller,
-        open: OpenThread,
-    ) -> Result<Dispatched, Failure> {
+    pub(super) async fn open_thread(&self, caller: &Caller, open: OpenThread) -> Result<Dispatched, Failure> {
         let OpenThread {
             thread,
             from,
@@ -26,7 +22,7 @@ impl Service {
         if let Some(session) = session {
             self.set_session(caller, thread, session).await?;
         }
-        let snapshot = self.directory.subscribe(thread).await?;
+        let snapshot = self.directory.subscribe(thread, caller.lane).await?;
         let latest = snapshot.live.last_seq;
         let cursor = match from {
             FollowFrom::Start => 0,
@@ -71,13 +67,8 @@ impl Service {
     }
 
     /// Answers a close request. The connection has already stopped following the thread.
-    pub(super) async fn close_thread(
-        &self,
-        caller: &mut Caller,
-        thread: ThreadId,
-        release: bool,
-    ) -> Dispatched {
-        let was_open = caller.open.remove(&thread);
+    pub(super) async fn close_thread(&self, caller: &Caller, thread: ThreadId, release: bool) -> Dispatched {
+        let was_open = caller.follows;
         if was_open && release && caller.role.may(Role::Operator) {
             // If the notification fails, the thread is not loaded or the daemon is shutting down.
             let _ = self.directory.closed(thread).await;
@@ -108,7 +99,7 @@ impl Service {
         let directory = self.directory.clone();
         Ok(Dispatched::answer(async move {
             await_reply(done).await?;
-            let live = directory.subscribe(thread).await?.live;
+            let live = directory.look(thread).await?;
             Ok(Reply::Thread(Box::new(ThreadView { live, turns: None })))
         }))
     }

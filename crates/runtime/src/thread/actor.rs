@@ -10,15 +10,17 @@ use std::time::Duration;
 use acpd_log::LogError;
 use acpd_model::limits::BATCH_EVENTS;
 use acpd_model::{Failure, Origin, ThreadId};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::{Command, Input, Reply, TerminalEvent, Thread};
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::budget::Charge;
 use crate::agent::process::{AgentHandle, AgentMessage, sleep_until};
 use crate::agent::process_table::ProcessUse;
 use crate::agent::standby::{Standby, over};
 use crate::context::Context;
-use crate::feed::batch::Batch;
+use crate::feed::publisher::Publisher;
 use crate::feed::snapshot::ThreadSnapshot;
 use crate::host::callbacks::{Callbacks, HostMessage};
 use crate::metrics::Present;
@@ -52,8 +54,15 @@ pub enum ToThread {
     },
     /// Subscribes to the thread, starting with the next event.
     Subscribe {
+        /// The encoding that the subscriber receives.
+        lane: Lane,
         /// Receives the snapshot at which the subscription starts.
         reply: oneshot::Sender<ThreadSnapshot>,
+    },
+    /// Asks for the thread's current state.
+    Look {
+        /// Receives the state.
+        reply: oneshot::Sender<Box<Live>>,
     },
 }
 
@@ -78,7 +87,7 @@ pub struct ThreadActor {
     charge: Option<Charge>,
     /// Allocated on the first attachment: most threads never have an editor.
     editors: Option<Box<Editors>>,
-    publish: broadcast::Sender<Arc<Batch>>,
+    publisher: Publisher,
     /// The agent whose policies the machine currently uses.
     policies_of: Option<String>,
     replies: BTreeMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
@@ -124,7 +133,7 @@ impl ThreadActor {
         let (host_tx, host_rx) = mpsc::channel(16);
         Box::new(Self {
             _awake: context.metrics.thread(woken),
-            publish: broadcast::channel(context.limits.live_batches).0,
+            publisher: Publisher::new(context.limits.live_batches),
             context,
             id,
             id_text: id.to_string(),
@@ -231,7 +240,7 @@ impl ThreadActor {
             self.settle().await?;
             // An agent that would lose the conversation is kept for the usual idle time.
             let may_leave = self.machine.is_idle() && !self.machine.would_forget();
-            if self.leaves && self.publish.receiver_count() == 0 && may_leave {
+            if self.leaves && !self.publisher.has_subscribers() && may_leave {
                 self.leaves = false;
                 self.command(Origin::Daemon, Command::Rest);
                 self.settle().await?;
@@ -269,7 +278,7 @@ impl ThreadActor {
             .poll_timeout()
             .map(|at| self.context.clock.instant(at));
         let idle = self.idle_after();
-        let watched = self.publish.receiver_count() > 0;
+        let watched = self.publisher.has_subscribers();
         tokio::select! {
             biased;
             message = requests_rx.recv() => ActorInput::Message(message),
@@ -281,14 +290,14 @@ impl ThreadActor {
             () = over(self.standby.as_deref_mut()) => ActorInput::StandbyExpired,
             () = sleep_until(due) => ActorInput::Due,
             () = sleep_for(idle) => ActorInput::Idle,
-            () = self.publish.closed(), if watched => ActorInput::Unwatched,
+            () = self.publisher.closed(), if watched => ActorInput::Unwatched,
         }
     }
 
     /// Returns the idle time after which the thread stops its agent, or unloads if it has no agent.
     fn idle_after(&self) -> Option<Duration> {
         let busy = self.machine.live().turn.is_some() || self.machine.has_pending_work();
-        if busy || self.publish.receiver_count() > 0 {
+        if busy || self.publisher.has_subscribers() {
             return None;
         }
         Some(if self.machine.has_agent() {
@@ -341,13 +350,17 @@ impl ThreadActor {
                     },
                 );
             }
-            ToThread::Subscribe { reply } => {
+            ToThread::Look { reply } => {
+                // If the caller has gone, nothing needs the state.
+                let _ = reply.send(Box::new(self.machine.live().clone()));
+            }
+            ToThread::Subscribe { lane, reply } => {
                 self.leaves = false;
                 let live = Box::new(self.machine.live().clone());
-                let pending = live.requests.keys().copied().collect();
+                let pending = Arc::new(live.requests.keys().copied().collect());
                 // If the caller has gone, nothing needs the snapshot.
                 let _ = reply.send(ThreadSnapshot {
-                    batches: self.publish.subscribe(),
+                    batches: self.publisher.subscribe(lane),
                     live,
                     pending,
                 });

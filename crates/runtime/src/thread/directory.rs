@@ -6,6 +6,8 @@ use std::sync::Arc;
 use acpd_log::{Filter, LogError};
 use acpd_model::limits::LIST_PAGE;
 use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
+use acpd_proto::projection::Live;
+use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::{Command, Reply};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -84,13 +86,12 @@ impl Directory {
         &self,
         thread: ThreadId,
         create: bool,
-        standby: Standby,
-    ) -> Result<Option<Standby>, Failure> {
+        standby: Box<Standby>,
+    ) -> Result<Option<Box<Standby>>, Failure> {
         let (back, given_back) = oneshot::channel();
-        let standby = Box::new(standby);
         self.send(thread, create, ToThread::Standby { standby, back })
             .await?;
-        Ok(given_back.await.ok().map(|standby| *standby))
+        Ok(given_back.await.ok())
     }
 
     /// Reports that an editor closed a thread. The agent is stopped unless another client follows the thread or a turn runs.
@@ -113,15 +114,33 @@ impl Directory {
     }
 
     /// Subscribes to a thread, starting with the next event.
-    pub async fn subscribe(&self, thread: ThreadId) -> Result<ThreadSnapshot, Failure> {
+    pub async fn subscribe(&self, thread: ThreadId, lane: Lane) -> Result<ThreadSnapshot, Failure> {
         for _ in 0..ATTEMPTS {
             let (reply, answer) = oneshot::channel();
-            self.send(thread, false, ToThread::Subscribe { reply }).await?;
+            self.send(thread, false, ToThread::Subscribe { lane, reply })
+                .await?;
             if let Ok(snapshot) = answer.await {
                 return Ok(snapshot);
             }
         }
         Err(unavailable())
+    }
+
+    /// Returns the current state of a thread.
+    pub async fn look(&self, thread: ThreadId) -> Result<Box<Live>, Failure> {
+        for _ in 0..ATTEMPTS {
+            let (reply, answer) = oneshot::channel();
+            self.send(thread, false, ToThread::Look { reply }).await?;
+            if let Ok(live) = answer.await {
+                return Ok(live);
+            }
+        }
+        Err(unavailable())
+    }
+
+    /// Returns whether the daemon has stopped all threads.
+    pub fn is_stopping(&self) -> bool {
+        self.requests_tx.is_closed()
     }
 
     /// Unloads every thread and waits for them, but no longer than `patience`.

@@ -3,20 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_log::{Fault, Memory};
-use acpd_model::event::ClientOrigin;
+use acpd_log::Memory;
 use acpd_model::{ErrorCode, Limits, Origin, ThreadId};
 use acpd_proto::projection::Spec;
-use acpd_proto::surface::app::Subscriber;
 use acpd_proto::thread::Command;
-use tokio::sync::mpsc;
 
 use crate::agent::config::AgentConfig;
-use crate::context::Context;
-use crate::feed::snapshot::FollowRequest;
 use crate::test_context::context_with_log;
 use crate::thread::directory::Directory;
-use crate::thread::subscription::{FollowEnd, follow};
 
 /// An agent that opens a session and does nothing else.
 const AGENT: &str = r#"
@@ -34,7 +28,6 @@ done
 /// A daemon without connections, and one thread.
 struct Stage {
     log: Arc<Memory>,
-    context: Context,
     directory: Directory,
     thread: ThreadId,
     _place: tempfile::TempDir,
@@ -69,36 +62,11 @@ impl Stage {
         created.unwrap().await.unwrap().unwrap();
         Self {
             log,
-            context,
             directory,
             thread,
             _place: place,
         }
     }
-}
-
-#[tokio::test]
-async fn a_client_hears_that_its_thread_cannot_be_read() {
-    let stage = Stage::new(Limits::default()).await;
-    stage.log.inject(Fault::FailRead { after: 0 });
-    let to_follow = FollowRequest {
-        thread: stage.thread,
-        cursor: 0,
-        attachment: None,
-        snapshot: stage.directory.subscribe(stage.thread).await.unwrap(),
-    };
-    let someone = Subscriber {
-        who: ClientOrigin {
-            principal: "someone".into(),
-            client: "test".into(),
-        },
-        may_answer: false,
-    };
-    let presence = stage.context.subscribers.join(stage.thread, someone, false);
-    let (deliver, _deliveries) = mpsc::channel(1);
-    let (directory, context) = (stage.directory.clone(), stage.context.clone());
-    let end = follow(directory, context, to_follow, presence, 0, deliver).await;
-    assert_eq!(end, FollowEnd::Lost);
 }
 
 #[tokio::test]

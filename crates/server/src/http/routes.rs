@@ -1,9 +1,11 @@
 //! The routes, and the role that each of them requires.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use acpd_model::Role;
 use acpd_proto::surface::app::Peer;
+use acpd_runtime::service::Defaults;
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Extension, Request, State};
@@ -13,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 use crate::auth::store::Identity;
-use crate::connection::app::PeerActor;
+use crate::connection::driver::{Access, Connection};
 use crate::connection::link::Link;
 use crate::http::acp_stream;
 use crate::http::export::{blob, export};
@@ -133,7 +135,7 @@ async fn websocket(
     Extension(traffic): Extension<Traffic>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let limits = (*server.service.context.limits).clone();
+    let limits = Arc::clone(&server.service.context.limits);
     let peers = server.peers.clone();
     upgrade
         .protocols([authenticate::PROTOCOL])
@@ -146,9 +148,18 @@ async fn websocket(
         .max_frame_size(limits.client_message_bytes)
         .on_upgrade(move |socket| async move {
             let link = Link::new(Box::new(Socket::new(socket, traffic, Binary::Refused)), &limits);
-            let peer = Peer::new(identity.principal.to_string(), identity.role, limits);
+            let context = &server.service.context;
+            let peer = Peer::new(identity.principal.to_string(), identity.role, context.gate());
+            let access = Access {
+                role: identity.role,
+                connection: context.ids.connection().into(),
+                defaults: Defaults::none(),
+                standby: None,
+                stop: server.stop,
+                ends: identity.ends,
+            };
             let _ = peers
-                .spawn(PeerActor::new(link, peer, server.service, server.stop, identity.ends).run())
+                .spawn(Connection::new(link, peer, server.service, access).run(None))
                 .await;
         })
         .into_response()

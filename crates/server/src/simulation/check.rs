@@ -11,6 +11,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::client::Client;
+use super::editor::Editor;
 use super::world::World;
 
 impl World {
@@ -169,6 +170,35 @@ impl World {
         );
     }
 
+    /// An editor opens a thread that takes long to load, and then another one.
+    pub(super) async fn load_one_of_two_slowly_for_an_editor(&mut self) {
+        self.connect().await;
+        let params = json!({ "agentType": "own", "cwd": std::env::temp_dir() });
+        self.clients[0].request("thread/start", None, params).await;
+        sleep(Duration::from_secs(5)).await;
+        self.restart().await;
+        self.list_threads().await;
+        let slow = self.threads[0].clone();
+        self.daemon.log.held.send_replace(Some(slow.parse().unwrap()));
+        self.connect_editor().await;
+        sleep(Duration::from_secs(5)).await;
+        let editor = &mut self.editors[0];
+        let own = editor.seen().session.clone().unwrap();
+        let open =
+            |session: &str| json!({ "sessionId": session, "cwd": std::env::temp_dir(), "mcpServers": [] });
+        editor.request("session/load", open(&slow)).await;
+        editor.request("session/resume", open(&own)).await;
+        sleep(Duration::from_secs(1)).await;
+        let waiting = |editor: &Editor| -> Vec<_> {
+            let seen = editor.seen();
+            seen.pending.values().map(|(method, _)| *method).collect()
+        };
+        assert_eq!(waiting(editor), ["session/load"], "the other one is open");
+        self.daemon.log.held.send_replace(None);
+        sleep(Duration::from_secs(1)).await;
+        assert!(waiting(&self.editors[0]).is_empty());
+    }
+
     async fn end_turns(&mut self) {
         // Each interrupt ends one turn, and many turns may be queued.
         for _ in 0..300 {
@@ -221,13 +251,13 @@ impl World {
 
     /// Checks that the thread's state equals the fold of its events.
     async fn check_fold(&self, thread: ThreadId, events: &[Event]) {
-        let snapshot = self.daemon.service.directory.subscribe(thread).await.unwrap();
+        let live = self.daemon.service.directory.look(thread).await.unwrap();
         let mut folded = Live::new(thread);
-        let until = snapshot.live.last_seq;
+        let until = live.last_seq;
         for event in events.iter().take_while(|event| event.seq <= until) {
             folded.fold(event);
         }
-        assert_eq!(folded, *snapshot.live, "the view of {thread}");
+        assert_eq!(folded, *live, "the view of {thread}");
     }
 
     /// Checks that stored events have not changed.

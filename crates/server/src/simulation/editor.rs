@@ -100,7 +100,8 @@ impl Editor {
         self.line.is_reading()
     }
 
-    async fn request(&mut self, method: &'static str, params: Value) {
+    /// Sends a request.
+    pub async fn request(&mut self, method: &'static str, params: Value) {
         self.last_id += 1;
         let id = self.last_id;
         self.seen().pending.insert(id, (method, false));

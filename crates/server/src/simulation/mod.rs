@@ -106,6 +106,11 @@ fn a_thread_that_takes_long_to_load_delays_no_other_thread_of_the_connection() {
 }
 
 #[test]
+fn a_thread_that_takes_long_to_load_delays_no_other_session_of_an_editor() {
+    on_paused_clock(async { World::new(0).await.load_one_of_two_slowly_for_an_editor().await });
+}
+
+#[test]
 fn invariants_hold_for_seeds_0_to_49() {
     run_all(0..50);
 }

@@ -17,7 +17,7 @@ use acpd_runtime::ids::Ids;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::RememberedAnswers;
 use acpd_runtime::sandbox::SandboxSettings;
-use acpd_runtime::service::Service;
+use acpd_runtime::service::{Defaults, Service};
 use acpd_runtime::thread::directory::Directory;
 use serde_json::json;
 use tokio::sync::watch;
@@ -31,7 +31,7 @@ use super::host::ScriptedHost;
 use super::log::SlowLog;
 use crate::auth::store::EditorIdentity;
 use crate::connection::acp::setup::ConnectionSetup;
-use crate::connection::app::PeerActor;
+use crate::connection::driver::{Access, Connection};
 use crate::connection::link::Link;
 use crate::transport::lines::Lines;
 
@@ -280,12 +280,16 @@ impl World {
         }
     }
 
+    pub(super) async fn connect_editor(&mut self) {
+        let io = self.daemon.connect_editor(&self.limits);
+        let cwd = self.place.join("work").display().to_string();
+        let editor = Editor::connect(io, self.truth.began, &cwd).await;
+        self.editors.push(editor);
+    }
+
     async fn step_of_editor(&mut self) {
         if self.editors.is_empty() || self.editors.len() < 3 && self.dice.happens(10) {
-            let io = self.daemon.connect_editor(&self.limits);
-            let cwd = self.place.join("work").display().to_string();
-            let editor = Editor::connect(io, self.truth.began, &cwd).await;
-            return self.editors.push(editor);
+            return self.connect_editor().await;
         }
         let sides = self.editors.len() as u64;
         let at = usize::try_from(self.dice.roll(sides)).unwrap();
@@ -481,10 +485,17 @@ impl Daemon {
         let (theirs, ours) = tokio::io::duplex(SOCKET_BYTES);
         let (reader, writer) = tokio::io::split(ours);
         let link = Link::new(Box::new(Lines::new(reader, writer, limits)), limits);
-        let peer = Peer::new("sim".to_owned(), Role::Owner, limits.clone());
-        let ends = CancellationToken::new();
-        let actor = PeerActor::new(link, peer, self.service.clone(), self.stop.clone(), ends);
-        tokio::spawn(actor.run());
+        let context = &self.service.context;
+        let peer = Peer::new("sim".to_owned(), Role::Owner, context.gate());
+        let access = Access {
+            role: Role::Owner,
+            connection: context.ids.connection().into(),
+            defaults: Defaults::none(),
+            standby: None,
+            stop: self.stop.clone(),
+            ends: CancellationToken::new(),
+        };
+        tokio::spawn(Connection::new(link, peer, self.service.clone(), access).run(None));
         theirs
     }
 

@@ -11,8 +11,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::peer::{Peer, PeerOutput};
+use super::peer::Peer;
 use super::session::Session;
+use crate::surface::contract::Output;
 use crate::thread::{EditorCommand, EditorRequest};
 use crate::wire::{self, Object, RpcError};
 use crate::wire::{has_string, member, spliced};
@@ -39,7 +40,7 @@ pub(super) struct QueuedRequest {
 
 impl Peer {
     /// Handles a command of a thread.
-    pub fn order(&mut self, thread: ThreadId, order: EditorCommand) {
+    pub(super) fn order(&mut self, thread: ThreadId, order: EditorCommand) {
         let Some(session) = self.sessions.get_mut(&thread) else {
             // The thread knows of the open session before the connection does.
             let early = self.early.entry(thread).or_default();
@@ -78,7 +79,7 @@ impl Peer {
     }
 
     /// Drops a request that was not sent, because its thread counts the connection as gone.
-    pub fn request_not_sent(&mut self, thread: ThreadId, call: u64) {
+    pub(super) fn forget_delegation(&mut self, thread: ThreadId, call: u64) {
         self.delegations
             .retain(|_, delegation| (delegation.thread, delegation.call) != (thread, call));
     }
@@ -142,7 +143,7 @@ impl Peer {
             self.delegations
                 .insert(self.last_delegation, Delegation { thread, call, makes });
             let text = Bytes::from(out);
-            self.out.push(PeerOutput::Ask { thread, call, text });
+            self.out.push(Output::Delegate { thread, call, text });
         }
     }
 
@@ -161,7 +162,7 @@ impl Peer {
             queued.remove(at);
             if !forget {
                 let result = Err(RpcError::new(CANCELLED, "it was taken back before it was asked"));
-                self.out.push(PeerOutput::Answered { thread, call, result });
+                self.out.push(Output::Delegated { thread, call, result });
             }
             return;
         }
@@ -192,7 +193,7 @@ impl Peer {
             Some(ours) => self.terminal_made(thread, ours, result),
             None => result,
         });
-        self.out.push(PeerOutput::Answered { thread, call, result });
+        self.out.push(Output::Delegated { thread, call, result });
     }
 
     /// Handles an invalid response to a delegated request. Returns whether it was such a response.

@@ -4,30 +4,29 @@ use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use bytes::Bytes;
 
 use super::frame::{Feature, Frame, FrameKind, INTERNAL, Question, TurnResult};
-use super::peer::{Peer, PeerOutput, Prompt};
+use super::peer::{OpenRequest, Peer, Prompt};
 use super::session::{OpenMode, Opened, Opening};
+use crate::surface::contract::{Delivery, Output, Pending};
 use crate::surface::request::RequestKind;
 use crate::wire;
 
 impl Peer {
-    /// Handles frames of a thread up to event `last`. They must be in order and without repetition. `pending` returns
-    /// whether a frame's question is still open.
-    pub fn deliver<'f>(
-        &mut self,
-        thread: ThreadId,
-        frames: impl IntoIterator<Item = &'f Frame>,
-        last: Seq,
-        pending: impl Fn(Seq, RequestId) -> bool,
-    ) {
+    pub(super) fn deliver(&mut self, delivery: &Delivery<'_, Frame>) {
+        let Delivery {
+            thread,
+            frames,
+            last,
+            pending,
+        } = *delivery;
         for frame in frames {
             self.reached(thread, frame.seq.saturating_sub(1));
-            self.frame(thread, frame, &pending);
+            self.frame(thread, frame, pending);
         }
         self.reached(thread, last);
         self.mark_reached(thread, last);
     }
 
-    pub(super) fn opened(&mut self, id: RawJson, mode: OpenMode, opened: Opened) {
+    pub(super) fn opened(&mut self, request: OpenRequest, mode: OpenMode, opened: Opened) {
         let thread = opened.thread;
         // Unanswered questions of an earlier opening are still on the editor's screen.
         let session = self.sessions.entry(thread).or_default();
@@ -37,14 +36,14 @@ impl Peer {
             session.told = session.told.max(opened.until);
         }
         let earlier = session.opening.replace(Opening {
-            id,
+            request,
             mode,
             opened,
             queued: Vec::new(),
         });
         if let Some(earlier) = earlier {
             let failure = Failure::new(ErrorCode::Conflict, "the session was opened once more meanwhile");
-            self.refuse(&earlier.id, &failure);
+            self.refuse(earlier.request, &failure);
         }
         match mode {
             OpenMode::Resume => self.open(thread, None),
@@ -76,9 +75,16 @@ impl Peer {
         else {
             return;
         };
-        self.answer(&opening.id, &opening.result(bound, &self.connection));
-        if opening.mode == OpenMode::Resume {
-            for update in &opening.opened.updates {
+        let result = opening.result(bound, &self.connection);
+        let Opening {
+            request,
+            mode,
+            opened,
+            queued,
+        } = opening;
+        self.answer(request, &result);
+        if mode == OpenMode::Resume {
+            for update in &opened.updates {
                 let mut out = Vec::new();
                 wire::notification(&mut out, "session/update", |params| {
                     params.put("sessionId", &thread).raw("update", update.get());
@@ -86,12 +92,12 @@ impl Peer {
                 self.send(out);
             }
         }
-        for (_, text) in opening.queued {
-            self.out.push(PeerOutput::Send(text));
+        for (_, text) in queued {
+            self.out.push(Output::Send(text));
         }
     }
 
-    fn frame(&mut self, thread: ThreadId, frame: &Frame, pending: &impl Fn(Seq, RequestId) -> bool) {
+    fn frame(&mut self, thread: ThreadId, frame: &Frame, pending: &Pending) {
         let Some(session) = self.sessions.get_mut(&thread) else {
             return;
         };
@@ -111,7 +117,7 @@ impl Peer {
                 }
             }
             FrameKind::Asked(request, question) => {
-                let asks = self.can_answer(*question) && pending(frame.seq, *request);
+                let asks = self.can_answer(*question) && pending.is_open(frame.seq, *request);
                 let Some(session) = self.sessions.get_mut(&thread).filter(|_| asks) else {
                     return;
                 };
@@ -185,7 +191,7 @@ impl Peer {
         let opening = session.as_mut().and_then(|session| session.opening.as_mut());
         match opening.filter(|opening| opening.mode == OpenMode::New || question.is_some()) {
             Some(opening) => opening.queued.push((question, text)),
-            None => self.out.push(PeerOutput::Send(text)),
+            None => self.out.push(Output::Send(text)),
         }
     }
 
@@ -194,11 +200,11 @@ impl Peer {
         let Some(at) = self.prompts.iter().position(own) else {
             return;
         };
-        let Some(id) = self.prompts.remove(at).id else {
+        let Some(request) = self.prompts.remove(at).request else {
             return;
         };
         match turn_result {
-            TurnResult::Stopped(response) => self.answer(&id, response),
+            TurnResult::Stopped(response) => self.answer(request, response),
             TurnResult::Failed(error) => {
                 let session = self.sessions.get(&thread);
                 let mut error = error.clone();
@@ -206,9 +212,7 @@ impl Peer {
                 if error.code == INTERNAL && session.is_some_and(|session| session.wants_sign_in) {
                     error.code = ErrorCode::SignInRequired.rpc();
                 }
-                let mut out = Vec::new();
-                wire::error_response(&mut out, id.get(), &error);
-                self.send(out);
+                self.answer_error(request, &error);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use acpd_model::{ErrorCode, Failure};
 
+use crate::surface::contract::UNKNOWN_METHOD;
 use crate::surface::request::RequestKind;
 
 /// All methods except extensions. Other methods do not exist.
@@ -35,6 +36,16 @@ pub(super) fn kind_of(method: &str) -> Result<RequestKind, Failure> {
         Some((_, kind)) => Ok(*kind),
         None if is_extension(method) => Ok(RequestKind::AskAgent),
         None => Err(unknown(method)),
+    }
+}
+
+/// Returns the name of a method in metrics, which must not contain a client's words.
+pub(super) fn metric_name(method: &str) -> &'static str {
+    let listed = METHODS.iter().find(|(name, _)| *name == method);
+    match listed {
+        Some((name, _)) => name,
+        None if is_extension(method) => "extension",
+        None => UNKNOWN_METHOD,
     }
 }
 

@@ -28,7 +28,7 @@ pub use encode::frames;
 pub use frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
 pub use handshake::Client;
 pub use methods::METHODS;
-pub use peer::{Peer, PeerOutput};
+pub use peer::Peer;
 pub use start::{ConnectionStart, PendingPrompt};
 
 /// The ACP version of this module.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::{Failure, RawJson, Seq, ThreadId};
+use acpd_model::{Failure, Seq, ThreadId};
 use serde_json::value::RawValue;
 
 use super::params::{self, OpenSession};
@@ -17,15 +17,11 @@ use crate::wire::others;
 impl Peer {
     pub(super) fn open_request(
         &mut self,
-        id: RawJson,
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<(Request, ReplyTo), Failure> {
         if method == "session/new" {
-            return Ok((
-                self.new_session(method, params)?,
-                ReplyTo::Open(id, OpenMode::New),
-            ));
+            return Ok((self.new_session(method, params)?, ReplyTo::Open(OpenMode::New)));
         }
         let (thread, session) = self.existing(method, params)?;
         let session = Some(session);
@@ -36,10 +32,7 @@ impl Peer {
                 name: None,
                 session,
             };
-            return Ok((
-                Request::ForkThread(Box::new(fork)),
-                ReplyTo::Open(id, OpenMode::New),
-            ));
+            return Ok((Request::ForkThread(Box::new(fork)), ReplyTo::Open(OpenMode::New)));
         }
         let open = OpenThread {
             thread,
@@ -49,10 +42,7 @@ impl Peer {
             claims: Vec::new(),
         };
         if method == "session/load" {
-            return Ok((
-                Request::OpenThread(Box::new(open)),
-                ReplyTo::Open(id, OpenMode::Load),
-            ));
+            return Ok((Request::OpenThread(Box::new(open)), ReplyTo::Open(OpenMode::Load)));
         }
         let seen = |seq: &Seq| FollowFrom::After {
             seq: *seq,
@@ -65,7 +55,7 @@ impl Peer {
         };
         Ok((
             Request::OpenThread(Box::new(open)),
-            ReplyTo::Open(id, OpenMode::Resume),
+            ReplyTo::Open(OpenMode::Resume),
         ))
     }
 
@@ -93,6 +83,7 @@ impl Peer {
         }
         let cwd = self.start.cwd.join(cwd);
         Ok(Request::StartThread(Box::new(StartThread {
+            thread: None,
             agent: None,
             cwd: cwd.components().as_path().to_string_lossy().into_owned(),
             additional_directories,

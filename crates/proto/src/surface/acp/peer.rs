@@ -3,63 +3,28 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::ClientOrigin;
-use acpd_model::limits::{EDITOR_EARLY, EDITOR_EARLY_BYTES, EDITOR_REQUESTS};
-use acpd_model::{ErrorCode, Failure, RawJson, Role, ThreadId, TurnId};
-use bytes::Bytes;
+use acpd_model::limits::{EDITOR_EARLY, EDITOR_EARLY_BYTES};
+use acpd_model::{ErrorCode, Failure, RawJson, Role, Seq, ThreadId, TurnId};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::answer;
 use super::delegated::{Delegation, number_of};
-use super::encode::one_line;
+use super::encode::{frames, one_line};
+use super::frame::Frame;
 use super::handshake::{self, Client};
-use super::methods::kind_of;
+use super::methods::{kind_of, metric_name};
 use super::session::{OpenMode, Session};
 use super::start::ConnectionStart;
 use crate::queue::Queue;
-use crate::surface::request::Request;
+use crate::surface::contract::{
+    ANSWER, Delegated, Delivery, Gate, Lane, Output, Profile, Source, Surface, Token, UNKNOWN_METHOD,
+};
+use crate::surface::reply::Reply;
+use crate::surface::request::{Request, RequestKind, StartTurn};
 use crate::thread::EditorCommand;
+use crate::time::{Instant, Now};
 use crate::wire::{self, Message, RpcError};
-
-/// An output of the connection. Outputs must be processed in order, because a message may depend on an earlier one.
-#[derive(Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "one of them is made for each request, and handed on at once"
-)]
-pub enum PeerOutput {
-    /// Sends one message.
-    Send(Bytes),
-    /// Sends the editor an agent's request. From then on the editor may have executed it. If the thread counts the
-    /// connection as gone, do not send the message and call [`Peer::request_not_sent`].
-    Ask {
-        /// The thread whose agent sent the request.
-        thread: ThreadId,
-        /// The number of the agent's request.
-        call: u64,
-        /// The message.
-        text: Bytes,
-    },
-    /// The editor has responded to an agent's request, see [`Peer::order`].
-    Answered {
-        /// The thread whose agent sent the request.
-        thread: ThreadId,
-        /// The number of the agent's request.
-        call: u64,
-        /// The editor's response, unchanged except for the id of a terminal.
-        result: Result<RawJson, RpcError>,
-    },
-    /// Executes a request; its reply goes to [`Peer::reply`] under `token`. Requests for the same thread execute in the
-    /// order of these outputs.
-    Call {
-        /// Identifies the reply.
-        token: u64,
-        /// The request.
-        request: Request,
-        /// Whether all earlier messages must have been sent before the request executes.
-        after_sent: bool,
-    },
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -68,23 +33,54 @@ pub(super) enum Phase {
     Ready,
 }
 
-/// The destination of a reply: usually a response under the id of the editor's request.
+/// A request of the editor that has no response yet.
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    /// The editor's id for the request.
+    pub(super) id: RawJson,
+    token: Token,
+}
+
+impl OpenRequest {
+    /// Returns a prompt that an earlier connection has received.
+    pub(super) fn adopted(id: RawJson, gate: &mut Gate) -> Self {
+        let token = gate.adopt("session/prompt");
+        Self { id, token }
+    }
+}
+
+/// The use of a reply: usually a response to the editor's request.
 #[derive(Debug)]
 pub(super) enum ReplyTo {
-    Initialize(RawJson),
-    Open(RawJson, OpenMode),
+    Initialize,
+    Open(OpenMode),
     /// The agent's result, or an empty one.
-    Result(RawJson),
-    Sessions(RawJson),
-    Deleted(RawJson, ThreadId),
+    Result,
+    Sessions,
+    Deleted(ThreadId),
+}
+
+/// A request of the editor, as it was read.
+enum Read {
+    Prompt(StartTurn),
+    Other((Request, ReplyTo)),
+}
+
+/// What waits for a reply of the daemon.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    Request(OpenRequest, ReplyTo),
+    /// A prompt: its request is among the prompts.
     Prompt(String),
+    /// An answer to a question, which has no response.
+    Answer(Token),
 }
 
 /// A prompt of this connection, from its arrival until its turn ends.
 #[derive(Debug)]
 pub(super) struct Prompt {
-    /// The editor's id for the request; `None` once it has a response.
-    pub(super) id: Option<RawJson>,
+    /// The editor's request; `None` once it has a response.
+    pub(super) request: Option<OpenRequest>,
     pub(super) thread: ThreadId,
     /// The daemon's own id for the turn, as `client_turn_id`.
     pub(super) name: String,
@@ -97,6 +93,7 @@ pub(super) struct Prompt {
 /// One connection: reads messages, keeps the handshake and the open sessions, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
+    pub(super) gate: Gate,
     principal: String,
     pub(super) role: Role,
     /// Identifies the connection among all others; part of the ids of its turns.
@@ -113,18 +110,99 @@ pub struct Peer {
     pub(super) early: BTreeMap<ThreadId, Vec<EditorCommand>>,
     /// The part of the connection's start state that is not used yet.
     pub(super) start: ConnectionStart,
-    /// Messages that arrived before the response to `initialize`.
-    unread: Vec<String>,
-    pub(super) waiting: BTreeMap<u64, ReplyTo>,
-    next_token: u64,
-    pub(super) out: Queue<PeerOutput>,
+    /// Messages that arrived before the response to `initialize`, and when.
+    unread: Vec<(Instant, String)>,
+    /// When the message that is being handled arrived.
+    now: Instant,
+    pub(super) waiting: BTreeMap<u64, Waiting>,
+    next_call: u64,
+    pub(super) out: Queue<Output>,
+}
+
+impl Surface for Peer {
+    type Frame = Frame;
+
+    fn encode(_: Lane, source: Source<'_>) -> Vec<Frame> {
+        match source {
+            Source::Events { thread, events } => frames(thread, events),
+            // ACP has no message for these.
+            Source::Shown { .. } | Source::Listed { .. } | Source::ListReset => Vec::new(),
+        }
+    }
+
+    fn seq(frame: &Frame) -> Seq {
+        frame.seq
+    }
+
+    fn lane(&self) -> Lane {
+        Lane::Acp
+    }
+
+    fn profile(&self) -> Profile {
+        Profile {
+            origin: ClientOrigin {
+                principal: self.principal.clone(),
+                client: self.client.name.clone(),
+            },
+            may_answer: self.role.may(RequestKind::Answer.role()),
+            sees_subscribers: false,
+            abilities: Some(self.client.abilities()),
+        }
+    }
+
+    fn gate(&mut self) -> &mut Gate {
+        &mut self.gate
+    }
+
+    /// Handles one message. Messages that arrive before the response to `initialize` are queued.
+    fn handle_message(&mut self, text: &str, now: Now) {
+        self.now = now.mono;
+        if self.phase != Phase::Greeting || !self.waits(text) {
+            self.message(text);
+        }
+    }
+
+    fn handle_reply(&mut self, call: u64, reply: Result<Reply, Failure>) {
+        if let Some(waiting) = self.waiting.remove(&call) {
+            self.replied(waiting, reply);
+        }
+    }
+
+    fn handle_frames(&mut self, delivery: Delivery<'_, Frame>) {
+        self.deliver(&delivery);
+    }
+
+    fn handle_delegated(&mut self, thread: ThreadId, command: Delegated) {
+        match command {
+            Delegated::Command(command) => self.order(thread, command),
+            Delegated::NotSent { call } => self.forget_delegation(thread, call),
+        }
+    }
+
+    /// Closes a session whose thread can no longer be followed, and fails its open requests.
+    fn handle_closed(&mut self, thread: ThreadId, why: &Failure) {
+        self.forget_delegations(thread);
+        let ended = self.prompts.extract_if(.., |prompt| prompt.thread == thread);
+        let requests: Vec<OpenRequest> = ended.filter_map(|prompt| prompt.request).collect();
+        for request in requests {
+            self.refuse(request, why);
+        }
+        if let Some(opening) = self.sessions.remove(&thread).and_then(|session| session.opening) {
+            self.refuse(opening.request, why);
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.out.pop()
+    }
 }
 
 impl Peer {
     /// Creates a connection of `principal`, before its handshake. The name `connection` must be unique, also among past
     /// connections.
-    pub fn new(principal: String, role: Role, connection: String) -> Self {
+    pub fn new(principal: String, role: Role, connection: String, gate: Gate) -> Self {
         Self {
+            gate,
             principal,
             role,
             connection,
@@ -138,8 +216,9 @@ impl Peer {
             early: BTreeMap::new(),
             start: ConnectionStart::default(),
             unread: Vec::new(),
+            now: Instant::default(),
             waiting: BTreeMap::new(),
-            next_token: 0,
+            next_call: 0,
             out: Queue::default(),
         }
     }
@@ -150,45 +229,9 @@ impl Peer {
         Self { start, ..self }
     }
 
-    /// Returns the editor, which has no name before the handshake.
-    pub fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// Returns the editor as the originator of events.
-    pub fn caller(&self) -> ClientOrigin {
-        ClientOrigin {
-            principal: self.principal.clone(),
-            client: self.client.name.clone(),
-        }
-    }
-
-    /// Returns the name of the connection, which is unique.
-    pub fn connection(&self) -> &str {
-        &self.connection
-    }
-
-    /// Returns the role of the connection.
-    pub fn role(&self) -> Role {
-        self.role
-    }
-
-    /// Returns the next output.
-    pub fn poll_output(&mut self) -> Option<PeerOutput> {
-        self.out.pop()
-    }
-
-    /// Handles one message. Messages that arrive before the response to `initialize` are queued.
-    pub fn handle_text(&mut self, text: &str) {
-        if self.phase == Phase::Greeting && self.waits(text) {
-            return;
-        }
+    fn message(&mut self, text: &str) {
         match Message::parse(text) {
-            Ok(Message::Request { id, method, params }) => {
-                if let Err(failure) = self.request(id, &method, params) {
-                    self.refuse(&id.into(), &failure);
-                }
-            }
+            Ok(Message::Request { id, method, params }) => self.request(id, &method, params),
             Ok(Message::Notification { method, params }) => self.notification(&method, params),
             Ok(Message::Response { id, result }) => self.response(id, result),
             Err(_) if self.delegation_malformed(text) => {}
@@ -198,50 +241,57 @@ impl Peer {
                 } else {
                     ErrorCode::ParseError
                 };
-                self.refuse(&RawJson::trusted("null"), &Failure::new(code, malformed.reason));
+                self.gate.count(UNKNOWN_METHOD, Some(code));
+                self.send_error(&RawJson::trusted("null"), &Failure::new(code, malformed.reason));
             }
         }
     }
 
     /// Queues a message until the connection is ready, if there is room. Returns whether there was.
     fn waits(&mut self, text: &str) -> bool {
-        let bytes: usize = self.unread.iter().map(String::len).sum();
+        let bytes: usize = self.unread.iter().map(|(_, text)| text.len()).sum();
         let has_room = self.unread.len() < EDITOR_EARLY && bytes + text.len() <= EDITOR_EARLY_BYTES;
         if has_room {
-            self.unread.push(text.to_owned());
+            self.unread.push((self.now, text.to_owned()));
         }
         has_room
     }
 
     /// Handles the messages that arrived before the response to `initialize`.
     pub(super) fn read_on(&mut self) {
-        for text in std::mem::take(&mut self.unread) {
-            self.handle_text(&text);
+        for (arrived, text) in std::mem::take(&mut self.unread) {
+            self.now = arrived;
+            self.message(&text);
         }
     }
 
-    /// Closes a session whose thread can no longer be followed, and fails its open requests with `failure`.
-    pub fn lost(&mut self, thread: ThreadId, failure: &Failure) {
-        self.forget_delegations(thread);
-        let ended = self.prompts.extract_if(.., |prompt| prompt.thread == thread);
-        let ids: Vec<RawJson> = ended.filter_map(|prompt| prompt.id).collect();
-        for id in &ids {
-            self.refuse(id, failure);
-        }
-        if let Some(opening) = self.sessions.remove(&thread).and_then(|session| session.opening) {
-            self.refuse(&opening.id, failure);
+    fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) {
+        let request = match self.begin(method) {
+            Ok(token) => OpenRequest { id: id.into(), token },
+            Err(failure) => {
+                self.gate.count(metric_name(method), Some(failure.code));
+                return self.send_error(&id.into(), &failure);
+            }
+        };
+        let permitted = kind_of(method).and_then(|kind| self.need(kind.role(), method));
+        let read = permitted.and_then(|()| match method {
+            "session/prompt" => self.read_prompt(params).map(Read::Prompt),
+            _ => self.read(method, params).map(Read::Other),
+        });
+        match read {
+            Ok(Read::Prompt(turn)) => self.prompt(request, turn),
+            Ok(Read::Other((command, reply_to))) => {
+                self.call(command, Some(Waiting::Request(request, reply_to)))
+            }
+            Err(failure) => self.refuse(request, &failure),
         }
     }
 
-    fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) -> Result<(), Failure> {
+    /// Starts a request, if the connection may make one now.
+    fn begin(&mut self, method: &str) -> Result<Token, Failure> {
         let invalid = |message| Err(Failure::new(ErrorCode::InvalidRequest, message));
         match (self.phase, method) {
-            (Phase::New, "initialize") => {
-                self.client = Client::read(params.map(RawValue::get));
-                self.phase = Phase::Greeting;
-                self.call(Request::Initialize, Some(ReplyTo::Initialize(id.into())));
-                return Ok(());
-            }
+            (Phase::New, "initialize") => {}
             (_, "initialize") => return invalid("the connection is initialized already"),
             (Phase::New, _) => return invalid("the connection is not initialized yet"),
             (Phase::Greeting, _) => {
@@ -250,19 +300,8 @@ impl Peer {
             }
             (Phase::Ready, _) => {}
         }
-        let openings = self
-            .sessions
-            .values()
-            .filter(|session| session.opening.is_some())
-            .count();
-        if self.waiting.len() + self.prompts.len() + openings >= EDITOR_REQUESTS {
-            let message = format!("too many requests in flight on this connection (limit {EDITOR_REQUESTS})");
-            return Err(Failure::new(ErrorCode::Overloaded, message));
-        }
-        self.need(kind_of(method)?.role(), method)?;
-        let (request, reply_to) = self.read(id.into(), method, params)?;
-        self.call(request, Some(reply_to));
-        Ok(())
+        self.gate.admit(self.now)?;
+        self.gate.begin(metric_name(method))
     }
 
     fn need(&self, role: Role, what: &str) -> Result<(), Failure> {
@@ -314,7 +353,7 @@ impl Peer {
         let prompt = &mut self.prompts[at];
         prompt.turn = Some(turn);
         let (thread, cancelled) = (prompt.thread, std::mem::take(&mut prompt.cancelled));
-        if prompt.id.is_none() {
+        if prompt.request.is_none() {
             self.prompts.remove(at);
         }
         if cancelled {
@@ -339,12 +378,12 @@ impl Peer {
         }
         let cancelled = RawJson::trusted(r#"{"stopReason":"cancelled"}"#);
         let own = self.prompts.iter_mut().filter(|prompt| prompt.thread == thread);
-        let ids: Vec<RawJson> = own.filter_map(|prompt| prompt.id.take()).collect();
-        for id in &ids {
-            self.answer(id, &cancelled);
+        let requests: Vec<OpenRequest> = own.filter_map(|prompt| prompt.request.take()).collect();
+        for request in requests {
+            self.answer(request, &cancelled);
         }
         self.prompts
-            .retain(|prompt| prompt.id.is_some() || prompt.turn.is_none());
+            .retain(|prompt| prompt.request.is_some() || prompt.turn.is_none());
     }
 
     fn response(&mut self, id: &RawValue, result: Result<&RawValue, RpcError>) {
@@ -361,41 +400,62 @@ impl Peer {
         };
         // An error is not a decision: other clients can still answer.
         if let Some(answer) = result.and_then(|result| answer::read(question, result.get())) {
-            let scope = None;
-            self.call(
-                Request::Answer {
-                    request,
-                    answer,
-                    scope,
-                },
-                None,
-            );
+            let command = Request::Answer {
+                request,
+                answer,
+                scope: None,
+            };
+            // Never refused: a user must be able to say yes and no.
+            let token = self.gate.adopt(ANSWER);
+            self.call(command, Some(Waiting::Answer(token)));
         }
     }
 
-    /// Executes a request. Without `reply_to`, the connection ignores the reply.
-    pub(super) fn call(&mut self, request: Request, reply_to: Option<ReplyTo>) {
-        let token = self.next_token;
-        self.next_token += 1;
-        if let Some(reply_to) = reply_to {
-            self.waiting.insert(token, reply_to);
+    /// Executes a request. Without `waiting`, the connection ignores the reply.
+    pub(super) fn call(&mut self, mut request: Request, waiting: Option<Waiting>) {
+        let call = self.next_call;
+        self.next_call += 1;
+        if let Some(waiting) = waiting {
+            self.waiting.insert(call, waiting);
+        }
+        if let Request::StartThread(start) = &mut request {
+            start.thread = Some(self.gate.thread_id());
         }
         // The client must know a prompt's name before the prompt has any effect.
         let after_sent = self.start.checkpoints && matches!(request, Request::StartTurn(_));
-        self.out.push(PeerOutput::Call {
-            token,
-            request,
+        self.out.push(Output::Request {
+            call,
+            request: Box::new(request),
             after_sent,
         });
     }
 
-    pub(super) fn answer(&mut self, id: &RawJson, result: &RawJson) {
+    pub(super) fn answer(&mut self, request: OpenRequest, result: &RawJson) {
         let mut out = Vec::with_capacity(result.get().len() + 64);
-        wire::response(&mut out, id.get(), result.get());
+        wire::response(&mut out, request.id.get(), result.get());
         self.send(out);
+        self.gate.end(request.token, None);
     }
 
-    pub(super) fn refuse(&mut self, id: &RawJson, failure: &Failure) {
+    /// Answers a request with the error of an agent.
+    pub(super) fn answer_error(&mut self, request: OpenRequest, error: &RpcError) {
+        let mut out = Vec::new();
+        wire::error_response(&mut out, request.id.get(), error);
+        self.send(out);
+        self.gate.end(request.token, Some(ErrorCode::AgentFailed));
+    }
+
+    pub(super) fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
+        self.send_error(&request.id, failure);
+        self.gate.end(request.token, Some(failure.code));
+    }
+
+    /// Ends an answer to a question, which has no response.
+    pub(super) fn answered(&mut self, token: Token, error: Option<ErrorCode>) {
+        self.gate.end(token, error);
+    }
+
+    fn send_error(&mut self, id: &RawJson, failure: &Failure) {
         let own = failure.agent_error.as_ref();
         if let Some(error) = own.and_then(|error| error.read::<RpcError>().ok()) {
             let mut out = Vec::new();
@@ -424,6 +484,6 @@ impl Peer {
 
     pub(super) fn send(&mut self, mut out: Vec<u8>) {
         one_line(&mut out);
-        self.out.push(PeerOutput::Send(out.into()));
+        self.out.push(Output::Send(out.into()));
     }
 }

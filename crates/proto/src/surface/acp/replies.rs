@@ -4,63 +4,70 @@ use acpd_model::{ErrorCode, Failure, RawJson};
 use serde_json::json;
 
 use super::handshake;
-use super::peer::{Peer, Phase, ReplyTo};
+use super::peer::{OpenRequest, Peer, Phase, ReplyTo, Waiting};
 use super::session::Opened;
 use crate::surface::export::rfc3339;
 use crate::surface::reply::{ListedThread, Reply};
 use crate::wire::Object;
 
 impl Peer {
-    /// Handles the reply to a [`PeerOutput::Call`](super::peer::PeerOutput::Call).
-    pub fn reply(&mut self, token: u64, result: Result<Reply, Failure>) {
-        let Some(reply_to) = self.waiting.remove(&token) else {
-            return;
-        };
-        match (reply_to, result) {
-            (ReplyTo::Initialize(id), Ok(Reply::Initialized(agent))) => {
+    /// Handles the daemon's reply for whoever waits for it.
+    pub(super) fn replied(&mut self, waiting: Waiting, reply: Result<Reply, Failure>) {
+        match (waiting, reply) {
+            (Waiting::Answer(token), reply) => self.answered(token, reply.err().map(|failure| failure.code)),
+            (Waiting::Prompt(name), Ok(Reply::Turn(turn))) => self.turn_known(&name, turn.id),
+            (Waiting::Prompt(name), reply) => {
+                let at = self.prompts.iter().position(|prompt| prompt.name == name);
+                let request = at.and_then(|at| self.prompts.remove(at).request);
+                if let Some(request) = request {
+                    self.refuse(request, &reply.err().unwrap_or_else(misplaced));
+                }
+            }
+            (Waiting::Request(request, ReplyTo::Initialize), reply) => self.greeted(request, reply),
+            (Waiting::Request(request, _), Err(failure)) => self.refuse(request, &failure),
+            (Waiting::Request(request, reply_to), Ok(reply)) => self.result(request, reply_to, reply),
+        }
+    }
+
+    /// Answers `initialize`, and handles the messages that arrived before.
+    fn greeted(&mut self, request: OpenRequest, reply: Result<Reply, Failure>) {
+        match reply {
+            Ok(Reply::Initialized(agent)) => {
                 self.phase = Phase::Ready;
-                self.answer(&id, &handshake::welcome(&agent));
-                self.read_on();
+                self.answer(request, &handshake::welcome(&agent));
             }
-            (ReplyTo::Initialize(id), Err(failure)) => {
+            reply => {
                 self.phase = Phase::New;
-                self.refuse(&id, &failure);
-                self.read_on();
+                self.refuse(request, &reply.err().unwrap_or_else(misplaced));
             }
-            (ReplyTo::Open(id, mode), Ok(Reply::Opened(opened))) => {
+        }
+        self.read_on();
+    }
+
+    fn result(&mut self, request: OpenRequest, reply_to: ReplyTo, reply: Reply) {
+        match (reply_to, reply) {
+            (ReplyTo::Open(mode), Reply::Opened(opened)) => {
                 let live = &*opened.live;
-                self.opened(id, mode, Opened::from(live));
+                self.opened(request, mode, Opened::from(live));
                 self.take_over(live.thread, opened.claimed);
                 self.mark_opened(live, opened.cursor);
             }
-            (ReplyTo::Result(id), Ok(Reply::Agent(result))) if result.get() != "null" => {
-                self.answer(&id, &result)
+            (ReplyTo::Result, Reply::Agent(result)) if result.get() != "null" => {
+                self.answer(request, &result)
             }
-            (ReplyTo::Result(id), Ok(Reply::Lease(holder))) => {
-                self.answer(&id, &json!({ "lease": holder }).into());
+            (ReplyTo::Result, Reply::Lease(holder)) => {
+                self.answer(request, &json!({ "lease": holder }).into());
             }
-            (ReplyTo::Result(id), Ok(_)) => self.answer(&id, &RawJson::trusted("{}")),
-            (ReplyTo::Sessions(id), Ok(Reply::Threads { page, next })) => {
-                self.answer(&id, &session_list(&page, next.as_deref()));
+            (ReplyTo::Result, _) => self.answer(request, &RawJson::trusted("{}")),
+            (ReplyTo::Sessions, Reply::Threads { page, next }) => {
+                self.answer(request, &session_list(&page, next.as_deref()));
             }
-            (ReplyTo::Deleted(id, thread), Ok(_)) => {
+            (ReplyTo::Deleted(thread), _) => {
                 self.leave(thread);
-                self.answer(&id, &RawJson::trusted("{}"));
+                self.answer(request, &RawJson::trusted("{}"));
             }
-            (ReplyTo::Prompt(name), Ok(Reply::Turn(turn))) => self.turn_known(&name, turn.id),
-            (ReplyTo::Prompt(name), result) => {
-                let at = self.prompts.iter().position(|prompt| prompt.name == name);
-                let id = at.and_then(|at| self.prompts.remove(at).id);
-                if let Some(id) = id {
-                    self.refuse(&id, &result.err().unwrap_or_else(misplaced));
-                }
-            }
-            (
-                ReplyTo::Open(id, _) | ReplyTo::Result(id) | ReplyTo::Sessions(id) | ReplyTo::Deleted(id, _),
-                Err(failure),
-            ) => self.refuse(&id, &failure),
-            (ReplyTo::Initialize(id) | ReplyTo::Open(id, _) | ReplyTo::Sessions(id), Ok(_)) => {
-                self.refuse(&id, &misplaced());
+            (ReplyTo::Initialize | ReplyTo::Open(_) | ReplyTo::Sessions, _) => {
+                self.refuse(request, &misplaced())
             }
         }
     }

@@ -3,9 +3,10 @@
 use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde_json::value::RawValue;
 
+use super::handshake::Client;
 use super::methods::{is_extension, unknown};
 use super::params::{self, Authenticate, CancelRequest, ListSessions, SetConfigOption, SetMode, SetModel};
-use super::peer::{Peer, Phase, Prompt, ReplyTo};
+use super::peer::{OpenRequest, Peer, Phase, Prompt, ReplyTo, Waiting};
 use crate::agent::{AgentRequest, PassthroughMethod};
 use crate::surface::request::{AgentFilter, ListThreads, Request, RequestKind, StartTurn};
 use crate::wire::{has_string, others};
@@ -13,13 +14,17 @@ use crate::wire::{has_string, others};
 impl Peer {
     pub(super) fn read(
         &mut self,
-        id: RawJson,
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<(Request, ReplyTo), Failure> {
         Ok(match method {
+            "initialize" => {
+                self.client = Client::read(params.map(RawValue::get));
+                self.phase = Phase::Greeting;
+                (Request::Initialize, ReplyTo::Initialize)
+            }
             "session/new" | "session/load" | "session/resume" | "session/fork" => {
-                self.open_request(id, method, params)?
+                self.open_request(method, params)?
             }
             "session/list" => {
                 let ListSessions { cwd, cursor } = params::read(method, params)?;
@@ -29,71 +34,75 @@ impl Peer {
                     agent: AgentFilter::Default,
                     ..ListThreads::default()
                 };
-                (Request::ListThreads(wanted), ReplyTo::Sessions(id))
+                (Request::ListThreads(wanted), ReplyTo::Sessions)
             }
             "session/close" => {
                 let thread = params::thread(method, params)?;
                 self.leave(thread);
                 let release = true;
-                (Request::CloseThread { thread, release }, ReplyTo::Result(id))
+                (Request::CloseThread { thread, release }, ReplyTo::Result)
             }
             "session/delete" => {
                 let thread = params::thread(method, params)?;
-                (Request::DeleteThread { thread }, ReplyTo::Deleted(id, thread))
+                (Request::DeleteThread { thread }, ReplyTo::Deleted(thread))
             }
-            "session/prompt" => self.prompt(id, params)?,
             "session/set_mode" | "session/set_model" | "session/set_config_option" => {
                 let thread = Some(self.open_thread(method, params)?);
                 let request = setting(method, params)?;
-                (ask_agent(thread, request), ReplyTo::Result(id))
+                (ask_agent(thread, request), ReplyTo::Result)
             }
             "authenticate" => {
                 let Authenticate { method_id } = params::read(method, params)?;
                 let members = params.and_then(|params| others(&params.into(), &["methodId"]));
                 let request = AgentRequest::Authenticate { method_id, members };
-                (ask_agent(None, request), ReplyTo::Result(id))
+                (ask_agent(None, request), ReplyTo::Result)
             }
-            "logout" => (ask_agent(None, AgentRequest::Logout), ReplyTo::Result(id)),
+            "logout" => (ask_agent(None, AgentRequest::Logout), ReplyTo::Result),
             "_acpd/lease/acquire" | "_acpd/lease/release" => {
                 let thread = self.open_thread(method, params)?;
                 let take = method == "_acpd/lease/acquire";
-                (Request::MoveLease { thread, take }, ReplyTo::Result(id))
+                (Request::MoveLease { thread, take }, ReplyTo::Result)
             }
             _ if is_extension(method) => {
                 let thread = self.named(method, params)?;
                 let (method, params) = (method.to_owned(), params.map(RawJson::from));
                 let request = AgentRequest::Extension { method, params };
-                (ask_agent(thread, request), ReplyTo::Result(id))
+                (ask_agent(thread, request), ReplyTo::Result)
             }
             _ if let Some(method) = PassthroughMethod::of(method) => {
                 let params = params.map(RawJson::from);
                 let request = AgentRequest::Passthrough { method, params };
-                (ask_agent(None, request), ReplyTo::Result(id))
+                (ask_agent(None, request), ReplyTo::Result)
             }
             _ => return Err(unknown(method)),
         })
     }
 
-    fn prompt(&mut self, id: RawJson, params: Option<&RawValue>) -> Result<(Request, ReplyTo), Failure> {
+    /// Reads a prompt, and names its turn.
+    pub(super) fn read_prompt(&mut self, params: Option<&RawValue>) -> Result<StartTurn, Failure> {
         let thread = self.open_thread("session/prompt", params)?;
-        let params::Prompt { prompt: blocks, meta } = params::read("session/prompt", params)?;
+        let params::Prompt { prompt: input, meta } = params::read("session/prompt", params)?;
         self.prompts_so_far += 1;
-        let name = format!("acp:{}:{}", self.connection, self.prompts_so_far);
-        self.mark_prompt(&id, &name);
-        self.prompts.push(Prompt {
-            id: Some(id),
+        Ok(StartTurn {
             thread,
+            input,
+            meta,
+            client_turn_id: Some(format!("acp:{}:{}", self.connection, self.prompts_so_far)),
+        })
+    }
+
+    /// Starts the turn of a prompt. The response follows when the turn ends.
+    pub(super) fn prompt(&mut self, request: OpenRequest, turn: StartTurn) {
+        let name = turn.client_turn_id.clone().unwrap_or_default();
+        self.mark_prompt(&request.id, &name);
+        self.prompts.push(Prompt {
+            request: Some(request),
+            thread: turn.thread,
             name: name.clone(),
             turn: None,
             cancelled: false,
         });
-        let turn = StartTurn {
-            thread,
-            input: blocks,
-            meta,
-            client_turn_id: Some(name.clone()),
-        };
-        Ok((Request::StartTurn(turn), ReplyTo::Prompt(name)))
+        self.call(Request::StartTurn(turn), Some(Waiting::Prompt(name)));
     }
 
     /// Returns the session that the params name, if it is open here.
@@ -134,7 +143,10 @@ impl Peer {
                 let Ok(CancelRequest { request_id }) = params::read(method, params) else {
                     return;
                 };
-                let meant = |prompt: &Prompt| prompt.id.as_ref() == Some(&request_id);
+                let meant = |prompt: &Prompt| {
+                    let request = prompt.request.as_ref();
+                    request.is_some_and(|request| request.id == request_id)
+                };
                 if let Some(at) = self.prompts.iter().position(meant) {
                     self.cancel_prompt(at);
                 }

@@ -4,7 +4,7 @@ use acpd_model::{ErrorCode, Failure, ThreadId};
 
 use super::encode::frames;
 use super::frame::FrameKind;
-use super::peer::{Peer, Prompt};
+use super::peer::{OpenRequest, Peer, Prompt};
 use super::start::PendingPrompt;
 use crate::surface::reply::ClaimedPrompt;
 
@@ -27,10 +27,11 @@ impl Peer {
                 prompt.thread == thread && prompt.client_turn_id == claim.client_turn_id
             };
             for PendingPrompt { id, .. } in self.start.prompts.extract_if(.., meant) {
+                let request = OpenRequest::adopted(id, &mut self.gate);
                 match claim.turn {
-                    None => lost.push(id),
+                    None => lost.push(request),
                     turn => self.prompts.push(Prompt {
-                        id: Some(id),
+                        request: Some(request),
                         thread,
                         name: claim.client_turn_id.clone(),
                         turn,
@@ -48,8 +49,8 @@ impl Peer {
             }
         }
         let message = "the prompt did not reach its thread before the daemon stopped: send it again";
-        for id in &lost {
-            self.refuse(id, &Failure::new(ErrorCode::Overloaded, message));
+        for request in lost {
+            self.refuse(request, &Failure::new(ErrorCode::Overloaded, message));
         }
     }
 }

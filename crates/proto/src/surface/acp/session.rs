@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::delegated::QueuedRequest;
 use super::frame::Question;
 use super::handshake::with_acpd;
+use super::peer::OpenRequest;
 use super::terminals::Terminals;
 use crate::projection::Live;
 use crate::wire::{member, spliced};
@@ -57,8 +58,7 @@ impl From<&Live> for Opened {
 /// A request to open a session that has no response yet.
 #[derive(Debug)]
 pub(super) struct Opening {
-    /// The editor's id for the request.
-    pub id: RawJson,
+    pub request: OpenRequest,
     pub mode: OpenMode,
     pub opened: Opened,
     /// Messages to send after the response; questions have their ids.

@@ -1,7 +1,7 @@
 //! The app protocol: threads, turns and items over JSON-RPC.
 //!
 //! In: messages of one client, events of threads. Out: requests for the daemon, frames for the client. Owns:
-//! the handshake, the connection's current thread, its rate window. Never: stores anything about a thread. All
+//! the handshake, the connection's current thread. Never: stores anything about a thread. All
 //! output is computed from events and views.
 
 #[cfg(test)]
@@ -17,9 +17,8 @@ mod table;
 mod thread_params;
 mod wire;
 
-pub use encode::{Frame, frame, frames, list_reset_frame, listed_frame, live_frame};
-pub use peer::{ANSWER, Client, Handled, Peer, PeerOutput, UNKNOWN_METHOD};
-pub use subscribers::{OtherSubscribers, Subscriber, subscribers_frame};
+pub use encode::{Frame, frame, frames, live_frame};
+pub use peer::Peer;
 pub use table::{METHODS, Method};
 
 /// Version of the app protocol. It increases when something is renamed or removed.

@@ -290,6 +290,7 @@ pub struct StartTurn {
 impl From<StartThread> for request::StartThread {
     fn from(params: StartThread) -> Self {
         Self {
+            thread: None,
             agent: Some(params.agent_type),
             cwd: params.cwd,
             additional_directories: params.additional_directories,

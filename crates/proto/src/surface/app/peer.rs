@@ -1,56 +1,41 @@
 //! One connection of the app protocol.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::event::ClientOrigin;
-use acpd_model::{ErrorCode, Failure, Limits, RawJson, RequestId, Role, ThreadId};
+use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId};
+use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::encode::Frame;
+use super::encode::{Frame, frames, list_reset_frame, listed_frame, live_frame};
 use super::notifications::Notification;
 use super::params::Response;
 use super::results::ResultType;
-use super::subscribers::Subscriber;
+use super::subscribers::subscribers_frame;
 use super::table::Method;
 use super::wire::Value;
 use super::wire::error::{Error, Rejected};
 use super::wire::welcome::Initialized;
 use crate::queue::Queue;
+use crate::surface::contract::{
+    ANSWER, Delivery, Gate, Lane, Notice, Output, Pending, Profile, Source, Surface, Token, UNKNOWN_METHOD,
+};
 use crate::surface::reply::Reply;
 use crate::surface::request::{Request, RequestKind};
 use crate::time::{Instant, Now};
 use crate::wire::{Message, Object};
 
 /// The client of the connection.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Client {
+#[derive(Debug, Default)]
+struct Client {
     /// The client's name, as it reported it.
-    pub name: String,
+    name: String,
     /// Whether the client answers questions.
-    pub approvals: bool,
+    approvals: bool,
     /// Whether the client wants to be notified of other subscribers of its threads.
-    pub subscribers: bool,
+    subscribers: bool,
     opted_out: BTreeSet<String>,
-}
-
-/// An output of the connection.
-#[derive(Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "one of them is made for each request, and handed on at once"
-)]
-pub enum PeerOutput {
-    /// Sends one message.
-    Send(Vec<u8>),
-    /// Carries out a request. Its result goes to [`Peer::reply`] with `token`.
-    Call {
-        /// Identifies the result.
-        token: u64,
-        /// The request.
-        request: Request,
-    },
 }
 
 #[derive(Debug)]
@@ -69,89 +54,83 @@ enum ReplyTo {
     Response(RequestId),
 }
 
-/// One connection: reads messages, enforces the handshake and the limits, and writes responses.
+/// A thread that is being opened: the default for requests without a thread until opening it fails.
+#[derive(Debug)]
+struct Opening {
+    thread: ThreadId,
+    /// The default before.
+    before: Option<ThreadId>,
+    /// Whether the client has received events of the thread, so that it stays open whatever the reply is.
+    is_open: bool,
+}
+
+/// One connection: reads messages, enforces the handshake, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
-    limits: Limits,
+    gate: Gate,
     principal: String,
     role: Role,
     phase: Phase,
     client: Client,
     current: Option<ThreadId>,
-    recent: VecDeque<Instant>,
-    waiting: BTreeMap<u64, (&'static str, ReplyTo)>,
-    next_token: u64,
-    out: Queue<PeerOutput>,
-    handled: Vec<Handled>,
+    /// Threads whose opening has no reply yet, by call.
+    opening: BTreeMap<u64, Opening>,
+    waiting: BTreeMap<u64, (Token, ReplyTo)>,
+    next_call: u64,
+    out: Queue<Output>,
 }
 
-/// The outcome of a client's request, without its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Handled {
-    /// The method; [`UNKNOWN_METHOD`] for unknown methods, [`ANSWER`] for an answer to a question.
-    pub method: &'static str,
-    /// The error, if the request failed.
-    pub error: Option<ErrorCode>,
-}
-
-/// Represents every unknown method, and messages that are not requests.
-pub const UNKNOWN_METHOD: &str = "unknown";
-/// Represents a response to one of the daemon's own requests.
-pub const ANSWER: &str = "answer";
 const INITIALIZE: &str = "initialize";
 
-impl Peer {
-    /// Creates a connection of `principal`, before its handshake.
-    pub fn new(principal: String, role: Role, limits: Limits) -> Self {
-        Self {
-            limits,
-            principal,
-            role,
-            phase: Phase::New,
-            client: Client::default(),
-            current: None,
-            recent: VecDeque::new(),
-            waiting: BTreeMap::new(),
-            next_token: 0,
-            out: Queue::default(),
-            handled: Vec::new(),
+impl Surface for Peer {
+    type Frame = Frame;
+
+    fn encode(_: Lane, source: Source<'_>) -> Vec<Frame> {
+        match source {
+            Source::Events { thread, events } => frames(thread, events),
+            Source::Shown {
+                thread,
+                turn,
+                at,
+                text,
+            } => vec![live_frame(thread, turn, at, text)],
+            Source::Listed { thread, at, summary } => vec![listed_frame(thread, at, summary)],
+            Source::ListReset => vec![list_reset_frame()],
         }
     }
 
-    /// Returns the client, which has no name before the handshake.
-    pub fn client(&self) -> &Client {
-        &self.client
+    fn seq(frame: &Frame) -> Seq {
+        frame.seq
     }
 
-    /// Returns the client as the originator of events.
-    pub fn caller(&self) -> ClientOrigin {
-        ClientOrigin {
-            principal: self.principal.clone(),
-            client: self.client.name.clone(),
-        }
+    fn lane(&self) -> Lane {
+        Lane::App
     }
 
-    /// Returns the client as other subscribers see it.
-    pub fn subscriber(&self) -> Subscriber {
-        Subscriber {
-            who: self.caller(),
+    fn profile(&self) -> Profile {
+        Profile {
+            origin: ClientOrigin {
+                principal: self.principal.clone(),
+                client: self.client.name.clone(),
+            },
             may_answer: self.answers(),
+            sees_subscribers: self.client.subscribers,
+            abilities: None,
         }
     }
 
-    /// Returns the role of the connection.
-    pub fn role(&self) -> Role {
-        self.role
+    fn gate(&mut self) -> &mut Gate {
+        &mut self.gate
     }
 
-    /// Handles one message of the client.
-    pub fn handle_text(&mut self, text: &str, now: Now) {
+    fn handle_message(&mut self, text: &str, now: Now) {
         match Message::parse(text) {
             Ok(Message::Request { id, method, params }) => {
                 if let Err(failure) = self.request(id, &method, params, now.mono) {
                     let known = Method::find(&method).map(|method| method.name);
                     let initialize = (&*method == INITIALIZE).then_some(INITIALIZE);
-                    self.handled(known.or(initialize).unwrap_or(UNKNOWN_METHOD), Some(failure.code));
+                    let method = known.or(initialize).unwrap_or(UNKNOWN_METHOD);
+                    self.gate.count(method, Some(failure.code));
                     self.send_error(id.get(), &failure);
                 }
             }
@@ -167,26 +146,17 @@ impl Peer {
                 } else {
                     ErrorCode::ParseError
                 };
-                self.handled(UNKNOWN_METHOD, Some(code));
+                self.gate.count(UNKNOWN_METHOD, Some(code));
                 self.send_error("null", &Failure::new(code, malformed.reason));
             }
         }
     }
 
-    /// Returns the outcomes of requests since the last call.
-    pub fn take_handled(&mut self) -> Vec<Handled> {
-        std::mem::take(&mut self.handled)
-    }
-
-    fn handled(&mut self, method: &'static str, error: Option<ErrorCode>) {
-        self.handled.push(Handled { method, error });
-    }
-
-    /// Sends the result of a [`PeerOutput::Call`] to the client.
-    pub fn reply(&mut self, token: u64, reply: Result<Reply, Failure>) {
-        let Some((method, reply_to)) = self.waiting.remove(&token) else {
+    fn handle_reply(&mut self, call: u64, reply: Result<Reply, Failure>) {
+        let Some((token, reply_to)) = self.waiting.remove(&call) else {
             return;
         };
+        self.opened(call, &reply);
         let error = match reply_to {
             ReplyTo::Request(id, result) => self.respond(&id, reply.and_then(|reply| result.write(reply))),
             ReplyTo::Response(request) => reply.err().map(|failure| {
@@ -194,7 +164,92 @@ impl Peer {
                 failure.code
             }),
         };
-        self.handled(method, error);
+        self.gate.end(token, error);
+    }
+
+    fn handle_frames(&mut self, delivery: Delivery<'_, Frame>) {
+        for opening in self.opening.values_mut() {
+            opening.is_open |= opening.thread == delivery.thread;
+        }
+        for frame in delivery.frames {
+            if let Some(text) = self.select(frame, delivery.pending) {
+                self.out.push(Output::Send(text.clone()));
+            }
+        }
+    }
+
+    fn handle_notice(&mut self, notice: Notice<'_, Frame>) {
+        let subscribers;
+        let frames = match notice {
+            Notice::List(frames) => frames,
+            Notice::Subscribers { thread, at, others } => {
+                subscribers = subscribers_frame(thread, at, others);
+                std::slice::from_ref(&subscribers)
+            }
+        };
+        for frame in frames {
+            if let Some(text) = self.select(frame, &Pending::all()) {
+                self.out.push(Output::Send(text.clone()));
+            }
+        }
+    }
+
+    fn handle_closed(&mut self, _: ThreadId, why: &Failure) {
+        // The last event of a deleted thread says so. Otherwise the client would wait for events that never come; after
+        // a reconnect, it receives the error.
+        if why.code != ErrorCode::NotFound {
+            self.out.push(Output::End);
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.out.pop()
+    }
+}
+
+impl Peer {
+    /// Creates a connection of `principal`, before its handshake.
+    pub fn new(principal: String, role: Role, gate: Gate) -> Self {
+        Self {
+            gate,
+            principal,
+            role,
+            phase: Phase::New,
+            client: Client::default(),
+            current: None,
+            opening: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            next_call: 0,
+            out: Queue::default(),
+        }
+    }
+
+    /// Restores the default for requests without a thread if a thread could not be opened, or takes the new one.
+    fn opened(&mut self, call: u64, reply: &Result<Reply, Failure>) {
+        match (self.opening.remove(&call), reply) {
+            (Some(opening), Err(_)) if !opening.is_open && self.current == Some(opening.thread) => {
+                self.current = opening.before;
+            }
+            // A fork: its thread was unknown until now.
+            (None, Ok(Reply::Opened(opened))) => self.current = Some(opened.live.thread),
+            _ => {}
+        }
+    }
+
+    /// Makes the thread that a request opens the default for the requests that follow.
+    fn opens(&mut self, call: u64, request: &mut Request) {
+        let thread = match request {
+            Request::StartThread(start) => *start.thread.insert(self.gate.thread_id()),
+            Request::OpenThread(open) => open.thread,
+            _ => return,
+        };
+        let before = self.current.replace(thread);
+        let opening = Opening {
+            thread,
+            before,
+            is_open: false,
+        };
+        self.opening.insert(call, opening);
     }
 
     /// Sends the result of a request, or why it failed, which is returned.
@@ -203,7 +258,7 @@ impl Peer {
             Ok(result) => {
                 let mut out = Vec::new();
                 crate::wire::response(&mut out, id.get(), result.get());
-                self.out.push(PeerOutput::Send(out));
+                self.out.push(Output::Send(out.into()));
                 None
             }
             Err(failure) => {
@@ -213,25 +268,10 @@ impl Peer {
         }
     }
 
-    /// Sets the default for requests without a thread, and returns the previous one.
-    pub fn set_current(&mut self, thread: Option<ThreadId>) -> Option<ThreadId> {
-        std::mem::replace(&mut self.current, thread)
-    }
-
-    /// Returns the default for requests without a thread.
-    pub fn current(&self) -> Option<ThreadId> {
-        self.current
-    }
-
-    /// Returns the message of a frame for this client, if any. `pending` says whether a question is still open. A client that
-    /// answers questions always receives open ones, even if it opted out of the notification.
-    pub fn select<'f>(
-        &self,
-        frame: &'f Frame,
-        pending: impl Fn(RequestId) -> bool,
-    ) -> Option<&'f bytes::Bytes> {
+    /// Returns the message of a frame for this client, if any. A client that answers questions always receives open ones, even if it opted out of the notification.
+    fn select<'f>(&self, frame: &'f Frame, pending: &Pending) -> Option<&'f Bytes> {
         match frame.ask.as_deref() {
-            Some((request, asking)) if self.answers() && pending(*request) => Some(asking),
+            Some((request, asking)) if self.answers() && pending.is_open(frame.seq, *request) => Some(asking),
             _ if self.client.opted_out.contains(frame.method) => None,
             _ => Some(&frame.text),
         }
@@ -242,11 +282,6 @@ impl Peer {
         self.client.approvals && self.role.may(RequestKind::Answer.role())
     }
 
-    /// Returns the next output.
-    pub fn poll_output(&mut self) -> Option<PeerOutput> {
-        self.out.pop()
-    }
-
     fn request(
         &mut self,
         id: &RawValue,
@@ -254,7 +289,7 @@ impl Peer {
         params: Option<&RawValue>,
         now: Instant,
     ) -> Result<(), Failure> {
-        self.admit(now)?;
+        self.gate.admit(now)?;
         match (&self.phase, method) {
             (Phase::New, "initialize") => return self.initialize(id, params),
             (Phase::New, _) => return Err(Failure::new(ErrorCode::Handshake, "Not initialized")),
@@ -299,23 +334,24 @@ impl Peer {
             .and_then(|()| Response::read(request, result.map(RawValue::get)))
             .and_then(|answered| self.call(answered.into(), ANSWER, ReplyTo::Response(request)));
         if let Err(failure) = called {
-            self.handled(ANSWER, Some(failure.code));
+            self.gate.count(ANSWER, Some(failure.code));
             self.late_answer(request, &failure);
         }
     }
 
-    fn call(&mut self, request: Request, method: &'static str, reply_to: ReplyTo) -> Result<(), Failure> {
+    fn call(&mut self, mut request: Request, method: &'static str, reply_to: ReplyTo) -> Result<(), Failure> {
         // The role for the method was checked before its params. Only such answers need a higher role.
         self.check_role(request.role(), "an answer that holds beyond its thread")?;
-        let most = self.limits.requests_in_flight;
-        if self.waiting.len() >= most {
-            let message = format!("too many requests in flight on this connection (limit {most})");
-            return Err(Failure::new(ErrorCode::Overloaded, message));
-        }
-        let token = self.next_token;
-        self.next_token += 1;
-        self.waiting.insert(token, (method, reply_to));
-        self.out.push(PeerOutput::Call { token, request });
+        let token = self.gate.begin(method)?;
+        let call = self.next_call;
+        self.next_call += 1;
+        self.opens(call, &mut request);
+        self.waiting.insert(call, (token, reply_to));
+        self.out.push(Output::Request {
+            call,
+            request: Box::new(request),
+            after_sent: false,
+        });
         Ok(())
     }
 
@@ -331,23 +367,7 @@ impl Peer {
         }
         let mut out = Vec::new();
         rejected.write(&mut out, None);
-        self.out.push(PeerOutput::Send(out));
-    }
-
-    fn admit(&mut self, now: Instant) -> Result<(), Failure> {
-        let window = Duration::from_secs(self.limits.request_window_secs);
-        while self.recent.front().is_some_and(|at| *at + window <= now) {
-            self.recent.pop_front();
-        }
-        if self.recent.len() >= self.limits.requests_per_window as usize {
-            let message = format!(
-                "more than {} requests in {} s on this connection",
-                self.limits.requests_per_window, self.limits.request_window_secs
-            );
-            return Err(Failure::new(ErrorCode::RateLimited, message));
-        }
-        self.recent.push_back(now);
-        Ok(())
+        self.out.push(Output::Send(out.into()));
     }
 
     fn initialize(&mut self, id: &RawValue, params: Option<&RawValue>) -> Result<(), Failure> {
@@ -381,11 +401,11 @@ impl Peer {
         let mut out = Vec::new();
         let mut message = Object::open(&mut out);
         message.raw("jsonrpc", "\"2.0\"").raw("id", id.get());
-        let welcome = Initialized::of(&self.limits, &self.principal, self.role);
+        let welcome = Initialized::of(self.gate.limits(), &self.principal, self.role);
         message.with("result", |out| welcome.write(out));
         message.close();
-        self.out.push(PeerOutput::Send(out));
-        self.handled(INITIALIZE, None);
+        self.out.push(Output::Send(out.into()));
+        self.gate.count(INITIALIZE, None);
         Ok(())
     }
 
@@ -395,6 +415,6 @@ impl Peer {
         message.raw("jsonrpc", "\"2.0\"").raw("id", id);
         message.with("error", |out| Error::from(failure).write(out));
         message.close();
-        self.out.push(PeerOutput::Send(out));
+        self.out.push(Output::Send(out.into()));
     }
 }

@@ -181,12 +181,13 @@ impl Request {
         self.kind().role()
     }
 
-    /// Returns the thread whose order the request has, or `None` if it may run at any time or creates its thread.
+    /// Returns the thread whose order the request has; `None` if it may run at any time, or has the order of its connection.
     pub fn ordered_by(&self) -> Option<ThreadId> {
         if self.order() == Order::Free {
             return None;
         }
         match self {
+            Self::StartThread(start) => start.thread,
             Self::OpenThread(open) => Some(open.thread),
             Self::ForkThread(fork) => Some(fork.thread),
             Self::StartTurn(start) => Some(start.thread),
@@ -211,8 +212,7 @@ impl Request {
             | Self::ReadPolicies { .. }
             | Self::ListThreads(_)
             | Self::SearchThreads(_)
-            | Self::WatchThreadList { .. }
-            | Self::StartThread(_) => None,
+            | Self::WatchThreadList { .. } => None,
         }
     }
 

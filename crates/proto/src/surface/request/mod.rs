@@ -235,6 +235,8 @@ pub struct Turns {
 /// Properties of a new thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartThread {
+    /// Id of the new thread, if the connection has chosen it: requests that follow may name it.
+    pub thread: Option<ThreadId>,
     /// Name of an agent; the connection's if absent.
     pub agent: Option<String>,
     /// Absolute working directory.

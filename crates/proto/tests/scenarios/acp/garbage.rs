@@ -1,14 +1,15 @@
 //! Invalid input of an editor or an agent never causes a panic, and every request has a response.
 
 use acpd_model::{Failure, RawJson, Role};
-use acpd_proto::surface::acp::{Peer, PeerOutput, frames};
+use acpd_proto::surface::acp::{Peer, frames};
+use acpd_proto::surface::contract::{Output, Surface};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::Request;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::stage::{ABLE, Stage, play};
-use crate::support::check;
+use super::stage::{ABLE, NOW, Stage, play};
+use crate::support::{check, gate};
 
 /// Returns odd JSON; with `wild`, also JSON that does not fit into a `Value`.
 fn odd_json(wild: bool) -> impl Strategy<Value = String> {
@@ -115,13 +116,13 @@ proptest! {
     /// JSON that does not fit into a `Value` must not cause a panic either.
     #[test]
     fn editors_may_write_wildly(lines in prop::collection::vec((method(), odd_json(true), odd_json(true)), 1..12)) {
-        let mut peer = Peer::new("owner".into(), Role::Owner, "c".into());
+        let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate());
         for (method, id, params) in lines {
-            peer.handle_text(&format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#));
-            peer.handle_text(&format!(r#"{{"id":{id},"result":{params}}}"#));
+            peer.handle_message(&format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#), NOW);
+            peer.handle_message(&format!(r#"{{"id":{id},"result":{params}}}"#), NOW);
             while let Some(output) = peer.poll_output() {
-                if let PeerOutput::Call { token, request: Request::Initialize, .. } = output {
-                    peer.reply(token, RawJson::parse(params.clone()).map(Reply::Initialized).map_err(|_| Failure::agent("")));
+                if let Output::Request { call, request, .. } = output && *request == Request::Initialize {
+                    peer.handle_reply(call, RawJson::parse(params.clone()).map(Reply::Initialized).map_err(|_| Failure::agent("")));
                 }
             }
         }
@@ -152,25 +153,27 @@ proptest! {
 /// Responses of the daemon that do not match the request, or come twice.
 #[test]
 fn a_confused_daemon_confuses_nobody() {
-    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into());
-    peer.reply(7, Ok(Reply::Done));
-    peer.handle_text(&format!(r#"{{"id":1,"method":"initialize","params":{ABLE}}}"#));
-    let Some(PeerOutput::Call { token, .. }) = peer.poll_output() else {
+    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate());
+    peer.handle_reply(7, Ok(Reply::Done));
+    peer.handle_message(
+        &format!(r#"{{"id":1,"method":"initialize","params":{ABLE}}}"#),
+        NOW,
+    );
+    let Some(Output::Request { call: token, .. }) = peer.poll_output() else {
         panic!()
     };
-    peer.reply(token, Ok(Reply::Initialized(RawJson::parse("7").unwrap())));
-    peer.reply(token, Ok(Reply::Done));
+    peer.handle_reply(token, Ok(Reply::Initialized(RawJson::parse("7").unwrap())));
+    peer.handle_reply(token, Ok(Reply::Done));
     assert!(peer.poll_output().is_some());
     assert!(peer.poll_output().is_none());
     for method in ["session/new", "session/list"] {
-        peer.handle_text(&format!(
-            r#"{{"id":2,"method":"{method}","params":{{"cwd":"/"}}}}"#
-        ));
-        let Some(PeerOutput::Call { token, .. }) = peer.poll_output() else {
+        let text = format!(r#"{{"id":2,"method":"{method}","params":{{"cwd":"/"}}}}"#);
+        peer.handle_message(&text, NOW);
+        let Some(Output::Request { call: token, .. }) = peer.poll_output() else {
             panic!()
         };
-        peer.reply(token, Ok(Reply::Done));
-        let Some(PeerOutput::Send(text)) = peer.poll_output() else {
+        peer.handle_reply(token, Ok(Reply::Done));
+        let Some(Output::Send(text)) = peer.poll_output() else {
             panic!()
         };
         let answer: Value = serde_json::from_slice(&text).unwrap();

@@ -1,8 +1,11 @@
 //! The handshake, its errors, and the requests around it.
 
+use std::time::Duration;
+
 use acpd_model::limits::EDITOR_EARLY;
-use acpd_model::{ErrorCode, Failure, RawJson, Role};
+use acpd_model::{ErrorCode, Failure, Limits, RawJson, Role};
 use acpd_proto::agent::AgentRequest;
+use acpd_proto::surface::contract::{Profile, Surface};
 use acpd_proto::surface::request::{AgentFilter, ListThreads, Request};
 use serde_json::{Value, json};
 
@@ -25,8 +28,13 @@ fn the_agents_own_capabilities_and_what_the_daemon_adds() {
         let always = json!({ "list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {} });
         assert_eq!(capabilities["sessionCapabilities"], always);
         assert!(result["_meta"]["acpd"]["version"].is_string());
-        let client = s.editors[who].peer.client();
-        assert_eq!((client.name.as_str(), client.reads_files), ("able", false));
+        let Profile {
+            origin, abilities, ..
+        } = s.editors[who].peer.profile();
+        assert_eq!(
+            (origin.client.as_str(), abilities.unwrap().reads_files),
+            ("able", false)
+        );
     });
 }
 
@@ -131,7 +139,7 @@ fn an_agent_that_cannot_start_is_said_and_can_be_tried_again() {
 fn lenient_clients_are_understood() {
     play(|s| {
         let who = s.editor(r#"{"protocolVersion":"1","capabilities":{"fs":{"readTextFile":true}}}"#);
-        assert!(s.editors[who].peer.client().reads_files);
+        assert!(s.editors[who].peer.profile().abilities.unwrap().reads_files);
         let answer = s.ask(who, "session/new", r#"{"cwd":"."}"#);
         assert_eq!(answer["result"]["sessionId"], s.session());
         let Some(Request::StartThread(start)) = s.requests.last() else {
@@ -379,7 +387,7 @@ fn too_many_unanswered_requests_are_refused() {
     play(|s| {
         let who = Stage::at_work(SIMPLE, s);
         s.slow = true;
-        for _ in 0..acpd_model::limits::EDITOR_REQUESTS {
+        for _ in 0..Limits::default().requests_in_flight {
             s.request(who, "session/list", "{}");
         }
         assert_eq!(
@@ -389,5 +397,54 @@ fn too_many_unanswered_requests_are_refused() {
         s.slow = false;
         s.catch_up();
         assert!(s.ask(who, "session/list", "{}")["result"].is_object());
+    });
+}
+
+/// The limits of requests are those of every client. An answer or a cancel is no request.
+#[test]
+fn editors_have_a_rate_of_requests() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        s.step = Duration::ZERO;
+        let mut answered = 0;
+        while s.ask(who, "session/list", "{}")["result"].is_object() {
+            answered += 1;
+            assert!(answered <= Limits::default().requests_per_window, "no limit");
+        }
+        let refused = s.ask(who, "session/list", "{}");
+        assert_eq!(refused["error"]["code"], ErrorCode::RateLimited.rpc());
+        s.notify(who, "session/cancel");
+        assert!(matches!(s.requests.last(), Some(Request::Interrupt { .. })));
+        s.step = Duration::from_secs(Limits::default().request_window_secs);
+        assert!(s.ask(who, "session/list", "{}")["result"].is_object());
+    });
+}
+
+/// The outcomes of an editor's requests are counted as those of every client.
+#[test]
+fn requests_of_editors_are_counted() {
+    play(|s| {
+        let who = Stage::at_work(SIMPLE, s);
+        s.ask(who, "session/list", "{}");
+        s.ask(who, "session/steal", "{}");
+        let prompt = s.prompt(who, "go");
+        s.ask_session(who, "session/prompt", "");
+        let gate = s.editors[who].peer.gate();
+        let handled = gate.take_handled().into_iter();
+        let handled: Vec<_> = handled.map(|handled| (handled.method, handled.error)).collect();
+        let expected = [
+            ("initialize", None),
+            ("session/new", None),
+            ("session/list", None),
+            ("unknown", Some(ErrorCode::MethodNotFound)),
+            ("session/prompt", Some(ErrorCode::InvalidParams)),
+        ];
+        assert_eq!(handled, expected);
+        assert_eq!(gate.in_progress(), 1, "the prompt");
+        s.then(|scene| scene.stops_with("end_turn"));
+        assert!(s.answer_to(who, &prompt).is_some());
+        let gate = s.editors[who].peer.gate();
+        assert_eq!(gate.take_handled()[0].method, "session/prompt");
+        assert_eq!(gate.in_progress(), 0);
     });
 }

@@ -2,12 +2,13 @@
 
 use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId};
 use acpd_proto::projection::Live;
-use acpd_proto::surface::acp::{Peer, PeerOutput, frames};
+use acpd_proto::surface::acp::{Frame, Peer, frames};
+use acpd_proto::surface::contract::{Delivery, Output, Pending, Surface};
 use acpd_proto::surface::reply::{Opened, Reply};
 use serde_json::{Value, json};
 
-use super::stage::{ABLE, SIMPLE, Stage, play};
-use crate::support::{thought, tool};
+use super::stage::{ABLE, NOW, SIMPLE, Stage, play};
+use crate::support::{gate, thought, tool};
 
 /// Returns the exact updates that an editor received.
 fn updates(s: &Stage, who: usize) -> Vec<String> {
@@ -160,29 +161,40 @@ fn notices_are_for_the_moment() {
 
 /// Returns a connection with an open request of `method`, and the token of its call.
 fn asking(method: &str, thread: ThreadId) -> (Peer, u64) {
-    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into());
-    peer.handle_text(&format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{SIMPLE}}}"#
-    ));
-    let Some(PeerOutput::Call { token, .. }) = peer.poll_output() else {
+    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate());
+    peer.handle_message(
+        &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{SIMPLE}}}"#),
+        NOW,
+    );
+    let Some(Output::Request { call: token, .. }) = peer.poll_output() else {
         panic!()
     };
-    peer.reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
+    peer.handle_reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
     peer.poll_output();
     let params = format!(r#"{{"sessionId":"{thread}","cwd":"/workspace","mcpServers":[]}}"#);
-    peer.handle_text(&format!(
-        r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params}}}"#
-    ));
+    peer.handle_message(
+        &format!(r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params}}}"#),
+        NOW,
+    );
     match peer.poll_output() {
-        Some(PeerOutput::Call { token, .. }) => (peer, token),
+        Some(Output::Request { call: token, .. }) => (peer, token),
         other => panic!("{other:?}"),
     }
+}
+
+fn deliver(peer: &mut Peer, thread: ThreadId, frames: &[Frame], last: u64) {
+    peer.handle_frames(Delivery {
+        thread,
+        frames,
+        last,
+        pending: &Pending::all(),
+    });
 }
 
 fn sent(peer: &mut Peer) -> Vec<Value> {
     std::iter::from_fn(|| peer.poll_output())
         .map(|output| match output {
-            PeerOutput::Send(text) => serde_json::from_slice(&text).unwrap(),
+            Output::Send(text) => serde_json::from_slice(&text).unwrap(),
             other => panic!("{other:?}"),
         })
         .collect()
@@ -223,10 +235,10 @@ fn the_answer_to_load_stands_between_past_and_present() {
                 fidelity: None,
                 claimed: Vec::new(),
             };
-            peer.reply(token, Ok(Reply::Opened(Box::new(opened))));
+            peer.handle_reply(token, Ok(Reply::Opened(Box::new(opened))));
             for page in events.chunks(page) {
                 let last = page.last().unwrap().seq;
-                peer.deliver(thread, &frames(&thread.to_string(), page), last, |_, _| true);
+                deliver(&mut peer, thread, &frames(&thread.to_string(), page), last);
             }
             let sent = sent(&mut peer);
             let told: Vec<String> = sent
@@ -257,6 +269,6 @@ fn nothing_is_sent_of_a_session_that_is_not_open() {
         raw: None,
         raw_params: None,
     };
-    peer.deliver(thread, &frames(&thread.to_string(), &[event]), 1, |_, _| true);
+    deliver(&mut peer, thread, &frames(&thread.to_string(), &[event]), 1);
     assert_eq!(sent(&mut peer), Vec::<Value>::new());
 }

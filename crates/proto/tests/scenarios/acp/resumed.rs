@@ -5,30 +5,31 @@ use std::collections::BTreeMap;
 use acpd_model::event::TurnStatus;
 use acpd_model::{Event, EventKind, Origin, RawJson, Role, ThreadId, TurnId};
 use acpd_proto::projection::Live;
-use acpd_proto::surface::acp::{ConnectionStart, Peer, PeerOutput, PendingPrompt, frames};
+use acpd_proto::surface::acp::{ConnectionStart, Frame, Peer, PendingPrompt, frames};
+use acpd_proto::surface::contract::{Delivery, Output, Pending, Surface};
 use acpd_proto::surface::reply::{ClaimedPrompt, Opened, Reply};
 use acpd_proto::surface::request::{FollowFrom, OpenThread, Request};
 use serde_json::{Value, json};
 
-use super::stage::SIMPLE;
+use super::stage::{NOW, SIMPLE};
+use crate::support::gate;
 
 /// Returns a connection after its handshake.
 fn connection(start: ConnectionStart) -> Peer {
-    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into()).starting(start);
+    let mut peer = Peer::new("owner".into(), Role::Owner, "c".into(), gate()).starting(start);
     let (token, request) = asks(&mut peer, 0, "initialize", SIMPLE);
     assert_eq!(request, Request::Initialize);
-    peer.reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
+    peer.handle_reply(token, Ok(Reply::Initialized(RawJson::parse("{}").unwrap())));
     sent(&mut peer);
     peer
 }
 
 /// Sends a request, and returns the connection's request to the daemon.
 fn asks(peer: &mut Peer, id: u64, method: &str, params: &str) -> (u64, Request) {
-    peer.handle_text(&format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#
-    ));
+    let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+    peer.handle_message(&text, NOW);
     match peer.poll_output() {
-        Some(PeerOutput::Call { token, request, .. }) => (token, request),
+        Some(Output::Request { call, request, .. }) => (call, *request),
         other => panic!("{other:?}"),
     }
 }
@@ -40,10 +41,19 @@ fn opens(peer: &mut Peer, method: &str, params: &str) -> (u64, OpenThread) {
     }
 }
 
+fn deliver(peer: &mut Peer, frames: &[Frame], last: u64) {
+    peer.handle_frames(Delivery {
+        thread: thread(),
+        frames,
+        last,
+        pending: &Pending::all(),
+    });
+}
+
 fn sent(peer: &mut Peer) -> Vec<Value> {
     std::iter::from_fn(|| peer.poll_output())
         .map(|output| match output {
-            PeerOutput::Send(text) => serde_json::from_slice(&text).unwrap(),
+            Output::Send(text) => serde_json::from_slice(&text).unwrap(),
             other => panic!("{other:?}"),
         })
         .collect()
@@ -172,7 +182,7 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
         turn,
         settled: settled.map(Box::new),
     };
-    peer.reply(
+    peer.handle_reply(
         token,
         Ok(opened(vec![
             claim(11, Some(TurnId(1)), None),
@@ -186,7 +196,7 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
     assert_eq!(answers[1]["result"]["stopReason"], "end_turn");
     assert_eq!(answers[2]["error"]["data"]["acpd"]["code"], "overloaded");
     let end = [settled(10, TurnId(1))];
-    peer.deliver(thread(), &frames(&thread().to_string(), &end), 10, |_, _| true);
+    deliver(&mut peer, &frames(&thread().to_string(), &end), 10);
     let answers = sent(&mut peer);
     assert_eq!((answers.len(), &answers[0]["id"]), (1, &json!(11)));
     // A second resume has no prompts left to claim, except for the other thread's.
@@ -206,7 +216,7 @@ fn a_connection_that_goes_on_elsewhere_is_told_where_it_stands() {
     });
     let session = json!({ "sessionId": thread() }).to_string();
     let (token, _) = opens(&mut peer, "session/resume", &session);
-    peer.reply(token, Ok(opened(Vec::new())));
+    peer.handle_reply(token, Ok(opened(Vec::new())));
     let [answer, mark] = &sent(&mut peer)[..] else {
         panic!("an answer and a mark")
     };
@@ -216,25 +226,25 @@ fn a_connection_that_goes_on_elsewhere_is_told_where_it_stands() {
         (&mark["method"], &mark["params"]),
         (&json!("_acpd/mark"), &expected)
     );
-    peer.deliver(thread(), &[], 9, |_, _| true);
+    deliver(&mut peer, &[], 9);
     let expected = json!({ "sessionId": thread(), "seq": 9, "live": true });
     assert_eq!(sent(&mut peer)[0]["params"], expected);
     let prompt = json!({ "sessionId": thread(), "prompt": [] });
-    peer.handle_text(
-        &json!({ "jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": prompt }).to_string(),
-    );
-    let Some(PeerOutput::Send(named)) = peer.poll_output() else {
+    let prompt = json!({ "jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": prompt });
+    peer.handle_message(&prompt.to_string(), NOW);
+    let Some(Output::Send(named)) = peer.poll_output() else {
         panic!("a prompt is named first")
     };
     let named: Value = serde_json::from_slice(&named).unwrap();
     assert_eq!(named["params"], json!({ "id": 2, "name": "acp:c:1" }));
-    let Some(PeerOutput::Call {
-        request: Request::StartTurn(turn),
-        after_sent,
-        ..
+    let Some(Output::Request {
+        request, after_sent, ..
     }) = peer.poll_output()
     else {
         panic!("then it is sent")
+    };
+    let Request::StartTurn(turn) = *request else {
+        panic!("{request:?}")
     };
     assert_eq!(
         (turn.client_turn_id.as_deref(), after_sent),

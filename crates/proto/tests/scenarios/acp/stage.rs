@@ -1,16 +1,20 @@
 //! Editors of a scene. The stage passes on the messages of the editors and of the thread as the daemon does.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 use acpd_model::{ErrorCode, Event, Failure, Origin, RawJson, Role, Summary, ThreadId};
-use acpd_proto::surface::acp::{Frame, Peer, PeerOutput, frames};
+use acpd_proto::surface::acp::{Frame, Peer, frames};
+use acpd_proto::surface::contract::{Delegated, Delivery, Output, Pending, Surface};
 use acpd_proto::surface::reply::{ListedThread, Opened, Reply};
 use acpd_proto::surface::request::{FollowFrom, Request, SessionOptions};
 use acpd_proto::thread::{Command, EditorCommand, Input, Reply as Done};
+use acpd_proto::time::Now;
 use serde_json::Value;
 
 use super::schema;
-use crate::support::{FULL, Scene, check};
+use crate::support::{FULL, Scene, check, gate};
 
 /// The `initialize` params of an editor with all capabilities.
 pub const ABLE: &str = concat!(
@@ -27,9 +31,18 @@ pub const WORKER: &str = concat!(
 /// The `initialize` params of a simple editor.
 pub const SIMPLE: &str = r#"{"protocolVersion":1,"clientInfo":{"name":"simple","version":"1"}}"#;
 
+/// The time of messages where it does not matter.
+pub const NOW: Now = Now {
+    mono: Duration::ZERO,
+    wall: 0,
+};
+
 /// One editor.
 pub struct Editor {
     pub peer: Peer,
+    /// The name of its connection.
+    connection: String,
+    role: Role,
     /// The exact texts that the editor received.
     pub texts: Vec<String>,
     /// The parsed texts.
@@ -64,6 +77,9 @@ pub struct Stage {
     /// Whether slow requests wait for [`Stage::catch_up`].
     pub slow: bool,
     held_back: Vec<(usize, u64, Request)>,
+    now: Now,
+    /// The time between two messages of editors: long enough for the rate of requests.
+    pub step: Duration,
 }
 
 /// Runs a scenario with editors, and checks all invariants.
@@ -78,9 +94,15 @@ pub fn play(scenario: impl FnOnce(&mut Stage)) -> Scene {
             hello: Ok(RawJson::parse(FULL).unwrap()),
             slow: false,
             held_back: Vec::new(),
+            now: NOW,
+            step: Duration::from_secs(1),
         };
         scenario(&mut stage);
         stage.pump();
+        for editor in &mut stage.editors {
+            let open = editor.peer.gate().in_progress();
+            assert!(open <= editor.open.len(), "{open} of {:?}", editor.open);
+        }
         *scene = stage.scene;
     })
 }
@@ -88,8 +110,11 @@ pub fn play(scenario: impl FnOnce(&mut Stage)) -> Scene {
 impl Stage {
     /// Connects an editor without a handshake. Returns its number.
     pub fn connect(&mut self, role: Role) -> usize {
+        let connection = format!("c{}", self.editors.len());
         self.editors.push(Editor {
-            peer: Peer::new("owner".into(), role, format!("c{}", self.editors.len())),
+            peer: Peer::new("owner".into(), role, connection.clone(), gate()),
+            connection,
+            role,
             texts: Vec::new(),
             got: Vec::new(),
             open: BTreeMap::new(),
@@ -129,7 +154,8 @@ impl Stage {
         if let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) {
             self.editors[who].open.insert(id.to_string(), method.to_owned());
         }
-        self.editors[who].peer.handle_text(text);
+        self.now.mono += self.step;
+        self.editors[who].peer.handle_message(text, self.now);
         self.pump();
     }
 
@@ -235,19 +261,19 @@ impl Stage {
             .filter(|(_, was_asked)| !was_asked)
             .map(|(call, _)| call)
             .collect();
-        let connection = editor.peer.connection().to_owned();
+        let connection = editor.connection.clone();
         self.scene.handle(Input::EditorGone { connection, unsent });
         self.pump();
     }
 
     fn attach(&mut self, who: usize) {
         let editor = &mut self.editors[who];
-        if !editor.peer.role().may(Role::Operator) {
+        if !editor.role.may(Role::Operator) {
             return;
         }
         editor.attached = true;
-        let connection = editor.peer.connection().to_owned();
-        let abilities = editor.peer.client().abilities();
+        let connection = editor.connection.clone();
+        let abilities = editor.peer.profile().abilities.unwrap();
         let command = Command::Attach {
             connection,
             abilities,
@@ -265,7 +291,7 @@ impl Stage {
     /// Sends a command as the editor. Returns its number.
     fn say(&mut self, who: usize, command: Command) -> u64 {
         let peer = &self.editors[who].peer;
-        let by = Origin::Client(Box::new(peer.caller()));
+        let by = Origin::Client(Box::new(peer.profile().origin));
         self.scene.send_as(by, command)
     }
 
@@ -277,7 +303,7 @@ impl Stage {
             let Some(editor) = self
                 .editors
                 .iter_mut()
-                .find(|editor| editor.peer.connection() == connection && editor.attached)
+                .find(|editor| editor.connection == connection && editor.attached)
             else {
                 continue;
             };
@@ -287,7 +313,7 @@ impl Stage {
                 _ => {}
             }
             if editor.hears {
-                editor.peer.order(thread, order);
+                editor.peer.handle_delegated(thread, Delegated::Command(order));
                 moved = true;
             }
         }
@@ -299,18 +325,20 @@ impl Stage {
         while let Some(output) = self.editors[who].peer.poll_output() {
             moved = true;
             match output {
-                PeerOutput::Send(text) => self.sent(who, std::str::from_utf8(&text).unwrap()),
-                PeerOutput::Ask { thread, call, text } => match self.editors[who].asked.get_mut(&call) {
+                Output::Send(text) => self.sent(who, std::str::from_utf8(&text).unwrap()),
+                Output::Delegate { thread, call, text } => match self.editors[who].asked.get_mut(&call) {
                     Some(asked) => {
                         *asked = true;
                         self.sent(who, std::str::from_utf8(&text).unwrap());
                     }
-                    None => self.editors[who].peer.request_not_sent(thread, call),
+                    None => self.editors[who]
+                        .peer
+                        .handle_delegated(thread, Delegated::NotSent { call }),
                 },
-                PeerOutput::Answered { call, result, .. } => {
+                Output::Delegated { call, result, .. } => {
                     let editor = &mut self.editors[who];
                     if editor.asked.remove(&call).is_some() {
-                        let connection = editor.peer.connection().to_owned();
+                        let connection = editor.connection.clone();
                         self.scene.handle(Input::EditorAnswered {
                             connection,
                             call,
@@ -318,7 +346,11 @@ impl Stage {
                         });
                     }
                 }
-                PeerOutput::Call { token, request, .. } => {
+                Output::End => panic!("an editor's connection does not end itself"),
+                Output::Request {
+                    call: token, request, ..
+                } => {
+                    let request = *request;
                     self.requests.push(request.clone());
                     if self.slow {
                         self.held_back.push((who, token, request));
@@ -361,8 +393,12 @@ impl Stage {
         editor.cursor = Some(last);
         let frames = encoded(&self.scene, events);
         let (open, end) = &editor.past;
-        let pending = |seq, request: acpd_model::RequestId| seq > *end || open.contains(&request.number);
-        editor.peer.deliver(self.scene.id, &frames, last, pending);
+        editor.peer.handle_frames(Delivery {
+            thread: self.scene.id,
+            frames: &frames,
+            last,
+            pending: &Pending::up_to(*end, Arc::new(open.clone())),
+        });
         true
     }
 
@@ -379,7 +415,7 @@ impl Stage {
                 Done::Agent(answer) => Reply::Agent(answer),
                 _ => Reply::Done,
             });
-            self.editors[*who].peer.reply(*token, result);
+            self.editors[*who].peer.handle_reply(*token, result);
         }
         !ready.is_empty()
     }
@@ -402,7 +438,7 @@ impl Stage {
                 scope,
             },
             Request::MoveLease { take, .. } => {
-                let connection = self.editors[who].peer.connection().to_owned();
+                let connection = self.editors[who].connection.clone();
                 if take {
                     Command::AcquireLease { connection }
                 } else {
@@ -413,7 +449,7 @@ impl Stage {
             Request::NotifyAgent { method, params, .. } => Command::Notify { method, params },
             request => {
                 let result = self.done(who, request);
-                self.editors[who].peer.reply(token, result);
+                self.editors[who].peer.handle_reply(token, result);
                 return self.ask_again(who);
             }
         };
@@ -510,9 +546,12 @@ impl Stage {
             .collect();
         for event in events.iter().filter(|event| event.seq <= cursor) {
             let frames = encoded(&self.scene, std::slice::from_ref(event));
-            self.editors[who]
-                .peer
-                .deliver(self.scene.id, &frames, event.seq, |_, _| true);
+            self.editors[who].peer.handle_frames(Delivery {
+                thread: self.scene.id,
+                frames: &frames,
+                last: event.seq,
+                pending: &Pending::all(),
+            });
         }
     }
 }

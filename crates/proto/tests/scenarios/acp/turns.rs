@@ -1,6 +1,7 @@
 //! Turns as editors see them: the updates, then the end.
 
 use acpd_model::{ErrorCode, EventKind, ItemStart, MessageType, Origin, Role, TurnId};
+use acpd_proto::surface::contract::Surface;
 use acpd_proto::thread::Command;
 use serde_json::json;
 
@@ -334,7 +335,7 @@ fn a_thread_that_cannot_be_followed_leaves_no_request_unanswered() {
         let id = s.prompt(who, "do it");
         let failure = acpd_model::Failure::new(ErrorCode::Internal, "the log cannot be read");
         let thread = s.scene.id;
-        s.editors[who].peer.lost(thread, &failure);
+        s.editors[who].peer.handle_closed(thread, &failure);
         s.pump();
         assert_eq!(
             s.answer_to(who, &id).unwrap()["error"]["message"],

@@ -9,7 +9,6 @@ use acpd_model::limits::BATCH_EVENTS;
 use acpd_model::{ErrorCode, Event, Failure, ThreadId};
 use acpd_proto::agent::{AgentCommand, Start};
 use acpd_proto::projection::{Chunks, extract};
-use acpd_proto::surface::app::live_frame;
 use acpd_proto::thread::{AgentExit, Effect, Input, Reply};
 use tokio::time::Instant;
 
@@ -17,7 +16,8 @@ use crate::agent::config::AgentConfig;
 use crate::agent::process::AgentHandle;
 use crate::agent::process_table::Rank;
 use crate::agent::start::start_agent;
-use crate::feed::batch::Batch;
+use crate::feed::batch::Shown;
+use crate::feed::publisher::Encoded;
 use crate::host::callbacks::Callbacks;
 use crate::host::paths;
 use crate::host::{Host, blocking};
@@ -66,44 +66,49 @@ impl ThreadActor {
         } else {
             (blobs, Vec::new())
         };
-        keep(&self.context.log, self.id, before).await?;
-        let batch = self.store(events, hear).await?;
-        keep(&self.context.log, self.id, after).await?;
-        // Replies leave before notifications, so that a caller can match the notifications to its request.
-        let (mut rest, mut shown) = (Vec::new(), Vec::new());
+        let (mut replies, mut shown, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
             match effect {
-                Effect::Reply { call, result } => self.reply(call, result),
+                Effect::Reply { call, result } => replies.push((call, result)),
                 Effect::Show {
                     turn,
                     at,
                     after,
                     shown: text,
-                } => shown.push(Batch::shown(after, live_frame(&self.id_text, turn, at, &text))),
+                } => shown.push(Shown {
+                    after,
+                    turn,
+                    at,
+                    text,
+                }),
                 other => rest.push(other),
             }
         }
-        for batch in Batch::in_order(batch, shown) {
-            // The last receiver may have gone in between.
-            let _ = self.publish.send(Arc::new(batch));
+        keep(&self.context.log, self.id, before).await?;
+        let encoded = self.store(events, &shown, hear).await?;
+        keep(&self.context.log, self.id, after).await?;
+        // Replies leave before notifications, so that a caller can match the notifications to its request.
+        for (call, result) in replies {
+            self.reply(call, result);
         }
+        self.publisher.send(encoded);
         for effect in rest {
             self.carry_out(effect).await;
         }
         Ok(())
     }
 
-    /// Appends `events` and returns the batch for clients, if there are subscribers. The frames are encoded while the
-    /// log stores the events. If `hear`, the machine handles agent messages in the meantime.
-    async fn store(&mut self, events: &[Event], hear: bool) -> Result<Option<Batch>, LogError> {
+    /// Appends `events` and returns the batches for subscribers. The frames are encoded while the log stores the events.
+    /// If `hear`, the machine handles agent messages in the meantime.
+    async fn store(&mut self, events: &[Event], shown: &[Shown], hear: bool) -> Result<Encoded, LogError> {
         if events.is_empty() {
-            return Ok(None);
+            return Ok(self.publisher.encode(&self.id_text, events, shown));
         }
         let summary = self.machine.take_summary().cloned();
         let log = Arc::clone(&self.context.log);
         let begun = Instant::now();
         let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
-        let batch = (self.publish.receiver_count() > 0).then(|| Batch::encode(&self.id_text, events));
+        let encoded = self.publisher.encode(&self.id_text, events, shown);
         let appended = loop {
             let room = hear && self.machine.waiting() < BATCH_EVENTS;
             tokio::select! {
@@ -121,7 +126,7 @@ impl ThreadActor {
             let at = events.last().map_or(0, |event| event.at);
             self.context.thread_list.changed(self.id, at, Some(summary));
         }
-        Ok(batch)
+        Ok(encoded)
     }
 
     pub(super) fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {

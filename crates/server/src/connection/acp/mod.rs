@@ -1,11 +1,8 @@
-//! Editors over native ACP, independent of the transport. One task transfers messages between the transport and a
-//! [`Peer`](acpd_proto::surface::acp::Peer). A further task for each open session follows its thread.
+//! The setup of editors' connections over native ACP, independent of the transport.
 //!
-//! In: a transport, and the agent of the connection. Out: the editor's requests, for the service. Owns: the transports.
-//! Never: reads or changes a message beyond what routing needs.
+//! In: a transport, and the agent of its address. Out: a [`Connection`](crate::connection::driver::Connection). Owns: nothing.
+//! Never: reads a message beyond the connection's header.
 
-pub mod editor;
-mod follow;
 mod header;
 pub mod setup;
 

@@ -11,11 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::EditorIdentity;
 use crate::connection::End;
-use crate::connection::acp::editor::{NewConnection, serve};
 use crate::connection::acp::header::ConnectionHeader;
+use crate::connection::driver::{Access, Connection};
 use crate::connection::link::{Link, LinkEvent};
 use crate::transport::Transport;
 use crate::transport::event_stream::connection::Connections;
+use acpd_runtime::agent::standby_task::StandbyHandle;
 use acpd_runtime::service::{Defaults, Service};
 
 /// The state that all editor connections share.
@@ -47,7 +48,6 @@ impl ConnectionSetup {
         identity: EditorIdentity,
         agent: Option<String>,
     ) {
-        let _present = self.service.context.metrics.client();
         let EditorIdentity {
             principal,
             role,
@@ -98,32 +98,27 @@ impl ConnectionSetup {
             checkpoints: header.marks,
             prompts: prompts.collect(),
         };
-        let name = self.service.context.ids.connection();
-        let connection = NewConnection {
-            peer: Peer::new(principal.to_string(), role, name).starting(start),
-            defaults: Defaults { agent, cwd },
-            first,
+        let context = &self.service.context;
+        let name = context.ids.connection();
+        let standby = StandbyHandle::open(context.clone(), agent.clone(), cwd.clone());
+        let access = Access {
+            role,
+            connection: name.as_str().into(),
+            defaults: Arc::new(Defaults { agent, cwd }),
+            standby: Some(standby),
+            stop: self.stop.clone(),
+            ends,
         };
-        let served = serve(link, connection, self.service.clone(), self.stop.clone());
-        tokio::select! {
-            biased;
-            () = served => {}
-            () = ends.cancelled() => {}
-        }
+        let peer = Peer::new(principal.to_string(), role, name, context.gate()).starting(start);
+        Connection::new(link, peer, self.service.clone(), access)
+            .run(first)
+            .await;
     }
 
     /// Returns the agent of a connection.
     async fn agent(&self, named: Option<String>, thread: Option<ThreadId>) -> Result<String, Failure> {
         if let Some(thread) = thread {
-            let agent = self
-                .service
-                .directory
-                .subscribe(thread)
-                .await?
-                .live
-                .spec
-                .agent
-                .clone();
+            let agent = self.service.directory.look(thread).await?.spec.agent;
             if let Some(named) = named.filter(|named| *named != agent) {
                 let message = format!("the thread {thread} is of the agent {agent:?}, not of {named:?}");
                 return Err(Failure::invalid_params(message));

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::store::EditorIdentity;
 use crate::connection::acp::setup::ConnectionSetup;
 use crate::transport::lines::Lines as Ndjson;
+use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{ForkThread, Request};
 use acpd_runtime::agent::config::AgentConfig;
@@ -375,16 +376,14 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
     log.append(thread, &events, Some(&Summary::default()))
         .await
         .unwrap();
-    let mut caller = Caller::new(Origin::Daemon, Role::Owner, Defaults::none());
+    let caller = Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none());
     let fork = ForkThread {
         thread,
         turn: None,
         name: None,
         session: None,
     };
-    let forked = service
-        .call(&mut caller, Request::ForkThread(Box::new(fork)))
-        .await;
+    let forked = service.call(&caller, Request::ForkThread(Box::new(fork))).await;
     let Reply::Opened(opened) = forked.answer.await.unwrap().reply else {
         panic!("no thread was opened")
     };
@@ -529,7 +528,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
     for name in ["other/inner", "other/inner/../inner", "alias/inner"] {
         let loaded = answer(&editor.ask("session/load", load(data_dir.join(name))).await);
         assert!(loaded["result"].is_object(), "{loaded}");
-        let live = service.directory.subscribe(thread).await.unwrap().live;
+        let live = service.directory.look(thread).await.unwrap();
         assert_eq!(live.spec.session_cwd(), inner.to_str().unwrap());
         assert_eq!(live.spec.cwd, data_dir.join("other").to_str().unwrap());
     }
@@ -547,7 +546,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
     let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go on" }] });
     let ended = answer(&editor.ask("session/prompt", prompt).await);
     assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
-    let live = service.directory.subscribe(thread).await.unwrap().live;
+    let live = service.directory.look(thread).await.unwrap();
     assert_eq!(live.spec.session_cwd(), live.spec.cwd);
     close(service, &data_dir).await;
 }
@@ -600,7 +599,7 @@ async fn only_who_has_opened_a_session_lets_its_process_go() {
         other.ask("session/close", close_it.clone()).await;
     }
     let thread = session.as_str().unwrap().parse().unwrap();
-    let live = service.directory.subscribe(thread).await.unwrap().live;
+    let live = service.directory.look(thread).await.unwrap();
     assert!(live.spec.session_mcp_servers().is_empty());
     let listed = service.context.processes.list().await.unwrap();
     let of_thread = listed.iter().filter(|one| one.threads == [thread]).count();
@@ -660,7 +659,7 @@ async fn a_session_that_is_closed_lets_its_process_go_where_nobody_else_follows(
     let open = json!({ "cwd": data_dir, "mcpServers": [] });
     let session = answer(&editor.ask("session/new", open.clone()).await)["result"]["sessionId"].take();
     let thread = session.as_str().unwrap().parse().unwrap();
-    let watches = service.directory.subscribe(thread).await.unwrap();
+    let watches = service.directory.subscribe(thread, Lane::App).await.unwrap();
     editor.ask("session/close", json!({ "sessionId": session })).await;
     assert_eq!(
         service.context.processes.list().await.unwrap().len(),

@@ -138,7 +138,7 @@ wire! {
         /// Time of the notification, in milliseconds since the epoch.
         ts: Millis as u64,
         /// At most 32 of the other clients. Clients that answer questions come first, each group in order of arrival.
-        others: &'a [crate::surface::app::Subscriber],
+        others: &'a [crate::surface::contract::Subscriber],
         /// Number of further clients.
         more: usize,
     }
@@ -154,7 +154,7 @@ wire! {
     }
 }
 
-shown! { crate::surface::app::Subscriber as Subscriber, |subscriber| Subscriber {
+shown! { crate::surface::contract::Subscriber as Subscriber, |subscriber| Subscriber {
     principal: &subscriber.who.principal,
     client: &subscriber.who.client,
     may_answer: subscriber.may_answer,

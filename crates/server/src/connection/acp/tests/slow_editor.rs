@@ -134,7 +134,7 @@ async fn a_prompt_begins_when_its_name_has_left_and_a_cancel_does_not_wait_for_t
     let heard = noted(&data_dir, "heard").await;
     assert!(heard.contains(r#""method":"session/cancel""#), "{heard}");
     let thread = session.as_str().unwrap().parse().unwrap();
-    let live = service.directory.subscribe(thread).await.unwrap().live;
+    let live = service.directory.look(thread).await.unwrap();
     assert_eq!(
         live.client_turns.len(),
         1,

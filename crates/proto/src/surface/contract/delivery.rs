@@ -1,0 +1,113 @@
+//! What connections receive from threads, and what it is encoded from.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use acpd_model::event::ClientOrigin;
+use acpd_model::{Event, Millis, RequestId, Seq, Summary, ThreadId, TurnId};
+
+use crate::fanout::LiveText;
+
+/// The facts that the frames of a lane are encoded from.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'a> {
+    /// Stored events of one thread, in order.
+    Events {
+        /// The thread's id.
+        thread: &'a str,
+        /// The events.
+        events: &'a [Event],
+    },
+    /// Output that is shown live and not stored.
+    Shown {
+        /// The thread's id.
+        thread: &'a str,
+        /// The turn that the output belongs to.
+        turn: Option<TurnId>,
+        /// When it was written.
+        at: Millis,
+        /// The output.
+        text: &'a LiveText,
+    },
+    /// A change of the thread list.
+    Listed {
+        /// The thread.
+        thread: ThreadId,
+        /// When it changed.
+        at: Millis,
+        /// Its new entry in the list; `None` if the thread was deleted.
+        summary: Option<&'a Summary>,
+    },
+    /// Changes of the thread list were missed.
+    ListReset,
+}
+
+/// Frames of one thread for one connection. Over all deliveries of a subscription, each event after the client's cursor
+/// comes once, in order.
+#[derive(Debug)]
+pub struct Delivery<'a, F> {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The frames that the client has not received. Events can have no frame.
+    pub frames: &'a [F],
+    /// The last event that the client has received after this delivery.
+    pub last: Seq,
+    /// Which questions in the frames are still open.
+    pub pending: &'a Pending,
+}
+
+/// Which questions of some frames are open, as far as the daemon knows.
+#[derive(Debug, Clone, Default)]
+pub struct Pending(Option<(Seq, Arc<BTreeSet<u32>>)>);
+
+impl Pending {
+    /// All are open, because the events are new.
+    pub fn all() -> Self {
+        Self(None)
+    }
+
+    /// Of the questions up to event `end`, these are open. A page of the log may contain later events.
+    pub fn up_to(end: Seq, open: Arc<BTreeSet<u32>>) -> Self {
+        Self(Some((end, open)))
+    }
+
+    /// Returns whether the question of event `seq` is open.
+    pub fn is_open(&self, seq: Seq, request: RequestId) -> bool {
+        let known = self.0.as_ref();
+        known.is_none_or(|(end, open)| seq > *end || open.contains(&request.number))
+    }
+}
+
+/// News for a connection that are no events of a thread.
+#[derive(Debug)]
+pub enum Notice<'a, F> {
+    /// The thread list has changed.
+    List(&'a [F]),
+    /// Other clients follow a thread, or have left it.
+    Subscribers {
+        /// The thread.
+        thread: ThreadId,
+        /// When they changed.
+        at: Millis,
+        /// The other clients.
+        others: &'a OtherSubscribers,
+    },
+}
+
+/// A client that follows a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscriber {
+    /// The client.
+    pub who: ClientOrigin,
+    /// Whether the client receives the agent's questions.
+    pub may_answer: bool,
+}
+
+/// The clients that follow a thread, without the one that is notified.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OtherSubscribers {
+    /// The clients that the notification lists.
+    pub told: Vec<Subscriber>,
+    /// Number of further clients.
+    pub more: usize,
+}

@@ -1,0 +1,15 @@
+//! Lanes: the encodings of events.
+
+/// One encoding of events. All connections of a lane receive the same frames. A protocol with two versions has two lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lane {
+    /// The app protocol.
+    App,
+    /// Native ACP, version 1.
+    Acp,
+}
+
+impl Lane {
+    /// All lanes.
+    pub const ALL: [Self; 2] = [Self::App, Self::Acp];
+}

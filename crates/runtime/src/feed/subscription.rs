@@ -1,0 +1,296 @@
+//! One client's subscription to one thread. It reads the log up to its end, then follows live events. It returns to the
+//! log whenever it has missed something.
+//!
+//! In: pages of the log, and a thread's batches. Out: each event after the client's cursor once, in order. Owns: the
+//! position. Never: keeps events, or reads ahead of its client.
+
+use std::sync::Arc;
+
+use acpd_log::SharedLog;
+use acpd_model::{Failure, Millis, Seq, ThreadId};
+use acpd_proto::fanout::{self, Step};
+use acpd_proto::surface::contract::{Lane, OtherSubscribers, Pending, Source};
+use acpd_proto::surface::frames::Frames;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use tokio::sync::broadcast;
+
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::feed::batch::Batch;
+use crate::feed::presence::Presence;
+use crate::feed::snapshot::ThreadSnapshot;
+use crate::metrics::Metrics;
+use crate::thread::delegates::Attachment;
+use crate::thread::directory::{Directory, log_failure};
+
+/// News of a subscription.
+#[derive(Debug)]
+pub enum News {
+    /// Frames of events.
+    Frames {
+        /// The frames.
+        batch: Arc<Batch>,
+        /// The first event to send: the client already has the events before it.
+        from: Seq,
+        /// Which questions in the frames are still open.
+        pending: Pending,
+    },
+    /// The other subscribers of the thread have changed.
+    Others {
+        /// When.
+        at: Millis,
+        /// The other subscribers.
+        others: OtherSubscribers,
+    },
+    /// The thread was deleted, or it cannot be read. Nothing follows.
+    Closed(Failure),
+}
+
+/// One client's subscription to one thread.
+#[derive(Debug)]
+pub struct Subscription {
+    directory: Directory,
+    log: SharedLog,
+    metrics: Arc<Metrics>,
+    clock: Clock,
+    lane: Lane,
+    thread: ThreadId,
+    name: String,
+    /// The client's entry among the thread's subscribers.
+    presence: Presence,
+    /// Registered again if the thread was unloaded in the meantime.
+    attachment: Option<Attachment>,
+    at: fanout::Subscription,
+    /// Whether the client missed events that the channel no longer holds.
+    lagging: bool,
+    source: EventSource,
+}
+
+/// Where the next events come from.
+#[derive(Debug)]
+enum EventSource {
+    /// The snapshot of a new subscription. The client may have events before its cursor whose questions are open.
+    Beginning(ThreadSnapshot),
+    /// Pages of the log up to event `end`, then the batches.
+    Log {
+        end: Seq,
+        pending: Pending,
+        batches: broadcast::Receiver<Arc<Batch>>,
+    },
+    Live(broadcast::Receiver<Arc<Batch>>),
+    /// The thread was unloaded, or batches were missed.
+    Lost,
+    Ended,
+}
+
+impl Subscription {
+    /// Subscribes to the events after `cursor`.
+    pub fn new(
+        context: &Context,
+        directory: Directory,
+        lane: Lane,
+        cursor: Seq,
+        snapshot: ThreadSnapshot,
+        presence: Presence,
+        attachment: Option<Attachment>,
+    ) -> Self {
+        let thread = snapshot.live.thread;
+        Self {
+            directory,
+            log: Arc::clone(&context.log),
+            metrics: Arc::clone(&context.metrics),
+            clock: context.clock,
+            lane,
+            thread,
+            name: thread.to_string(),
+            presence,
+            attachment,
+            at: fanout::Subscription::new(cursor),
+            lagging: false,
+            source: EventSource::Beginning(snapshot),
+        }
+    }
+
+    /// Returns the news as a stream, which ends after [`News::Closed`] or when the daemon stops.
+    pub fn into_stream(self) -> BoxStream<'static, News> {
+        stream::unfold(Box::new(self), |mut subscription| async move {
+            let news = subscription.next().await?;
+            Some((news, subscription))
+        })
+        .boxed()
+    }
+
+    async fn next(&mut self) -> Option<News> {
+        loop {
+            let news = match std::mem::replace(&mut self.source, EventSource::Ended) {
+                EventSource::Beginning(snapshot) => Some(self.begin(snapshot)),
+                EventSource::Log {
+                    end,
+                    pending,
+                    batches,
+                } => self.read(end, pending, batches).await,
+                EventSource::Live(batches) => self.follow(batches).await,
+                EventSource::Lost => match Box::pin(self.subscribe()).await {
+                    Ok(snapshot) => {
+                        self.catch_up(snapshot);
+                        None
+                    }
+                    // The daemon is stopping.
+                    Err(_) if self.directory.is_stopping() => return None,
+                    Err(failure) => Some(self.close(failure)),
+                },
+                EventSource::Ended => return None,
+            };
+            if news.is_some() {
+                return news;
+            }
+        }
+    }
+
+    /// Returns the questions from before the cursor that are still open; there may be none.
+    fn begin(&mut self, snapshot: ThreadSnapshot) -> News {
+        let cursor = self.at.cursor();
+        let open = snapshot.live.requests.values();
+        let open = open.filter(|request| request.event.seq <= cursor);
+        let events: Vec<_> = open.map(|request| request.event.clone()).collect();
+        let source = Source::Events {
+            thread: &self.name,
+            events: &events,
+        };
+        let batch = Batch {
+            first: 0,
+            last: cursor,
+            frames: Frames::encode(self.lane, source),
+        };
+        self.catch_up(snapshot);
+        News::Frames {
+            batch: Arc::new(batch),
+            from: 0,
+            pending: Pending::all(),
+        }
+    }
+
+    fn catch_up(&mut self, snapshot: ThreadSnapshot) {
+        let ThreadSnapshot {
+            batches,
+            live,
+            pending,
+        } = snapshot;
+        let end = live.last_seq;
+        if std::mem::take(&mut self.lagging) {
+            self.metrics.behind(end.saturating_sub(self.at.cursor()));
+        }
+        self.at.on_lag();
+        self.source = EventSource::Log {
+            end,
+            pending: Pending::up_to(end, pending),
+            batches,
+        };
+    }
+
+    /// Subscribes again.
+    async fn subscribe(&self) -> Result<ThreadSnapshot, Failure> {
+        if let Some(attachment) = self.attachment.clone() {
+            self.directory.attach(self.thread, attachment).await?;
+        }
+        self.directory.subscribe(self.thread, self.lane).await
+    }
+
+    /// Reads the next page of the log.
+    async fn read(
+        &mut self,
+        end: Seq,
+        pending: Pending,
+        batches: broadcast::Receiver<Arc<Batch>>,
+    ) -> Option<News> {
+        if self.at.cursor() >= end || self.at.is_live() {
+            self.source = EventSource::Live(batches);
+            return None;
+        }
+        let page = match self.log.read(self.thread, self.at.cursor()).await {
+            Ok(page) => page,
+            Err(error) => return Some(self.close(log_failure(&error))),
+        };
+        let from = self.at.cursor() + 1;
+        let last = page.events.last().map(|event| event.seq);
+        self.at.on_page(last, page.at_end);
+        self.source = EventSource::Log {
+            end,
+            pending: pending.clone(),
+            batches,
+        };
+        if page.events.is_empty() {
+            return None;
+        }
+        let batch = Batch::encode(self.lane, &self.name, &page.events);
+        Some(News::Frames {
+            batch: Arc::new(batch),
+            from,
+            pending,
+        })
+    }
+
+    /// Waits for the next batch.
+    async fn follow(&mut self, mut batches: broadcast::Receiver<Arc<Batch>>) -> Option<News> {
+        let batch = tokio::select! {
+            biased;
+            batch = batches.recv() => batch,
+            others = self.presence.others_changed() => {
+                self.source = EventSource::Live(batches);
+                let at = self.clock.now().wall;
+                return Some(News::Others { at, others });
+            }
+        };
+        let (batch, from) = match batch {
+            // Live output is only for clients that are exactly at this position: after a read from the log it would
+            // come too late.
+            Ok(batch) if batch.is_shown_only() => {
+                let is_next = batch.last == self.at.cursor();
+                self.source = EventSource::Live(batches);
+                (Some(batch).filter(|_| is_next)?, 0)
+            }
+            Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
+                Step::Send { from } => {
+                    self.source = EventSource::Live(batches);
+                    (batch, from)
+                }
+                Step::Skip => {
+                    self.source = EventSource::Live(batches);
+                    return None;
+                }
+                Step::CatchUp { .. } => {
+                    self.lagged(0);
+                    return None;
+                }
+            },
+            Err(broadcast::error::RecvError::Lagged(missed)) => {
+                self.lagged(missed);
+                return None;
+            }
+            Err(broadcast::error::RecvError::Closed) => {
+                self.source = EventSource::Lost;
+                return None;
+            }
+        };
+        Some(News::Frames {
+            batch,
+            from,
+            pending: Pending::all(),
+        })
+    }
+
+    fn lagged(&mut self, missed: u64) {
+        tracing::debug!(thread = %self.thread, missed, "a client lags and re-reads the log");
+        self.metrics.lagged(missed);
+        self.lagging = true;
+        self.source = EventSource::Lost;
+    }
+
+    fn close(&mut self, failure: Failure) -> News {
+        tracing::debug!(thread = %self.thread, error = %failure, "a subscription ends");
+        News::Closed(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests;

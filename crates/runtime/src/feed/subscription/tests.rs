@@ -1,0 +1,122 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use acpd_log::{EventLog, Fault, Memory};
+use acpd_model::event::ClientOrigin;
+use acpd_model::{ErrorCode, Event, EventKind, ItemId, Limits, Origin, Summary};
+use acpd_proto::fanout::LiveText;
+use acpd_proto::projection::Live;
+use acpd_proto::surface::app::Peer;
+use acpd_proto::surface::contract::Subscriber;
+
+use super::*;
+use crate::feed::batch::Shown;
+use crate::feed::publisher::Publisher;
+use crate::test_context::context_with_log;
+
+fn thread() -> ThreadId {
+    ThreadId(uuid::Uuid::from_u128(7))
+}
+
+fn event(seq: Seq) -> Event {
+    Event {
+        seq,
+        at: 0,
+        turn: None,
+        by: Origin::Agent,
+        kind: EventKind::AgentNotified { method: "_x".into() },
+        raw: None,
+        raw_params: None,
+    }
+}
+
+fn shown(after: Seq) -> Shown {
+    let text = LiveText {
+        item: ItemId(1),
+        terminal_id: "t".into(),
+        text: "x".into(),
+        skipped: 0,
+    };
+    Shown {
+        after,
+        turn: None,
+        at: 0,
+        text,
+    }
+}
+
+/// Subscribes to a thread of which the log contains three events. `publish` sends batches after the subscription.
+async fn news(log: Arc<Memory>, publish: impl FnOnce(&Publisher)) -> Vec<News> {
+    let place = tempfile::tempdir().unwrap();
+    let summary = Summary::default();
+    let events = [event(1), event(2), event(3)];
+    log.append(thread(), &events, Some(&summary)).await.unwrap();
+    let context = context_with_log(log, place.path(), BTreeMap::new(), Limits::default());
+    let directory = Directory::open(context.clone()).await.unwrap();
+    let mut publisher = Publisher::new(16);
+    let mut live = Box::new(Live::new(thread()));
+    live.last_seq = 3;
+    let snapshot = ThreadSnapshot {
+        batches: publisher.subscribe(Lane::App),
+        live,
+        pending: Arc::new(BTreeSet::new()),
+    };
+    publish(&publisher);
+    let someone = Subscriber {
+        who: ClientOrigin {
+            principal: String::new(),
+            client: String::new(),
+        },
+        may_answer: false,
+    };
+    let presence = context.subscribers.join(thread(), someone, false);
+    let lane = Lane::App;
+    let subscription = Subscription::new(&context, directory.clone(), lane, 0, snapshot, presence, None);
+    directory.close_within(std::time::Duration::from_secs(5)).await;
+    // The thread is unloaded, and the daemon stops.
+    drop(publisher);
+    subscription.into_stream().collect().await
+}
+
+/// Returns the first and last event of each batch.
+fn spans(news: &[News]) -> Vec<(Seq, Seq, usize)> {
+    let frames = news.iter().filter_map(|news| match news {
+        News::Frames { batch, from, .. } => {
+            let frames = batch.frames.of::<Peer>().iter();
+            Some((
+                batch.first,
+                batch.last,
+                frames.filter(|frame| frame.seq >= *from).count(),
+            ))
+        }
+        _ => None,
+    });
+    frames.collect()
+}
+
+/// A client that had to read the log has already read there how an item ended.
+#[tokio::test]
+async fn live_output_before_an_event_is_not_sent_after_it() {
+    let news = news(Arc::new(Memory::new()), |publisher| {
+        let send = |events: &[Event], after: Option<Seq>| {
+            let shown: Vec<_> = after.map(shown).into_iter().collect();
+            publisher.send(publisher.encode("t", events, &shown));
+        };
+        send(&[], Some(1));
+        send(&[event(2), event(3)], Some(3));
+        send(&[event(3), event(4)], None);
+    })
+    .await;
+    let beginning = (0, 0, 0);
+    assert_eq!(spans(&news), [beginning, (1, 3, 3), (0, 3, 1), (3, 4, 1)]);
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_read_ends_the_subscription_with_its_error() {
+    let log = Arc::new(Memory::new());
+    let failing = Arc::clone(&log);
+    let news = news(log, |_| failing.inject(Fault::FailRead { after: 0 })).await;
+    let Some(News::Closed(failure)) = news.last() else {
+        panic!("{news:?}");
+    };
+    assert_eq!(failure.code, ErrorCode::Internal);
+}

@@ -1,0 +1,443 @@
+//! The driver of a connection: one task that transfers messages between a client's transport and its
+//! [`Surface`](acpd_proto::surface::contract::Surface), for every protocol.
+//!
+//! In: messages, replies and frames. Out: requests for the service, and messages. Owns: the connection's requests and
+//! subscriptions. Never: knows a protocol, or stops receiving because something else is slow.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
+use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile, Subscriber, Surface};
+use acpd_proto::surface::reply::Reply;
+use acpd_proto::surface::request::Request;
+use acpd_runtime::agent::standby_task::StandbyHandle;
+use acpd_runtime::feed::snapshot::FollowRequest;
+use acpd_runtime::feed::subscription::News;
+use acpd_runtime::feed::thread_list::ThreadListSubscription;
+use acpd_runtime::metrics::Present;
+use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service};
+use acpd_runtime::thread::delegates::ToEditor;
+use futures_util::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::connection::delegated::DelegatedRequests;
+use crate::connection::followed::{Fed, Followed, Held};
+use crate::connection::link::{Link, LinkEvent};
+use crate::connection::requests::{Answer, Queued, Requests, Step};
+use crate::connection::{End, LAST_WORDS};
+
+/// What a connection is given when it starts, besides its transport.
+#[derive(Debug)]
+pub struct Access {
+    /// The role of the client.
+    pub role: Role,
+    /// The name of the connection, which is unique.
+    pub connection: Arc<str>,
+    /// The default agent and directory.
+    pub defaults: Arc<Defaults>,
+    /// The process of the default agent that has no session yet; `None` if every request names its agent.
+    pub standby: Option<StandbyHandle>,
+    /// Cancelled when the daemon stops.
+    pub stop: CancellationToken,
+    /// Cancelled when the client's credentials expire.
+    pub ends: CancellationToken,
+}
+
+/// One connection of a client.
+pub struct Connection<S: Surface> {
+    link: Link,
+    surface: S,
+    service: Service,
+    access: Access,
+    requests: Requests,
+    /// Responses that wait for room in the queue.
+    unsent: VecDeque<(u64, Answer)>,
+    followed: Followed,
+    /// Changes of the thread list, if the client subscribed to them.
+    list: ThreadListSubscription,
+    /// Agents' requests to the client; `None` until it can receive one.
+    delegated: Option<Box<DelegatedRequests>>,
+    /// The thread whose agent opens no session until the user signs in.
+    signing_in: Option<ThreadId>,
+    /// The number of the last queued message.
+    last_queued: u64,
+    /// The size of the message that is being handled, in bytes.
+    received: usize,
+    /// Set when the surface ends the connection.
+    ended: Option<End>,
+    _connected: Present,
+}
+
+impl<S: Surface> Connection<S> {
+    /// Creates the connection of an authenticated client.
+    pub fn new(link: Link, surface: S, service: Service, access: Access) -> Self {
+        Self {
+            _connected: service.context.metrics.client(),
+            link,
+            surface,
+            service,
+            access,
+            requests: Requests::default(),
+            unsent: VecDeque::new(),
+            followed: Followed::default(),
+            list: ThreadListSubscription::default(),
+            delegated: None,
+            signing_in: None,
+            last_queued: 0,
+            received: 0,
+            ended: None,
+        }
+    }
+
+    /// Runs until the client disconnects or violates the protocol, or the daemon stops. `first` is a message that was
+    /// read already.
+    pub async fn run(mut self, first: Option<String>) {
+        let (stop, ends) = (self.access.stop.clone(), self.access.ends.clone());
+        let end = tokio::select! {
+            biased;
+            () = ends.cancelled() => End::Expired,
+            end = self.serve(first) => end,
+            // A client that does not read must not delay the shutdown.
+            () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => End::Stopping,
+        };
+        tracing::debug!(?end, surface = ?self.surface.lane(), "a connection ended");
+        if let Some(reason) = end.word() {
+            self.service.context.metrics.dropped(reason);
+        }
+        self.link.close(end).await;
+    }
+
+    async fn serve(&mut self, first: Option<String>) -> End {
+        if let Some(first) = first {
+            self.received(&first);
+        }
+        let most = self.service.context.limits.outbound_queue;
+        loop {
+            self.pump();
+            if let Some(end) = self.ended {
+                return end;
+            }
+            if self.requests.are_too_many() {
+                return End::Flooding;
+            }
+            // Events and large responses wait for room in the client's queue. The client's messages never wait.
+            let has_room = self.link.has_room();
+            tokio::select! {
+                biased;
+                () = self.access.stop.cancelled() => {
+                    return self.flush_on_shutdown().await.err().unwrap_or(End::Stopping);
+                }
+                happened = self.link.next() => match happened {
+                    Ok(LinkEvent::Received(text)) => self.received(&text),
+                    Ok(LinkEvent::Written) => {}
+                    Err(end) => return end,
+                },
+                Some(step) = self.requests.next() => self.step(step),
+                Some(command) = from_threads(self.delegated.as_deref_mut()), if has_room => self.delegate(command),
+                // Before events, which would otherwise keep this branch from running.
+                frames = self.list.next(), if has_room => {
+                    self.surface.handle_notice(Notice::List(frames.of::<S>()));
+                }
+                Some(fed) = self.followed.next(), if has_room => self.fed(fed),
+            }
+            self.join_ready(most);
+        }
+    }
+
+    /// Handles replies and events that are ready, so that they join the same write.
+    fn join_ready(&mut self, most: usize) {
+        for _ in 0..most {
+            self.pump();
+            if !self.link.has_room() {
+                return;
+            }
+            if let Some(Some(step)) = self.requests.next().now_or_never() {
+                self.step(step);
+            } else if let Some(Some(fed)) = self.followed.next().now_or_never() {
+                self.fed(fed);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Sends the final events of the threads when the daemon stops.
+    async fn flush_on_shutdown(&mut self) -> Result<(), End> {
+        while let Some(fed) = self.followed.next().await {
+            self.fed(fed);
+            self.pump();
+            if !self.link.has_room() {
+                self.link.flush().await?;
+            }
+        }
+        self.link.flush().await
+    }
+
+    fn received(&mut self, text: &str) {
+        self.received = text.len();
+        self.surface
+            .handle_message(text, self.service.context.clock.now());
+    }
+
+    /// Carries out everything that can be carried out without waiting.
+    fn pump(&mut self) {
+        self.outputs();
+        self.send_answers();
+        while let Some(queued) = self.requests.next_ready(|number| self.link.has_sent(number)) {
+            self.begin(queued);
+        }
+        let handled = self.surface.gate().take_handled();
+        self.service.context.metrics.handled(&handled);
+    }
+
+    fn outputs(&mut self) {
+        let (mut messages, mut bytes) = (0, 0);
+        while let Some(output) = self.surface.poll_output() {
+            match output {
+                Output::Send(text) => {
+                    (messages, bytes) = (messages + 1, bytes + text.len() as u64);
+                    self.last_queued = self.link.queue(text);
+                }
+                Output::Delegate { thread, call, text } => {
+                    let delegated = self.delegated.as_ref();
+                    if delegated.is_some_and(|delegated| delegated.claim(thread, call)) {
+                        (messages, bytes) = (messages + 1, bytes + text.len() as u64);
+                        self.last_queued = self.link.queue(text);
+                    } else {
+                        self.surface.handle_delegated(thread, Delegated::NotSent { call });
+                    }
+                }
+                Output::Delegated { thread, call, result } => {
+                    let delegated = self.delegated.as_mut();
+                    if let Some(told) = delegated.and_then(|all| all.answered(thread, call, result)) {
+                        self.requests.run(told.map(|()| Step::Told).boxed());
+                    }
+                }
+                Output::Request {
+                    call,
+                    request,
+                    after_sent,
+                } => self.requests.push(Queued {
+                    call,
+                    request,
+                    after: if after_sent { self.last_queued } else { 0 },
+                    bytes: self.received,
+                }),
+                Output::End => self.ended = Some(End::Lost),
+            }
+        }
+        if messages > 0 {
+            self.service.context.metrics.sent(messages, bytes);
+        }
+    }
+
+    /// Passes on the replies for which there is room. Small replies need no room, because a cancel may wait for the reply
+    /// to its prompt.
+    fn send_answers(&mut self) {
+        for _ in 0..self.unsent.len() {
+            let Some((call, answer)) = self.unsent.pop_front() else {
+                return;
+            };
+            if self.link.has_room() || is_small(&answer) {
+                self.answered(call, answer);
+                self.outputs();
+            } else {
+                self.unsent.push_back((call, answer));
+            }
+        }
+    }
+
+    /// Begins a request that is next in its order.
+    fn begin(&mut self, queued: Queued) {
+        let Queued { call, request, .. } = queued;
+        let order = request.ordered_by();
+        let caller = self.caller(order);
+        if let Request::CloseThread { thread, .. } = &*request {
+            self.close(*thread);
+        }
+        let service = self.service.clone();
+        let begins = async move {
+            let dispatched = service.call(&caller, *request).await;
+            Step::Begun {
+                order,
+                call,
+                dispatched,
+            }
+        };
+        self.requests.run(begins.boxed());
+    }
+
+    /// Returns the client as a request about `thread` sees it.
+    fn caller(&mut self, thread: Option<ThreadId>) -> Caller {
+        let Profile {
+            origin, abilities, ..
+        } = self.surface.profile();
+        let delegate = abilities.map(|abilities| {
+            let connection = &self.access.connection;
+            let delegated = self
+                .delegated
+                .get_or_insert_with(|| Box::new(DelegatedRequests::new(Arc::clone(connection))));
+            delegated.delegate(abilities)
+        });
+        Caller {
+            by: Origin::Client(Box::new(origin)),
+            role: self.access.role,
+            lane: self.surface.lane(),
+            defaults: Arc::clone(&self.access.defaults),
+            delegate,
+            follows: thread.is_some_and(|thread| self.followed.contains(thread)),
+            newest: self.followed.newest(),
+            signing_in: self.signing_in,
+            standby: self.access.standby.clone(),
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Begun {
+                order,
+                call,
+                dispatched,
+            } => {
+                self.requests.begun(order);
+                self.dispatched(call, dispatched);
+            }
+            Step::Answered { call, answer } => self.unsent.push_back((call, answer)),
+            Step::Told => {}
+        }
+    }
+
+    fn dispatched(&mut self, call: u64, dispatched: Dispatched) {
+        let Dispatched {
+            follow,
+            answer_first,
+            watch,
+            answer,
+        } = dispatched;
+        match watch {
+            Some(true) => {
+                let feed = &self.service.context.thread_list;
+                self.list.begin(feed, self.surface.lane());
+            }
+            Some(false) => self.list = ThreadListSubscription::default(),
+            None => {}
+        }
+        match follow {
+            Some(follow) if answer_first => self.followed.hold(call, follow),
+            Some(follow) => self.follow(follow),
+            None => {}
+        }
+        self.requests
+            .run(answer.map(move |answer| Step::Answered { call, answer }).boxed());
+    }
+
+    fn answered(&mut self, call: u64, answer: Answer) {
+        let held = self.followed.take_held(call);
+        let closed = || Failure::new(ErrorCode::Conflict, "the thread was closed before it was open");
+        let answer = answer.and_then(|response| match held {
+            Some(Held::Closed) => Err(closed()),
+            Some(Held::Follow(follow)) => Ok(Response {
+                follow: Some(*follow),
+                ..response
+            }),
+            None => Ok(response),
+        });
+        let (reply, follow) = match answer {
+            Ok(Response { reply, follow }) => (Ok(reply), follow),
+            Err(failure) => {
+                if failure.code == ErrorCode::SignInRequired {
+                    let thread = failure.detail.as_ref();
+                    self.signing_in = thread.and_then(|thread| thread.parse().ok());
+                }
+                (Err(failure), None)
+            }
+        };
+        // The surface must know a thread before it receives its frames.
+        self.surface.handle_reply(call, reply);
+        if let Some(follow) = follow {
+            self.follow(follow);
+        }
+    }
+
+    fn follow(&mut self, follow: FollowRequest) {
+        let Profile {
+            origin,
+            may_answer,
+            sees_subscribers,
+            ..
+        } = self.surface.profile();
+        let subscriber = Subscriber {
+            who: origin,
+            may_answer,
+        };
+        let subscribers = &self.service.context.subscribers;
+        let presence = subscribers.join(follow.thread, subscriber, sees_subscribers);
+        self.followed
+            .follow(&self.service, self.surface.lane(), follow, presence);
+    }
+
+    fn close(&mut self, thread: ThreadId) {
+        self.followed.close(thread);
+        if let Some(delegated) = &mut self.delegated {
+            delegated.forget(thread);
+        }
+    }
+
+    fn fed(&mut self, fed: Fed) {
+        let Fed { thread, number, news } = fed;
+        // Drops frames that were on their way when their subscription ended.
+        if !self.followed.is_current(thread, number) {
+            return;
+        }
+        match news {
+            News::Frames { batch, from, pending } => {
+                let frames = batch.frames.of::<S>();
+                let first = frames.partition_point(|frame| S::seq(frame) < from);
+                self.surface.handle_frames(Delivery {
+                    thread,
+                    frames: &frames[first..],
+                    last: batch.last,
+                    pending: &pending,
+                });
+            }
+            News::Others { at, others } => {
+                let others = &others;
+                self.surface
+                    .handle_notice(Notice::Subscribers { thread, at, others });
+            }
+            News::Closed(failure) => {
+                self.close(thread);
+                self.surface.handle_closed(thread, &failure);
+            }
+        }
+    }
+
+    /// Handles a thread's command, unless the thread has withdrawn it.
+    fn delegate(&mut self, command: ToEditor) {
+        let thread = command.thread;
+        let command = self.delegated.as_mut().and_then(|all| all.received(command));
+        if let Some(command) = command {
+            self.surface.handle_delegated(thread, Delegated::Command(command));
+        }
+    }
+}
+
+/// Waits for the next command of a thread; waits forever if there is none to come.
+async fn from_threads(delegated: Option<&mut DelegatedRequests>) -> Option<ToEditor> {
+    match delegated {
+        Some(delegated) => delegated.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns whether a reply adds little or nothing to the client's queue.
+fn is_small(answer: &Answer) -> bool {
+    let Ok(Response { reply, .. }) = answer else {
+        return true;
+    };
+    matches!(
+        reply,
+        Reply::Done | Reply::Closed { .. } | Reply::Turn(_) | Reply::Lease(_)
+    )
+}
