@@ -18,7 +18,6 @@ use super::wire::turn::Turn;
 use super::wire::words::{Resolution, TurnStatus};
 use super::wire::{At, OrNull, Plain};
 use crate::projection::{content_text, server_name};
-use crate::wire;
 
 /// Returns the notification of an event; `None` for a kind that this version cannot show.
 pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a>> {
@@ -178,7 +177,12 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
         K::ItemCompleted { item, outcome, end } => completed(at, event, *item, *outcome, end),
         K::UserMessageAdded { item, content } => {
             let text = Cow::Owned(content_text(content));
-            N::UserMessage(item::UserMessage::new(at, *item, text, Cow::Borrowed(content)))
+            N::UserMessage(item::UserMessage::new(
+                at,
+                *item,
+                text,
+                item::UserContent::Blocks(content),
+            ))
         }
         K::TerminalOutput {
             item,
@@ -324,14 +328,12 @@ fn completed<'a>(at: At<'a>, event: &'a Event, id: ItemId, outcome: ItemOutcome,
     }
 }
 
-fn delta<'a>(at: At<'a>, id: ItemId, role: MessageType, text: &'a str) -> N<'a> {
-    let text = Cow::Borrowed(text);
+fn delta<'a>(at: At<'a>, id: ItemId, role: MessageType, added: &'a str) -> N<'a> {
+    let text = Cow::Borrowed(added);
     match role {
         MessageType::UserMessage => {
-            let block = wire::object(|block| {
-                block.put("text", &text).plain("type", "text");
-            });
-            N::UserMessage(item::UserMessage::new(at, id, text, Cow::Owned(vec![block])))
+            let content = item::UserContent::Text(added);
+            N::UserMessage(item::UserMessage::new(at, id, text, content))
         }
         MessageType::AgentMessage => N::AgentMessageDelta(item::Delta::new(at, id, text, None)),
         MessageType::AgentThought => N::AgentThoughtDelta(item::Delta::new(at, id, text, None)),
@@ -342,9 +344,12 @@ fn block_added<'a>(at: At<'a>, id: ItemId, role: MessageType, block: &'a RawJson
     let blocks = slice::from_ref(block);
     let text = Cow::Owned(content_text(blocks));
     match role {
-        MessageType::UserMessage => {
-            N::UserMessage(item::UserMessage::new(at, id, text, Cow::Borrowed(blocks)))
-        }
+        MessageType::UserMessage => N::UserMessage(item::UserMessage::new(
+            at,
+            id,
+            text,
+            item::UserContent::Blocks(blocks),
+        )),
         MessageType::AgentMessage => N::AgentMessageDelta(item::Delta::new(at, id, text, Some(block))),
         MessageType::AgentThought => N::AgentThoughtDelta(item::Delta::new(at, id, text, Some(block))),
     }

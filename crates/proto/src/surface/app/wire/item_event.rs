@@ -7,7 +7,8 @@ use acpd_model::{ItemId, ItemOutcome, Millis, RawJson, Seq, TurnId};
 
 use super::item::{FileChange, Message, TerminalCommand, ToolCall};
 use super::origin::By;
-use super::{At, Plain};
+use super::{At, Plain, Value};
+use crate::wire::Object;
 
 #[cfg(test)]
 use crate::surface::app::describe::Acp;
@@ -35,7 +36,7 @@ wire! {
         item_id: ItemId,
         text: Cow<'a, str>,
         /// ACP content blocks.
-        content: Cow<'a, [RawJson]> as Vec<Acp>,
+        content: UserContent<'a> as Vec<Acp>,
     }
 
     /// An addition to a message or thought.
@@ -125,5 +126,26 @@ wire! {
         text: &'a str,
         /// Number of bytes before `text` that were omitted.
         skipped_bytes: Option<u64>,
+    }
+}
+
+/// The content of a user's message: one block of text, or blocks.
+pub enum UserContent<'a> {
+    Text(&'a str),
+    Blocks(&'a [RawJson]),
+}
+
+impl Value for UserContent<'_> {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => {
+                out.push(b'[');
+                let mut block = Object::open(out);
+                block.put("text", *text).plain("type", "text");
+                block.close();
+                out.push(b']');
+            }
+            Self::Blocks(blocks) => blocks.write(out),
+        }
     }
 }
