@@ -35,13 +35,15 @@ impl<'a> Object<'a> {
     #[inline]
     pub fn put<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> &mut Self {
         self.key(key);
-        let before = self.out.len();
-        if serde_json::to_writer(&mut *self.out, value).is_err() {
-            // Only a map with keys that are not strings can fail, and the daemon writes none.
-            self.out.truncate(before);
-            self.out.extend_from_slice(b"null");
-        }
+        write_json(self.out, value);
         self
+    }
+
+    /// Adds a member whose value `write` appends as JSON text.
+    #[inline]
+    pub fn with(&mut self, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+        self.key(key);
+        write(self.out);
     }
 
     /// Adds a string that needs no escapes, such as a method or an id. It is copied, not escaped.
@@ -111,6 +113,17 @@ impl<'a> Object<'a> {
     /// Ends the object.
     pub fn close(self) {
         self.out.push(b'}');
+    }
+}
+
+/// Appends a value as JSON text.
+#[inline]
+pub fn write_json<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    let before = out.len();
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        // Only a map with keys that are not strings can fail, and the daemon writes none.
+        out.truncate(before);
+        out.extend_from_slice(b"null");
     }
 }
 

@@ -143,9 +143,7 @@ impl Task {
 
     fn start(&mut self, agent: String) -> Result<ProcessSlot, Failure> {
         let (alive, uses) = self.present();
-        let staying = alive
-            .iter()
-            .filter(|process| !process.is_leaving());
+        let staying = alive.iter().filter(|process| !process.is_leaving());
         if staying.count() >= self.room && self.let_one_go(&uses).is_none() {
             let message = format!(
                 "{} agents run already, and each is at something: try again when one is done, or raise limits.agents",
@@ -215,10 +213,7 @@ impl Task {
     /// Reads the memory of each process from the system. Returns the sum for those that stay.
     async fn measure(&mut self) -> u64 {
         let (alive, _) = self.present();
-        let pids: Vec<u32> = alive
-            .iter()
-            .map(|process| process.pid())
-            .collect();
+        let pids: Vec<u32> = alive.iter().map(|process| process.pid()).collect();
         let host = Arc::clone(&self.launcher.host);
         let measure = move || Ok(host.resident_memory(&pids));
         let measured = blocking(&*self.launcher.host, measure).await;

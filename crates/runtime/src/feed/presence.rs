@@ -207,6 +207,9 @@ mod tests {
             (SUBSCRIBERS_TOLD, 102 - SUBSCRIBERS_TOLD)
         );
         assert_eq!(names(&others)[0], "asked", "those who are asked come first");
-        assert!(first.others_changed().now_or_never().is_none(), "nothing is left to report");
+        assert!(
+            first.others_changed().now_or_never().is_none(),
+            "nothing is left to report"
+        );
     }
 }

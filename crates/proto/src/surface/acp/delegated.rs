@@ -195,7 +195,7 @@ impl Peer {
             None => result,
         });
         let result = Box::new(result);
-                self.out.push(Output::Delegated { thread, call, result });
+        self.out.push(Output::Delegated { thread, call, result });
     }
 
     /// Handles an invalid response to a delegated request. Returns whether it was such a response.

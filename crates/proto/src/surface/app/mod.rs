@@ -7,14 +7,15 @@
 #[cfg(test)]
 mod describe;
 mod encode;
-mod lifecycle;
+mod events;
+mod notifications;
 mod params;
 mod peer;
 mod results;
 mod subscribers;
 mod table;
 mod thread_params;
-mod view;
+mod wire;
 
 pub use encode::{Frame, frame, frames, live_frame};
 pub use peer::Peer;

@@ -8,12 +8,15 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::encode::{Frame, frames, live_frame};
+use super::encode::{Frame, frames, list_reset_frame, listed_frame, live_frame};
+use super::notifications::Notification;
 use super::params::Response;
 use super::results::ResultType;
 use super::subscribers::subscribers_frame;
 use super::table::Method;
-use super::view::{list_reset_frame, listed_frame};
+use super::wire::Value;
+use super::wire::error::{Error, Rejected};
+use super::wire::welcome::Initialized;
 use crate::queue::Queue;
 use crate::surface::contract::{
     ANSWER, Delivery, Gate, Lane, Notice, Output, Pending, Profile, Source, Surface, Token, UNKNOWN_METHOD,
@@ -363,15 +366,16 @@ impl Peer {
 
     /// Notifies a client that its answer failed, because a JSON-RPC response has no response of its own.
     fn late_answer(&mut self, request: RequestId, failure: &Failure) {
-        const METHOD: &str = "serverRequest/rejected";
-        if self.client.opted_out.contains(METHOD) {
+        let rejected = Notification::RequestRejected(Rejected {
+            request_id: request,
+            thread_id: request.thread,
+            error: failure.into(),
+        });
+        if self.client.opted_out.contains(rejected.method()) {
             return;
         }
         let mut out = Vec::new();
-        crate::wire::notification(&mut out, METHOD, |params| {
-            params.put("requestId", &request).put("threadId", &request.thread);
-            params.object("error", |error| fill_error(error, failure));
-        });
+        rejected.write(&mut out, None);
         self.out.push(Output::Send(out.into()));
     }
 
@@ -405,65 +409,21 @@ impl Peer {
         self.phase = Phase::Greeted;
         let mut out = Vec::new();
         let mut message = Object::open(&mut out);
-        message
-            .raw("jsonrpc", "\"2.0\"")
-            .raw("id", id.get())
-            .object("result", |result| self.fill_welcome(result));
+        message.raw("jsonrpc", "\"2.0\"").raw("id", id.get());
+        let welcome = Initialized::of(self.gate.limits(), &self.principal, self.role);
+        message.with("result", |out| welcome.write(out));
         message.close();
         self.out.push(Output::Send(out.into()));
         self.gate.count(INITIALIZE, None);
         Ok(())
     }
 
-    fn fill_welcome(&self, result: &mut Object<'_>) {
-        result.put("protocolVersion", &super::PROTOCOL_VERSION);
-        result.object("serverInfo", |info| {
-            info.put("name", "acpd").put("version", env!("CARGO_PKG_VERSION"));
-        });
-        result.object("capabilities", |c| {
-            c.put("streaming", &true)
-                .put("tools", &true)
-                .put("approvals", &true);
-        });
-        let limits = self.gate.limits();
-        result.object("limits", |l| {
-            l.put("messageBytes", &limits.client_message_bytes);
-            l.put("requestsPerWindow", &limits.requests_per_window);
-            l.put("requestWindowSecs", &limits.request_window_secs);
-            l.put("queuedTurns", &limits.queued_turns);
-            l.put("requestsInFlight", &limits.requests_in_flight);
-            l.put("threadCommands", &limits.thread_commands);
-            l.put("outboundQueue", &limits.outbound_queue);
-            l.put("liveBatches", &limits.live_batches);
-            l.put("connections", &limits.connections);
-            l.put("pingSecs", &limits.ping_secs);
-            l.put("pongSecs", &limits.pong_secs);
-            l.put("writeSecs", &limits.write_secs);
-        });
-        result.object("identity", |i| {
-            i.put("principal", &self.principal).put("role", &self.role);
-        });
-    }
-
     fn send_error(&mut self, id: &str, failure: &Failure) {
         let mut out = Vec::new();
         let mut message = Object::open(&mut out);
-        message
-            .raw("jsonrpc", "\"2.0\"")
-            .raw("id", id)
-            .object("error", |error| fill_error(error, failure));
+        message.raw("jsonrpc", "\"2.0\"").raw("id", id);
+        message.with("error", |out| Error::from(failure).write(out));
         message.close();
         self.out.push(Output::Send(out.into()));
     }
-}
-
-fn fill_error(error: &mut Object<'_>, failure: &Failure) {
-    error
-        .put("code", &failure.code.rpc())
-        .put("message", &failure.message);
-    error.object("data", |data| {
-        data.put("code", &failure.code)
-            .put("retryable", &failure.code.retryable());
-        data.maybe("detail", failure.detail.as_ref());
-    });
 }

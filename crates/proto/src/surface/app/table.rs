@@ -9,8 +9,13 @@ use super::params::{
     InterruptTurn, ListSessions, ListThreads, Named, NoParams, On, Params, ReadPolicy, ReadThread,
     ResumeThread, RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
 };
-use super::results::ResultType;
+use super::results::{ResultType, write};
 use super::thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn};
+use super::wire::results::{
+    AgentAnswered, AgentExamined, AgentsListed, AgentsRunning, Nothing, PoliciesRead, PolicyExplained,
+    RememberedListed, RolledBack, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted,
+    ThreadsListed, TurnStartedResult, TurnSteered, Unsubscribed,
+};
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
 use crate::thread::Change;
@@ -57,14 +62,14 @@ impl Method {
 macro_rules! methods {
     ($(
         $(#[doc = $about:literal])+
-        $name:literal $kind:ident($params:ty) -> $result:ident, $request:expr;
+        $name:literal $kind:ident($params:ty) -> $result:ty, $request:expr;
     )+) => {
         /// All methods.
         pub static METHODS: &[Method] = &[$(
             Method {
                 name: $name,
                 kind: RequestKind::$kind,
-                result: ResultType::$result,
+                result: ResultType::of(|reply| write::<$result>(reply)),
                 read: |params, current| {
                     let request: fn($params) -> Result<Request, Failure> = $request;
                     request(<$params>::read(params, current)?)
@@ -73,7 +78,7 @@ macro_rules! methods {
                 described: super::describe::Described {
                     about: concat!($($about),+),
                     params: <$params>::schema,
-                    result: |generator| generator.subschema_for::<super::describe::$result>(),
+                    result: |generator| generator.subschema_for::<<$result as super::wire::Described>::Schema>(),
                 },
             },
         )+];

@@ -14,8 +14,8 @@ use acpd_proto::thread::{AgentExit, Input};
 
 use crate::agent::config::AgentConfig;
 use crate::agent::process::AgentHandle;
-use crate::agent::running::ProcessUse;
 use crate::agent::registry::{Agents, Runnable};
+use crate::agent::running::ProcessUse;
 use crate::agent::start::start_agent;
 use crate::host::callbacks::{self, Callbacks};
 use crate::host::{Host, blocking, paths};

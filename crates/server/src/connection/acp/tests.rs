@@ -721,6 +721,9 @@ async fn a_session_that_is_closed_while_it_opens_stays_closed() {
     assert!(answers["close"]["result"].is_object(), "{answers:?}");
     let prompt = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "go" }] });
     let refused = answer(&editor.ask("session/prompt", prompt).await)["error"].take();
-    assert!(refused["message"].as_str().unwrap().contains("is not open"), "{refused}");
+    assert!(
+        refused["message"].as_str().unwrap().contains("is not open"),
+        "{refused}"
+    );
     close(service, &data_dir).await;
 }

@@ -1,17 +1,13 @@
-//! The description of the app protocol: types of all messages on the wire, and the documents that are generated
-//! from them and from the table of methods.
+//! The description of the app protocol: the documents that are generated from the tables of methods and notifications.
 //!
-//! In: the table. Out: the JSON Schema, the TypeScript types and the reference, which are in the repository. Tests
-//! here check that they are up to date. Only built for tests. The daemon writes its frames without these types,
-//! and the tests validate every frame against the schema.
+//! In: the tables, with the types that describe what is sent and received. Out: the JSON Schema, the TypeScript types and the
+//! reference, which are in the repository. Owns: the form of these documents. Never: describes an object that the daemon sends;
+//! its definition does. Only built for tests, which check that the documents are up to date.
 
-#![allow(dead_code, reason = "of many types only the schema is wanted")]
-#![allow(clippy::struct_field_names, reason = "the names are those of the wire")]
+#![allow(dead_code, reason = "of some types only the schema is wanted")]
 
-mod notifications;
-mod objects;
+mod initialize;
 mod reference;
-mod results;
 mod typescript;
 
 use std::path::{Path, PathBuf};
@@ -20,10 +16,11 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-pub use objects::*;
-pub use results::*;
+use initialize::InitializeParams;
 
+use super::notifications::{self, NOTIFICATIONS, REQUESTS};
 use super::table::METHODS;
+use super::wire;
 
 /// Description and types of a method.
 pub struct Described {
@@ -31,6 +28,9 @@ pub struct Described {
     pub params: fn(&mut SchemaGenerator) -> Schema,
     pub result: fn(&mut SchemaGenerator) -> Schema,
 }
+
+/// The type that describes a type of the daemon.
+type SchemaOf<T> = <T as wire::Described>::Schema;
 
 /// An object of ACP, as in ACP's schema.
 pub struct Acp;
@@ -136,19 +136,19 @@ fn document() -> Value {
             .map(|described| (described.method.to_owned(), entry(described, generator)))
             .collect()
     };
-    let notifications = described(notifications::NOTIFICATIONS, &mut generator);
-    let mut requests = described(notifications::REQUESTS, &mut generator);
+    let notifications = described(NOTIFICATIONS, &mut generator);
+    let mut requests = described(REQUESTS, &mut generator);
     for entry in requests.values_mut() {
         entry["result"] = generator.subschema_for::<super::params::Response>().into();
     }
     let initialize = json!({
         "description": "The first request of a connection; the notification `initialized` follows its result.",
         "params": generator.subschema_for::<InitializeParams>(),
-        "result": generator.subschema_for::<Initialized>(),
+        "result": generator.subschema_for::<SchemaOf<wire::welcome::Initialized<'_>>>(),
         "role": "observer",
         "order": "thread",
     });
-    let error = generator.subschema_for::<Error>();
+    let error = generator.subschema_for::<SchemaOf<wire::error::Error<'_>>>();
     let mut defs: Map<String, Value> = generator.take_definitions(true);
     defs.append(&mut params);
     // Methods follow the order of the table, except that the first method of a connection comes first.
@@ -228,8 +228,8 @@ fn the_reference_is_up_to_date() {
 #[test]
 fn every_method_is_there_once() {
     let mut names: Vec<_> = METHODS.iter().map(|method| method.name).collect();
-    names.extend(notifications::NOTIFICATIONS.iter().map(|entry| entry.method));
-    names.extend(notifications::REQUESTS.iter().map(|entry| entry.method));
+    names.extend(NOTIFICATIONS.iter().map(|entry| entry.method));
+    names.extend(REQUESTS.iter().map(|entry| entry.method));
     let all = names.len();
     names.sort_unstable();
     names.dedup();

@@ -1,0 +1,382 @@
+//! Which notification an event becomes.
+
+use std::borrow::Cow;
+use std::slice;
+
+use acpd_model::event::{Level, Outcome, QuestionTopic};
+use acpd_model::{
+    Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, ThreadStatus,
+};
+
+use super::notifications::Notification as N;
+use super::wire::event::{self, Notice, ThreadUpdated};
+use super::wire::item::ItemContent;
+use super::wire::item_event as item;
+use super::wire::origin::By;
+use super::wire::question::{Approval, InputWanted, Resolved, asked_call};
+use super::wire::turn::Turn;
+use super::wire::words::{Resolution, TurnStatus};
+use super::wire::{At, OrNull, Plain};
+use crate::projection::{content_text, server_name};
+
+/// Returns the notification of an event; `None` for a kind that this version cannot show.
+pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a>> {
+    use EventKind as K;
+    let at = At::of(thread, event);
+    let raw = event.raw.as_ref();
+    let by = || By::from(&event.by);
+    let client = || By::client(&event.by);
+    let updated = ThreadUpdated::unchanged;
+    Some(match &event.kind {
+        K::ThreadCreated(made) => N::ThreadStarted(event::ThreadMade::new(
+            at,
+            event::NewThread::new(
+                Plain(thread),
+                &made.agent,
+                &made.cwd,
+                made.name.as_ref(),
+                made.project_id.as_ref(),
+                made.metadata.as_ref(),
+                &made.additional_directories,
+                ThreadStatus::Idle,
+                event.at,
+            ),
+        )),
+        K::StatusChanged { status } => N::ThreadStatusChanged(event::StatusChanged::new(at, *status)),
+        K::SessionInfoUpdated { title, overruled } => N::ThreadUpdated(ThreadUpdated {
+            name: title
+                .as_ref()
+                .filter(|_| !overruled)
+                .map(|title| OrNull(Some(title))),
+            session_info: raw,
+            ..updated(at)
+        }),
+        K::ThreadRenamed { shown, .. } => N::ThreadUpdated(ThreadUpdated {
+            name: Some(OrNull(shown.as_ref())),
+            by: Some(by()),
+            ..updated(at)
+        }),
+        K::MetadataSet { metadata } => N::ThreadUpdated(ThreadUpdated {
+            metadata: Some(OrNull(metadata.as_ref())),
+            by: Some(by()),
+            ..updated(at)
+        }),
+        K::ThreadArchived {} => N::ThreadArchived(event::ThreadChanged::new(at, by())),
+        K::ThreadUnarchived {} => N::ThreadUnarchived(event::ThreadChanged::new(at, by())),
+        K::ThreadDeleted { session } => N::ThreadDeleted(event::ThreadDeleted::new(at, *session, by())),
+        K::TurnsRolledBack { last_kept, fidelity } => {
+            N::ThreadRolledBack(event::TurnsRolledBack::new(at, *last_kept, *fidelity, by()))
+        }
+        K::ThreadForked(forked) => {
+            let session = forked.session_id.as_ref();
+            let (from, last, fidelity) = (forked.from, forked.last, forked.fidelity);
+            N::ThreadForked(event::ThreadForked::new(at, from, last, session, fidelity, by()))
+        }
+        K::AgentBound {
+            session_id,
+            how,
+            agent,
+            session,
+        } => N::ThreadUpdated(ThreadUpdated {
+            agent: Some(event::AgentBound::new(session_id, *how, agent, session)),
+            ..updated(at)
+        }),
+        K::SessionParamsSet(params) => {
+            let servers = params.mcp_servers.iter().map(server_name).collect();
+            N::ThreadUpdated(ThreadUpdated {
+                session: Some(event::SessionParams::new(params.cwd.as_ref(), servers)),
+                by: Some(by()),
+                ..updated(at)
+            })
+        }
+        K::LeaseMoved { holder, why } => {
+            N::ThreadLeaseMoved(event::LeaseMoved::new(at, holder.as_deref(), *why, by()))
+        }
+        K::AgentLost {
+            reason,
+            stderr,
+            expected,
+        } => {
+            let level = if *expected { Level::Info } else { Level::Error };
+            N::ThreadNotice(Notice {
+                detail: Some(stderr),
+                ..Notice::of(at, level, "agentLost", reason)
+            })
+        }
+        K::NoticeGiven { level, code, message } => N::ThreadNotice(Notice {
+            update: raw,
+            ..Notice::of(at, *level, code, message)
+        }),
+        K::LineMalformed { reason, text, bytes } => {
+            let message = format!("The agent wrote a line that is no message: {reason}");
+            N::ThreadNotice(Notice {
+                detail: Some(text),
+                bytes: Some(*bytes),
+                ..Notice::of(at, Level::Warning, "malformedLine", message)
+            })
+        }
+        K::CallRefused { method, reason } => {
+            let message = format!("The agent called {method} and was refused: {reason}");
+            N::ThreadNotice(Notice {
+                by: Some(by()),
+                ..Notice::of(at, Level::Info, "callRefused", message)
+            })
+        }
+        K::AgentNotified { method } => {
+            let params = event.raw_params.as_ref().or(raw);
+            let is_update = method == "session/update" && event.raw_params.is_none();
+            let (update, params) = if is_update { (params, None) } else { (None, params) };
+            N::AgentNotification(event::AgentNotification::new(at, method, update, params))
+        }
+        K::TurnQueued { client_turn_id, .. } => {
+            let client_turn_id = client_turn_id.as_ref();
+            let turn = Turn::with_status(event.turn, TurnStatus::Queued);
+            N::TurnQueued(event::TurnChanged::new(
+                at,
+                Turn {
+                    client_turn_id,
+                    ..turn
+                },
+            ))
+        }
+        K::TurnStarted {
+            client_turn_id,
+            imported,
+        } => {
+            let turn = Turn {
+                client_turn_id: client_turn_id.as_ref(),
+                imported: imported.then_some(true),
+                started_at: Some(event.at),
+                ..Turn::with_status(event.turn, TurnStatus::Running)
+            };
+            N::TurnStarted(event::TurnChanged::new(at, turn))
+        }
+        K::TurnSettled {
+            status,
+            stop_reason,
+            error,
+            started_at,
+            usage,
+        } => {
+            let turn = Turn {
+                stop_reason: stop_reason.as_ref(),
+                error: error.as_ref(),
+                started_at: *started_at,
+                completed_at: Some(event.at),
+                ..Turn::with_status(event.turn, TurnStatus::from(*status))
+            };
+            N::TurnCompleted(event::TurnCompleted::new(at, turn, usage.as_ref()))
+        }
+        K::DiffUpdated { diff } => N::TurnDiffUpdated(event::DiffUpdated::new(at, diff)),
+        K::ItemStarted { item, parent, start } => started(at, event, *item, *parent, start),
+        K::ItemDelta { item, role, text, .. } => delta(at, *item, *role, text),
+        K::ItemContent { item, role, block } => block_added(at, *item, *role, block),
+        K::ItemUpdated { item, status } => {
+            N::ToolCallUpdated(item::ToolCallUpdated::new(at, *item, *status, raw))
+        }
+        K::ItemCompleted { item, outcome, end } => completed(at, event, *item, *outcome, end),
+        K::UserMessageAdded { item, content } => {
+            let text = Cow::Owned(content_text(content));
+            N::UserMessage(item::UserMessage::new(
+                at,
+                *item,
+                text,
+                item::UserContent::Blocks(content),
+            ))
+        }
+        K::TerminalOutput {
+            item,
+            terminal_id,
+            text,
+        } => N::TerminalOutput(item::TerminalOutput {
+            thread_id: at.thread_id,
+            seq: Some(at.seq),
+            ts: at.ts,
+            turn_id: at.turn_id,
+            item_id: *item,
+            terminal_id,
+            text,
+            skipped_bytes: None,
+        }),
+        K::PlanReplaced { entries } => N::TurnPlanUpdated(event::PlanUpdated::new(at, entries)),
+        K::ModeChanged { mode_id } => N::ThreadUpdated(ThreadUpdated {
+            mode_id: Some(mode_id),
+            ..updated(at)
+        }),
+        K::ModelChanged { model_id } => N::ThreadUpdated(ThreadUpdated {
+            model_id: Some(model_id),
+            ..updated(at)
+        }),
+        K::ConfigOptionsReplaced {} => N::ThreadUpdated(ThreadUpdated {
+            config_option_update: raw,
+            ..updated(at)
+        }),
+        K::CommandsReplaced {} => N::ThreadUpdated(ThreadUpdated {
+            available_commands_update: raw,
+            ..updated(at)
+        }),
+        K::UsageUpdated { used, size, cost } => {
+            N::ThreadTokenUsageUpdated(event::TokenUsageUpdated::new(at, *used, *size, cost.as_ref()))
+        }
+        K::PermissionRequested {
+            request,
+            item,
+            about,
+            title,
+            options,
+            decided: _,
+            agent_remembers,
+            subjects,
+            always,
+            whole: _,
+            keeps_content: _,
+        } => {
+            let approval = Approval {
+                at,
+                item_id: *item,
+                request_id: *request,
+                title,
+                reason: None,
+                options,
+                subjects,
+                agent_remembers,
+                always: always.as_deref(),
+                tool_call: asked_call(raw),
+            };
+            match about {
+                QuestionTopic::CommandExecution => N::CommandApproval(approval),
+                QuestionTopic::FileChange => N::FileChangeApproval(approval),
+                QuestionTopic::Permissions => N::PermissionsApproval(approval),
+            }
+        }
+        K::InputRequested { request, message } => N::UserInput(InputWanted::of(at, *request, message, raw)),
+        K::RequestSettled { request, outcome } => {
+            N::RequestResolved(settled(Resolved::closed(at, *request, by()), outcome))
+        }
+        K::CallPermitted { method, subject } => {
+            N::PolicyPermitted(event::Permitted::new(at, method, subject, by()))
+        }
+        K::PolicySet { policy } => N::ThreadUpdated(ThreadUpdated {
+            policy: Some(OrNull(policy.as_ref())),
+            ..updated(at)
+        }),
+        K::AnswerRemembered { answer } => N::PolicyRemembered(event::Remembered::new(at, answer)),
+        K::AnswerRevoked { id } => N::PolicyRevoked(event::Revoked::new(at, *id)),
+        K::RequestVoided { request, reason } => N::RequestResolved(Resolved {
+            reason: Some(reason),
+            ..Resolved::closed(at, *request, by())
+        }),
+        K::InterruptRequested {} => N::TurnInterrupting(event::TurnInterrupting::new(at, by())),
+        K::SteerRequested { input } => {
+            N::TurnSteering(event::TurnSteering::new(at, content_text(input), input, by()))
+        }
+        K::FileRead { path, bytes } => N::ThreadFileRead(event::FileTouched::new(at, path, *bytes, client())),
+        // The file change shows the content; the log stores it as evidence.
+        K::FileWritten {
+            path,
+            bytes,
+            replaced,
+            content: _,
+        } => N::ThreadFileWritten(event::FileWritten::new(at, path, *bytes, *replaced, client())),
+        K::TerminalKilled { terminal_id } => {
+            N::ThreadTerminalKilled(event::TerminalNamed::new(at, None, terminal_id, client()))
+        }
+        K::TerminalReleased { terminal_id } => {
+            N::ThreadTerminalReleased(event::TerminalNamed::new(at, None, terminal_id, client()))
+        }
+        K::Unknown => return None,
+    })
+}
+
+fn started<'a>(
+    at: At<'a>,
+    event: &'a Event,
+    id: ItemId,
+    parent: Option<ItemId>,
+    start: &'a ItemStart,
+) -> N<'a> {
+    let by = || By::client(&event.by);
+    match ItemContent::started(start, event.raw.as_ref()) {
+        ItemContent::Message(message) => {
+            N::MessageStarted(item::MessageStarted::new(at, id, parent, message))
+        }
+        ItemContent::ToolCall(call) => N::ToolCallStarted(item::ToolCallStarted::new(at, id, parent, call)),
+        ItemContent::FileChange(change) => {
+            N::FileChangeStarted(item::FileChangeStarted::new(at, id, parent, change, by()))
+        }
+        ItemContent::TerminalCommand(command) => {
+            N::TerminalCommandStarted(item::TerminalCommandStarted::new(at, id, parent, command, by()))
+        }
+    }
+}
+
+fn completed<'a>(at: At<'a>, event: &'a Event, id: ItemId, outcome: ItemOutcome, end: &'a ItemEnd) -> N<'a> {
+    let by = || By::client(&event.by);
+    match ItemContent::ended(end, None) {
+        ItemContent::Message(message) => {
+            N::MessageCompleted(item::MessageCompleted::new(at, id, outcome, message))
+        }
+        ItemContent::ToolCall(call) => {
+            N::ToolCallCompleted(item::ToolCallCompleted::new(at, id, outcome, call))
+        }
+        ItemContent::FileChange(change) => {
+            N::FileChangeCompleted(item::FileChangeCompleted::new(at, id, outcome, change, by()))
+        }
+        ItemContent::TerminalCommand(command) => N::TerminalCommandCompleted(
+            item::TerminalCommandCompleted::new(at, id, outcome, command, by()),
+        ),
+    }
+}
+
+fn delta<'a>(at: At<'a>, id: ItemId, role: MessageType, added: &'a str) -> N<'a> {
+    let text = Cow::Borrowed(added);
+    match role {
+        MessageType::UserMessage => {
+            let content = item::UserContent::Text(added);
+            N::UserMessage(item::UserMessage::new(at, id, text, content))
+        }
+        MessageType::AgentMessage => N::AgentMessageDelta(item::Delta::new(at, id, text, None)),
+        MessageType::AgentThought => N::AgentThoughtDelta(item::Delta::new(at, id, text, None)),
+    }
+}
+
+fn block_added<'a>(at: At<'a>, id: ItemId, role: MessageType, block: &'a RawJson) -> N<'a> {
+    let blocks = slice::from_ref(block);
+    let text = Cow::Owned(content_text(blocks));
+    match role {
+        MessageType::UserMessage => N::UserMessage(item::UserMessage::new(
+            at,
+            id,
+            text,
+            item::UserContent::Blocks(blocks),
+        )),
+        MessageType::AgentMessage => N::AgentMessageDelta(item::Delta::new(at, id, text, Some(block))),
+        MessageType::AgentThought => N::AgentThoughtDelta(item::Delta::new(at, id, text, Some(block))),
+    }
+}
+
+fn settled<'a>(resolved: Resolved<'a>, outcome: &'a Outcome) -> Resolved<'a> {
+    let with = |outcome| Resolved { outcome, ..resolved };
+    match outcome {
+        Outcome::Selected {
+            option_id,
+            kind,
+            sent_option_id,
+        } => Resolved {
+            option_id: Some(option_id),
+            option_kind: Some(kind),
+            sent_option_id: sent_option_id.as_ref(),
+            ..with(if outcome.allows() {
+                Resolution::Accepted
+            } else {
+                Resolution::Declined
+            })
+        },
+        Outcome::Accepted { content } => Resolved {
+            answers: content.as_ref(),
+            ..with(Resolution::Accepted)
+        },
+        Outcome::Declined => with(Resolution::Declined),
+        Outcome::Cancelled => with(Resolution::Cancelled),
+    }
+}

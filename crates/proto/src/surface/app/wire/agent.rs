@@ -1,0 +1,97 @@
+//! Agents, their processes and the findings about them.
+
+use acpd_model::{Millis, RawJson, ThreadId};
+
+use crate::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, ProcessState, RunningProcess};
+
+#[cfg(test)]
+use crate::surface::app::describe::Acp;
+
+wire! {
+    /// A known agent.
+    struct Agent for AgentInfo {
+        /// Name of the agent, which is the `agentType` of a thread.
+        id: String,
+        /// Display name of the agent.
+        title: String,
+        /// `config`, `registry` or `installed`.
+        source: &'static str,
+        /// Whether the agent can be started.
+        installed: bool,
+        /// How the daemon finds the agent's program: `path`, `installed`, `npx` or `uvx`.
+        runs: Option<&'static str> | null,
+        /// Why the agent cannot be started.
+        reason: Option<String> | null,
+        version: Option<String> | null,
+        /// Description of the agent, in one sentence.
+        description: Option<String> | null,
+    }
+
+    /// A running agent process.
+    struct RunningAgent for RunningProcess {
+        /// Name of the agent.
+        agent_type: String,
+        /// Process id; `null` while the process starts.
+        pid: Option<u32> | null,
+        /// Ids of the threads that use the process: several if it is shared, none while it waits for its first session.
+        threads: Vec<ThreadId>,
+        /// `busy` (in a turn), `idle`, `waiting` (for its first session) or `leaving` (being stopped).
+        state: ProcessState,
+        /// Resident memory of the process and of all processes that it started, in bytes.
+        memory_bytes: u64,
+        /// When the process was started, in milliseconds since the epoch.
+        started_at: Millis as u64,
+        /// Since when the process is idle, in milliseconds since the epoch.
+        idle_since: Option<Millis> as Option<u64> | null,
+    }
+
+    /// Result of `agent/doctor`.
+    struct AgentExamined for AgentReport {
+        /// Name of the agent.
+        [rename = "agentType"] agent: String,
+        /// The agent's result of `initialize`; absent if the agent failed.
+        hello: Option<AgentHello> | null,
+        /// Why the agent failed.
+        error: Option<String> | null,
+        /// Milliseconds from the start of the process to its response or its failure.
+        millis: u64,
+        /// The end of the agent's stderr.
+        stderr: String,
+        /// The first lines of the agent's stdout that are not messages.
+        stray_lines: Vec<String>,
+        /// The sandbox of the agent and its terminals.
+        sandbox: AgentSandbox as Option<AgentSandbox>,
+    }
+
+    /// The sandbox of an agent.
+    struct AgentSandbox for AgentSandbox {
+        /// `workspace`, `readonly` or `off`.
+        mode: &'static str,
+        /// Why there is no sandbox although none was switched off, or why one cannot be built on this host.
+        reason: Option<String> | null,
+        /// Restrictions that the kernel does not enforce.
+        gaps: Vec<&'static str>,
+        /// Readable paths, in addition to the writable ones; empty without a sandbox.
+        read: Vec<String>,
+        /// Writable paths, in addition to the workspace.
+        write: Vec<String>,
+        /// `on`, `off`, or comma-separated ports.
+        network: String,
+        /// Configured paths that do not exist. They grant no access.
+        missing: Vec<String>,
+        /// Writable directories in which no new files can be created, because they contain acpd's own files.
+        closed: Vec<String>,
+    }
+
+    /// What an agent reports in `initialize`.
+    struct AgentHello for AgentHello {
+        /// The version of ACP that the agent chose.
+        protocol_version: i64,
+        /// Name and version of the agent.
+        agent_info: Option<RawJson> as Option<Acp> | null,
+        /// ACP capabilities of the agent.
+        agent_capabilities: Option<RawJson> as Option<Acp> | null,
+        /// ACP authentication methods of the agent.
+        auth_methods: Option<RawJson> as Option<Vec<Acp>> | null,
+    }
+}

@@ -1,0 +1,326 @@
+//! The params of notifications about threads, turns and agents.
+
+use std::borrow::Cow;
+
+use acpd_model::event::{Binding, Fidelity, LeaseHolder, LeaseMove, Level, PlanEntry, SessionDeleted};
+use acpd_model::{Event, ItemId, Millis, RawJson, Replaced, Seq, ThreadId, ThreadStatus, TurnId};
+
+use super::origin::By;
+use super::thread::ThreadSummary;
+use super::turn::Turn;
+use super::{OrNull, Plain};
+
+#[cfg(test)]
+use crate::surface::app::describe::{Acp, Json};
+
+wire! {
+    /// Members of every event.
+    struct At<'a> {
+        thread_id: Plain<'a>,
+        /// The event's number in its thread: 1, 2, 3 … without gaps.
+        seq: Seq,
+        /// Milliseconds since the epoch.
+        ts: Millis as u64,
+        /// The turn in which the event happened.
+        turn_id: Option<TurnId>,
+    }
+}
+
+impl<'a> At<'a> {
+    pub fn of(thread: &'a str, event: &Event) -> Self {
+        Self::new(Plain(thread), event.seq, event.at, event.turn)
+    }
+}
+
+wire! {
+    /// A new thread.
+    struct ThreadMade<'a> { [flatten] at: At<'a>, thread: NewThread<'a> }
+
+    /// A new thread, as created.
+    struct NewThread<'a> {
+        id: Plain<'a>,
+        agent_type: &'a str,
+        cwd: &'a str,
+        name: Option<&'a String>,
+        project_id: Option<&'a String>,
+        metadata: Option<&'a RawJson>,
+        additional_directories: &'a [String],
+        status: ThreadStatus,
+        created_at: Millis as u64,
+    }
+
+    /// A thread's status.
+    struct StatusChanged<'a> { [flatten] at: At<'a>, status: ThreadStatus }
+
+    /// Changed properties of a thread.
+    struct ThreadUpdated<'a> {
+        [flatten] at: At<'a>,
+        /// A session was opened.
+        agent: Option<AgentBound<'a>>,
+        /// The thread's name; `null` if it was removed.
+        name: Option<OrNull<&'a String>>,
+        /// The client's own data; `null` if it was removed.
+        metadata: Option<OrNull<&'a RawJson>>,
+        /// Id of the new mode.
+        mode_id: Option<&'a str>,
+        /// Id of the new model.
+        model_id: Option<&'a str>,
+        /// ACP's `config_option_update`.
+        config_option_update: Option<&'a RawJson> as Option<Acp>,
+        /// ACP's `available_commands_update`.
+        available_commands_update: Option<&'a RawJson> as Option<Acp>,
+        /// ACP's `session_info_update`.
+        session_info: Option<&'a RawJson> as Option<Acp>,
+        /// The thread's own policy.
+        policy: Option<OrNull<&'a RawJson>>,
+        /// Parameters with which a client wants the agent's session to be opened from now on.
+        session: Option<SessionParams<'a>>,
+        /// The originator of the change of the name or the data.
+        by: Option<By<'a>>,
+    }
+}
+
+impl<'a> ThreadUpdated<'a> {
+    /// Describes an update without changes.
+    pub fn unchanged(at: At<'a>) -> Self {
+        Self {
+            at,
+            agent: None,
+            name: None,
+            metadata: None,
+            mode_id: None,
+            model_id: None,
+            config_option_update: None,
+            available_commands_update: None,
+            session_info: None,
+            policy: None,
+            session: None,
+            by: None,
+        }
+    }
+}
+
+wire! {
+    /// An agent session that was opened.
+    struct AgentBound<'a> {
+        /// The agent's id for the session.
+        session_id: &'a str,
+        how: Binding,
+        /// The agent's result of `initialize`.
+        initialize: &'a RawJson as Option<Json>,
+        /// The result of the ACP method that opened the session.
+        session: &'a RawJson as Option<Json>,
+    }
+
+    /// Parameters for opening the agent's session that differ from those the thread was created with.
+    struct SessionParams<'a> {
+        /// Working directory of the session; `null` is the thread's.
+        cwd: Option<&'a String> | null,
+        /// Names of additional MCP servers.
+        mcp_servers: Vec<Option<String>>,
+    }
+
+    /// A change of the thread list.
+    struct ListChanged<'a> {
+        thread_id: ThreadId,
+        /// Time of the notification, in milliseconds since the epoch.
+        ts: Millis as u64,
+        /// The thread's new entry in `thread/list`; `null` if the thread is deleted.
+        thread: Option<ThreadSummary<'a>> | null,
+    }
+
+    /// A reset of the thread list, without members.
+    struct ListReset {}
+
+    /// The other clients that follow a thread.
+    struct SubscribersChanged<'a> {
+        thread_id: ThreadId,
+        /// Time of the notification, in milliseconds since the epoch.
+        ts: Millis as u64,
+        /// At most 32 of the other clients. Clients that answer questions come first, each group in order of arrival.
+        others: &'a [crate::surface::contract::Subscriber],
+        /// Number of further clients.
+        more: usize,
+    }
+
+    /// A client that follows a thread.
+    struct Subscriber<'a> {
+        /// The principal whose credentials the client used.
+        principal: &'a str,
+        /// The client's name, as it reported it.
+        client: &'a str,
+        /// Whether the client receives the agent's questions as requests: it answers questions, and its role allows that.
+        may_answer: bool,
+    }
+}
+
+shown! { crate::surface::contract::Subscriber as Subscriber, |subscriber| Subscriber {
+    principal: &subscriber.who.principal,
+    client: &subscriber.who.client,
+    may_answer: subscriber.may_answer,
+} }
+
+wire! {
+    /// A change of the thread, with its originator.
+    struct ThreadChanged<'a> { [flatten] at: At<'a>, by: By<'a> }
+
+    /// A deleted thread.
+    struct ThreadDeleted<'a> { [flatten] at: At<'a>, session: SessionDeleted, by: By<'a> }
+
+    /// Result of a rollback.
+    struct TurnsRolledBack<'a> {
+        [flatten] at: At<'a>,
+        /// The last turn that is kept; `null` if no turn is kept.
+        last_kept_turn_id: Option<TurnId> | null,
+        fidelity: Fidelity,
+        by: By<'a>,
+    }
+
+    /// The origin of a forked thread.
+    struct ThreadForked<'a> {
+        [flatten] at: At<'a>,
+        from_thread_id: ThreadId,
+        /// The last turn that was copied.
+        last_turn_id: Option<TurnId>,
+        /// The agent's id for the fork of its session.
+        session_id: Option<&'a String>,
+        fidelity: Fidelity,
+        by: By<'a>,
+    }
+
+    /// A move of the lease.
+    struct LeaseMoved<'a> {
+        [flatten] at: At<'a>,
+        /// The new holder; absent if the daemon itself answers.
+        holder: Option<&'a LeaseHolder>,
+        why: LeaseMove,
+        by: By<'a>,
+    }
+
+    /// Usage of the agent's context.
+    struct TokenUsageUpdated<'a> {
+        [flatten] at: At<'a>,
+        used: u64 as Option<u64>,
+        size: u64 as Option<u64>,
+        cost: Option<&'a RawJson> as Option<Acp>,
+    }
+
+    /// A notice for the user.
+    struct Notice<'a> {
+        [flatten] at: At<'a>,
+        /// Who refused the agent's call.
+        by: Option<By<'a>>,
+        level: Level,
+        code: &'a str,
+        message: Cow<'a, str>,
+        detail: Option<&'a str>,
+        /// Length of a line that is not a message.
+        bytes: Option<u64>,
+        /// The agent's own update, unchanged.
+        update: Option<&'a RawJson>,
+    }
+}
+
+impl<'a> Notice<'a> {
+    /// Describes a notice of the daemon itself.
+    pub fn of(at: At<'a>, level: Level, code: &'a str, message: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            at,
+            by: None,
+            level,
+            code,
+            message: message.into(),
+            detail: None,
+            bytes: None,
+            update: None,
+        }
+    }
+}
+
+wire! {
+    /// A file, and the number of bytes.
+    struct FileTouched<'a> {
+        [flatten] at: At<'a>,
+        path: &'a str,
+        bytes: u64,
+        /// The client that acted instead of the daemon.
+        by: Option<By<'a>>,
+    }
+
+    /// A written file, the number of bytes, and what they replaced.
+    struct FileWritten<'a> {
+        [flatten] at: At<'a>,
+        path: &'a str,
+        bytes: u64,
+        replaced: Option<Replaced>,
+        /// The client that acted instead of the daemon.
+        by: Option<By<'a>>,
+    }
+
+    /// A terminal.
+    struct TerminalNamed<'a> {
+        [flatten] at: At<'a>,
+        item_id: Option<ItemId>,
+        terminal_id: &'a str,
+        /// The client that acted instead of the daemon.
+        by: Option<By<'a>>,
+    }
+
+    /// A call that the policy allowed.
+    struct Permitted<'a> {
+        [flatten] at: At<'a>,
+        /// The method that the agent called.
+        method: &'a str,
+        /// The file, command or other subject of the call.
+        subject: &'a str,
+        by: By<'a>,
+    }
+
+    /// A remembered answer.
+    struct Remembered<'a> { [flatten] at: At<'a>, answer: &'a RawJson }
+
+    /// A revoked answer.
+    struct Revoked<'a> { [flatten] at: At<'a>, id: u64 }
+
+    /// An unknown message of the agent.
+    struct AgentNotification<'a> {
+        [flatten] at: At<'a>,
+        method: &'a str,
+        /// The `update` of a `session/update`.
+        update: Option<&'a RawJson>,
+        /// The params of any other method.
+        params: Option<&'a RawJson>,
+    }
+
+    /// A turn.
+    struct TurnChanged<'a> { [flatten] at: At<'a>, turn: Turn<'a> }
+
+    /// The originator of the interruption.
+    struct TurnInterrupting<'a> { [flatten] at: At<'a>, by: By<'a> }
+
+    /// A message for the running turn.
+    struct TurnSteering<'a> {
+        [flatten] at: At<'a>,
+        text: String,
+        /// ACP content blocks.
+        content: &'a [RawJson] as Vec<Acp>,
+        by: By<'a>,
+    }
+
+    /// A turn that has ended.
+    struct TurnCompleted<'a> {
+        [flatten] at: At<'a>,
+        turn: Turn<'a>,
+        token_usage: Option<&'a RawJson> as Option<Acp>,
+    }
+
+    /// A plan.
+    struct PlanUpdated<'a> { [flatten] at: At<'a>, entries: &'a [PlanEntry] }
+
+    /// A diff.
+    struct DiffUpdated<'a> {
+        [flatten] at: At<'a>,
+        /// Unified diff of all files that the turn changed.
+        diff: &'a str,
+    }
+}

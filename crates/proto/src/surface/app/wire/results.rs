@@ -1,0 +1,208 @@
+//! The results of methods, made from the daemon's replies.
+
+use acpd_model::event::Fidelity;
+use acpd_model::{BlobId, ItemId, Millis, RawJson, SearchHit, Seq, SnippetPiece, TextKind, ThreadId, TurnId};
+use acpd_policy::{Decision, Policy, RememberedRule, Rule, Scope, SubjectExplanation};
+
+use super::thread::Thread;
+use super::turn::Turn;
+use super::{Plain, Serde};
+use crate::surface::reply::{AgentInfo, AgentReport, ListedThread, Reply, RunningProcess};
+use crate::thread::SteerDelivery;
+
+#[cfg(test)]
+use crate::surface::app::describe::{Acp, Json};
+
+/// The result of a method.
+pub trait MethodResult<'a>: super::Value + Sized {
+    /// Makes the result from a reply. Returns `None` for a reply to another request.
+    fn from_reply(reply: &'a Reply) -> Option<Self>;
+}
+
+/// Makes results from replies that match a pattern.
+macro_rules! from_reply {
+    ($($result:ident $(<$life:lifetime>)?: $reply:pat => $made:expr;)+) => {$(
+        impl<'a> MethodResult<'a> for $result $(<$life>)? {
+            fn from_reply(reply: &'a Reply) -> Option<Self> {
+                match reply {
+                    $reply => Some($made),
+                    _ => None,
+                }
+            }
+        }
+    )+};
+}
+
+from_reply! {
+    Nothing: Reply::Done | Reply::Agent(_) => Self::new();
+    AgentsListed<'a>: Reply::Agents(agents) => Self::new(agents);
+    AgentsRunning<'a>: Reply::RunningAgents(processes) => Self::new(processes);
+    AgentExamined<'a>: Reply::AgentReport(report) => report;
+    AgentAnswered<'a>: Reply::Agent(result) => Self::new(result);
+    PoliciesRead<'a>: Reply::Policies { daemon, agent } => {
+        Self::new(daemon.as_ref().map(Serde), agent.as_ref().map(Serde))
+    };
+    PolicyExplained<'a>: Reply::Explained(why) => Self::new(Serde(&why.decision), Serde(&why.subjects));
+    RememberedListed<'a>: Reply::Remembered(answers) => Self::new(answers);
+    ThreadStarted<'a>: Reply::Opened(new) => {
+        Self::new(Thread::of(&new.live, None), new.turn.as_ref().map(Turn::started))
+    };
+    ThreadResumed<'a>: Reply::Opened(opened) => {
+        Self::new(Thread::of(&opened.live, opened.turns.as_ref()), opened.live.last_seq)
+    };
+    ThreadForkedResult<'a>: Reply::Opened(fork) => Self::new(Thread::of(&fork.live, None), fork.fidelity);
+    ThreadFound<'a>: Reply::Thread(found) => Self::new(Thread::of(&found.live, found.turns.as_ref()));
+    ThreadsListed<'a>: Reply::Threads { page, next } => Self::new(page, next.as_ref());
+    TextsFound<'a>: Reply::Hits { page, next } => Self::new(page, next.as_ref());
+    Unsubscribed: Reply::Closed { was_open } => {
+        Self::new(Plain(if *was_open { "unsubscribed" } else { "notSubscribed" }))
+    };
+    RolledBack: Reply::RolledBack(fidelity) => Self::new(*fidelity);
+    TurnStartedResult<'a>: Reply::Turn(turn) => Self::new(Turn::started(turn));
+    TurnSteered: Reply::Steered { turn, delivery } => Self::new(*turn, *delivery);
+}
+
+/// The findings of `agent/doctor`.
+pub type AgentExamined<'a> = &'a AgentReport;
+
+wire! {
+    /// An empty result.
+    struct Nothing {}
+
+    /// The agents.
+    struct AgentsListed<'a> { data: &'a [AgentInfo] }
+
+    /// The running agent processes.
+    struct AgentsRunning<'a> { data: &'a [RunningProcess] }
+
+    /// The new thread.
+    struct ThreadStarted<'a> {
+        thread: Thread<'a>,
+        /// The first turn, if the params contain one.
+        turn: Option<Turn<'a>>,
+    }
+
+    /// The subscribed thread.
+    struct ThreadResumed<'a> {
+        thread: Thread<'a>,
+        /// Number of the thread's last event. Later events follow as notifications.
+        latest_seq: Seq,
+    }
+
+    /// One thread.
+    struct ThreadFound<'a> { thread: Thread<'a> }
+
+    /// Result of a rollback.
+    struct RolledBack { fidelity: Fidelity }
+
+    /// The new thread of a fork.
+    struct ThreadForkedResult<'a> { thread: Thread<'a>, fidelity: Option<Fidelity> as Fidelity | null }
+
+    /// What happened to the message.
+    struct TurnSteered {
+        /// Id of the turn that the message belongs to.
+        turn_id: TurnId,
+        delivery: SteerDelivery,
+    }
+
+    /// A page of threads.
+    struct ThreadsListed<'a> {
+        data: &'a [ListedThread],
+        /// Cursor for the next page.
+        next_cursor: Option<&'a String> | null,
+    }
+
+    /// A page of search hits.
+    struct TextsFound<'a> {
+        data: &'a [SearchHit],
+        /// Cursor for the next page.
+        next_cursor: Option<&'a String> | null,
+    }
+
+    /// A search hit.
+    struct TextFound for SearchHit {
+        [rename = "threadId"] thread: ThreadId,
+        /// The thread's name.
+        name: Option<String> | null,
+        /// Number of the event that contains the text.
+        seq: Seq,
+        /// Time of that event, in milliseconds since the epoch.
+        [rename = "ts"] at: Millis,
+        [rename = "turnId"] turn: Option<TurnId> | null,
+        [rename = "itemId"] item: Option<ItemId> | null,
+        kind: TextKind,
+        /// An extract of the text: one line, in pieces. An ellipsis marks omitted text.
+        snippet: Vec<SnippetPiece>,
+    }
+
+    /// A piece of a snippet.
+    struct SnippetPiece for SnippetPiece {
+        text: String,
+        /// Whether the piece matches the query.
+        hit: bool,
+    }
+
+    /// Result of `thread/unsubscribe`.
+    struct Unsubscribed {
+        /// `unsubscribed` or `notSubscribed`.
+        status: Plain<'static>,
+    }
+
+    /// The running or queued turn.
+    struct TurnStartedResult<'a> { turn: Turn<'a> }
+
+    /// The agent's response.
+    struct AgentAnswered<'a> {
+        /// The agent's result, unchanged.
+        result: &'a RawJson,
+    }
+
+    /// The configured policies. Each is a preset's name or an object with rules; see `docs/policy.md`.
+    struct PoliciesRead<'a> {
+        /// The daemon's policy. Without one, the user is asked about every permission request.
+        daemon: Option<Serde<'a, Policy>> as Option<Json> | null,
+        /// The agent's own policy, which takes precedence over the daemon's.
+        agent: Option<Serde<'a, Policy>> as Option<Json> | null,
+    }
+
+    /// Result of `policy/explain`.
+    struct PolicyExplained<'a> {
+        /// The decision and its reason.
+        decision: Serde<'a, Decision> as Acp,
+        /// Every part of the call, with its matching rules.
+        subjects: Serde<'a, Vec<SubjectExplanation>> as Vec<Acp>,
+    }
+
+    /// The remembered answers.
+    struct RememberedListed<'a> { data: &'a [RememberedRule] }
+
+    /// A remembered answer.
+    struct RememberedAnswer<'a> {
+        id: u64,
+        /// `session`, `thread` or `agent`.
+        scope: Scope,
+        /// Whether the answer allows the call; otherwise it denies it.
+        allow: bool,
+        /// The rule that was made from the answer.
+        rule: &'a Rule,
+        /// Working directory in which the command must be started.
+        cwd: Option<&'a String>,
+        /// Hash of the command line that the command must be part of.
+        line: Option<&'a BlobId>,
+        /// Hash of the input that the call must have.
+        arguments: Option<&'a BlobId>,
+        /// Hash of the kind, tool, locations and diffs that the call must have.
+        call: Option<&'a BlobId>,
+    }
+}
+
+shown! { RememberedRule as RememberedAnswer, |answer| RememberedAnswer {
+    id: answer.id,
+    scope: answer.scope,
+    allow: answer.allow,
+    rule: &answer.rule,
+    cwd: answer.bounds.cwd.as_ref(),
+    line: answer.bounds.line.as_ref(),
+    arguments: answer.bounds.arguments.as_ref(),
+    call: answer.bounds.call.as_ref(),
+} }

@@ -1,0 +1,169 @@
+//! Threads, as results and notifications contain them.
+
+use acpd_model::event::{LeaseHolder, PlanEntry};
+use acpd_model::{EventKind, Millis, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus, TurnId};
+use acpd_policy::Policy;
+
+use super::Serde;
+use super::words::TurnStatus;
+use crate::projection::{Live, Turn, TurnsPage};
+use crate::surface::reply::ListedThread;
+
+#[cfg(test)]
+use crate::surface::app::describe::{Acp, Json};
+
+wire! {
+    /// The summary of a thread, as lists show it.
+    struct ThreadSummary<'a> {
+        /// Id of the thread.
+        id: ThreadId,
+        /// Name of the agent, as in `agent/list`.
+        agent_type: &'a str,
+        /// Absolute path of the working directory.
+        cwd: &'a str,
+        /// The name that a user set, else the agent's title, else the beginning of the first prompt.
+        name: Option<&'a String>,
+        /// Project id that the client chose to group threads by.
+        project_id: Option<&'a String>,
+        /// Arbitrary data that the client stored with the thread.
+        metadata: Option<&'a RawJson>,
+        status: ThreadStatus,
+        /// Status of the last ended turn; absent if there was none, or if it was dropped.
+        last_turn_status: Option<TurnStatus>,
+        /// Whether the thread is archived.
+        archived: bool,
+        /// When the thread was created or forked, in milliseconds since the epoch.
+        created_at: Millis as u64,
+        /// When a turn last started or ended, in milliseconds since the epoch.
+        updated_at: Millis as u64,
+        /// Number of turns in the conversation. Dropped turns do not count.
+        turn_count: u32 as u64,
+    }
+}
+
+impl<'a> ThreadSummary<'a> {
+    pub fn of(id: ThreadId, summary: &'a Summary) -> Self {
+        Self {
+            id,
+            agent_type: &summary.agent,
+            cwd: &summary.cwd,
+            name: summary.name.as_ref(),
+            project_id: summary.project_id.as_ref(),
+            metadata: summary.metadata.as_ref(),
+            status: summary.status,
+            last_turn_status: summary.last_turn.map(TurnStatus::from),
+            archived: summary.archived,
+            created_at: summary.created_at,
+            updated_at: summary.updated_at,
+            turn_count: summary.turns,
+        }
+    }
+}
+
+shown! { ListedThread as ThreadSummary, |listed| ThreadSummary::of(listed.thread, &listed.summary) }
+
+wire! {
+    /// A thread with its current state.
+    struct Thread<'a> {
+        [flatten] summary: ThreadSummary<'a>,
+        /// Number of the thread's last event.
+        latest_seq: Seq,
+        /// Additional directories of the workspace.
+        additional_directories: &'a [String],
+        /// The agent's id for its session.
+        session_id: Option<&'a String>,
+        /// Id of the running turn.
+        turn_id: Option<TurnId>,
+        /// Ids of queued turns.
+        queued_turn_ids: Vec<TurnId>,
+        /// Ids of open questions.
+        pending_request_ids: Vec<RequestId>,
+        /// Id of the agent's current mode.
+        mode_id: Option<&'a String>,
+        /// ACP's `SessionModeState`, as it was when the session was opened.
+        modes: Option<&'a RawJson> as Option<Acp>,
+        /// The thread's own permission policy.
+        policy: Option<Serde<'a, Policy>> as Option<Json>,
+        /// The editor that answers the agent's client requests; if absent, the daemon answers.
+        lease: Option<&'a LeaseHolder>,
+        /// ACP's `SessionConfigOption` objects.
+        config_options: Option<Vec<RawJson>> as Option<Vec<Acp>>,
+        /// ACP's `available_commands_update` with the agent's commands.
+        available_commands_update: Option<&'a RawJson> as Option<Acp>,
+        /// The latest plan.
+        plan: Option<&'a [PlanEntry]>,
+        token_usage: Option<TokenUsage<'a>>,
+        /// The latest turns, oldest first, if the request includes turns.
+        turns: Option<&'a [Turn]>,
+        /// Cursor for older turns.
+        cursor: Option<String>,
+    }
+}
+
+impl<'a> Thread<'a> {
+    /// Describes a thread with its state, and with its turns if the client requested them.
+    pub fn of(live: &'a Live, turns: Option<&'a TurnsPage>) -> Self {
+        let options = live.options().to_list();
+        Self {
+            summary: ThreadSummary::of(live.thread, &live.summary),
+            latest_seq: live.last_seq,
+            additional_directories: &live.spec.additional_directories,
+            session_id: live.summary.session_id.as_ref(),
+            turn_id: live.turn.as_ref().map(|turn| turn.id),
+            queued_turn_ids: live.queue.iter().map(|turn| turn.id).collect(),
+            pending_request_ids: live.requests.values().map(|request| request.id).collect(),
+            mode_id: live.mode.as_ref(),
+            modes: live.modes.as_ref(),
+            policy: live.policy.as_ref().map(Serde),
+            lease: live.lease.as_ref(),
+            config_options: Some(options).filter(|list| live.config_options.is_some() || !list.is_empty()),
+            available_commands_update: live.commands.as_ref(),
+            plan: match &live.plan {
+                Some(EventKind::PlanReplaced { entries }) => Some(entries),
+                _ => None,
+            },
+            token_usage: match &live.usage {
+                Some(EventKind::UsageUpdated { used, size, cost }) => Some(TokenUsage {
+                    used: *used,
+                    size: *size,
+                    cost: cost.as_ref(),
+                }),
+                _ => None,
+            },
+            turns: turns.map(|page| &*page.turns),
+            cursor: turns.and_then(|page| page.older).map(|before| before.to_string()),
+        }
+    }
+}
+
+wire! {
+    /// The editor connection that answers the agent's client requests (files, terminals).
+    struct LeaseHolder for LeaseHolder {
+        /// The principal whose credentials the connection used.
+        principal: String,
+        /// The editor's name, as it reported it.
+        client: String,
+        /// Unique id of the connection.
+        connection: String,
+    }
+
+    /// Usage of the agent's context.
+    struct TokenUsage<'a> {
+        /// Tokens in use.
+        used: u64 as Option<u64>,
+        /// Tokens that fit into the context.
+        size: u64 as Option<u64>,
+        /// ACP's `Cost`.
+        cost: Option<&'a RawJson> as Option<Acp>,
+    }
+
+    /// One step of an agent's plan.
+    struct PlanEntry for PlanEntry {
+        /// Description of the step.
+        content: String,
+        /// `high`, `medium` or `low`; other values are kept as received.
+        priority: String,
+        /// `pending`, `in_progress` or `completed`; other values are kept as received.
+        status: String,
+    }
+}

@@ -1,0 +1,89 @@
+//! Turns, as results and notifications contain them.
+
+use acpd_model::{Millis, RawJson, TurnId};
+
+use super::words::TurnStatus;
+use crate::projection::{self, Item};
+use crate::thread::TurnView;
+
+#[cfg(test)]
+use crate::surface::app::describe::Acp;
+
+wire! {
+    /// One prompt and everything that the agent did until the turn ended.
+    struct Turn<'a> {
+        /// Id of the turn. Items outside of any turn are in a turn without an id.
+        id: Option<TurnId>,
+        status: TurnStatus,
+        /// The client's own id for the turn.
+        client_turn_id: Option<&'a String>,
+        /// Whether the turn took place in the agent's session outside of acpd and was imported. It is already over.
+        imported: Option<bool>,
+        /// ACP's stop reason, as the agent sent it.
+        stop_reason: Option<&'a String>,
+        /// Why the turn failed, in one sentence.
+        error: Option<&'a String>,
+        /// Milliseconds since the epoch.
+        started_at: Option<Millis> as Option<u64>,
+        /// Milliseconds since the epoch.
+        completed_at: Option<Millis> as Option<u64>,
+        /// The token usage that the agent reported.
+        token_usage: Option<&'a RawJson> as Option<Acp>,
+        /// Items in the order in which they started; only if the request includes turns.
+        items: Option<&'a [Item]>,
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// Describes a turn of which only the status is known.
+    pub fn with_status(id: Option<TurnId>, status: TurnStatus) -> Self {
+        Self {
+            id,
+            status,
+            client_turn_id: None,
+            imported: None,
+            stop_reason: None,
+            error: None,
+            started_at: None,
+            completed_at: None,
+            token_usage: None,
+            items: None,
+        }
+    }
+
+    /// Describes a turn that a client has just started or queued.
+    pub fn started(turn: &TurnView) -> Self {
+        let status = match turn.status {
+            Some(status) => status.into(),
+            None if turn.queued => TurnStatus::Queued,
+            None => TurnStatus::Running,
+        };
+        Self {
+            started_at: turn.started_at,
+            ..Self::with_status(Some(turn.id), status)
+        }
+    }
+
+    /// Describes a turn with its items.
+    fn whole(turn: &'a projection::Turn) -> Self {
+        let settled = turn.settled.as_ref();
+        let status = match (settled, turn.started_at) {
+            (Some(settled), _) => settled.status.into(),
+            (None, Some(_)) => TurnStatus::Running,
+            (None, None) => TurnStatus::Queued,
+        };
+        Self {
+            client_turn_id: turn.client_turn_id.as_ref(),
+            imported: turn.imported.then_some(true),
+            stop_reason: settled.and_then(|settled| settled.stop_reason.as_ref()),
+            error: settled.and_then(|settled| settled.error.as_ref()),
+            started_at: turn.started_at,
+            completed_at: settled.map(|settled| settled.at),
+            token_usage: settled.and_then(|settled| settled.usage.as_ref()),
+            items: Some(&turn.items),
+            ..Self::with_status(turn.id, status)
+        }
+    }
+}
+
+shown! { projection::Turn as Turn, |turn| Turn::whole(turn) }
