@@ -67,6 +67,19 @@ struct Tls {
     shown: watch::Sender<Certified>,
 }
 
+impl Tls {
+    /// Reads the certificate, or makes one for these names.
+    fn load(config: TlsConfig, names: Vec<String>, data_dir: PathBuf) -> Result<Self, TlsError> {
+        let certified = config.load(&data_dir, &names)?;
+        Ok(Self {
+            config,
+            data_dir,
+            names,
+            shown: watch::channel(certified).0,
+        })
+    }
+}
+
 /// An error of starting the daemon.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -174,19 +187,8 @@ impl Daemon {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
         };
-        let tls = match tls {
-            Some(config) => {
-                let names = tls::names(&names, listen.ip());
-                let certified = config.load(&data_dir, &names)?;
-                Some(Tls {
-                    names,
-                    config,
-                    data_dir: data_dir.clone(),
-                    shown: watch::channel(certified).0,
-                })
-            }
-            None => None,
-        };
+        let load = |config| Tls::load(config, tls::names(&names, listen.ip()), data_dir.clone());
+        let tls = tls.map(load).transpose()?;
         let given_out = tokens::load(&data_dir)?;
         let (limits, clock) = (Arc::new(limits), Clock::start());
         let store = AuthStore::new(&token, given_out, Sessions::load(&data_dir), clock.now());

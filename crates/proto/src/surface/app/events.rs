@@ -5,7 +5,7 @@ use std::slice;
 
 use acpd_model::event::{Level, Outcome, QuestionTopic};
 use acpd_model::{
-    Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, ThreadStatus,
+    Event, EventKind as K, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, ThreadStatus,
 };
 
 use super::notifications::Notification as N;
@@ -21,11 +21,65 @@ use crate::projection::{content_text, server_name};
 
 /// Returns the notification of an event; `None` for a kind that this version cannot show.
 pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a>> {
-    use EventKind as K;
     let at = At::of(thread, event);
+    match &event.kind {
+        K::ThreadCreated(..)
+        | K::StatusChanged { .. }
+        | K::SessionInfoUpdated { .. }
+        | K::ThreadRenamed { .. }
+        | K::MetadataSet { .. }
+        | K::ThreadArchived { .. }
+        | K::ThreadUnarchived { .. }
+        | K::ThreadDeleted { .. }
+        | K::TurnsRolledBack { .. }
+        | K::ThreadForked(..)
+        | K::LeaseMoved { .. } => of_thread(thread, at, event),
+        K::AgentBound { .. }
+        | K::SessionParamsSet(..)
+        | K::AgentLost { .. }
+        | K::NoticeGiven { .. }
+        | K::LineMalformed { .. }
+        | K::CallRefused { .. }
+        | K::AgentNotified { .. }
+        | K::ModeChanged { .. }
+        | K::ModelChanged { .. }
+        | K::ConfigOptionsReplaced { .. }
+        | K::CommandsReplaced { .. }
+        | K::PolicySet { .. } => of_session(at, event),
+        K::TurnQueued { .. }
+        | K::TurnStarted { .. }
+        | K::TurnSettled { .. }
+        | K::DiffUpdated { .. }
+        | K::PlanReplaced { .. }
+        | K::UsageUpdated { .. }
+        | K::InterruptRequested { .. }
+        | K::SteerRequested { .. } => of_turn(at, event),
+        K::ItemStarted { .. }
+        | K::ItemDelta { .. }
+        | K::ItemContent { .. }
+        | K::ItemUpdated { .. }
+        | K::ItemCompleted { .. }
+        | K::UserMessageAdded { .. }
+        | K::TerminalOutput { .. }
+        | K::FileRead { .. }
+        | K::FileWritten { .. }
+        | K::TerminalKilled { .. }
+        | K::TerminalReleased { .. } => of_item(at, event),
+        K::PermissionRequested { .. }
+        | K::InputRequested { .. }
+        | K::RequestSettled { .. }
+        | K::CallPermitted { .. }
+        | K::AnswerRemembered { .. }
+        | K::AnswerRevoked { .. }
+        | K::RequestVoided { .. } => of_question(at, event),
+        K::Unknown => None,
+    }
+}
+
+/// Returns the notification of an event about a thread as a whole; `None` for any other event.
+fn of_thread<'a>(thread: &'a str, at: At<'a>, event: &'a Event) -> Option<N<'a>> {
     let raw = event.raw.as_ref();
     let by = || By::from(&event.by);
-    let client = || By::client(&event.by);
     let updated = ThreadUpdated::unchanged;
     Some(match &event.kind {
         K::ThreadCreated(made) => N::ThreadStarted(event::ThreadMade::new(
@@ -72,6 +126,19 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
             let (from, last, fidelity) = (forked.from, forked.last, forked.fidelity);
             N::ThreadForked(event::ThreadForked::new(at, from, last, session, fidelity, by()))
         }
+        K::LeaseMoved { holder, why } => {
+            N::ThreadLeaseMoved(event::LeaseMoved::new(at, holder.as_deref(), *why, by()))
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the notification of an event about the agent and its session; `None` for any other event.
+fn of_session<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
+    let raw = event.raw.as_ref();
+    let by = || By::from(&event.by);
+    let updated = ThreadUpdated::unchanged;
+    Some(match &event.kind {
         K::AgentBound {
             session_id,
             how,
@@ -88,9 +155,6 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
                 by: Some(by()),
                 ..updated(at)
             })
-        }
-        K::LeaseMoved { holder, why } => {
-            N::ThreadLeaseMoved(event::LeaseMoved::new(at, holder.as_deref(), *why, by()))
         }
         K::AgentLost {
             reason,
@@ -128,6 +192,34 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
             let (update, params) = if is_update { (params, None) } else { (None, params) };
             N::AgentNotification(event::AgentNotification::new(at, method, update, params))
         }
+        K::ModeChanged { mode_id } => N::ThreadUpdated(ThreadUpdated {
+            mode_id: Some(mode_id),
+            ..updated(at)
+        }),
+        K::ModelChanged { model_id } => N::ThreadUpdated(ThreadUpdated {
+            model_id: Some(model_id),
+            ..updated(at)
+        }),
+        K::ConfigOptionsReplaced {} => N::ThreadUpdated(ThreadUpdated {
+            config_option_update: raw,
+            ..updated(at)
+        }),
+        K::CommandsReplaced {} => N::ThreadUpdated(ThreadUpdated {
+            available_commands_update: raw,
+            ..updated(at)
+        }),
+        K::PolicySet { policy } => N::ThreadUpdated(ThreadUpdated {
+            policy: Some(OrNull(policy.as_ref())),
+            ..updated(at)
+        }),
+        _ => return None,
+    })
+}
+
+/// Returns the notification of an event about a turn; `None` for any other event.
+fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
+    let by = || By::from(&event.by);
+    Some(match &event.kind {
         K::TurnQueued { client_turn_id, .. } => {
             let client_turn_id = client_turn_id.as_ref();
             let turn = Turn::with_status(event.turn, TurnStatus::Queued);
@@ -168,6 +260,23 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
             N::TurnCompleted(event::TurnCompleted::new(at, turn, usage.as_ref()))
         }
         K::DiffUpdated { diff } => N::TurnDiffUpdated(event::DiffUpdated::new(at, diff)),
+        K::PlanReplaced { entries } => N::TurnPlanUpdated(event::PlanUpdated::new(at, entries)),
+        K::UsageUpdated { used, size, cost } => {
+            N::ThreadTokenUsageUpdated(event::TokenUsageUpdated::new(at, *used, *size, cost.as_ref()))
+        }
+        K::InterruptRequested {} => N::TurnInterrupting(event::TurnInterrupting::new(at, by())),
+        K::SteerRequested { input } => {
+            N::TurnSteering(event::TurnSteering::new(at, content_text(input), input, by()))
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the notification of an event about an item, a file or a terminal; `None` for any other event.
+fn of_item<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
+    let raw = event.raw.as_ref();
+    let client = || By::client(&event.by);
+    Some(match &event.kind {
         K::ItemStarted { item, parent, start } => started(at, event, *item, *parent, start),
         K::ItemDelta { item, role, text, .. } => delta(at, *item, *role, text),
         K::ItemContent { item, role, block } => block_added(at, *item, *role, block),
@@ -198,26 +307,29 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
             text,
             skipped_bytes: None,
         }),
-        K::PlanReplaced { entries } => N::TurnPlanUpdated(event::PlanUpdated::new(at, entries)),
-        K::ModeChanged { mode_id } => N::ThreadUpdated(ThreadUpdated {
-            mode_id: Some(mode_id),
-            ..updated(at)
-        }),
-        K::ModelChanged { model_id } => N::ThreadUpdated(ThreadUpdated {
-            model_id: Some(model_id),
-            ..updated(at)
-        }),
-        K::ConfigOptionsReplaced {} => N::ThreadUpdated(ThreadUpdated {
-            config_option_update: raw,
-            ..updated(at)
-        }),
-        K::CommandsReplaced {} => N::ThreadUpdated(ThreadUpdated {
-            available_commands_update: raw,
-            ..updated(at)
-        }),
-        K::UsageUpdated { used, size, cost } => {
-            N::ThreadTokenUsageUpdated(event::TokenUsageUpdated::new(at, *used, *size, cost.as_ref()))
+        K::FileRead { path, bytes } => N::ThreadFileRead(event::FileTouched::new(at, path, *bytes, client())),
+        // The file change shows the content; the log stores it as evidence.
+        K::FileWritten {
+            path,
+            bytes,
+            replaced,
+            content: _,
+        } => N::ThreadFileWritten(event::FileWritten::new(at, path, *bytes, *replaced, client())),
+        K::TerminalKilled { terminal_id } => {
+            N::ThreadTerminalKilled(event::TerminalNamed::new(at, None, terminal_id, client()))
         }
+        K::TerminalReleased { terminal_id } => {
+            N::ThreadTerminalReleased(event::TerminalNamed::new(at, None, terminal_id, client()))
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the notification of an event about a question or an answer; `None` for any other event.
+fn of_question<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
+    let raw = event.raw.as_ref();
+    let by = || By::from(&event.by);
+    Some(match &event.kind {
         K::PermissionRequested {
             request,
             item,
@@ -256,35 +368,13 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
         K::CallPermitted { method, subject } => {
             N::PolicyPermitted(event::Permitted::new(at, method, subject, by()))
         }
-        K::PolicySet { policy } => N::ThreadUpdated(ThreadUpdated {
-            policy: Some(OrNull(policy.as_ref())),
-            ..updated(at)
-        }),
         K::AnswerRemembered { answer } => N::PolicyRemembered(event::Remembered::new(at, answer)),
         K::AnswerRevoked { id } => N::PolicyRevoked(event::Revoked::new(at, *id)),
         K::RequestVoided { request, reason } => N::RequestResolved(Resolved {
             reason: Some(reason),
             ..Resolved::closed(at, *request, by())
         }),
-        K::InterruptRequested {} => N::TurnInterrupting(event::TurnInterrupting::new(at, by())),
-        K::SteerRequested { input } => {
-            N::TurnSteering(event::TurnSteering::new(at, content_text(input), input, by()))
-        }
-        K::FileRead { path, bytes } => N::ThreadFileRead(event::FileTouched::new(at, path, *bytes, client())),
-        // The file change shows the content; the log stores it as evidence.
-        K::FileWritten {
-            path,
-            bytes,
-            replaced,
-            content: _,
-        } => N::ThreadFileWritten(event::FileWritten::new(at, path, *bytes, *replaced, client())),
-        K::TerminalKilled { terminal_id } => {
-            N::ThreadTerminalKilled(event::TerminalNamed::new(at, None, terminal_id, client()))
-        }
-        K::TerminalReleased { terminal_id } => {
-            N::ThreadTerminalReleased(event::TerminalNamed::new(at, None, terminal_id, client()))
-        }
-        K::Unknown => return None,
+        _ => return None,
     })
 }
 
