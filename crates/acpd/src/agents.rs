@@ -9,7 +9,7 @@ use acpd_model::{Limits, RawJson};
 use acpd_policy::shell_line;
 use acpd_runtime::agent::probe::{InitializeResult, Login, ProbeReport, probe, terminal_logins};
 use acpd_runtime::agent::registry::{Agents, ListedAgent, Runnable, search_path};
-use acpd_runtime::sandbox::{Confinement, closed};
+use acpd_runtime::agent::sandbox::{Confinement, closed};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 

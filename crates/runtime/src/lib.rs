@@ -20,8 +20,8 @@ pub mod ids;
 pub mod metrics;
 pub mod policy;
 pub mod private_file;
-pub mod sandbox;
 pub mod service;
+pub mod standby;
 #[cfg(any(test, feature = "testing"))]
 pub mod test_context;
 pub mod thread;

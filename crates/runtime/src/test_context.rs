@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::agent::config::AgentConfig;
 use crate::agent::registry::Agents;
+use crate::agent::sandbox::SandboxSettings;
 use crate::clock::Clock;
 use crate::context::{Context, Parts};
 use crate::host::Host;
@@ -17,7 +18,6 @@ use crate::host::local::LocalHost;
 use crate::ids::Ids;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
-use crate::sandbox::SandboxSettings;
 
 /// Builds a context with the given agents and an in-memory log. Files go to `data_dir`.
 pub fn context(data_dir: &Path, agents: BTreeMap<String, AgentConfig>, limits: Limits) -> Context {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::net::tls::TlsConfig;
 use acpd_runtime::agent::config::AgentConfig;
-use acpd_runtime::sandbox::SandboxSettings;
+use acpd_runtime::agent::sandbox::SandboxSettings;
 
 /// The configuration of a daemon.
 #[derive(Debug, Clone)]

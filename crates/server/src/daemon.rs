@@ -29,6 +29,7 @@ use crate::net::tls;
 use crate::net::tls::{Certified, TlsConfig, TlsError};
 use crate::net::unix_socket;
 use acpd_runtime::agent::registry::Agents;
+use acpd_runtime::agent::sandbox;
 use acpd_runtime::clock::Clock;
 use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::host::Host;
@@ -37,7 +38,6 @@ use acpd_runtime::ids::Ids;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::{AnswersError, RememberedAnswers};
 use acpd_runtime::private_file;
-use acpd_runtime::sandbox;
 use acpd_runtime::service::Service;
 use acpd_runtime::service::search::index_backlog;
 use acpd_runtime::thread::directory::Directory;
@@ -187,7 +187,7 @@ impl Daemon {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
         };
-        let load = |config| Tls::load(config, tls::names(&names, listen.ip()), data_dir.clone());
+        let load = |config| Tls::load(config, tls::names(names.hosts(), listen.ip()), data_dir.clone());
         let tls = tls.map(load).transpose()?;
         let given_out = tokens::load(&data_dir)?;
         let (limits, clock) = (Arc::new(limits), Clock::start());
@@ -362,7 +362,7 @@ mod tests {
             agents: std::collections::BTreeMap::new(),
             default_agent: None,
             policy: None,
-            sandbox: acpd_runtime::sandbox::SandboxSettings::default(),
+            sandbox: acpd_runtime::agent::sandbox::SandboxSettings::default(),
             limits: Limits::default(),
             keeper: None,
         };

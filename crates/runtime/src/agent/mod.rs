@@ -3,9 +3,7 @@
 //! In: commands from threads, and output of processes. Out: agents' messages as events. Owns: processes and their
 //! stdin. Never: decides what a message means; [`acpd_proto::agent`] does that.
 
-pub(crate) mod budget;
 pub mod config;
-pub(crate) mod initialize_cache;
 pub(crate) mod launcher;
 pub mod mcp;
 pub mod probe;
@@ -13,8 +11,6 @@ pub(crate) mod process;
 pub(crate) mod process_table;
 pub mod registry;
 pub(crate) mod running;
+pub mod sandbox;
 pub mod shared;
-pub mod standby;
-pub mod standby_task;
-pub(crate) mod start;
 pub(crate) mod stdin;

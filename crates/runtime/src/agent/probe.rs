@@ -17,9 +17,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
 use crate::agent::config::AgentConfig;
+use crate::agent::sandbox::Confinement;
 use crate::host::blocking;
 use crate::host::local::LocalHost;
-use crate::sandbox::Confinement;
 
 /// The result of a probe.
 #[derive(Debug, Serialize)]
@@ -295,8 +295,8 @@ mod tests {
     fn a_sign_in_sets_only_the_agents_own_variables() {
         let config = AgentConfig {
             pass_env: vec!["MY_*".into(), "LD_LIBRARY_PATH".into(), "*".into()],
-            sandbox: crate::sandbox::SandboxSettings {
-                mode: Some(crate::sandbox::Mode::Off),
+            sandbox: crate::agent::sandbox::SandboxSettings {
+                mode: Some(crate::agent::sandbox::Mode::Off),
                 ..Default::default()
             },
             ..AgentConfig::default()

@@ -15,11 +15,11 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::budget::{Budget, Charge};
 use crate::agent::launcher::{Launched, Launcher};
 use crate::agent::running::{Process, ProcessSlot};
 use crate::agent::stdin::{Stalled, Stdin};
 use crate::clock::Clock;
+use crate::host::budget::{Budget, Charge};
 use crate::host::{AgentProcess, AgentStdout};
 use crate::metrics::Present;
 

@@ -11,7 +11,7 @@ use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 
 use crate::agent::config::AgentConfig;
-use crate::sandbox::SandboxSettings;
+use crate::agent::sandbox::SandboxSettings;
 
 /// All agents that this daemon knows by name.
 #[derive(Debug)]

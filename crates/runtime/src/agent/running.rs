@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, O
 use acpd_model::{Millis, ThreadId};
 use tokio::sync::Notify;
 
-use crate::agent::budget::Budget;
+use crate::host::budget::Budget;
 
 /// One agent process.
 #[derive(Debug)]

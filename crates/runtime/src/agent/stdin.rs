@@ -10,8 +10,8 @@ use acpd_model::limits::{AGENT_OUTBOX_BYTES, AGENT_STALL_SECS};
 use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
-use crate::agent::budget::{Budget, Charge};
 use crate::host::AgentStdin;
+use crate::host::budget::{Budget, Charge};
 
 /// Lines are joined up to this size, so that a single write sends them.
 const JOINED_BYTES: usize = 64 << 10;

@@ -3,12 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use acpd_model::{Seq, ThreadId};
 use acpd_proto::projection::Live;
 use tokio::sync::broadcast;
 
 use crate::feed::batch::Batch;
-use crate::thread::delegates::AttachmentGuard;
 
 /// The state of a thread when a subscription starts, and the events after it.
 #[derive(Debug)]
@@ -19,17 +17,4 @@ pub struct ThreadSnapshot {
     pub live: Box<Live>,
     /// The questions that were open at that moment.
     pub pending: Arc<BTreeSet<u32>>,
-}
-
-/// A request to follow a thread.
-#[derive(Debug)]
-pub struct FollowRequest {
-    /// The thread to follow.
-    pub thread: ThreadId,
-    /// The last event that the client has seen.
-    pub cursor: Seq,
-    /// The thread's state when the subscription started.
-    pub snapshot: ThreadSnapshot,
-    /// Keeps the client attached to the thread until dropped.
-    pub attachment: Option<AttachmentGuard>,
 }

@@ -1,5 +1,7 @@
 //! File and terminal callbacks of an agent.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,8 +15,7 @@ use acpd_proto::thread::{HostCall, HostReply, TerminalEvent, Waiter};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::budget::{Budget, Charge};
-use crate::agent::config::AgentConfig;
+use crate::host::budget::{Budget, Charge};
 use crate::host::terminals::{Terminals, TrackedTerminal};
 use crate::host::{Host, blocking};
 use crate::metrics::Metrics;
@@ -47,12 +48,14 @@ pub enum HostMessage {
     },
 }
 
+/// Returns the environment of a command.
+pub type Environment = Box<dyn Fn() -> BTreeMap<String, String> + Send + Sync>;
+
 /// Serves the files and terminals of one thread's agent. Dropping it stops the terminals.
-#[derive(Debug)]
 pub struct Callbacks {
     host: Arc<dyn Host>,
     workspace: Arc<Workspace>,
-    agent: AgentConfig,
+    environment: Environment,
     sandbox: Option<Sandbox>,
     terminals: Arc<Mutex<Terminals>>,
     messages_tx: mpsc::Sender<Box<HostMessage>>,
@@ -60,6 +63,12 @@ pub struct Callbacks {
     /// Cancels callbacks that wait for capacity in the budget.
     ends: CancellationToken,
     metrics: Arc<Metrics>,
+}
+
+impl fmt::Debug for Callbacks {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Callbacks").finish_non_exhaustive()
+    }
 }
 
 impl Drop for Callbacks {
@@ -73,7 +82,7 @@ impl Callbacks {
     pub fn new(
         host: Arc<dyn Host>,
         workspace: Workspace,
-        agent: AgentConfig,
+        environment: Environment,
         sandbox: Option<Sandbox>,
         messages_tx: mpsc::Sender<Box<HostMessage>>,
         budget: Budget,
@@ -82,7 +91,7 @@ impl Callbacks {
         Self {
             host,
             workspace: Arc::new(workspace),
-            agent,
+            environment,
             sandbox,
             terminals: Arc::default(),
             messages_tx,
@@ -131,7 +140,7 @@ impl Callbacks {
                 cwd,
                 output_bytes,
             } => {
-                let mut environment = self.agent.environment();
+                let mut environment = (self.environment)();
                 environment.insert("TERM".to_owned(), TERMINAL_TYPE.to_owned());
                 environment.extend(env);
                 let program = Program {
@@ -419,7 +428,7 @@ mod tests {
         Callbacks::new(
             Arc::new(LocalHost),
             Workspace::open(std::iter::once(cwd)),
-            AgentConfig::default(),
+            Box::new(BTreeMap::new),
             None,
             messages_tx,
             Budget::default(),

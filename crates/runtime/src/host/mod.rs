@@ -3,6 +3,7 @@
 //! In: programs to start, and callbacks that the policy has allowed. Out: their results, and output of terminals. Owns:
 //! the terminals of a thread. Never: decides whether a callback is allowed.
 
+pub(crate) mod budget;
 pub(crate) mod callbacks;
 pub mod local;
 pub mod paths;

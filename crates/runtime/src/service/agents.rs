@@ -10,12 +10,12 @@ use acpd_proto::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbo
 use acpd_proto::thread::Command;
 use futures_util::FutureExt;
 
-use crate::agent::initialize_cache::CachedInitialize;
 use crate::agent::probe::{InitializeResult, anywhere, probe};
 use crate::agent::registry::ListedAgent;
-use crate::sandbox::Confinement;
+use crate::agent::sandbox::Confinement;
 use crate::service::caller::{Caller, Defaults};
 use crate::service::{Dispatched, Service};
+use crate::standby::initialize_cache::CachedInitialize;
 
 impl Service {
     pub(super) fn list_agents(&self) -> Reply {

@@ -9,7 +9,7 @@ use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::EditorCapabilities;
 use tokio::sync::mpsc;
 
-use crate::agent::standby_task::StandbyHandle;
+use crate::standby::task::StandbyHandle;
 use crate::thread::delegates::ToEditor;
 
 /// A client as one of its requests sees it.

@@ -8,10 +8,10 @@ use acpd_proto::surface::reply::{Opened, Reply};
 use acpd_proto::surface::request::ForkThread;
 use acpd_proto::thread::{self, Command, ForkContents, ThreadCopy};
 
-use crate::feed::snapshot::FollowRequest;
 use crate::service::caller::Caller;
 use crate::service::{Dispatched, Response, Service, await_reply};
 use crate::thread::directory::log_failure;
+use crate::thread::subscription::FollowRequest;
 
 impl Service {
     pub(super) async fn fork_thread(&self, caller: &Caller, fork: ForkThread) -> Result<Dispatched, Failure> {

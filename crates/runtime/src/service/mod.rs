@@ -27,10 +27,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 pub use self::caller::{Caller, Defaults, Delegate};
-use crate::agent::initialize_cache::InitializeCache;
 use crate::context::Context;
-use crate::feed::snapshot::FollowRequest;
+use crate::standby::initialize_cache::InitializeCache;
 use crate::thread::directory::{Answer, Directory};
+use crate::thread::subscription::FollowRequest;
 
 /// The part of a client's request that has run already, and a future for the rest.
 pub struct Dispatched {

@@ -12,11 +12,11 @@ use acpd_proto::surface::request::{Follow, StartThread};
 use acpd_proto::thread::{self, Command, TurnView};
 
 use crate::feed::session_claims::SessionClaim;
-use crate::feed::snapshot::FollowRequest;
 use crate::host::paths;
 use crate::service::caller::Caller;
 use crate::service::{Dispatched, Response, Service, await_reply, misplaced};
 use crate::thread::directory::{Answer, log_failure};
+use crate::thread::subscription::FollowRequest;
 
 /// A thread that is being created. Every command whose order matters has been sent to it already.
 struct NewThread {

@@ -6,9 +6,9 @@ use acpd_proto::surface::reply::{Opened, Reply, ThreadView};
 use acpd_proto::surface::request::{FollowFrom, OpenThread};
 use acpd_proto::thread::{Change, Command};
 
-use crate::feed::snapshot::FollowRequest;
 use crate::service::caller::Caller;
 use crate::service::{Dispatched, Service, await_reply};
+use crate::thread::subscription::FollowRequest;
 
 impl Service {
     pub(super) async fn open_thread(&self, caller: &Caller, open: OpenThread) -> Result<Dispatched, Failure> {

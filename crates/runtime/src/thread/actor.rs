@@ -15,15 +15,15 @@ use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::{Command, Input, Reply, TerminalEvent, Thread};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::agent::budget::Charge;
 use crate::agent::process::{AgentHandle, AgentMessage, sleep_until};
 use crate::agent::running::ProcessUse;
-use crate::agent::standby::{Standby, over};
 use crate::context::Context;
 use crate::feed::publisher::Publisher;
 use crate::feed::snapshot::ThreadSnapshot;
+use crate::host::budget::Charge;
 use crate::host::callbacks::{Callbacks, HostMessage};
 use crate::metrics::Present;
+use crate::standby::process::{Standby, over};
 use crate::thread::delegates::{Attachment, Editors};
 
 /// A message to a thread actor.

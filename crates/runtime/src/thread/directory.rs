@@ -12,10 +12,10 @@ use acpd_proto::thread::{Command, Reply};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::agent::standby::Standby;
 use crate::context::Context;
 use crate::feed::snapshot::ThreadSnapshot;
 use crate::metrics::Metrics;
+use crate::standby::process::Standby;
 use crate::thread::actor::{ThreadActor, ToThread};
 use crate::thread::delegates::Attachment;
 

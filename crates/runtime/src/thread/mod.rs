@@ -7,6 +7,7 @@ pub(crate) mod actor;
 pub mod delegates;
 pub mod directory;
 pub(crate) mod history;
+pub mod subscription;
 
 #[cfg(test)]
 mod tests;

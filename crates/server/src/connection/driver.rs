@@ -11,13 +11,13 @@ use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
 use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile, Subscriber, Surface};
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::Request;
-use acpd_runtime::agent::standby_task::StandbyHandle;
-use acpd_runtime::feed::snapshot::FollowRequest;
-use acpd_runtime::feed::subscription::News;
 use acpd_runtime::feed::thread_list::ThreadListSubscription;
 use acpd_runtime::metrics::Present;
 use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service};
+use acpd_runtime::standby::task::StandbyHandle;
 use acpd_runtime::thread::delegates::ToEditor;
+use acpd_runtime::thread::subscription::FollowRequest;
+use acpd_runtime::thread::subscription::News;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +25,8 @@ use crate::connection::delegated::DelegatedRequests;
 use crate::connection::followed::{Fed, Followed, Held};
 use crate::connection::link::{Link, LinkEvent};
 use crate::connection::requests::{Answer, Queued, Requests, Step};
-use crate::connection::{End, LAST_REQUESTS, LAST_WORDS};
+use crate::connection::{LAST_REQUESTS, LAST_WORDS};
+use crate::transport::End;
 
 /// What a connection is given when it starts, besides its transport.
 #[derive(Debug)]

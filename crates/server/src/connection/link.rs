@@ -13,8 +13,9 @@ use acpd_model::limits::{OUTBOX_BYTES, UNREAD_ANSWERS};
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::connection::LAST_WORDS;
 use crate::connection::pulse::{Due, Pulse};
-use crate::connection::{End, LAST_WORDS};
+use crate::transport::End;
 use crate::transport::{Broken, Stalled, Transport};
 
 /// Messages that a client can have processed in a row before answers and events get their turn.

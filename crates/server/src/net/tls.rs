@@ -14,7 +14,6 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::auth::owner_token::hex;
-use crate::http::host_check::AllowedHosts;
 use acpd_runtime::private_file;
 
 /// The source of the certificate and the key (`[server.tls]`).
@@ -136,9 +135,8 @@ fn read(cert: &Path, key: &Path, own: bool) -> Result<Certified, TlsError> {
 }
 
 /// Returns the names for a self-signed certificate, in addition to the names of this host.
-pub fn names(hosts: &AllowedHosts, listen: IpAddr) -> Vec<String> {
+pub fn names<'a>(hosts: impl Iterator<Item = &'a str>, listen: IpAddr) -> Vec<String> {
     let mut names: Vec<String> = hosts
-        .hosts()
         .map(|host| host.trim_matches(['[', ']']).to_owned())
         .collect();
     if !listen.is_unspecified() {

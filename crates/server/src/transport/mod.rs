@@ -3,6 +3,7 @@
 //! In: bytes, and messages to send. Out: received messages. Owns: framing, and messages that the client has not received yet.
 //! Never: makes receiving wait for sending, or decides that a client is too slow; [`Link`](crate::connection::link::Link) does.
 
+mod end;
 pub mod event_stream;
 pub mod lines;
 pub mod websocket;
@@ -12,7 +13,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-use crate::connection::End;
+pub use self::end::End;
 
 /// The connection of one client. Receiving and sending are independent. A method that returns `Pending` wakes the task when it
 /// can continue.

@@ -8,8 +8,8 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 
-use crate::connection::End;
 use crate::net::counted::Traffic;
+use crate::transport::End;
 use crate::transport::{Broken, Transport};
 
 /// Bytes that are copied into the WebSocket's buffer before it is flushed.

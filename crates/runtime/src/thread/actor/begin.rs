@@ -16,9 +16,9 @@ use crate::agent::config::AgentConfig;
 use crate::agent::process::AgentHandle;
 use crate::agent::registry::{Agents, Runnable};
 use crate::agent::running::ProcessUse;
-use crate::agent::start::start_agent;
 use crate::host::callbacks::{self, Callbacks};
 use crate::host::{Host, blocking, paths};
+use crate::standby::start::start_agent;
 use crate::thread::actor::ThreadActor;
 
 /// Everything that is needed to start an agent.
@@ -85,7 +85,7 @@ impl ThreadActor {
         self.host = Some(Callbacks::new(
             Arc::clone(&self.context.host),
             workspace,
-            config,
+            Box::new(move || config.environment()),
             sandbox,
             self.host_tx.clone(),
             handle.process.budget().clone(),

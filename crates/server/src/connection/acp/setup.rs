@@ -10,14 +10,14 @@ use acpd_proto::surface::acp::{ConnectionStart, Peer, PendingPrompt};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::EditorIdentity;
-use crate::connection::End;
 use crate::connection::acp::header::ConnectionHeader;
 use crate::connection::driver::{Access, Connection};
 use crate::connection::link::{Link, LinkEvent};
+use crate::transport::End;
 use crate::transport::Transport;
 use crate::transport::event_stream::connection::Connections;
-use acpd_runtime::agent::standby_task::StandbyHandle;
 use acpd_runtime::service::{Defaults, Service};
+use acpd_runtime::standby::task::StandbyHandle;
 
 /// The state that all editor connections share.
 #[derive(Debug, Clone)]

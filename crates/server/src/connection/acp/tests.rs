@@ -17,7 +17,7 @@ use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{ForkThread, Request};
 use acpd_runtime::agent::config::AgentConfig;
-use acpd_runtime::sandbox::{Mode, SandboxSettings};
+use acpd_runtime::agent::sandbox::{Mode, SandboxSettings};
 use acpd_runtime::service::{Caller, Defaults, Service};
 use acpd_runtime::test_context::context;
 use acpd_runtime::thread::directory::Directory;

@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::auth::owner_token::Hash;
 use crate::auth::store::Identity;
-use crate::connection::End;
+use crate::transport::End;
 use crate::transport::event_stream::streams::{ReadOutcome, StreamKey, Streams};
 use crate::transport::{Broken, Stalled, Transport};
 

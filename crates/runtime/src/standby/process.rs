@@ -20,10 +20,10 @@ use tokio::time::Instant;
 use crate::agent::config::AgentConfig;
 use crate::agent::process::{AgentHandle, AgentMessage};
 use crate::agent::running::{ProcessUse, Rank};
-use crate::agent::start::start_agent;
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::host::blocking;
+use crate::standby::start::start_agent;
 
 /// An initialized process and the events that it has sent so far.
 #[derive(Debug)]

@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::agent::config::AgentConfig;
-use crate::agent::standby::{Standby, StandbyResult};
 use crate::context::Context;
+use crate::standby::process::{Standby, StandbyResult};
 
 /// An agent's `initialize` result.
 #[derive(Debug)]

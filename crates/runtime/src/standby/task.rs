@@ -13,9 +13,9 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::probe::anywhere;
-use crate::agent::standby::{Answer, Standby, State};
 use crate::context::Context;
 use crate::host::blocking;
+use crate::standby::process::{Answer, Standby, State};
 
 /// Gives access to a connection's standby process. The process ends with the last clone.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use acpd_host::read_small;
 
-use crate::sandbox::git_config;
+use crate::agent::sandbox::git_config;
 
 /// The prefix of a `.git` file's content.
 const PREFIX: &str = "gitdir:";

@@ -20,8 +20,21 @@ use crate::feed::batch::Batch;
 use crate::feed::presence::Presence;
 use crate::feed::snapshot::ThreadSnapshot;
 use crate::metrics::Metrics;
-use crate::thread::delegates::Attachment;
+use crate::thread::delegates::{Attachment, AttachmentGuard};
 use crate::thread::directory::{Directory, log_failure};
+
+/// A request to follow a thread.
+#[derive(Debug)]
+pub struct FollowRequest {
+    /// The thread to follow.
+    pub thread: ThreadId,
+    /// The last event that the client has seen.
+    pub cursor: Seq,
+    /// The thread's state when the subscription started.
+    pub snapshot: ThreadSnapshot,
+    /// Keeps the client attached to the thread until dropped.
+    pub attachment: Option<AttachmentGuard>,
+}
 
 /// News of a subscription.
 #[derive(Debug)]
