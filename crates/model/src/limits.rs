@@ -409,6 +409,10 @@ pub const SESSIONS_OF_ONE: usize = 64;
 pub const SESSIONS_FILE_BYTES: u64 = 512 << 10;
 /// Largest certificate chain, or private key, in bytes.
 pub const CERTIFICATE_BYTES: u64 = 1 << 20;
+/// Seconds that a client has to receive the rest of its messages when the daemon closes the connection.
+pub const LAST_WORDS_SECS: u64 = 1;
+/// Seconds that the requests of a client that has disconnected have to begin.
+pub const LAST_REQUESTS_SECS: u64 = 10;
 /// Seconds that the daemon waits for its threads and agents on shutdown.
 pub const SHUTDOWN_SECS: u64 = 10;
 /// Longest command line, or program with its arguments, that the permission policy parses, in bytes. A longer one

@@ -6,7 +6,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
+use acpd_model::limits::{LAST_REQUESTS_SECS, LAST_WORDS_SECS};
 use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
 use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile, Subscriber, Surface};
 use acpd_proto::surface::reply::Reply;
@@ -25,7 +27,6 @@ use crate::connection::delegated::DelegatedRequests;
 use crate::connection::followed::{Fed, Followed, Held};
 use crate::connection::link::{Link, LinkEvent};
 use crate::connection::requests::{Answer, Queued, Requests, Step};
-use crate::connection::{LAST_REQUESTS, LAST_WORDS};
 use crate::transport::End;
 
 /// What a connection is given when it starts, besides its transport.
@@ -100,7 +101,7 @@ impl<S: Surface> Connection<S> {
             () = ends.cancelled() => End::Expired,
             end = self.serve(first) => end,
             // A client that does not read must not delay the shutdown.
-            () = async { stop.cancelled().await; tokio::time::sleep(LAST_WORDS).await } => End::Stopping,
+            () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(LAST_WORDS_SECS)).await } => End::Stopping,
         };
         tracing::debug!(?end, surface = ?self.surface.lane(), "a connection ended");
         if let Some(reason) = end.word() {
@@ -131,7 +132,7 @@ impl<S: Surface> Connection<S> {
             }
         };
         // The daemon may stop in the meantime, or a thread may take too long to load.
-        let _ = tokio::time::timeout(LAST_REQUESTS, begin_all).await;
+        let _ = tokio::time::timeout(Duration::from_secs(LAST_REQUESTS_SECS), begin_all).await;
     }
 
     async fn serve(&mut self, first: Option<String>) -> End {

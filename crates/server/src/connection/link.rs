@@ -7,13 +7,13 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use acpd_model::Limits;
-use acpd_model::limits::{OUTBOX_BYTES, UNREAD_ANSWERS};
+use acpd_model::limits::{LAST_WORDS_SECS, OUTBOX_BYTES, UNREAD_ANSWERS};
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::connection::LAST_WORDS;
 use crate::connection::pulse::{Due, Pulse};
 use crate::transport::End;
 use crate::transport::{Broken, Stalled, Transport};
@@ -127,7 +127,7 @@ impl Link {
         if why != End::Stalled {
             self.transport.close(why);
             // The client may have disconnected.
-            let _ = tokio::time::timeout(LAST_WORDS, self.flush()).await;
+            let _ = tokio::time::timeout(Duration::from_secs(LAST_WORDS_SECS), self.flush()).await;
         }
     }
 

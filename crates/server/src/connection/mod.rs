@@ -11,11 +11,3 @@ mod followed;
 pub mod link;
 mod pulse;
 mod requests;
-
-use std::time::Duration;
-
-/// How long a client has to receive the rest of its messages when the daemon closes the connection.
-pub const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// How long the requests of a client that has disconnected have to begin.
-pub const LAST_REQUESTS: Duration = Duration::from_secs(10);

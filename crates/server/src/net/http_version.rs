@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use acpd_model::limits::{
     HEAD_SECS, HTTP_BUFFER_BYTES, HTTP2_CONNECTION_BYTES, HTTP2_IDLE_SECS, HTTP2_PING_SECS, HTTP2_PONG_SECS,
-    HTTP2_SEND_BYTES, HTTP2_STREAM_BYTES, HTTP2_STREAMS,
+    HTTP2_SEND_BYTES, HTTP2_STREAM_BYTES, HTTP2_STREAMS, LAST_WORDS_SECS,
 };
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
@@ -28,7 +28,6 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
-use crate::connection::LAST_WORDS;
 use crate::net::counted::{Counted, Traffic};
 use crate::net::peer_address::PeerAddress;
 use crate::net::unauthenticated::AuthProgress;
@@ -184,7 +183,7 @@ pub async fn http1(
     }
     // The readers of event streams still receive the final events.
     connection.as_mut().graceful_shutdown();
-    let _ = tokio::time::timeout(LAST_WORDS, connection).await;
+    let _ = tokio::time::timeout(Duration::from_secs(LAST_WORDS_SECS), connection).await;
 }
 
 /// Serves HTTP/2.
@@ -209,7 +208,7 @@ pub async fn http2(
         _ = &mut connection => return,
         // Requests that have just arrived still receive their responses.
         () = idle(&asked) => Duration::from_secs(HEAD_SECS),
-        () = stop.cancelled() => LAST_WORDS,
+        () = stop.cancelled() => Duration::from_secs(LAST_WORDS_SECS),
     };
     connection.as_mut().graceful_shutdown();
     let _ = tokio::time::timeout(patience, connection).await;
