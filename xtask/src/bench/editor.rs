@@ -1,10 +1,11 @@
-//! The latency that acpd adds for an editor: single updates through the daemon's editor socket, compared with the same
-//! agent over its own pipes. Both ends and the clock are the same.
+//! Editors: the latency of single updates through the daemon's editor socket, compared with the same agent over its own
+//! pipes, and the updates per second, compared with a client of the app protocol. Both ends and the clock are the same.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use super::Binaries;
 use super::WORKSPACE;
 use super::client::sent_at;
 use super::daemon::{Daemon, end};
-use super::measure::percentile;
+use super::measure::{daemon_turn, median, percentile};
 use super::report::{Report, Target};
 
 /// Maximum time without input.
@@ -63,6 +64,34 @@ pub fn latency(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow:
     Ok(())
 }
 
+/// Measures how many updates per second reach an editor and a client of the app protocol.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub fn throughput(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::Result<()> {
+    let (updates, rounds) = if quick { (50_000_u64, 1) } else { (300_000, 5) };
+    let text = format!("flood n={updates} bytes=300 kind=update");
+    let (mut editors, mut clients) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let dir = tempfile::tempdir()?;
+        let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
+        let took = daemon_turn(&mut daemon.client()?, &text)?;
+        clients.push(updates as f64 / took.as_secs_f64());
+        drop(daemon);
+        let data = dir.path().join("editors");
+        let _daemon = Daemon::start(binaries, &data)?;
+        let took = Editor::connect(&data)?.count(&text, updates)?;
+        editors.push(updates as f64 / took.as_secs_f64());
+    }
+    let (editor, client) = (median(&mut editors), median(&mut clients));
+    report.add("editor, 300-byte updates: acpd", editor, "/s", None);
+    report.add(
+        "editor, 300-byte updates: editor / app protocol",
+        editor / client,
+        "x",
+        Some(Target::AtLeast(0.8)),
+    );
+    Ok(())
+}
+
 /// Measures the agent over its own pipes.
 fn direct(binaries: &Binaries, text: &str) -> anyhow::Result<Vec<u64>> {
     let mut child = Command::new(&binaries.agent)
@@ -81,9 +110,7 @@ fn through(binaries: &Binaries, text: &str) -> anyhow::Result<Vec<u64>> {
     let dir = tempfile::tempdir()?;
     let data = dir.path().join("data");
     let _daemon = Daemon::start(binaries, &data)?;
-    let stream = UnixStream::connect(data.join("acp.sock")).context("no socket for editors")?;
-    stream.set_read_timeout(Some(SILENCE))?;
-    Editor::new(stream.try_clone()?, stream).turn(text)
+    Editor::connect(&data)?.turn(text)
 }
 
 impl Editor {
@@ -95,14 +122,30 @@ impl Editor {
         }
     }
 
+    fn connect(data: &Path) -> anyhow::Result<Self> {
+        let stream = UnixStream::connect(data.join("acp.sock")).context("no socket for editors")?;
+        stream.set_read_timeout(Some(SILENCE))?;
+        Ok(Self::new(stream.try_clone()?, stream))
+    }
+
+    /// Runs one turn, and returns its time. Fails if fewer than `updates` messages came.
+    fn count(mut self, text: &str, updates: u64) -> anyhow::Result<Duration> {
+        self.prompt(text)?;
+        let begun = Instant::now();
+        let mut came = 0;
+        loop {
+            self.next()?;
+            came += 1;
+            if self.line.starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":2,") {
+                anyhow::ensure!(came > updates, "{came} messages came");
+                return Ok(begun.elapsed());
+            }
+        }
+    }
+
     /// Runs one turn; returns the nanoseconds of each update.
     fn turn(mut self, text: &str) -> anyhow::Result<Vec<u64>> {
-        let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
-        self.request(0, "initialize", &hello)?;
-        let made = self.request(1, "session/new", &json!({ "cwd": WORKSPACE, "mcpServers": [] }))?;
-        let block = json!({ "type": "text", "text": text });
-        let params = json!({ "sessionId": made["sessionId"], "prompt": [block] });
-        self.send(2, "session/prompt", &params)?;
+        self.prompt(text)?;
         let mut found = Vec::new();
         loop {
             self.next()?;
@@ -114,6 +157,16 @@ impl Editor {
                 return Ok(found);
             }
         }
+    }
+
+    /// Opens a session, and sends the prompt as request 2.
+    fn prompt(&mut self, text: &str) -> anyhow::Result<()> {
+        let hello = json!({ "protocolVersion": 1, "clientCapabilities": {} });
+        self.request(0, "initialize", &hello)?;
+        let made = self.request(1, "session/new", &json!({ "cwd": WORKSPACE, "mcpServers": [] }))?;
+        let block = json!({ "type": "text", "text": text });
+        let params = json!({ "sessionId": made["sessionId"], "prompt": [block] });
+        self.send(2, "session/prompt", &params)
     }
 
     fn send(&mut self, id: u64, method: &str, params: &Value) -> anyhow::Result<()> {

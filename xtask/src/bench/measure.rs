@@ -433,7 +433,7 @@ fn fill(data: &Path, threads: u32) -> anyhow::Result<()> {
     })
 }
 
-fn median(values: &mut [f64]) -> f64 {
+pub(super) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

@@ -61,6 +61,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
         return terminal::flood(&binaries, quick, &mut report);
     }
     if only("--editor") {
+        editor::throughput(&binaries, quick, &mut report)?;
         return editor::latency(&binaries, quick, &mut report);
     }
     crowd::streaming(&binaries, quick, &mut report)?;
@@ -70,6 +71,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     measure::all(&binaries, &sizes, &mut report)?;
     stream::costs(&binaries, &mut report)?;
     terminal::flood(&binaries, quick, &mut report)?;
+    editor::throughput(&binaries, quick, &mut report)?;
     editor::latency(&binaries, quick, &mut report)?;
     let out = PathBuf::from("bench/out");
     std::fs::create_dir_all(&out).context("bench/out cannot be made")?;
