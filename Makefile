@@ -39,7 +39,7 @@ FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run dev web test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy deny bench sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -94,13 +94,16 @@ fuzz: deps ## Run each fuzz target under libFuzzer; SECONDS_EACH=N, FUZZ_TARGETS
 			-artifact_prefix=$(FUZZ)/$$target- $(FUZZ)/corpus/$$target crates/fuzz/corpus/$$target || \
 		{ echo "$$target: copy the input into crates/fuzz/corpus/$$target, so that make test has it" >&2; exit 1; }; done
 
-check: fmt clippy deny test ## What CI runs: format, lints, licences, types, tests
+check: fmt clippy doclinks deny test ## What CI runs: format, lints, links of docs, licences, types, tests
 
 fmt:
 	$(CARGO) fmt --all --check
 
 clippy:
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+
+doclinks: ## Check the links between doc comments
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 
 deny: $(DENY)
 	$(CARGO) fetch --locked --quiet

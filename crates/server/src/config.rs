@@ -37,7 +37,7 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     /// The limits of this daemon.
     pub limits: Limits,
-    /// A program that calls [`crate::keep`] for `PROGRAM keep RUN`. It terminates the agents of a daemon that was killed.
+    /// A program that calls [`acpd_host::keep`] for `PROGRAM keep RUN`. It terminates the agents of a daemon that was killed.
     /// With `None`, the next start of the daemon terminates them.
     pub keeper: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@
 //! * [`Options`]: the options that a client can set
 //! * [`HistoryText`]: the conversation as text, for an agent that has lost it
 //! * [`Exchanges`]: the conversation, for comparison with the history that an agent reports
-//! * [`extract`]: the searchable texts of events
+//! * [`extract()`]: the searchable texts of events
 
 mod dropped_turns;
 mod exchanges;

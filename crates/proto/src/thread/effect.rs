@@ -53,7 +53,7 @@ pub enum Effect {
         /// The change.
         order: RememberedChange,
     },
-    /// Reads the conversation so far with [`Exchanges::known`], and returns the result as
+    /// Reads the conversation so far with [`Exchanges::known`](crate::projection::Exchanges::known), and returns the result as
     /// [`Input::ExchangesCollected`](super::Input::ExchangesCollected).
     CollectExchanges {
         /// The turn to leave out, because its prompt is about to be sent.

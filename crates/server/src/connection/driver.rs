@@ -1,5 +1,5 @@
-//! The driver of a connection: one task that transfers messages between a client's transport and its
-//! [`Surface`](acpd_proto::surface::contract::Surface), for every protocol.
+//! The driver of a connection: one task that transfers messages between a client's transport and its [`Surface`], for every
+//! protocol.
 //!
 //! In: messages, replies and frames. Out: requests for the service, and messages. Owns: the connection's requests and
 //! subscriptions. Never: knows a protocol, or stops receiving because something else is slow.

@@ -228,7 +228,7 @@ impl Session {
             journal.notice(
                 Level::Warning,
                 "directoriesNotTold",
-                "The agent is not told of additionalDirectories: it did not declare \
+                "The agent does not receive additionalDirectories: it did not declare \
                  sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
             );
         }
