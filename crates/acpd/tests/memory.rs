@@ -129,3 +129,15 @@ fn what_an_agent_wants_to_write_fills_no_memory_while_it_waits_for_an_answer() {
     let peak = memory(&daemon, "VmHWM:");
     assert!(peak < 450, "the daemon took {peak} MiB");
 }
+
+/// What a thread takes from its agent at once is bounded in bytes, and an append of any size is stored.
+#[test]
+fn large_updates_as_fast_as_the_agent_can_fill_no_memory() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.turn(&thread, "flood n=40 bytes=4000000 kind=update");
+    assert_eq!(turn.status(), "completed");
+    let peak = memory(&daemon, "VmHWM:");
+    assert!(peak < 256, "the daemon took {peak} MiB");
+}

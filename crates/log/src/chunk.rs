@@ -1,4 +1,4 @@
-//! Encodes the events of one append into one row, and decodes pages from such rows.
+//! Encodes the events of one append into rows of bounded size, and decodes pages from such rows.
 //!
 //! A chunk is a format byte ([`FORMAT`]), followed by a JSON text sequence (RFC 7464). For each event, the sequence has
 //! a record separator, the event as JSON, and a newline. Newlines alone could not separate the events, because a
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use acpd_model::event::FORMAT;
-use acpd_model::limits::LOG_PAGE_BYTES;
+use acpd_model::limits::{LOG_PAGE_BYTES, LOG_ROW_BYTES};
 use acpd_model::{Event, Seq, ThreadId};
 
 use crate::{LogError, Page};
@@ -54,19 +54,49 @@ pub fn seqs(events: &[Event]) -> Result<RangeInclusive<Seq>, LogError> {
     }
 }
 
-/// Encodes `events`. Fails with [`LogError::Storage`] only for an event that is never written,
-/// [`EventKind::Unknown`](acpd_model::EventKind::Unknown).
-pub fn encode(events: &[Event]) -> Result<Vec<u8>, LogError> {
-    let mut chunk = Vec::with_capacity(1 + events.len() * USUAL_EVENT_BYTES);
-    chunk.push(FORMAT);
+/// The events of one row.
+#[derive(Debug)]
+pub struct Chunk {
+    /// The first event's number.
+    pub first: Seq,
+    /// The last event's number.
+    pub last: Seq,
+    /// The encoded events, not compressed.
+    pub body: Vec<u8>,
+}
+
+/// Encodes `events` into chunks of at most [`LOG_ROW_BYTES`], or of one event that is larger. A reader unpacks a whole
+/// chunk, so the cost of a page must not depend on how much was appended at once. Fails with [`LogError::Storage`] only
+/// for an event that is never written, [`EventKind::Unknown`](acpd_model::EventKind::Unknown).
+pub fn encode(events: &[Event]) -> Result<Vec<Chunk>, LogError> {
+    let mut chunks = Vec::with_capacity(1);
+    let mut first = events.first().map_or(0, |event| event.seq);
+    let mut last = first;
+    let mut body = Vec::with_capacity((1 + events.len() * USUAL_EVENT_BYTES).min(LOG_ROW_BYTES));
+    body.push(FORMAT);
     for event in events {
-        chunk.push(RECORD);
+        let before = body.len();
+        body.push(RECORD);
         event
-            .encode(&mut chunk)
+            .encode(&mut body)
             .map_err(|error| LogError::Storage(format!("event {} cannot be written: {error}", event.seq)))?;
-        chunk.push(b'\n');
+        body.push(b'\n');
+        if body.len() > LOG_ROW_BYTES && before > 1 {
+            let record = body.split_off(before);
+            let full = std::mem::replace(&mut body, Vec::with_capacity(1 + record.len()));
+            chunks.push(Chunk {
+                first,
+                last,
+                body: full,
+            });
+            body.push(FORMAT);
+            body.extend_from_slice(&record);
+            first = event.seq;
+        }
+        last = event.seq;
     }
-    Ok(chunk)
+    chunks.push(Chunk { first, last, body });
+    Ok(chunks)
 }
 
 /// Returns the compressed chunk if it is smaller, else the chunk itself. `room` holds the compressed chunk and can be
@@ -233,13 +263,44 @@ mod tests {
         assert_eq!(seqs(&sample::run(0..=1, 10)), Err(LogError::NotContiguous));
     }
 
+    /// Encodes events that fit into one chunk.
+    fn one(events: &[Event]) -> Vec<u8> {
+        let [chunk] = <[Chunk; 1]>::try_from(encode(events).unwrap()).unwrap();
+        chunk.body
+    }
+
+    #[test]
+    fn an_append_of_any_size_becomes_chunks_of_bounded_size() {
+        let small = sample::run(1..=3, 10);
+        assert_eq!(encode(&small).unwrap().len(), 1);
+        let many = sample::run(1..=40, LOG_ROW_BYTES / 4);
+        let chunks = encode(&many).unwrap();
+        assert!(chunks.len() >= 10, "{}", chunks.len());
+        let mut next = 1;
+        for chunk in &chunks {
+            assert_eq!(chunk.first, next);
+            assert!(chunk.body.len() <= LOG_ROW_BYTES, "{}", chunk.body.len());
+            next = chunk.last + 1;
+        }
+        assert_eq!(next, 41);
+        let large = sample::run(1..=3, 3 * LOG_ROW_BYTES);
+        let spans: Vec<_> = encode(&large)
+            .unwrap()
+            .iter()
+            .map(|chunk| (chunk.first, chunk.last))
+            .collect();
+        assert_eq!(spans, [(1, 1), (2, 2), (3, 3)], "an event has a row of its own");
+        let chunks: Vec<_> = chunks
+            .into_iter()
+            .map(|chunk| (chunk.first..=chunk.last, chunk.body))
+            .collect();
+        assert_eq!(read(0, &chunks).unwrap().events[..], many[..3]);
+    }
+
     #[test]
     fn every_cursor_reads_the_rest() {
         let events = sample::run(1..=6, 10);
-        let chunks = [
-            (1..=4, encode(&events[..4]).unwrap()),
-            (5..=6, encode(&events[4..]).unwrap()),
-        ];
+        let chunks = [(1..=4, one(&events[..4])), (5..=6, one(&events[4..]))];
         for after in 0..4 {
             let page = read(after, &chunks).unwrap();
             assert_eq!(page.events, events[usize::try_from(after).unwrap()..]);
@@ -250,8 +311,11 @@ mod tests {
 
     #[test]
     fn a_chunk_larger_than_a_page_is_cut() {
+        // Earlier versions wrote such chunks.
         let events = sample::run(1..=5, LOG_PAGE_BYTES / 3);
-        let chunks = [(1..=5, encode(&events).unwrap())];
+        let bodies = encode(&events).unwrap().into_iter().map(|chunk| chunk.body);
+        let records = bodies.map(|body| body[1..].to_vec()).collect::<Vec<_>>().concat();
+        let chunks = [(1..=5, [&[FORMAT][..], &records].concat())];
         let page = read(0, &chunks).unwrap();
         assert_eq!((page.events.as_slice(), page.at_end), (&events[..2], false));
         let page = read(4, &chunks).unwrap();
@@ -261,7 +325,7 @@ mod tests {
     #[test]
     fn damage_is_reported() {
         let events = sample::run(1..=3, 10);
-        let chunk = encode(&events).unwrap();
+        let chunk = one(&events);
         let with_first_byte = |byte| {
             let mut chunk = chunk.clone();
             chunk[0] = byte;
@@ -295,7 +359,7 @@ mod tests {
 
         #[test]
         fn damage_never_panics(after in 0_u64..5, at in 0_usize..300, byte: u8) {
-            let mut chunk = encode(&sample::run(1..=3, 20)).unwrap();
+            let mut chunk = one(&sample::run(1..=3, 20));
             let at = at % chunk.len();
             chunk[at] = byte;
             let _ = read(after, &[(1..=3, chunk)]);

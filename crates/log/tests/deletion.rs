@@ -225,8 +225,8 @@ fn version_1(path: &Path, threads: &[(ThreadId, Seq)], blobs: &[&[u8]]) {
             .insert((thread.0.as_bytes(), summary))
             .unwrap();
         for seq in 1..=*last {
-            let chunk = acpd_log::chunk::encode(&[sample::event(seq, 30)]).unwrap();
-            let values = (row, seq.cast_signed(), seq.cast_signed(), chunk);
+            let chunks = acpd_log::chunk::encode(&[sample::event(seq, 30)]).unwrap();
+            let values = (row, seq.cast_signed(), seq.cast_signed(), &chunks[0].body);
             database
                 .execute("INSERT INTO chunk VALUES (?, ?, ?, ?)", values)
                 .unwrap();

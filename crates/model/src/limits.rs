@@ -206,6 +206,10 @@ pub const OUTBOX_BYTES: usize = 1 << 20;
 pub const UNREAD_ANSWERS: usize = 256;
 /// Bytes of encoded events that one log read returns. A larger event is returned alone.
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
+/// Bytes of the events in one row of the log. An event that is larger has a row of its own.
+pub const LOG_ROW_BYTES: usize = 256 << 10;
+/// Bytes of events that a thread stores together. It receives no more from its agent until they are stored.
+pub const BATCH_BYTES: usize = 1 << 20;
 /// Appends that may wait for the log's writer.
 pub const LOG_QUEUE: usize = 256;
 /// Appends that one commit may contain.

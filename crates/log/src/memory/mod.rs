@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId};
 use tokio::sync::oneshot;
 
+use crate::chunk::Chunk;
 use crate::{
     Answer, Backlog, EventLog, Filter, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
     blob_id, chunk,
@@ -61,7 +62,7 @@ struct Thread {
 struct Append {
     thread: ThreadId,
     seqs: RangeInclusive<Seq>,
-    chunk: Vec<u8>,
+    chunks: Vec<Chunk>,
     summary: Option<Summary>,
     extract: Extract,
 }
@@ -143,14 +144,14 @@ impl EventLog for Memory {
         extract: &Extract,
     ) -> Answer<'_, ()> {
         let packed = chunk::seqs(events).and_then(|seqs| Ok((seqs, chunk::encode(events)?)));
-        let (seqs, chunk) = match packed {
+        let (seqs, chunks) = match packed {
             Ok(packed) => packed,
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
         let append = Append {
             thread,
             seqs,
-            chunk,
+            chunks,
             summary: summary.cloned(),
             extract: extract.clone(),
         };
@@ -274,7 +275,7 @@ impl State {
         let Append {
             thread,
             seqs,
-            chunk,
+            chunks,
             summary,
             extract,
         } = append;
@@ -290,14 +291,15 @@ impl State {
                 last,
             });
         }
-        let chunk = (*seqs.start(), chunk);
+        let chunks = chunks.into_iter();
+        let chunks = chunks.map(|Chunk { first, last, body }| (last, (first, body)));
         match (self.threads.get_mut(&thread), summary) {
             (Some(held), summary) => {
-                held.chunks.insert(*seqs.end(), chunk);
+                held.chunks.extend(chunks);
                 held.summary = summary.unwrap_or_else(|| std::mem::take(&mut held.summary));
             }
             (None, Some(summary)) => {
-                let chunks = BTreeMap::from([(*seqs.end(), chunk)]);
+                let chunks = chunks.collect();
                 self.threads.insert(thread, Thread { summary, chunks });
             }
             (None, None) => return Err(LogError::NoSuchThread(thread)),

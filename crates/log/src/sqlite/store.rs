@@ -9,6 +9,7 @@ use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
 use super::index::{self, Entries};
+use crate::chunk::Chunk;
 use crate::{LogError, chunk};
 
 /// Bytes of the compression buffer that are kept for the next chunk.
@@ -39,7 +40,7 @@ pub(super) enum Change {
 pub(super) struct Append {
     thread: ThreadId,
     seqs: RangeInclusive<Seq>,
-    chunk: Vec<u8>,
+    chunks: Vec<Chunk>,
     summary: Option<Box<Columns>>,
     entries: Option<Box<Entries>>,
 }
@@ -54,7 +55,7 @@ impl Append {
         Ok(Self {
             thread,
             seqs: chunk::seqs(events)?,
-            chunk: chunk::encode(events)?,
+            chunks: chunk::encode(events)?,
             summary: summary.map(Columns::boxed).transpose()?,
             entries: (!extract.is_empty()).then(|| Box::new(Entries::new(extract))),
         })
@@ -226,14 +227,18 @@ impl Store {
             (None, None) => return Ok(Err(LogError::NoSuchThread(thread))),
         };
         let last = *append.seqs.end();
-        self.connection
-            .prepare_cached("INSERT INTO chunk (thread, last_seq, first_seq, body) VALUES (?, ?, ?, ?)")?
-            .execute((
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO chunk (thread, last_seq, first_seq, body) VALUES (?, ?, ?, ?)")?;
+        for Chunk { first, last, body } in &append.chunks {
+            insert.execute((
                 row,
                 last.cast_signed(),
-                append.seqs.start().cast_signed(),
-                chunk::pack(&append.chunk, &mut self.room),
+                first.cast_signed(),
+                chunk::pack(body, &mut self.room),
             ))?;
+        }
+        drop(insert);
         if let Some(entries) = &append.entries {
             index::add(&self.connection, row, entries)?;
         }

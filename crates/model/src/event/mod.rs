@@ -97,6 +97,18 @@ impl Event {
         })
     }
 
+    /// Returns about how many bytes of memory the event takes, without the parts that are always small.
+    pub fn weight(&self) -> usize {
+        let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, |raw| raw.get().len());
+        let text = match &self.kind {
+            EventKind::ItemDelta { text, .. }
+            | EventKind::TerminalOutput { text, .. }
+            | EventKind::DiffUpdated { diff: text } => text.len(),
+            _ => 0,
+        };
+        size_of::<Self>() + raw(&self.raw) + raw(&self.raw_params) + text
+    }
+
     /// Appends the event to `out` as one JSON object. Written by hand for speed: every event passes here, and the
     /// agent's JSON is only copied.
     pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {

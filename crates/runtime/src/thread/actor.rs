@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_log::LogError;
-use acpd_model::limits::BATCH_EVENTS;
 use acpd_model::{Failure, Origin, ThreadId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::Lane;
@@ -207,7 +206,7 @@ impl ThreadActor {
                 ActorInput::Agent(from) => {
                     self.handle_agent_event(from);
                     // Further agent messages that have already arrived are stored in the same commit.
-                    while self.machine.waiting() < BATCH_EVENTS {
+                    while self.machine.has_room() {
                         let Some(Ok(more)) = self.agent.as_mut().map(|agent| agent.events.try_recv()) else {
                             break;
                         };

@@ -10,7 +10,7 @@ mod turn_files;
 use std::sync::Arc;
 
 use acpd_model::event::{Content, Level};
-use acpd_model::limits::{INLINE_BYTES, PREVIEW_BYTES};
+use acpd_model::limits::{BATCH_BYTES, BATCH_EVENTS, INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
     BlobId, ErrorCode, Event, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
     MessageType, Origin, PreviousContent, RawJson, Summary, ThreadId, ThreadStatus, TurnId,
@@ -42,6 +42,8 @@ pub(super) struct Journal {
     files: TurnFiles,
     summary_changed: bool,
     events: Vec<Event>,
+    /// The weight of these events, in bytes.
+    bytes: usize,
     blobs: Vec<Vec<u8>>,
     effects: Queue<Effect>,
 }
@@ -59,6 +61,7 @@ impl Journal {
             files: TurnFiles::default(),
             summary_changed: false,
             events: Vec::new(),
+            bytes: 0,
             blobs: Vec::new(),
             effects: Queue::default(),
         }
@@ -223,6 +226,7 @@ impl Journal {
     /// Appends an event unchanged, such as a stored event of another thread.
     pub fn take_over(&mut self, event: Event) {
         self.summary_changed |= self.live.fold(&event);
+        self.bytes += event.weight();
         self.events.push(event);
     }
 
@@ -306,6 +310,7 @@ impl Journal {
     }
 
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {
+        self.bytes = 0;
         taken.clear();
         std::mem::swap(&mut self.events, taken);
     }
@@ -323,7 +328,43 @@ impl Journal {
         self.events.len() + self.effects.len()
     }
 
+    /// Returns whether there is room for more events before those that wait are stored.
+    pub fn has_room(&self) -> bool {
+        self.waiting() < BATCH_EVENTS && self.bytes < BATCH_BYTES
+    }
+
     pub fn take_summary(&mut self) -> Option<&Summary> {
         std::mem::take(&mut self.summary_changed).then_some(&self.live.summary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn events_that_wait_are_bounded_in_number_and_bytes() {
+        let now = Now {
+            mono: Duration::ZERO,
+            wall: 0,
+        };
+        let mut journal = Journal::new(ThreadId(uuid::Uuid::nil()), Arc::default(), now);
+        let emit = |journal: &mut Journal, bytes: usize| {
+            let kind = EventKind::AgentNotified { method: "_x".into() };
+            let raw = RawJson::parse(format!("\"{}\"", "x".repeat(bytes))).unwrap();
+            journal.emit(Origin::Agent, kind, Some(raw));
+        };
+        for (bytes, most) in [(1, BATCH_EVENTS), (BATCH_BYTES / 4, 4), (4 * BATCH_BYTES, 1)] {
+            let mut count = 0;
+            while journal.has_room() {
+                emit(&mut journal, bytes);
+                count += 1;
+            }
+            assert!(count <= most && count * 2 > most, "{count} of {bytes} bytes");
+            journal.take_events(&mut Vec::new());
+            assert!(journal.has_room());
+        }
     }
 }

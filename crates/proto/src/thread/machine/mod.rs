@@ -165,6 +165,11 @@ impl Thread {
         self.journal.waiting()
     }
 
+    /// Returns whether there is room for more events before those that wait are stored.
+    pub fn has_room(&self) -> bool {
+        self.journal.has_room()
+    }
+
     /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.poll_deadline().map(|(at, _)| at)

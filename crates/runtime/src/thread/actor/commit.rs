@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog};
-use acpd_model::limits::BATCH_EVENTS;
 use acpd_model::{ErrorCode, Event, Failure, ThreadId};
 use acpd_proto::agent::AgentCommand;
 use acpd_proto::projection::extract;
@@ -107,7 +106,7 @@ impl ThreadActor {
         let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
         let encoded = self.publisher.encode(&self.id_text, events, shown);
         let appended = loop {
-            let room = receives && self.machine.waiting() < BATCH_EVENTS;
+            let room = receives && self.machine.has_room();
             tokio::select! {
                 biased;
                 appended = &mut appending => break appended,
