@@ -56,13 +56,28 @@ pub enum ToThread {
         /// The encoding that the subscriber receives.
         lane: Lane,
         /// Receives the snapshot at which the subscription starts.
-        reply: oneshot::Sender<ThreadSnapshot>,
+        reply: oneshot::Sender<Result<ThreadSnapshot, Failure>>,
     },
     /// Asks for the thread's current state.
     Look {
         /// Receives the state.
-        reply: oneshot::Sender<Box<Live>>,
+        reply: oneshot::Sender<Result<Box<Live>, Failure>>,
     },
+}
+
+impl ToThread {
+    /// Answers a message for a thread that cannot be loaded.
+    pub fn refuse(self, failure: &Failure) {
+        let failure = failure.clone();
+        // A caller that has gone needs no answer.
+        match self {
+            Self::Command { reply, .. } | Self::Attach { reply, .. } => drop(reply.send(Err(failure))),
+            Self::Subscribe { reply, .. } => drop(reply.send(Err(failure))),
+            Self::Look { reply } => drop(reply.send(Err(failure))),
+            Self::Standby { standby, back } => drop(back.send(standby)),
+            Self::Closed => {}
+        }
+    }
 }
 
 /// One thread while it is loaded.
@@ -155,17 +170,17 @@ impl ThreadActor {
 
     /// Loads a thread from the log.
     pub async fn load(id: ThreadId, context: Context) -> Result<Box<Self>, LogError> {
+        let mut page = context.log.read(id, 0).await?;
         let mut actor = Self::awake(id, context, true);
-        let mut after = 0;
         loop {
-            let page = actor.context.log.read(id, after).await?;
             for event in &page.events {
                 actor.machine.replay(event);
             }
-            after = page.events.last().map_or(after, |event| event.seq);
+            let after = page.events.last().map_or(0, |event| event.seq);
             if page.at_end {
                 break;
             }
+            page = actor.context.log.read(id, after).await?;
         }
         actor.machine.recover(actor.context.clock.now());
         actor.settle().await?;
@@ -351,18 +366,18 @@ impl ThreadActor {
             }
             ToThread::Look { reply } => {
                 // If the caller has gone, nothing needs the state.
-                let _ = reply.send(Box::new(self.machine.live().clone()));
+                let _ = reply.send(Ok(Box::new(self.machine.live().clone())));
             }
             ToThread::Subscribe { lane, reply } => {
                 self.leaves = false;
                 let live = Box::new(self.machine.live().clone());
                 let pending = Arc::new(live.requests.keys().copied().collect());
                 // If the caller has gone, nothing needs the snapshot.
-                let _ = reply.send(ThreadSnapshot {
+                let _ = reply.send(Ok(ThreadSnapshot {
                     batches: self.publisher.subscribe(lane),
                     live,
                     pending,
-                });
+                }));
             }
         }
     }

@@ -1,7 +1,6 @@
 //! The thread directory: knows which threads are loaded, and loads threads on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use acpd_log::{Filter, LogError};
 use acpd_model::limits::LIST_PAGE;
@@ -14,7 +13,6 @@ use tokio::task::JoinSet;
 
 use crate::context::Context;
 use crate::feed::snapshot::ThreadSnapshot;
-use crate::metrics::Metrics;
 use crate::standby::process::Standby;
 use crate::thread::actor::{ThreadActor, ToThread};
 use crate::thread::delegates::Attachment;
@@ -22,10 +20,11 @@ use crate::thread::delegates::Attachment;
 type Mailbox = mpsc::Sender<ToThread>;
 
 enum ToDirectory {
-    Find {
+    Deliver {
         thread: ThreadId,
         create: bool,
-        reply: oneshot::Sender<Result<Mailbox, Failure>>,
+        message: ToThread,
+        reply: oneshot::Sender<Result<(), Failure>>,
     },
     Close {
         reply: oneshot::Sender<()>,
@@ -36,7 +35,6 @@ enum ToDirectory {
 #[derive(Debug, Clone)]
 pub struct Directory {
     requests_tx: mpsc::Sender<ToDirectory>,
-    metrics: Arc<Metrics>,
 }
 
 /// Receives the result of a command.
@@ -46,8 +44,7 @@ impl Directory {
     /// Starts the directory. Loads threads that a killed daemon left with a running turn, so that they record the interruption.
     pub async fn open(context: Context) -> Result<Self, LogError> {
         let (requests_tx, requests_rx) = mpsc::channel(context.limits.thread_commands);
-        let metrics = Arc::clone(&context.metrics);
-        let directory = Self { requests_tx, metrics };
+        let directory = Self { requests_tx };
         let interrupted = active_threads(&context).await?;
         tokio::spawn(
             Task {
@@ -58,7 +55,9 @@ impl Directory {
             .run(requests_rx),
         );
         for thread in interrupted {
-            if let Err(failure) = directory.find(thread, false).await {
+            // Any message loads the thread.
+            let reply = oneshot::channel().0;
+            if let Err(failure) = directory.send(thread, false, ToThread::Look { reply }).await {
                 tracing::error!(%thread, error = %failure, "an interrupted thread cannot be opened");
             }
         }
@@ -120,7 +119,7 @@ impl Directory {
             self.send(thread, false, ToThread::Subscribe { lane, reply })
                 .await?;
             if let Ok(snapshot) = answer.await {
-                return Ok(snapshot);
+                return snapshot;
             }
         }
         Err(unavailable())
@@ -132,7 +131,7 @@ impl Directory {
             let (reply, answer) = oneshot::channel();
             self.send(thread, false, ToThread::Look { reply }).await?;
             if let Ok(live) = answer.await {
-                return Ok(live);
+                return live;
             }
         }
         Err(unavailable())
@@ -155,36 +154,15 @@ impl Directory {
     }
 
     async fn send(&self, thread: ThreadId, create: bool, message: ToThread) -> Result<(), Failure> {
-        let mut message = message;
-        for _ in 0..ATTEMPTS {
-            let mailbox = self.find(thread, create).await?;
-            self.metrics.mailbox(mailbox.max_capacity() - mailbox.capacity());
-            message = match mailbox.try_send(message) {
-                Ok(()) => return Ok(()),
-                Err(mpsc::error::TrySendError::Full(_)) => {
-                    return Err(Failure::new(
-                        ErrorCode::Overloaded,
-                        "too many commands queued for this thread",
-                    ));
-                }
-                // The thread was unloaded in between; the next attempt loads it again.
-                Err(mpsc::error::TrySendError::Closed(message)) => message,
-            };
-        }
-        Err(unavailable())
-    }
-
-    async fn find(&self, thread: ThreadId, create: bool) -> Result<Mailbox, Failure> {
-        let (reply, answer) = oneshot::channel();
-        self.requests_tx
-            .send(ToDirectory::Find {
-                thread,
-                create,
-                reply,
-            })
-            .await
-            .map_err(|_| stopping())?;
-        answer.await.map_err(|_| stopping())?
+        let (reply, delivered) = oneshot::channel();
+        let deliver = ToDirectory::Deliver {
+            thread,
+            create,
+            message,
+            reply,
+        };
+        self.requests_tx.send(deliver).await.map_err(|_| stopping())?;
+        delivered.await.map_err(|_| stopping())?
     }
 }
 
@@ -235,10 +213,10 @@ impl Task {
                 biased;
                 Some(ended) = self.actors.join_next() => self.ended(ended),
                 message = requests_rx.recv() => match message {
-                    Some(ToDirectory::Find { thread, create, reply }) => {
-                        let found = self.find(thread, create).await;
+                    Some(ToDirectory::Deliver { thread, create, message, reply }) => {
+                        let delivered = self.deliver(thread, create, message);
                         // If the caller has gone, the thread was loaded for nothing and unloads again later.
-                        let _ = reply.send(found);
+                        let _ = reply.send(delivered);
                     }
                     Some(ToDirectory::Close { reply }) => {
                         self.close().await;
@@ -266,18 +244,25 @@ impl Task {
         }
     }
 
-    async fn find(&mut self, thread: ThreadId, create: bool) -> Result<Mailbox, Failure> {
-        if let Some(mailbox) = self.awake.get(&thread).filter(|mailbox| !mailbox.is_closed()) {
-            return Ok(mailbox.clone());
-        }
-        if !create {
-            self.context
-                .log
-                .last_seq(thread)
-                .await
-                .map_err(|error| log_failure(&error))?;
+    /// Puts a message into the mailbox of a thread, which is loaded if necessary. Never waits: a thread that takes long to
+    /// load, or that does not exist, delays no other. Its own task answers the message.
+    fn deliver(&mut self, thread: ThreadId, create: bool, mut message: ToThread) -> Result<(), Failure> {
+        if let Some(mailbox) = self.awake.get(&thread) {
+            let waiting = mailbox.max_capacity() - mailbox.capacity();
+            self.context.metrics.mailbox(waiting);
+            message = match mailbox.try_send(message) {
+                Ok(()) => return Ok(()),
+                Err(mpsc::error::TrySendError::Full(_)) => {
+                    let reason = "too many commands queued for this thread";
+                    return Err(Failure::new(ErrorCode::Overloaded, reason));
+                }
+                // The thread was unloaded.
+                Err(mpsc::error::TrySendError::Closed(message)) => message,
+            };
         }
         let (mailbox, messages) = mpsc::channel(self.context.limits.thread_commands);
+        // Before the task runs, which may end at once.
+        mailbox.try_send(message).map_err(|_| unavailable())?;
         let context = self.context.clone();
         self.actors.spawn(async move {
             let actor = if create {
@@ -288,12 +273,12 @@ impl Task {
             };
             match actor {
                 Ok(actor) => actor.run(messages).await,
-                Err(error) => tracing::error!(%thread, %error, "a thread cannot be loaded"),
+                Err(error) => refuse(thread, messages, &error),
             }
             thread
         });
-        self.awake.insert(thread, mailbox.clone());
-        Ok(mailbox)
+        self.awake.insert(thread, mailbox);
+        Ok(())
     }
 
     async fn close(mut self) {
@@ -304,6 +289,18 @@ impl Task {
             woken.insert(thread);
         }
         tracing::info!(threads = woken.len(), "all threads stopped");
+    }
+}
+
+/// Answers the messages for a thread that cannot be loaded.
+fn refuse(thread: ThreadId, mut messages: mpsc::Receiver<ToThread>, error: &LogError) {
+    if !matches!(error, LogError::NoSuchThread(_)) {
+        tracing::error!(%thread, %error, "a thread cannot be loaded");
+    }
+    messages.close();
+    let failure = log_failure(error);
+    while let Ok(message) = messages.try_recv() {
+        message.refuse(&failure);
     }
 }
 

@@ -58,6 +58,13 @@ impl SlowLog {
         left == 1
     }
 
+    /// Waits until nothing about this thread is held back.
+    async fn released(&self, thread: ThreadId) {
+        let mut held = self.held.subscribe();
+        // The log outlives its readers.
+        let _ = held.wait_for(|held| *held != Some(thread)).await;
+    }
+
     /// Starts an operation unless the daemon is dead, and delays its result.
     fn call<'a, T: Send + 'a>(&'a self, begin: impl FnOnce(&'a Memory) -> Answer<'a, T>) -> Answer<'a, T> {
         if self.is_dead.load(Ordering::Relaxed) {
@@ -110,10 +117,8 @@ impl EventLog for SlowLog {
             return self.call(|_| failed());
         }
         if *self.held.borrow() == Some(thread) {
-            let mut held = self.held.subscribe();
             return Box::pin(async move {
-                // The log outlives its readers.
-                let _ = held.wait_for(|held| *held != Some(thread)).await;
+                self.released(thread).await;
                 self.truth.memory.read(thread, after).await
             });
         }
@@ -121,6 +126,12 @@ impl EventLog for SlowLog {
     }
 
     fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq> {
+        if *self.held.borrow() == Some(thread) {
+            return Box::pin(async move {
+                self.released(thread).await;
+                self.truth.memory.last_seq(thread).await
+            });
+        }
         self.call(|memory| memory.last_seq(thread))
     }
 
