@@ -78,7 +78,7 @@ test-interop: deps ## Run a client that is built with the official Rust SDK, whi
 	CI=true $(NEXTEST) run -p acpd --test interop --run-ignored only -E 'test(/(^|::)rust_/)'
 
 test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
-	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/))'
+	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/) | test(/many_seeds/))'
 	CI=true ACPD_AGENTS_TABLE=$(TABLE) $(NEXTEST) run --workspace --run-ignored only -E 'binary(real_agents) & test(/^table::/)'
 
 test-shells: SEEDS ?= 3
