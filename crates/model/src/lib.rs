@@ -17,6 +17,7 @@
 //! | request | a question to the user (permission, elicitation), open until it is answered |
 //! | binding | the agent session that a thread currently uses |
 
+pub mod collections;
 pub mod error;
 pub mod event;
 pub mod ids;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
+use acpd_model::collections::free_if_empty;
 use acpd_model::{EventKind, ItemId, RawJson};
 
 use super::item::ItemView;
@@ -62,10 +63,7 @@ impl OpenItems {
     /// Removes an item that has ended.
     pub fn remove(&mut self, id: ItemId) -> Option<OpenItem> {
         let item = self.items.remove(&id)?;
-        if self.items.is_empty() {
-            // An empty map keeps space for the 11 items of its last node.
-            self.items = BTreeMap::new();
-        }
+        free_if_empty(&mut self.items);
         self.tools.remove(&id);
         self.tool_bytes -= tool_bytes(&item.view);
         if let Some(tool) = item.parent {

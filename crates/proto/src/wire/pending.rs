@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use acpd_model::collections::free_if_empty;
 use serde_json::value::RawValue;
 
 use crate::time::Instant;
@@ -58,10 +59,7 @@ impl<T> Pending<T> {
 
     fn remove(&mut self, id: u64) -> Option<T> {
         let (what, _) = self.waiting.remove(&id)?;
-        if self.waiting.is_empty() {
-            // An empty map keeps space for the 11 requests of its last node.
-            self.waiting = BTreeMap::new();
-        }
+        free_if_empty(&mut self.waiting);
         Some(what)
     }
 

@@ -13,6 +13,7 @@ use acpd_proto::surface::contract::{Lane, OtherSubscribers, Pending, Source};
 use acpd_proto::surface::frames::Frames;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast;
+use tokio_util::sync::DropGuard;
 
 use crate::clock::Clock;
 use crate::context::Context;
@@ -97,18 +98,24 @@ enum EventSource {
 }
 
 impl Subscription {
-    /// Subscribes to the events after `cursor`.
+    /// Subscribes to the events after the request's cursor. Until the returned guard is dropped, the thread counts on the
+    /// client.
     pub fn new(
         context: &Context,
         directory: Directory,
         lane: Lane,
-        cursor: Seq,
-        snapshot: ThreadSnapshot,
+        follow: FollowRequest,
         presence: Presence,
-        attachment: Option<Attachment>,
-    ) -> Self {
-        let thread = snapshot.live.thread;
-        Self {
+    ) -> (Self, Option<DropGuard>) {
+        let FollowRequest {
+            thread,
+            cursor,
+            snapshot,
+            attachment,
+        } = follow;
+        let guard = |AttachmentGuard { attachment, until }| (attachment, until);
+        let (attachment, attached) = attachment.map(guard).unzip();
+        let subscription = Self {
             directory,
             log: Arc::clone(&context.log),
             metrics: Arc::clone(&context.metrics),
@@ -121,7 +128,8 @@ impl Subscription {
             at: fanout::Subscription::new(cursor),
             lagging: false,
             source: EventSource::Beginning(snapshot),
-        }
+        };
+        (subscription, attached)
     }
 
     /// Returns the news as a stream, which ends after [`News::Closed`] or when the daemon stops.

@@ -18,8 +18,8 @@ use acpd_runtime::metrics::Present;
 use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service};
 use acpd_runtime::standby::task::StandbyHandle;
 use acpd_runtime::thread::delegates::ToEditor;
-use acpd_runtime::thread::subscription::FollowRequest;
-use acpd_runtime::thread::subscription::News;
+use acpd_runtime::thread::subscription::{FollowRequest, News};
+use bytes::Bytes;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
@@ -64,6 +64,8 @@ pub struct Connection<S: Surface> {
     signing_in: Option<ThreadId>,
     /// The number of the last queued message.
     last_queued: u64,
+    /// Queued messages, and their bytes, that the metrics do not contain yet.
+    uncounted: (u64, u64),
     /// The size of the message that is being handled, in bytes.
     received: usize,
     /// Set when the surface ends the connection.
@@ -87,6 +89,7 @@ impl<S: Surface> Connection<S> {
             delegated: None,
             signing_in: None,
             last_queued: 0,
+            uncounted: (0, 0),
             received: 0,
             ended: None,
         }
@@ -101,7 +104,10 @@ impl<S: Surface> Connection<S> {
             () = ends.cancelled() => End::Expired,
             end = self.serve(first) => end,
             // A client that does not read must not delay the shutdown.
-            () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(LAST_WORDS_SECS)).await } => End::Stopping,
+            () = async {
+                stop.cancelled().await;
+                tokio::time::sleep(Duration::from_secs(LAST_WORDS_SECS)).await;
+            } => End::Stopping,
         };
         tracing::debug!(?end, surface = ?self.surface.lane(), "a connection ended");
         if let Some(reason) = end.word() {
@@ -116,7 +122,7 @@ impl<S: Surface> Connection<S> {
     /// Begins the requests that were received before the connection ended: a client may disconnect as soon as it has sent
     /// them.
     async fn begin_received(mut self) {
-        // Nobody follows these threads any more.
+        let stop = self.access.stop.clone();
         self.followed = Followed::default();
         let begin_all = async {
             loop {
@@ -131,8 +137,14 @@ impl<S: Surface> Connection<S> {
                 }
             }
         };
-        // The daemon may stop in the meantime, or a thread may take too long to load.
-        let _ = tokio::time::timeout(Duration::from_secs(LAST_REQUESTS_SECS), begin_all).await;
+        let deadline = Duration::from_secs(LAST_REQUESTS_SECS);
+        tokio::select! {
+            biased;
+            () = begin_all => {}
+            () = stop.cancelled() => {}
+            // A thread may take too long to load.
+            () = tokio::time::sleep(deadline) => {}
+        }
     }
 
     async fn serve(&mut self, first: Option<String>) -> End {
@@ -219,26 +231,21 @@ impl<S: Surface> Connection<S> {
     }
 
     fn outputs(&mut self) {
-        let (mut messages, mut bytes) = (0, 0);
         while let Some(output) = self.surface.poll_output() {
             match output {
-                Output::Send(text) => {
-                    (messages, bytes) = (messages + 1, bytes + text.len() as u64);
-                    self.last_queued = self.link.queue(text);
-                }
+                Output::Send(text) => self.queue(text),
                 Output::Delegate { thread, call, text } => {
                     let delegated = self.delegated.as_ref();
                     if delegated.is_some_and(|delegated| delegated.claim(thread, call)) {
-                        (messages, bytes) = (messages + 1, bytes + text.len() as u64);
-                        self.last_queued = self.link.queue(text);
+                        self.queue(text);
                     } else {
                         self.surface.handle_delegated(thread, Delegated::NotSent { call });
                     }
                 }
                 Output::Delegated { thread, call, result } => {
                     let delegated = self.delegated.as_mut();
-                    if let Some(told) = delegated.and_then(|all| all.answered(thread, call, *result)) {
-                        self.requests.run(told.map(|()| Step::Told).boxed());
+                    if let Some(delivered) = delegated.and_then(|all| all.answered(thread, call, *result)) {
+                        self.requests.run(delivered.map(|()| Step::Delivered).boxed());
                     }
                 }
                 Output::Request {
@@ -254,9 +261,16 @@ impl<S: Surface> Connection<S> {
                 Output::End => self.ended = Some(End::Lost),
             }
         }
+        let (messages, bytes) = std::mem::take(&mut self.uncounted);
         if messages > 0 {
             self.service.context.metrics.sent(messages, bytes);
         }
+    }
+
+    fn queue(&mut self, text: Bytes) {
+        self.uncounted.0 += 1;
+        self.uncounted.1 += text.len() as u64;
+        self.last_queued = self.link.queue(text);
     }
 
     /// Passes on the replies for which there is room. Small replies need no room, because a cancel may wait for the reply
@@ -331,7 +345,7 @@ impl<S: Surface> Connection<S> {
                 self.dispatched(call, dispatched);
             }
             Step::Answered { call, answer } => self.unsent.push_back((call, answer)),
-            Step::Told => {}
+            Step::Delivered => {}
         }
     }
 

@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 
 use acpd_model::ThreadId;
+use acpd_model::collections::free_if_empty;
 use acpd_proto::surface::contract::Lane;
 use acpd_runtime::feed::presence::Presence;
 use acpd_runtime::service::Service;
-use acpd_runtime::thread::delegates::AttachmentGuard;
-use acpd_runtime::thread::subscription::FollowRequest;
-use acpd_runtime::thread::subscription::{News, Subscription};
+use acpd_runtime::thread::subscription::{FollowRequest, News, Subscription};
 use futures_util::StreamExt;
 use futures_util::stream::{AbortHandle, Abortable, BoxStream, SelectAll, abortable};
 use tokio_util::sync::DropGuard;
@@ -75,27 +74,15 @@ impl Drop for Following {
 impl Followed {
     /// Starts a subscription, which replaces an earlier one of the same thread.
     pub fn follow(&mut self, service: &Service, lane: Lane, follow: FollowRequest, presence: Presence) {
-        let FollowRequest {
-            thread,
-            cursor,
-            snapshot,
-            attachment,
-        } = follow;
-        let guard = |AttachmentGuard { attachment, until }| (attachment, until);
-        let (attachment, attached) = attachment.map(guard).unzip();
+        let thread = follow.thread;
         self.last += 1;
         let number = self.last;
-        let Service {
-            directory, context, ..
-        } = service;
-        let subscription = Subscription::new(
-            context,
-            directory.clone(),
+        let (subscription, attached) = Subscription::new(
+            &service.context,
+            service.directory.clone(),
             lane,
-            cursor,
-            snapshot,
+            follow,
             presence,
-            attachment,
         );
         let news = subscription
             .into_stream()
@@ -118,10 +105,7 @@ impl Followed {
     /// Returns the subscription that waited for the response to `call`.
     pub fn take_held(&mut self, call: u64) -> Option<Held> {
         let held = self.held.remove(&call);
-        if self.held.is_empty() {
-            // An empty map keeps its last node.
-            self.held = BTreeMap::new();
-        }
+        free_if_empty(&mut self.held);
         held
     }
 

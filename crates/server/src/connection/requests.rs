@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use acpd_model::collections::free_if_empty;
 use acpd_model::limits::{EDITOR_HELD_BYTES, UNREAD_ANSWERS};
 use acpd_model::{Failure, ThreadId};
 use acpd_proto::surface::request::{Order, Request};
@@ -50,7 +51,7 @@ pub enum Step {
         answer: Answer,
     },
     /// A thread has received a client's answer.
-    Told,
+    Delivered,
 }
 
 /// Requests in one order.
@@ -124,10 +125,7 @@ impl Requests {
         if line.waiting.is_empty() {
             self.lines.remove(&order);
         }
-        if self.lines.is_empty() {
-            // An empty map keeps its last node.
-            self.lines = BTreeMap::new();
-        }
+        free_if_empty(&mut self.lines);
     }
 
     /// Returns whether a request with an order is being begun.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use acpd_model::collections::free_if_empty;
 use acpd_model::event::ClientOrigin;
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId};
 use bytes::Bytes;
@@ -156,10 +157,7 @@ impl Surface for Peer {
         let Some((token, reply_to)) = self.waiting.remove(&call) else {
             return;
         };
-        if self.waiting.is_empty() {
-            // An empty map keeps its last node.
-            self.waiting = BTreeMap::new();
-        }
+        free_if_empty(&mut self.waiting);
         self.opened(call, &reply);
         let error = match reply_to {
             ReplyTo::Request(id, result) => self.respond(&id, reply.and_then(|reply| result.write(reply))),
@@ -277,7 +275,8 @@ impl Peer {
         }
     }
 
-    /// Returns the message of a frame for this client, if any. A client that answers questions always receives open ones, even if it opted out of the notification.
+    /// Returns the message of a frame for this client, if any. A client that answers questions always receives open ones,
+    /// even if it opted out of the notification.
     fn select<'f>(&self, frame: &'f Frame, pending: &Pending) -> Option<&'f Bytes> {
         match frame.ask.as_deref() {
             Some((request, asking)) if self.answers() && pending.is_open(frame.seq, *request) => Some(asking),

@@ -70,7 +70,13 @@ async fn news(log: Arc<Memory>, publish: impl FnOnce(&Publisher)) -> Vec<News> {
     };
     let presence = context.subscribers.join(thread(), someone, false);
     let lane = Lane::App;
-    let subscription = Subscription::new(&context, directory.clone(), lane, 0, snapshot, presence, None);
+    let follow = FollowRequest {
+        thread: snapshot.live.thread,
+        cursor: 0,
+        snapshot,
+        attachment: None,
+    };
+    let (subscription, _) = Subscription::new(&context, directory.clone(), lane, follow, presence);
     directory.close_within(std::time::Duration::from_secs(5)).await;
     // The thread is unloaded, and the daemon stops.
     drop(publisher);
