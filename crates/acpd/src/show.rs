@@ -23,9 +23,8 @@ pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCo
     loop {
         let params = json!({ "threadId": id, "includeTurns": true, "cursor": cursor, "limit": 200 });
         thread = client.request("thread/read", params).await?["thread"].take();
-        let mut page = thread["turns"].as_array().cloned().unwrap_or_default();
-        page.append(&mut turns);
-        turns = page;
+        let page = thread["turns"].as_array().cloned().unwrap_or_default();
+        turns = joined(page, turns);
         cursor = thread["cursor"].clone();
         if cursor.is_null() {
             break;
@@ -38,6 +37,20 @@ pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCo
         print::out(&whole(&thread));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the turns of a page and of the page after it. A turn that is too large for one page is on both.
+fn joined(mut page: Vec<Value>, mut later: Vec<Value>) -> Vec<Value> {
+    if let (Some(begin), Some(end)) = (page.last_mut(), later.first_mut())
+        && begin["id"] == end["id"]
+    {
+        let mut items = begin["items"].as_array().cloned().unwrap_or_default();
+        items.append(end["items"].as_array_mut().unwrap_or(&mut Vec::new()));
+        end["items"] = items.into();
+        page.pop();
+    }
+    page.append(&mut later);
+    page
 }
 
 /// Returns the full id of a thread. `given` is a full id or the end of one.

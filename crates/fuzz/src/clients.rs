@@ -167,7 +167,7 @@ fn done(request: &Request) -> Result<Reply, Failure> {
     match request {
         Request::Initialize => Ok(Reply::Initialized(RawJson::trusted("{}"))),
         Request::OpenThread(open) => Ok(Reply::Opened(Box::new(Opened {
-            live: Box::new(Live::new(open.thread)),
+            live: Arc::new(Live::new(open.thread)),
             cursor: 0,
             turns: None,
             turn: None,

@@ -1,6 +1,6 @@
 //! Rows of the log, as a damaged disk or another version may contain them.
 
-use acpd_log::chunk::{ChunkBuilder, encode, pack};
+use acpd_log::chunk::{ChunkBuilder, RowSpan, encode, pack};
 use acpd_model::ThreadId;
 use acpd_model::event::Event;
 use acpd_proto::projection::{Live, Transcript};
@@ -31,7 +31,7 @@ const THREAD: ThreadId = ThreadId(Uuid::from_u128(0x0192_f0c1_c5d7_7c0a_a5e5_f8d
 
 fn read(count: u64, row: &[u8]) -> Option<Vec<Event>> {
     let mut filling = ChunkBuilder::new(THREAD, 0);
-    filling.add(1..=count, row).ok()?;
+    filling.add(RowSpan::own(1, count), row).ok()?;
     Some(filling.finish().events)
 }
 

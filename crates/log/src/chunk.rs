@@ -1,8 +1,11 @@
 //! Encodes the events of one append into rows of bounded size, and decodes pages from such rows.
 //!
-//! A chunk is a format byte ([`FORMAT`]), followed by a JSON text sequence (RFC 7464). For each event, the sequence has
-//! a record separator, the event as JSON, and a newline. Newlines alone could not separate the events, because a
+//! A chunk is a format byte ([`FORMAT`]), a checksum, and a JSON text sequence (RFC 7464). For each event, the sequence
+//! has a record separator, the event as JSON, and a newline. Newlines alone could not separate the events, because a
 //! [`RawJson`](acpd_model::RawJson) keeps the white space of its sender. A record separator cannot occur in JSON text.
+//!
+//! The checksum is the CRC-32 of the sequence, in four bytes with the lowest first. [`CHECKED`] is set in the format byte;
+//! chunks of earlier versions have none.
 //!
 //! A chunk is compressed if that saves space. Its format byte then has the highest bit set. The uncompressed length
 //! follows, in four bytes with the lowest first, then one LZ4 block. Updates of one agent are similar, and compressed
@@ -25,6 +28,15 @@ const RECORD: u8 = 0x1e;
 
 /// Marks a compressed chunk in its format byte.
 const PACKED: u8 = 0x80;
+
+/// Marks a chunk with a checksum in its format byte.
+const CHECKED: u8 = 0x40;
+
+/// Length of the format byte and the checksum.
+const HEAD: usize = 5;
+
+/// Length of the uncompressed length of a compressed chunk.
+const LENGTH: usize = 4;
 
 /// Chunks below this many bytes are not compressed.
 const WORTH_PACKING: usize = 2048;
@@ -69,11 +81,13 @@ pub struct Chunk {
 /// chunk, so the cost of a page must not depend on how much was appended at once. Fails with [`LogError::Storage`] only
 /// for an event that is never written, [`EventKind::Unknown`](acpd_model::EventKind::Unknown).
 pub fn encode(events: &[Event]) -> Result<Vec<Chunk>, LogError> {
+    let Some(mut first) = events.first().map(|event| event.seq) else {
+        return Ok(Vec::new());
+    };
     let mut chunks = Vec::with_capacity(1);
-    let mut first = events.first().map_or(0, |event| event.seq);
     let mut last = first;
-    let mut body = Vec::with_capacity((1 + events.len() * USUAL_EVENT_BYTES).min(LOG_ROW_BYTES));
-    body.push(FORMAT);
+    let mut body = Vec::with_capacity((HEAD + events.len() * USUAL_EVENT_BYTES).min(LOG_ROW_BYTES));
+    body.extend_from_slice(&[0; HEAD]);
     for event in events {
         let before = body.len();
         body.push(RECORD);
@@ -81,65 +95,156 @@ pub fn encode(events: &[Event]) -> Result<Vec<Chunk>, LogError> {
             .encode(&mut body)
             .map_err(|error| LogError::Storage(format!("event {} cannot be written: {error}", event.seq)))?;
         body.push(b'\n');
-        if body.len() > LOG_ROW_BYTES && before > 1 {
+        if body.len() > LOG_ROW_BYTES && before > HEAD {
             let record = body.split_off(before);
-            let full = std::mem::replace(&mut body, Vec::with_capacity(1 + record.len()));
-            chunks.push(Chunk {
-                first,
-                last,
-                body: full,
-            });
-            body.push(FORMAT);
+            let full = std::mem::replace(&mut body, Vec::with_capacity(HEAD + record.len()));
+            chunks.push(Chunk::new(first, last, full));
+            body.extend_from_slice(&[0; HEAD]);
             body.extend_from_slice(&record);
             first = event.seq;
         }
         last = event.seq;
     }
-    chunks.push(Chunk { first, last, body });
+    chunks.push(Chunk::new(first, last, body));
     Ok(chunks)
+}
+
+impl Chunk {
+    /// Completes the head of a chunk.
+    fn new(first: Seq, last: Seq, mut body: Vec<u8>) -> Self {
+        let sum = crc32fast::hash(&body[HEAD..]);
+        body[0] = FORMAT | CHECKED;
+        body[1..HEAD].copy_from_slice(&sum.to_le_bytes());
+        Self { first, last, body }
+    }
 }
 
 /// Returns the compressed chunk if it is smaller, else the chunk itself. `room` holds the compressed chunk and can be
 /// reused.
 pub fn pack<'a>(chunk: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
-    match chunk {
-        [1..=FORMAT, records @ ..] if records.len() >= WORTH_PACKING => packed(records, room)
-            .filter(|packed| packed.len() < chunk.len())
-            .unwrap_or(chunk),
+    match chunk.split_at_checked(HEAD) {
+        Some((head, records)) if head[0] & PACKED == 0 && records.len() >= WORTH_PACKING => {
+            packed(head, records, room)
+                .filter(|packed| packed.len() < chunk.len())
+                .unwrap_or(chunk)
+        }
         _ => chunk,
     }
 }
 
-fn packed<'a>(records: &[u8], room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+fn packed<'a>(head: &[u8], records: &[u8], room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let length = u32::try_from(records.len()).ok()?;
-    let most = HEAD + lz4_flex::block::get_maximum_output_size(records.len());
+    let begin = HEAD + LENGTH;
+    let most = begin + lz4_flex::block::get_maximum_output_size(records.len());
     if room.len() < most {
         room.resize(most, 0);
     }
-    let packed = lz4_flex::block::compress_into(records, &mut room[HEAD..]).ok()?;
-    room[0] = PACKED | FORMAT;
-    room[1..HEAD].copy_from_slice(&length.to_le_bytes());
-    room.get(..HEAD + packed)
+    let packed = lz4_flex::block::compress_into(records, &mut room[begin..]).ok()?;
+    room[..HEAD].copy_from_slice(head);
+    room[0] |= PACKED;
+    room[HEAD..begin].copy_from_slice(&length.to_le_bytes());
+    room.get(..begin + packed)
 }
-
-/// Length of the format byte and the length of a compressed chunk, in bytes.
-const HEAD: usize = 5;
 
 /// Returns the records of a chunk, decompressed if necessary. `Err` describes the damage.
 fn records(chunk: &[u8]) -> Result<Cow<'_, [u8]>, String> {
-    match chunk {
-        [] => Err("nothing is left".into()),
-        [1..=FORMAT, records @ ..] => Ok(Cow::Borrowed(records)),
-        [format, a, b, c, d, block @ ..] if (1..=FORMAT).contains(&(format ^ PACKED)) => {
-            let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
-            if length > block.len().saturating_mul(LZ4_BEST) {
-                return Err("it cannot hold what it claims to".into());
-            }
-            let unpacked = lz4_flex::block::decompress(block, length).map_err(|error| error.to_string())?;
-            Ok(Cow::Owned(unpacked))
-        }
-        [format, ..] => Err(format!("format {format} is not known")),
+    let (format, mut rest) = chunk.split_first().ok_or("nothing is left")?;
+    if !(1..=FORMAT).contains(&(format & !(PACKED | CHECKED))) {
+        return Err(format!("format {format} is not known"));
     }
+    let mut number = || {
+        let (number, after) = rest.split_first_chunk().ok_or("its head is cut off")?;
+        rest = after;
+        Ok::<u32, String>(u32::from_le_bytes(*number))
+    };
+    let sum = (format & CHECKED != 0).then(&mut number).transpose()?;
+    let length = (format & PACKED != 0).then(&mut number).transpose()?;
+    let records = match length {
+        Some(length) => Cow::Owned(unpack(rest, length as usize)?),
+        None => Cow::Borrowed(rest),
+    };
+    if sum.is_some_and(|sum| sum != crc32fast::hash(&records)) {
+        return Err("its checksum is wrong".into());
+    }
+    Ok(records)
+}
+
+fn unpack(block: &[u8], length: usize) -> Result<Vec<u8>, String> {
+    if length > block.len().saturating_mul(LZ4_BEST) {
+        return Err("it cannot hold what it claims to".into());
+    }
+    lz4_flex::block::decompress(block, length).map_err(|error| error.to_string())
+}
+
+/// The events of a row that belong to a thread.
+#[derive(Debug, Clone, Copy)]
+pub struct RowSpan {
+    /// The first event of the row.
+    pub first: Seq,
+    /// The last event of the row.
+    pub last: Seq,
+    /// The last event of the row's thread that belongs to this thread.
+    pub until: Seq,
+    /// Whether the row belongs to another thread, from which this one inherits.
+    pub inherited: bool,
+}
+
+impl RowSpan {
+    /// The span of a row that belongs to the thread as a whole.
+    pub fn own(first: Seq, last: Seq) -> Self {
+        Self {
+            first,
+            last,
+            until: Seq::MAX,
+            inherited: false,
+        }
+    }
+
+    fn damaged(&self, thread: ThreadId, what: &str) -> LogError {
+        let Self { first, last, .. } = self;
+        LogError::Damaged(format!("thread {thread}, events {first} to {last}: {what}"))
+    }
+
+    fn decode(&self, thread: ThreadId, seq: Seq, record: &[u8]) -> Result<Event, LogError> {
+        let mut event =
+            Event::decode(record).map_err(|error| self.damaged(thread, &format!("event {seq}: {error}")))?;
+        if event.seq != seq {
+            let found = event.seq;
+            return Err(self.damaged(thread, &format!("found event {found} where {seq} was expected")));
+        }
+        if self.inherited {
+            event.readdress(thread);
+        }
+        Ok(event)
+    }
+}
+
+/// Returns the events with the numbers `wanted`, which ascend and are in the row.
+pub fn select(thread: ThreadId, span: RowSpan, chunk: &[u8], wanted: &[Seq]) -> Result<Vec<Event>, LogError> {
+    let unpacked = records(chunk).map_err(|what| span.damaged(thread, &what))?;
+    let mut records = Records(&unpacked);
+    let mut next = span.first;
+    let mut events = Vec::with_capacity(wanted.len());
+    for &seq in wanted {
+        let skipped = usize::try_from(seq.saturating_sub(next)).unwrap_or(usize::MAX);
+        let record = records
+            .nth(skipped)
+            .ok_or_else(|| span.damaged(thread, &format!("event {seq} is missing")))?;
+        events.push(span.decode(thread, seq, record)?);
+        next = seq + 1;
+    }
+    Ok(events)
+}
+
+/// Returns a chunk with the events of this chunk up to `until` only.
+pub fn cut(thread: ThreadId, span: RowSpan, chunk: &[u8]) -> Result<Chunk, LogError> {
+    let unpacked = records(chunk).map_err(|what| span.damaged(thread, &what))?;
+    let last = span.last.min(span.until);
+    let kept = usize::try_from(last - span.first + 1).unwrap_or(usize::MAX);
+    let mut rest = Records(&unpacked);
+    rest.by_ref().take(kept).for_each(drop);
+    let kept = &unpacked[..unpacked.len() - rest.0.len()];
+    Ok(Chunk::new(span.first, last, [&[0; HEAD], kept].concat()))
 }
 
 /// A page that is built from a thread's chunks, in order.
@@ -165,45 +270,51 @@ impl ChunkBuilder {
         }
     }
 
-    /// Adds those events of a chunk with `seqs` that the page does not have yet and that fit. Returns `false` if the
-    /// page is full. Returns [`LogError::Damaged`] if the chunk is invalid or is not the next one.
-    pub fn add(&mut self, seqs: RangeInclusive<Seq>, chunk: &[u8]) -> Result<bool, LogError> {
-        let (first, last) = (*seqs.start(), *seqs.end());
-        let thread = self.thread;
-        let damaged =
-            |what: String| LogError::Damaged(format!("thread {thread}, events {first} to {last}: {what}"));
-        if !seqs.contains(&self.next) {
-            return Err(damaged(format!("event {} should be here", self.next)));
+    /// Returns the number of the next event.
+    pub fn next(&self) -> Seq {
+        self.next
+    }
+
+    /// Adds those events of a chunk that the page does not have yet and that fit. A page ends with a whole chunk if
+    /// possible, so that no chunk is unpacked for two pages. Returns `false` if the page is full. Returns
+    /// [`LogError::Damaged`] if the chunk is invalid or is not the next one.
+    pub fn add(&mut self, span: RowSpan, chunk: &[u8]) -> Result<bool, LogError> {
+        let damaged = |what: &str| span.damaged(self.thread, what);
+        let RowSpan { first, last, .. } = span;
+        if !(first..=last).contains(&self.next) {
+            return Err(damaged(&format!("event {} should be here", self.next)));
         }
-        let unpacked = records(chunk).map_err(damaged)?;
+        if self.room == 0 {
+            return Ok(self.full());
+        }
+        let unpacked = records(chunk).map_err(|what| damaged(&what))?;
+        let fits = unpacked.len() <= LOG_ROW_BYTES;
         let mut records = Records(&unpacked);
 
         let seen = usize::try_from(self.next - first).unwrap_or(usize::MAX);
         records.by_ref().take(seen).for_each(drop);
-        for seq in self.next..=last {
+        for seq in self.next..=last.min(span.until) {
             let record = records
                 .next()
-                .ok_or_else(|| damaged(format!("event {seq} is missing")))?;
-            if record.len() > self.room && !self.page.events.is_empty() {
-                self.page.at_end = false;
-                return Ok(false);
+                .ok_or_else(|| span.damaged(self.thread, &format!("event {seq} is missing")))?;
+            if !fits && record.len() > self.room && !self.page.events.is_empty() {
+                return Ok(self.full());
             }
-            let event = Event::decode(record).map_err(|error| damaged(format!("event {seq}: {error}")))?;
-            if event.seq != seq {
-                return Err(damaged(format!(
-                    "found event {} where {seq} was expected",
-                    event.seq
-                )));
-            }
+            let event = span.decode(self.thread, seq, record)?;
             self.page.events.push(event);
             self.room = self.room.saturating_sub(record.len());
             self.next = seq.saturating_add(1);
         }
-        if records.0.is_empty() {
+        if records.0.is_empty() || last > span.until {
             Ok(true)
         } else {
-            Err(damaged("something follows the last event".into()))
+            Err(span.damaged(self.thread, "something follows the last event"))
         }
+    }
+
+    fn full(&mut self) -> bool {
+        self.page.at_end = false;
+        false
     }
 
     /// Returns the page. Its `at_end` is valid if the caller added every chunk of the thread, or stopped at a full
@@ -238,7 +349,7 @@ mod tests {
     fn read(after: Seq, chunks: &[(RangeInclusive<Seq>, Vec<u8>)]) -> Result<Page, LogError> {
         let mut filling = ChunkBuilder::new(sample::thread(1), after);
         for (seqs, chunk) in chunks {
-            if !filling.add(seqs.clone(), chunk)? {
+            if !filling.add(RowSpan::own(*seqs.start(), *seqs.end()), chunk)? {
                 break;
             }
         }
@@ -294,7 +405,14 @@ mod tests {
             .into_iter()
             .map(|chunk| (chunk.first..=chunk.last, chunk.body))
             .collect();
-        assert_eq!(read(0, &chunks).unwrap().events[..], many[..3]);
+        let page = read(0, &chunks).unwrap();
+        assert!(page.events.len() < 9, "{}", page.events.len());
+        assert_eq!(page.events[..], many[..page.events.len()]);
+        let next = page.events.len() as u64 + 1;
+        assert!(
+            chunks.iter().any(|(seqs, _)| *seqs.start() == next),
+            "a page ends with a chunk"
+        );
     }
 
     #[test]
@@ -314,7 +432,10 @@ mod tests {
         // Earlier versions wrote such chunks.
         let events = sample::run(1..=5, LOG_PAGE_BYTES / 3);
         let bodies = encode(&events).unwrap().into_iter().map(|chunk| chunk.body);
-        let records = bodies.map(|body| body[1..].to_vec()).collect::<Vec<_>>().concat();
+        let records = bodies
+            .map(|body| body[HEAD..].to_vec())
+            .collect::<Vec<_>>()
+            .concat();
         let chunks = [(1..=5, [&[FORMAT][..], &records].concat())];
         let page = read(0, &chunks).unwrap();
         assert_eq!((page.events.as_slice(), page.at_end), (&events[..2], false));
@@ -335,13 +456,14 @@ mod tests {
             (0, 1..=3, Vec::new()),
             (0, 1..=3, with_first_byte(0)),
             (0, 1..=3, with_first_byte(FORMAT + 1)),
+            (0, 1..=3, chunk[..3].to_vec()),
             (0, 1..=3, chunk[..chunk.len() - 9].to_vec()),
             (0, 1..=4, chunk.clone()),
             (0, 1..=2, chunk.clone()),
             (0, 2..=4, chunk.clone()),
             (1, 2..=4, chunk.clone()),
             (3, 1..=3, chunk.clone()),
-            (0, 1..=3, [&chunk[..1], b"x", &chunk[1..]].concat()),
+            (0, 1..=3, [&chunk[..HEAD], b"x", &chunk[HEAD..]].concat()),
         ] {
             let answer = read(after, &[(seqs.clone(), chunk)]);
             assert!(

@@ -13,8 +13,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{BlobId, Event, Extract, Millis, SearchHit, Seq, Summary, ThreadId, ThreadStatus};
+use acpd_model::{BlobId, Event, Extract, Millis, SearchHit, Seq, Summary, ThreadId, ThreadStatus, TurnId};
 
+mod append;
 pub mod chunk;
 pub mod conformance;
 mod filter;
@@ -22,10 +23,13 @@ mod memory;
 mod search;
 mod sqlite;
 pub mod stats;
+mod turns;
 
+pub use append::{Append, Carried, Claim, Snapshot};
 pub use memory::{Fault, Memory};
 pub use search::{Search, SearchCursor};
 pub use sqlite::{Durability, Sqlite};
+pub use turns::{FoundItem, FoundTurn, TurnsFound, TurnsWanted};
 
 /// The result of an asynchronous call of the log.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;
@@ -58,6 +62,17 @@ pub enum LogError {
     /// The disk, the file system or the database failed. Nothing of the batch was stored.
     #[error("the log cannot be written or read: {0}")]
     Storage(String),
+    /// Another process has a newer claim to the thread. Nothing was stored, and this process must stop using the
+    /// thread.
+    #[error("thread {0} belongs to another process")]
+    Fenced(ThreadId),
+    /// The log cannot be reached at the moment. Nothing was stored; the same call may succeed later.
+    #[error("the log cannot be reached: {0}")]
+    Unavailable(String),
+    /// The connection to the log was lost before its answer. The events may be stored or not; the thread's last `seq`
+    /// tells.
+    #[error("it is not known whether the log has stored the events: {0}")]
+    UnknownOutcome(String),
     /// The log is closed.
     #[error("the log is closed")]
     Closed,
@@ -111,15 +126,27 @@ pub struct ListCursor {
     pub thread: ThreadId,
 }
 
-/// Events of a thread that were stored before the full-text index existed.
+/// Events of a thread whose data beside them is not stored yet: an older version stored the events, or the thread
+/// inherited them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
     /// Id of the thread.
     pub thread: ThreadId,
-    /// The last event that is indexed.
+    /// The missing data.
+    pub lacks: Lacking,
+    /// The last event whose data is stored.
     pub done: Seq,
-    /// The last event that is not indexed.
+    /// The last event whose data is missing.
     pub until: Seq,
+}
+
+/// Data of events that is missing beside them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lacking {
+    /// The searchable texts, and the blobs that the events reference.
+    Texts,
+    /// The places of turns and items.
+    Marks,
 }
 
 /// An append-only log of events for each thread.
@@ -133,33 +160,69 @@ pub struct Backlog {
 ///   interleave.
 /// * A read sees every append that returned before the read began, and never a part of a batch that failed.
 /// * Appends of one caller to one thread are stored in the order in which they were made.
-/// * A summary and the searchable data are stored atomically with the events of their append.
+/// * Everything in an append is stored atomically with its events.
+/// * A thread that [inherits](Append::inherits) events of another one shares them. It keeps them when the other thread is
+///   deleted.
 /// * A thread is deleted atomically. When the log is closed, at the latest, no file of the log contains the deleted
 ///   data any more. Its id may be used again by an append that begins at 1. An append that continues the deleted thread
 ///   is refused.
 /// * A blob is kept while a thread exists that stored the blob, or whose events reference it.
 /// * Dropping the future of an append does not undo the append.
 pub trait EventLog: Send + Sync + std::fmt::Debug {
-    /// Appends `events` to `thread`, creating it if the first event has `seq` 1. `summary` replaces the thread's
-    /// summary. The first append must carry one, otherwise it returns [`LogError::NoSuchThread`].
+    /// Appends events to a thread. The thread is created if [`after`](Append::after) is 0, or if it inherits events.
     ///
-    /// `extract` has the searchable texts of the events and the blobs that they reference. An empty one costs nothing.
+    /// Returns [`LogError::NoSuchThread`] if the first append has no summary, or if the thread to inherit from has no
+    /// such event; [`LogError::Fenced`] if there is a newer claim to the thread.
+    fn store(&self, append: Append<'_>) -> Answer<'_, ()>;
+
+    /// Stores events with the data that is stored beside them. See [`store`](Self::store).
     fn append_with(
         &self,
         thread: ThreadId,
         events: &[Event],
         summary: Option<&Summary>,
         extract: &Extract,
-    ) -> Answer<'_, ()>;
-
-    /// Calls [`append_with`](Self::append_with) for events without searchable data.
-    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()> {
-        self.append_with(thread, events, summary, &Extract::default())
+    ) -> Answer<'_, ()> {
+        self.store(Append {
+            summary,
+            extract,
+            ..Append::new(thread, events)
+        })
     }
 
-    /// Returns the events after `after`, as many as fit into [`LOG_PAGE_BYTES`](acpd_model::limits::LOG_PAGE_BYTES).
-    /// Returns at least one event if there is one.
+    /// Stores events alone. See [`store`](Self::store).
+    fn append(&self, thread: ThreadId, events: &[Event], summary: Option<&Summary>) -> Answer<'_, ()> {
+        self.append_with(thread, events, summary, &Extract::EMPTY)
+    }
+
+    /// Claims the thread for this process. Claims of other processes become invalid.
+    fn claim(&self, thread: ThreadId) -> Answer<'_, Claim>;
+
+    /// Returns about [`LOG_PAGE_BYTES`](acpd_model::limits::LOG_PAGE_BYTES) of the events after `after`, and at least one
+    /// event if there is one.
     fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page>;
+
+    /// Returns the events with these numbers, which ascend; as many as fit into
+    /// [`LOG_LOOKUP_BYTES`](acpd_model::limits::LOG_LOOKUP_BYTES), and at least one. Returns [`LogError::Damaged`] if one
+    /// of these does not exist.
+    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>>;
+
+    /// Finds a page of turns, from the end. Returns `None` while the places of some turns are missing, see
+    /// [`Lacking::Marks`].
+    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> Answer<'_, Option<TurnsFound>>;
+
+    /// Returns the last event by which all turns up to `last` have ended, or the event before the first turn if `last`
+    /// is `None`. Returns `None` while the places of some turns are missing.
+    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> Answer<'_, Option<Seq>>;
+
+    /// Returns the turn to which a client gave this id.
+    fn client_turn(&self, thread: ThreadId, id: String) -> Answer<'_, Option<TurnId>>;
+
+    /// Returns the last snapshot of this format that contains no event after `until`.
+    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> Answer<'_, Option<Snapshot>>;
+
+    /// Returns what is stored of an agent's process.
+    fn carried(&self, thread: ThreadId) -> Answer<'_, Carried>;
 
     /// Returns the last `seq` of the thread.
     fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq>;
@@ -180,13 +243,22 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
         limit: usize,
     ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>>;
 
-    /// Returns the newest thread older than `before` whose events are not all indexed, because an older version without
-    /// an index stored them.
-    fn backlog(&self, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>>;
+    /// Returns the newest thread older than `before` that lacks data beside its events.
+    fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>>;
 
-    /// Adds to the index the searchable data of a [backlog](Self::backlog)'s events up to `through`. Data that is
-    /// already indexed is not added again.
-    fn index(&self, thread: ThreadId, through: Seq, extract: &Extract) -> Answer<'_, ()>;
+    /// Returns the missing places of the thread's turns, or of turns that it inherits.
+    fn lacking_turns(&self, thread: ThreadId) -> Answer<'_, Option<Backlog>>;
+
+    /// Stores the missing data of a [backlog](Self::backlog)'s events up to `through`. Data that is stored already is not
+    /// added again.
+    fn catch_up(
+        &self,
+        thread: ThreadId,
+        lacks: Lacking,
+        through: Seq,
+        extract: &Extract,
+        snapshot: Option<&Snapshot>,
+    ) -> Answer<'_, ()>;
 
     /// Deletes the thread: its events, its summary, its searchable texts, and blobs that no other thread needs.
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()>;

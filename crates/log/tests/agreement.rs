@@ -19,7 +19,7 @@ enum Operation {
         events: u64,
         bytes: usize,
         summary: Option<Summary>,
-        extract: Extract,
+        extract: Box<Extract>,
     },
     Broken {
         thread: u64,
@@ -175,7 +175,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         8 => (thread(), off, 1..5_u64, bytes, proptest::option::of(summary()), extract()).prop_map(
             |(thread, off, events, bytes, summary, extract)| {
-                Operation::Append { thread, off, events, bytes, summary, extract }
+                Operation::Append { thread, off, events, bytes, summary, extract: Box::new(extract) }
             }
         ),
         1 => (thread(), proptest::collection::vec(0..4_u64, 0..3))

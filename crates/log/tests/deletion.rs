@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use acpd_log::conformance::{read_all, sample};
-use acpd_log::{Durability, LogError, Search, SharedLog, Sqlite};
+use acpd_log::{Durability, Lacking, LogError, Search, SharedLog, Sqlite};
 use acpd_model::{Extract, Seq, ThreadId};
 
 const ROUNDS: usize = 8;
@@ -256,7 +256,7 @@ async fn what_was_stored_before_the_index_comes_into_it() {
     let log = open(&path);
     assert_eq!(read_all(&log, older, 0).await, sample::run(1..=4, 30));
     let backlog = async |before| {
-        let found = log.backlog(before).await.unwrap();
+        let found = log.backlog(Lacking::Texts, before).await.unwrap();
         found.map(|found| (found.thread, found.done, found.until))
     };
     assert_eq!(backlog(None).await, Some((gone, 0, 1)));
@@ -282,27 +282,47 @@ async fn what_was_stored_before_the_index_comes_into_it() {
         blobs: blobs.iter().map(|content| blob(content)).collect(),
         ..sample::extract(seq, &[text])
     };
-    log.index(older, 3, &naming(2, "event two", &[b"needed", b"shared"]))
-        .await
-        .unwrap();
+    log.catch_up(
+        older,
+        Lacking::Texts,
+        3,
+        &naming(2, "event two", &[b"needed", b"shared"]),
+        None,
+    )
+    .await
+    .unwrap();
     assert_eq!(backlog(Some(newer)).await, Some((older, 3, 4)));
     log.close().await.unwrap();
 
     let log = open(&path);
     let again = naming(2, "event two", &[]);
-    log.index(older, 3, &again).await.unwrap();
+    log.catch_up(older, Lacking::Texts, 3, &again, None)
+        .await
+        .unwrap();
     assert_eq!(
         found(&log, Some(older), "event").await,
         2,
         "nothing is added twice"
     );
-    log.index(older, 4, &sample::extract(4, &["event four"]))
-        .await
-        .unwrap();
-    log.index(newer, 2, &naming(1, "event one", &[b"shared"]))
-        .await
-        .unwrap();
-    assert_eq!(log.backlog(None).await, Ok(None));
+    log.catch_up(
+        older,
+        Lacking::Texts,
+        4,
+        &sample::extract(4, &["event four"]),
+        None,
+    )
+    .await
+    .unwrap();
+    log.catch_up(
+        newer,
+        Lacking::Texts,
+        2,
+        &naming(1, "event one", &[b"shared"]),
+        None,
+    )
+    .await
+    .unwrap();
+    assert_eq!(log.backlog(Lacking::Texts, None).await, Ok(None));
     assert_eq!(found(&log, None, "event").await, 4);
     assert_eq!(log.blob(blob(b"not needed")).await, Ok(None));
     log.delete(older).await.unwrap();

@@ -29,9 +29,10 @@ pub mod search;
 pub mod subject;
 pub mod summary;
 pub mod text;
+pub mod turn_index;
 
 pub use error::{ErrorCode, Failure};
-pub use event::{Event, EventKind, Millis, OptionKind, Origin, Seq};
+pub use event::{Event, EventKind, Inherited, Millis, OptionKind, Origin, Seq};
 pub use ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
 pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType, PreviousContent, Replaced};
 pub use json::RawJson;
@@ -39,3 +40,4 @@ pub use limits::Limits;
 pub use role::Role;
 pub use search::{Extract, SearchHit, SearchableText, SnippetPiece, TextKind, TurnsDropped};
 pub use summary::{Summary, ThreadStatus};
+pub use turn_index::{ItemMark, LateMark, TurnMark, TurnMarks, TurnPosition, TurnStep};

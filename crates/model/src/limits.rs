@@ -208,6 +208,17 @@ pub const UNREAD_ANSWERS: usize = 256;
 pub const LOG_PAGE_BYTES: usize = 256 << 10;
 /// Bytes of the events in one row of the log. An event that is larger has a row of its own.
 pub const LOG_ROW_BYTES: usize = 256 << 10;
+/// Bytes of events after which the log gets another snapshot of a thread's state. A thread is loaded from its last
+/// snapshot and the events after it.
+pub const SNAPSHOT_BYTES: u64 = 1 << 20;
+/// The bytes of events between two snapshots are at least this many times those of the snapshot.
+pub const SNAPSHOT_SHARE: u64 = 8;
+/// Bytes of events between two snapshots that the log keeps for forks of earlier turns.
+pub const SNAPSHOT_SPACING: u64 = 16 << 20;
+/// Bytes of events on one page of a thread's turns. A larger item is on a page alone.
+pub const TURNS_PAGE_BYTES: u64 = 1 << 20;
+/// Bytes of events that are read for one page of turns at once.
+pub const LOG_LOOKUP_BYTES: usize = 1 << 20;
 /// Bytes of events that a thread stores together. It receives no more from its agent until they are stored.
 pub const BATCH_BYTES: usize = 1 << 20;
 /// Appends that may wait for the log's writer.
@@ -281,7 +292,7 @@ pub const OPEN_TOOL_CALLS: usize = 4096;
 pub const OPEN_TOOL_BYTES: usize = 64 << 20;
 /// Bytes of the ids of a session's ended tool calls, which are kept to recognize late updates. Above it, the oldest id
 /// is dropped.
-pub const ENDED_TOOL_BYTES: usize = 4 << 20;
+pub const ENDED_TOOL_BYTES: usize = 256 << 10;
 /// Files of all open tool calls that are shown as items of their own. Further files appear only in their tool calls.
 pub const OPEN_FILE_CHANGES: usize = 1024;
 /// Bytes kept of the files that one turn changed: their previous contents and their diffs.
@@ -338,8 +349,6 @@ pub const LIST_PAGE: usize = 100;
 pub const NAME_BYTES: usize = 1024;
 /// Largest data that a client may store with a thread, in bytes.
 pub const METADATA_BYTES: usize = 64 << 10;
-/// Bytes that a fork may copy from a thread. The copy is held in memory, so that it can be stored atomically.
-pub const FORK_BYTES: usize = 64 << 20;
 /// Turns on one page of a thread if the client sets no limit.
 pub const TURNS_PAGE: usize = 20;
 /// Seconds that the user has to sign in to an agent.

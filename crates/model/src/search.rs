@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Millis, Seq};
 use crate::ids::{BlobId, ItemId, ThreadId, TurnId};
+use crate::turn_index::TurnMarks;
 
 /// The source of a searchable text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -105,6 +106,8 @@ pub struct Extract {
     pub blobs: Vec<BlobId>,
     /// Dropped turns, whose texts are removed from the index.
     pub dropped: Vec<TurnsDropped>,
+    /// The places of turns and items.
+    pub marks: TurnMarks,
 }
 
 /// A rollback: the turns after one turn are no longer part of the conversation.
@@ -117,9 +120,17 @@ pub struct TurnsDropped {
 }
 
 impl Extract {
+    /// The extract of events that have no such data.
+    pub const EMPTY: Self = Self {
+        texts: Vec::new(),
+        blobs: Vec::new(),
+        dropped: Vec::new(),
+        marks: TurnMarks::EMPTY,
+    };
+
     /// Returns whether the batch has no such data.
     pub fn is_empty(&self) -> bool {
-        self.texts.is_empty() && self.blobs.is_empty() && self.dropped.is_empty()
+        self.texts.is_empty() && self.blobs.is_empty() && self.dropped.is_empty() && self.marks.is_empty()
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use acpd_host::Reserved;
 use acpd_log::SharedLog;
 use acpd_model::Limits;
+use acpd_model::limits::SNAPSHOT_BYTES;
 use acpd_proto::surface::contract::Gate;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::agent::launcher::Launcher;
 use crate::agent::process_table::ProcessTable;
@@ -78,6 +79,10 @@ pub struct Context {
     pub session_claims: SessionClaims,
     /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
+    /// Bytes of a thread's events after which it stores another snapshot of its state.
+    pub snapshot_bytes: u64,
+    /// Notified when the log lacks data beside the events of a thread.
+    pub indexing: Arc<Notify>,
 }
 
 impl Context {
@@ -118,6 +123,8 @@ impl Context {
             subscribers: Subscribers::default(),
             session_claims: SessionClaims::default(),
             reserved,
+            snapshot_bytes: SNAPSHOT_BYTES,
+            indexing: Arc::default(),
         }
     }
 

@@ -39,8 +39,8 @@ use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::{AnswersError, RememberedAnswers};
 use acpd_runtime::private_file;
 use acpd_runtime::service::Service;
-use acpd_runtime::service::search::index_backlog;
 use acpd_runtime::thread::directory::Directory;
+use acpd_runtime::thread::indexing::index_backlog;
 
 /// A running daemon.
 #[derive(Debug)]
@@ -222,6 +222,7 @@ impl Daemon {
         let (at_socket, for_editors) = (listen_at(&sockets[0])?, listen_at(&sockets[1])?);
         let service = Service::new(directory, context);
         let stop = CancellationToken::new();
+        let due = Arc::clone(&service.context.indexing);
         let server = ServerState {
             setup: ConnectionSetup::open(service.clone(), default_agent.as_deref(), stop.clone()),
             service,
@@ -243,7 +244,7 @@ impl Daemon {
             servers,
             tls,
             sockets,
-            indexing: tokio::spawn(index_backlog(log.clone())),
+            indexing: tokio::spawn(index_backlog(log.clone(), due)),
             log,
             supervision,
             reaper: tokio::spawn(Supervision::reap()),

@@ -1402,7 +1402,7 @@ export interface ThreadReadParams {
   cursor?: string | null;
   /** Whether the result contains turns and items. */
   includeTurns?: boolean | null;
-  /** Maximum number of turns. */
+  /** Maximum number of turns. A page has at most about 1 MiB; the earlier items of a turn that is too large for it are on the next page, in a turn with the same id. */
   limit?: number | null;
   /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
@@ -1412,7 +1412,7 @@ export interface ThreadReadParams {
 export interface ThreadResumeParams {
   /** Number of the last event that the client has received; 0 for none. */
   after?: number | null;
-  /** Maximum number of turns in the result, if `after` is absent. */
+  /** Maximum number of turns in the result, if `after` is absent. A page has at most about 1 MiB; the earlier items of a turn that is too large for it are on the next page, in a turn with the same id. */
   limit?: number | null;
   /** Id of the thread. */
   threadId: string;
@@ -1843,7 +1843,7 @@ export interface Methods {
   "thread/config/set": { params: ThreadConfigSetParams; result: Nothing };
   /** Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns `conflict` while a turn runs. Returns when everything is deleted. Subscribers receive `thread/deleted` as the thread's last notification. */
   "thread/delete": { params: ThreadDeleteParams; result: Nothing };
-  /** Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the copied events. Returns `conflict` if the turn is not over. */
+  /** Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over. */
   "thread/fork": { params: ThreadForkParams; result: ThreadForkedResult };
   /** Lists threads, newest first. */
   "thread/list": { params: ThreadListParams; result: ThreadsListed };
@@ -1929,7 +1929,7 @@ export interface Notifications {
   "thread/file/read": FileTouched;
   /** The agent wrote a file. */
   "thread/file/written": FileWritten;
-  /** The thread was forked from another thread. All events before this one are copies of that thread's events. */
+  /** The thread was forked from another thread. All events before this one are shared with that thread, or end what concerned that thread alone. */
   "thread/forked": ThreadForked;
   /** The lease moved: another editor, or the daemon, answers the agent's client requests (files, terminals). */
   "thread/lease/moved": LeaseMoved;

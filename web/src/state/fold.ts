@@ -39,13 +39,18 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
 /** Adds a page of older turns before the loaded ones. */
 export function prependOlder(state: ThreadState, page: Pick<Thread, "turns" | "cursor">): ThreadState {
   const known = new Set(state.turns.flatMap((turn) => turn.items.map((item) => item.itemId)));
-  const knownTurns = new Set(state.turns.map((turn) => turn.id));
-  const fresh = (page.turns ?? []).filter(
-    (turn) =>
-      // The page may overlap with the loaded turns if turns were dropped meanwhile.
-      !(turn.id != null && knownTurns.has(turn.id)) && !(turn.items ?? []).some((item) => known.has(item.itemId)),
+  const loaded = new Map(state.turns.map((turn) => [turn.id, turn]));
+  // The page may overlap with the loaded turns if turns were dropped meanwhile.
+  const fresh = foldPage(
+    (page.turns ?? []).map((turn) => ({ ...turn, items: (turn.items ?? []).filter((item) => !known.has(item.itemId)) })),
   );
-  return { ...state, turns: [...foldPage(fresh), ...state.turns], older: page.cursor ?? undefined };
+  // The earlier items of a turn that is too large for one page.
+  const earlier = new Map(fresh.filter((turn) => loaded.has(turn.id)).map((turn) => [turn.id, turn.items]));
+  const turns = state.turns.map((turn) => {
+    const items = earlier.get(turn.id);
+    return items?.length ? { ...turn, items: [...items, ...turn.items] } : turn;
+  });
+  return { ...state, turns: [...fresh.filter((turn) => !loaded.has(turn.id)), ...turns], older: page.cursor ?? undefined };
 }
 
 /** Adds the agent's `initialize` response from the log, unless an event has already provided it. */

@@ -191,6 +191,21 @@ test("older turns come before, once", () => {
   expect(more.turns.slice(4)).toEqual(state.turns);
 });
 
+test("a turn that is too large for one page is put together", () => {
+  const thread = read("demo");
+  const all = thread.turns ?? [];
+  const at = all.findIndex(({ items }) => (items ?? []).length > 2);
+  const items = all[at]!.items ?? [];
+  const part = (from: number, to?: number) => ({ ...all[at]!, items: items.slice(from, to) });
+  const state = openThread({
+    thread: { ...thread, turns: [part(2), ...all.slice(at + 1)], cursor: "x" },
+    latestSeq: thread.latestSeq,
+  });
+  const more = prependOlder(state, { turns: [...all.slice(0, at), part(0, 2)], cursor: null });
+  const whole = openThread({ thread: { ...thread, turns: all }, latestSeq: thread.latestSeq });
+  expect(more.turns).toEqual(whole.turns);
+});
+
 test("output of a terminal is bounded, and says so", () => {
   const all = events("demo");
   const at = all.findIndex(({ method }) => method === "item/terminalCommand/output");

@@ -1,7 +1,7 @@
 //! Deletion: nothing of a deleted thread remains.
 
 use super::{read_all, sample};
-use crate::{Filter, LogError, Search, SharedLog};
+use crate::{Filter, Lacking, LogError, Search, SharedLog};
 
 pub(super) async fn a_deleted_thread_is_gone(log: &SharedLog) {
     let (thread, other) = (sample::new_thread(), sample::new_thread());
@@ -21,7 +21,8 @@ pub(super) async fn a_deleted_thread_is_gone(log: &SharedLog) {
     assert_eq!(log.last_seq(thread).await, Err(not_found.clone()));
     assert_eq!(log.summary(thread).await, Err(not_found.clone()));
     assert_eq!(
-        log.index(thread, 1, &sample::extract(1, &["x"])).await,
+        log.catch_up(thread, Lacking::Texts, 1, &sample::extract(1, &["x"]), None)
+            .await,
         Err(not_found.clone())
     );
     assert_eq!(log.delete(thread).await, Err(not_found));

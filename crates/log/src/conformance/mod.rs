@@ -4,14 +4,17 @@
 #![expect(clippy::unwrap_used, reason = "a check fails by panicking")]
 
 mod append;
+mod beside;
 mod blob;
 mod close;
 mod delete;
+mod inherit;
 mod list;
 mod read;
 mod reopen;
 pub mod sample;
 mod search;
+mod turns;
 
 use acpd_model::{Event, Seq, ThreadId};
 
@@ -34,6 +37,24 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     read::a_large_event_comes_alone(&open().await).await;
     read::an_unknown_thread_is_an_error(&open().await).await;
     read::text_is_kept_as_it_came(&open().await).await;
+
+    read::events_are_looked_up_by_number(&open().await).await;
+
+    turns::pages_lead_from_the_end_to_the_beginning(&open().await).await;
+    turns::a_page_is_bounded_in_turns_and_bytes(&open().await).await;
+    turns::later_events_and_dropped_turns_do_not_count(&open().await).await;
+    turns::the_end_of_a_turn_is_known(&open().await).await;
+
+    inherit::a_fork_begins_with_the_events_of_its_origin(&open().await).await;
+    inherit::a_fork_of_a_fork_has_the_events_of_both(&open().await).await;
+    inherit::a_fork_outlives_its_origin(&open().await).await;
+    inherit::a_fork_needs_an_origin(&open().await).await;
+
+    beside::a_snapshot_is_found_by_its_event(&open().await).await;
+    beside::old_snapshots_are_thinned_out(&open().await).await;
+    beside::a_cursor_and_a_memo_are_stored_with_their_events(&open().await).await;
+    beside::a_client_turn_is_found(&open().await).await;
+    beside::a_claim_is_granted(&open().await).await;
 
     list::newest_first_page_by_page(&open().await).await;
     list::paging_is_stable(&open().await).await;

@@ -1,6 +1,6 @@
 //! What a read returns.
 
-use acpd_model::limits::LOG_PAGE_BYTES;
+use acpd_model::limits::{LOG_LOOKUP_BYTES, LOG_PAGE_BYTES, LOG_ROW_BYTES};
 use acpd_model::{Event, RawJson, Seq};
 
 use super::{read_all, sample};
@@ -41,7 +41,7 @@ pub(super) async fn pages_have_a_size(log: &SharedLog) {
         "a page is not wasted: {}",
         first.events.len()
     );
-    assert!(encoded_bytes(&first.events) <= LOG_PAGE_BYTES);
+    assert!(encoded_bytes(&first.events) <= LOG_PAGE_BYTES + LOG_ROW_BYTES);
     for after in [0, 1, 50, 99, 100, 105, 129] {
         assert_eq!(read_all(log, thread, after as Seq).await, events[after..]);
     }
@@ -66,6 +66,35 @@ pub(super) async fn a_large_event_comes_alone(log: &SharedLog) {
         .unwrap();
     let page = log.read(thread, 2).await.unwrap();
     assert_eq!((page.events.len(), page.at_end), (1, false));
+}
+
+pub(super) async fn events_are_looked_up_by_number(log: &SharedLog) {
+    let thread = sample::new_thread();
+    let summary = sample::summary("looked up", 1);
+    let events = sample::run(1..=60, LOG_LOOKUP_BYTES / 10);
+    for batch in events.chunks(7) {
+        log.append(thread, batch, Some(&summary)).await.unwrap();
+    }
+    let at = |seqs: &[Seq]| -> Vec<_> {
+        let events = seqs.iter().map(|seq| &events[usize::try_from(seq - 1).unwrap()]);
+        events.cloned().collect()
+    };
+    for seqs in [vec![], vec![1], vec![60], vec![3, 4, 30, 31, 59]] {
+        assert_eq!(log.events(thread, seqs.clone()).await, Ok(at(&seqs)), "{seqs:?}");
+    }
+    let all: Vec<Seq> = (1..=60).collect();
+    let found = log.events(thread, all.clone()).await.unwrap();
+    assert!((9..=20).contains(&found.len()), "{}", found.len());
+    assert_eq!(found, at(&all[..found.len()]));
+    for seqs in [vec![0], vec![61], vec![5, Seq::MAX]] {
+        let found = log.events(thread, seqs).await;
+        assert!(matches!(found, Err(LogError::Damaged(_))), "{found:?}");
+    }
+    let unknown = sample::new_thread();
+    assert_eq!(
+        log.events(unknown, vec![1]).await,
+        Err(LogError::NoSuchThread(unknown))
+    );
 }
 
 pub(super) async fn an_unknown_thread_is_an_error(log: &SharedLog) {

@@ -4,7 +4,7 @@ use acpd_model::limits::SEARCH_TEXT_BYTES;
 use acpd_model::{Extract, ItemId, SearchHit, SearchableText, Seq, TextKind, ThreadId, TurnId, TurnsDropped};
 
 use super::sample;
-use crate::{Search, SearchCursor, SharedLog};
+use crate::{Lacking, Search, SearchCursor, SharedLog};
 
 async fn create(log: &SharedLog, extract: &Extract) -> ThreadId {
     let thread = sample::new_thread();
@@ -180,7 +180,9 @@ pub(super) async fn texts_are_stored_with_their_events(log: &SharedLog) {
         .unwrap();
     assert_eq!(find(log, None, &word).await.len(), 1);
     // The thread has no backlog, so this adds nothing.
-    log.index(thread, 2, &extract).await.unwrap();
+    log.catch_up(thread, Lacking::Texts, 2, &extract, None)
+        .await
+        .unwrap();
     assert_eq!(find(log, None, &word).await.len(), 1);
 }
 

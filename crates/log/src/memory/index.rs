@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use acpd_model::{BlobId, Extract, SearchHit, SearchableText, ThreadId, TurnsDropped};
+use acpd_model::{BlobId, Extract, SearchHit, SearchableText, Seq, ThreadId, TurnsDropped};
 
 use crate::search::{Query, Search, SearchCursor, bounded, moment, places, snippet, words};
 
@@ -51,6 +51,22 @@ impl Index {
 
     pub(super) fn claim(&mut self, thread: ThreadId, blob: BlobId) {
         self.blobs.entry(blob).or_default().insert(thread);
+    }
+
+    /// Adds the texts of a thread's events up to `until` to a thread that inherits these events.
+    pub(super) fn inherit(&mut self, from: ThreadId, to: ThreadId, until: Seq) {
+        let texts = self.texts.values();
+        let texts = texts.filter(|(of, found)| *of == from && found.seq <= until);
+        let texts = texts.map(|(_, found)| found.clone()).collect();
+        let blobs = self.blobs.iter();
+        let blobs = blobs.filter(|(_, threads)| threads.contains(&from));
+        let blobs = blobs.map(|(blob, _)| *blob).collect();
+        let extract = Extract {
+            texts,
+            blobs,
+            ..Extract::default()
+        };
+        self.add(to, extract);
     }
 
     /// Removes a thread. Returns the blobs that no thread needs any more.

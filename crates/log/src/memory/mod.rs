@@ -4,21 +4,23 @@
 //! on this backend. Without an OS thread of its own, a test fully controls the order of effects.
 
 mod index;
+mod marks;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::ops::RangeInclusive;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId};
+use acpd_model::limits::LOG_LOOKUP_BYTES;
+use acpd_model::{BlobId, Event, Extract, Inherited, SearchHit, Seq, Summary, ThreadId, TurnId};
 use tokio::sync::oneshot;
 
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, RowSpan};
 use crate::{
-    Answer, Backlog, EventLog, Filter, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
-    blob_id, chunk,
+    Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
+    Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, blob_id, chunk, turns,
 };
 use index::Index;
+use marks::Marks;
 
 /// A failure to inject once. `after` counts the calls that still succeed before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,18 +55,46 @@ struct State {
     closed: bool,
 }
 
+#[derive(Default)]
 struct Thread {
     summary: Summary,
     /// Chunks by their last event number.
     chunks: BTreeMap<Seq, (Seq, Vec<u8>)>,
+    marks: Marks,
+    carried: Carried,
+    /// The token of the newest claim.
+    claimed: u64,
 }
 
-struct Append {
+struct Batch {
     thread: ThreadId,
-    seqs: RangeInclusive<Seq>,
+    after: Seq,
     chunks: Vec<Chunk>,
     summary: Option<Summary>,
     extract: Extract,
+    snapshot: Option<Snapshot>,
+    inherits: Option<Inherited>,
+    cursor: Option<u64>,
+    memo: Option<Vec<u8>>,
+    claim: Claim,
+}
+
+impl Batch {
+    fn new(append: &Append<'_>) -> Result<Self, LogError> {
+        append.last()?;
+        Ok(Self {
+            thread: append.thread,
+            after: append.after,
+            chunks: chunk::encode(append.events)?,
+            summary: append.summary.cloned(),
+            extract: append.extract.clone(),
+            snapshot: append.snapshot.cloned(),
+            inherits: append.inherits,
+            cursor: append.cursor,
+            memo: append.memo.map(<[u8]>::to_vec),
+            claim: append.claim,
+        })
+    }
 }
 
 /// A change that is applied immediately, or on release.
@@ -136,26 +166,23 @@ impl Memory {
 }
 
 impl EventLog for Memory {
-    fn append_with(
-        &self,
-        thread: ThreadId,
-        events: &[Event],
-        summary: Option<&Summary>,
-        extract: &Extract,
-    ) -> Answer<'_, ()> {
-        let packed = chunk::seqs(events).and_then(|seqs| Ok((seqs, chunk::encode(events)?)));
-        let (seqs, chunks) = match packed {
-            Ok(packed) => packed,
-            Err(error) => return Box::pin(std::future::ready(Err(error))),
-        };
-        let append = Append {
-            thread,
-            seqs,
-            chunks,
-            summary: summary.cloned(),
-            extract: extract.clone(),
-        };
-        self.change(move |state| state.append(append))
+    fn store(&self, append: Append<'_>) -> Answer<'_, ()> {
+        match Batch::new(&append) {
+            Ok(batch) => self.change(move |state| state.append(batch)),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+
+    /// Always granted. Each claim is newer than the one before, as if another process had made that one.
+    fn claim(&self, thread: ThreadId) -> Answer<'_, Claim> {
+        self.ask(|state| {
+            let held = state
+                .threads
+                .get_mut(&thread)
+                .ok_or(LogError::NoSuchThread(thread))?;
+            held.claimed += 1;
+            Ok(Claim { token: held.claimed })
+        })
     }
 
     fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
@@ -165,12 +192,59 @@ impl EventLog for Memory {
             }
             let mut filling = chunk::ChunkBuilder::new(thread, after);
             for (last, (first, chunk)) in &state.thread(thread)?.chunks {
-                if *last > after && !filling.add(*first..=*last, chunk)? {
+                if *last > after && !filling.add(RowSpan::own(*first, *last), chunk)? {
                     break;
                 }
             }
             Ok(filling.finish())
         })
+    }
+
+    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>> {
+        self.ask(|state| {
+            if state.failing_reads.strike() {
+                return Err(injected());
+            }
+            let held = state.thread(thread)?;
+            let (mut found, mut room) = (Vec::new(), LOG_LOOKUP_BYTES);
+            for seq in seqs {
+                if room == 0 {
+                    break;
+                }
+                let missing = || LogError::Damaged(format!("thread {thread}: event {seq} is missing"));
+                let (last, (first, chunk)) = held.chunks.range(seq..).next().ok_or_else(missing)?;
+                let event = chunk::select(thread, RowSpan::own(*first, *last), chunk, &[seq])?;
+                room = room.saturating_sub(event.iter().map(Event::weight).sum());
+                found.extend(event);
+            }
+            Ok(found)
+        })
+    }
+
+    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> Answer<'_, Option<TurnsFound>> {
+        self.ask(|state| {
+            let Ok(found) = turns::find(&mut state.thread(thread)?.marks.rows(wanted.until), &wanted);
+            Ok(Some(found))
+        })
+    }
+
+    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> Answer<'_, Option<Seq>> {
+        self.ask(|state| {
+            let held = state.thread(thread)?;
+            Ok(Some(held.marks.end_of_turns(last, held.last())))
+        })
+    }
+
+    fn client_turn(&self, thread: ThreadId, id: String) -> Answer<'_, Option<TurnId>> {
+        self.ask(|state| Ok(state.thread(thread)?.marks.client_turn(&id)))
+    }
+
+    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> Answer<'_, Option<Snapshot>> {
+        self.ask(|state| Ok(state.thread(thread)?.marks.snapshot(until, format)))
+    }
+
+    fn carried(&self, thread: ThreadId) -> Answer<'_, Carried> {
+        self.ask(|state| Ok(state.thread(thread)?.carried.clone()))
     }
 
     fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq> {
@@ -222,12 +296,23 @@ impl EventLog for Memory {
         })
     }
 
-    /// None: this backend never stores events without their texts.
-    fn backlog(&self, _: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
+    /// None: this backend copies everything that a thread inherits.
+    fn backlog(&self, _: Lacking, _: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
         self.ask(|_| Ok(None))
     }
 
-    fn index(&self, thread: ThreadId, _: Seq, _: &Extract) -> Answer<'_, ()> {
+    fn lacking_turns(&self, thread: ThreadId) -> Answer<'_, Option<Backlog>> {
+        self.ask(|state| state.thread(thread).map(|_| None))
+    }
+
+    fn catch_up(
+        &self,
+        thread: ThreadId,
+        _: Lacking,
+        _: Seq,
+        _: &Extract,
+        _: Option<&Snapshot>,
+    ) -> Answer<'_, ()> {
         self.change(move |state| state.thread(thread).map(drop))
     }
 
@@ -271,19 +356,24 @@ impl State {
         self.threads.get(&thread).ok_or(LogError::NoSuchThread(thread))
     }
 
-    fn append(&mut self, append: Append) -> Result<(), LogError> {
-        let Append {
+    fn append(&mut self, batch: Batch) -> Result<(), LogError> {
+        let Batch {
             thread,
-            seqs,
-            chunks,
-            summary,
-            extract,
-        } = append;
+            after: expected,
+            ..
+        } = batch;
         if self.failing_appends.strike() {
             return Err(injected());
         }
-        let expected = seqs.start() - 1;
-        let last = self.threads.get(&thread).map_or(0, Thread::last);
+        let held = self.threads.get(&thread);
+        if held.is_some_and(|held| held.claimed > batch.claim.token) {
+            return Err(LogError::Fenced(thread));
+        }
+        let inherited = match batch.inherits {
+            Some(inherits) if held.is_none() => Some(self.inherited(thread, inherits)?),
+            _ => None,
+        };
+        let last = held.or(inherited.as_ref()).map_or(0, Thread::last);
         if last != expected {
             return Err(LogError::Conflict {
                 thread,
@@ -291,21 +381,55 @@ impl State {
                 last,
             });
         }
-        let chunks = chunks.into_iter();
-        let chunks = chunks.map(|Chunk { first, last, body }| (last, (first, body)));
-        match (self.threads.get_mut(&thread), summary) {
-            (Some(held), summary) => {
-                held.chunks.extend(chunks);
-                held.summary = summary.unwrap_or_else(|| std::mem::take(&mut held.summary));
-            }
-            (None, Some(summary)) => {
-                let chunks = chunks.collect();
-                self.threads.insert(thread, Thread { summary, chunks });
-            }
-            (None, None) => return Err(LogError::NoSuchThread(thread)),
+        if held.is_none() && batch.summary.is_none() {
+            return Err(LogError::NoSuchThread(thread));
         }
-        self.index.add(thread, extract);
+        if inherited.is_some()
+            && let Some(Inherited { from, until }) = batch.inherits
+        {
+            self.index.inherit(from, thread, until);
+        }
+        let held = self.threads.entry(thread).or_default();
+        *held = inherited.unwrap_or_else(|| std::mem::take(held));
+        let chunks = batch.chunks.into_iter();
+        held.chunks
+            .extend(chunks.map(|Chunk { first, last, body }| (last, (first, body))));
+        held.summary = batch.summary.unwrap_or_else(|| std::mem::take(&mut held.summary));
+        held.marks.add(batch.extract.marks.clone());
+        if let Some(snapshot) = batch.snapshot {
+            held.marks.add_snapshot(snapshot);
+        }
+        held.carried.cursor = batch.cursor.or(held.carried.cursor);
+        if let Some(memo) = batch.memo {
+            held.carried.memo = Some(memo).filter(|memo| !memo.is_empty());
+        }
+        self.index.add(thread, batch.extract);
         Ok(())
+    }
+
+    /// Returns a thread with the events of another one up to an event.
+    fn inherited(&self, thread: ThreadId, inherits: Inherited) -> Result<Thread, LogError> {
+        let Inherited { from, until } = inherits;
+        let origin = self.thread(from)?;
+        if origin.last() < until {
+            return Err(LogError::NoSuchThread(from));
+        }
+        let mut copy = Thread {
+            marks: origin.marks.up_to(until),
+            ..Thread::default()
+        };
+        for (last, (first, chunk)) in origin.chunks.iter().filter(|(_, (first, _))| *first <= until) {
+            let span = RowSpan {
+                until,
+                inherited: true,
+                ..RowSpan::own(*first, *last)
+            };
+            let wanted: Vec<Seq> = (*first..=until.min(*last)).collect();
+            for Chunk { first, last, body } in chunk::encode(&chunk::select(thread, span, chunk, &wanted)?)? {
+                copy.chunks.insert(last, (first, body));
+            }
+        }
+        Ok(copy)
     }
 }
 

@@ -47,8 +47,8 @@ impl Entries {
     }
 }
 
-/// Stores the entries for the thread of this row.
-pub(super) fn add(connection: &Connection, row: i64, entries: &Entries) -> rusqlite::Result<()> {
+/// Stores the entries of events after `after` for the thread of this row.
+pub(super) fn add(connection: &Connection, row: i64, after: Seq, entries: &Entries) -> rusqlite::Result<()> {
     for entry in &entries.texts {
         let last: Option<i64> = connection
             .prepare_cached("SELECT max(place) FROM entry WHERE place >= ? AND place < ?")?
@@ -76,7 +76,7 @@ pub(super) fn add(connection: &Connection, row: i64, entries: &Entries) -> rusql
             .execute((place, &entry.words, row.to_string()))?;
     }
     for blob in &entries.blobs {
-        claim(connection, row, *blob)?;
+        claim(connection, row, after, *blob)?;
     }
     for dropped in &entries.dropped {
         drop_turns(connection, row, *dropped)?;
@@ -104,11 +104,32 @@ fn drop_turns(connection: &Connection, row: i64, dropped: TurnsDropped) -> rusql
     Ok(())
 }
 
-/// Records that the thread of this row needs a blob.
-pub(super) fn claim(connection: &Connection, row: i64, blob: BlobId) -> rusqlite::Result<()> {
+/// Records that events after `after` of the thread of this row need a blob.
+pub(super) fn claim(connection: &Connection, row: i64, after: Seq, blob: BlobId) -> rusqlite::Result<()> {
     connection
-        .prepare_cached("INSERT INTO blob_thread (hash, thread) VALUES (?, ?) ON CONFLICT DO NOTHING")?
-        .execute((blob.0, row))?;
+        .prepare_cached(
+            "INSERT INTO blob_thread (hash, thread, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        )?
+        .execute((blob.0, row, after.cast_signed()))?;
+    Ok(())
+}
+
+/// Makes a thread need the blobs of the events up to `until` that it inherits. Their texts are indexed later: there may be
+/// a million of them.
+pub(super) fn inherit(connection: &Connection, row: i64, from: i64, until: Seq) -> rusqlite::Result<()> {
+    let until = until.cast_signed();
+    connection
+        .prepare_cached(
+            "INSERT INTO blob_thread (hash, thread, seq)
+                 SELECT hash, ?1, seq FROM blob_thread WHERE thread = ?2 AND seq < ?3",
+        )?
+        .execute((row, from, until))?;
+    connection
+        .prepare_cached(
+            "INSERT INTO backlog (thread, done, until, knows_blobs)
+             VALUES (?1, 0, ?3, NOT EXISTS (SELECT 1 FROM backlog WHERE thread = ?2 AND NOT knows_blobs))",
+        )?
+        .execute((row, from, until))?;
     Ok(())
 }
 
@@ -126,7 +147,7 @@ pub(super) fn catch_up(
     if due == 0 {
         return Ok(());
     }
-    add(connection, row, entries)?;
+    add(connection, row, 0, entries)?;
     let finished = connection
         .prepare_cached("DELETE FROM backlog WHERE thread = ? AND done >= until")?
         .execute([row])?;
@@ -143,6 +164,7 @@ pub(super) fn forget(connection: &Connection, row: i64) -> rusqlite::Result<()> 
         "DELETE FROM entry WHERE thread = ?",
         "DELETE FROM backlog WHERE thread = ?",
         "DELETE FROM blob_thread WHERE thread = ?",
+        "DELETE FROM carried WHERE thread = ?",
     ] {
         connection.prepare_cached(sql)?.execute([row])?;
     }
@@ -153,7 +175,7 @@ pub(super) fn forget(connection: &Connection, row: i64) -> rusqlite::Result<()> 
 fn sweep(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM backlog)
+            "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM backlog WHERE NOT knows_blobs)
              AND NOT EXISTS (SELECT 1 FROM blob_thread WHERE blob_thread.hash = blob.hash)",
         )?
         .execute(())?;

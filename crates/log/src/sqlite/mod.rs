@@ -11,12 +11,16 @@
 //! | `writer` | the writing thread: group commit, shutdown |
 //! | `store` | the effects of one transaction |
 //! | `index` | searchable texts, and which threads need which blob |
+//! | `lineage` | the rows that forks share with their origin |
+//! | `marks` | the places of turns and items |
 //! | `reader` | the reading threads |
 //! | `query` | the queries of reads |
 
 mod error;
 mod files;
 mod index;
+mod lineage;
+mod marks;
 mod query;
 mod reader;
 mod schema;
@@ -29,19 +33,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use acpd_model::limits::LOG_QUEUE;
-use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId, TurnId};
 use rusqlite::Connection;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::stats::{Counters, Stats};
 use crate::{
-    Answer, Backlog, EventLog, Filter, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
-    blob_id,
+    Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
+    Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, blob_id,
 };
-use index::Entries;
 use reader::{Query, Reader};
-use store::{Append, Change};
+use store::{Batch, Change, Missing};
 use writer::Job;
 
 /// Reading threads, in addition to the one that searches. A slow search does not delay other reads.
@@ -149,21 +152,44 @@ impl Sqlite {
 }
 
 impl EventLog for Sqlite {
-    fn append_with(
-        &self,
-        thread: ThreadId,
-        events: &[Event],
-        summary: Option<&Summary>,
-        extract: &Extract,
-    ) -> Answer<'_, ()> {
-        match Append::new(thread, events, summary, extract) {
-            Ok(append) => self.submit(|answer| Job::Store(Change::Append(append), answer)),
+    fn store(&self, append: Append<'_>) -> Answer<'_, ()> {
+        match Batch::new(&append) {
+            Ok(batch) => self.submit(|answer| Job::Store(Change::Append(batch), answer)),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
     }
 
+    /// The lock on the database excludes all other processes.
+    fn claim(&self, _: ThreadId) -> Answer<'_, Claim> {
+        Box::pin(std::future::ready(Ok(Claim::default())))
+    }
+
     fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
         self.ask(move |connection| query::page(connection, thread, after))
+    }
+
+    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>> {
+        self.ask(move |connection| query::events(connection, thread, &seqs))
+    }
+
+    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> Answer<'_, Option<TurnsFound>> {
+        self.ask(move |connection| query::turns(connection, thread, &wanted))
+    }
+
+    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> Answer<'_, Option<Seq>> {
+        self.ask(move |connection| query::end_of_turns(connection, thread, last))
+    }
+
+    fn client_turn(&self, thread: ThreadId, id: String) -> Answer<'_, Option<TurnId>> {
+        self.ask(move |connection| query::client_turn(connection, thread, &id))
+    }
+
+    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> Answer<'_, Option<Snapshot>> {
+        self.ask(move |connection| query::snapshot(connection, thread, until, format))
+    }
+
+    fn carried(&self, thread: ThreadId) -> Answer<'_, Carried> {
+        self.ask(move |connection| query::carried(connection, thread))
     }
 
     fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq> {
@@ -194,16 +220,26 @@ impl EventLog for Sqlite {
         })
     }
 
-    fn backlog(&self, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
-        self.ask(move |connection| query::backlog(connection, before))
+    fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
+        self.ask(move |connection| query::backlog(connection, lacks, before))
     }
 
-    fn index(&self, thread: ThreadId, through: Seq, extract: &Extract) -> Answer<'_, ()> {
-        let entries = Entries::new(extract);
-        let change = Change::Index {
+    fn lacking_turns(&self, thread: ThreadId) -> Answer<'_, Option<Backlog>> {
+        self.ask(move |connection| query::lacking_turns(connection, thread))
+    }
+
+    fn catch_up(
+        &self,
+        thread: ThreadId,
+        lacks: Lacking,
+        through: Seq,
+        extract: &Extract,
+        snapshot: Option<&Snapshot>,
+    ) -> Answer<'_, ()> {
+        let change = Change::CatchUp {
             thread,
             through,
-            entries,
+            data: Missing::new(lacks, extract, snapshot),
         };
         self.submit(|answer| Job::Store(change, answer))
     }

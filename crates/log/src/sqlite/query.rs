@@ -1,46 +1,176 @@
 //! Queries of reads. Each result comes from one statement, so from one state of the database. Between two statements, a
 //! thread may be deleted and its row reused for another one.
 
-use acpd_model::{BlobId, ItemId, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId};
+use acpd_model::limits::LOG_LOOKUP_BYTES;
+use acpd_model::{BlobId, Event, ItemId, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
-use crate::chunk::ChunkBuilder;
+use super::lineage::{self, Lineage, Segment};
+use super::marks;
+use crate::chunk::{ChunkBuilder, RowSpan};
 use crate::search::{self, Query};
-use crate::{Backlog, Filter, ListCursor, ListedThread, LogError, Page, Search, SearchCursor};
+use crate::turns::{self, TurnsFound, TurnsWanted};
+use crate::{
+    Backlog, Carried, Filter, Lacking, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
+    Snapshot, chunk,
+};
 
 /// Implements [`EventLog::read`](crate::EventLog::read).
 pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Result<Page, LogError> {
-    let mut chunks = connection.prepare_cached(
-        "SELECT first_seq, last_seq, body FROM chunk
-         WHERE thread = (SELECT id FROM thread WHERE uuid = ?) AND last_seq > ? ORDER BY last_seq",
-    )?;
-    let mut rows = chunks.query((thread.0.as_bytes(), i64::try_from(after).unwrap_or(i64::MAX)))?;
-    let mut some = false;
+    let lineage = Lineage::of(connection, thread)?;
     let mut filling = ChunkBuilder::new(thread, after);
-    while let Some(row) = rows.next()? {
-        some = true;
-        let seqs = seq(row, 0)?..=seq(row, 1)?;
-        let body = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-        if !filling.add(seqs, body)? {
-            break;
+    for segment in lineage.segments().iter().filter(|segment| segment.until > after) {
+        let mut chunks = connection.prepare_cached(
+            "SELECT first_seq, last_seq, body FROM chunk WHERE thread = ? AND last_seq > ? ORDER BY last_seq",
+        )?;
+        let from = i64::try_from(filling.next() - 1).unwrap_or(i64::MAX);
+        let mut rows = chunks.query((segment.row, from))?;
+        while filling.next() <= segment.until
+            && let Some(row) = rows.next()?
+        {
+            let body = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+            if !filling.add(span(row, *segment)?, body)? {
+                return Ok(filling.finish());
+            }
         }
-    }
-    if !some {
-        thread_row(connection, thread)?;
+        if segment.inherited && filling.next() <= segment.until {
+            let what = format!("thread {thread}: event {} is missing", filling.next());
+            return Err(LogError::Damaged(what));
+        }
     }
     Ok(filling.finish())
 }
 
+fn span(row: &Row<'_>, segment: Segment) -> Result<RowSpan, LogError> {
+    Ok(RowSpan {
+        first: seq(row, 0)?,
+        last: seq(row, 1)?,
+        until: segment.until,
+        inherited: segment.inherited,
+    })
+}
+
+/// Implements [`EventLog::events`](crate::EventLog::events).
+pub(super) fn events(
+    connection: &Connection,
+    thread: ThreadId,
+    seqs: &[Seq],
+) -> Result<Vec<Event>, LogError> {
+    let lineage = Lineage::of(connection, thread)?;
+    let mut find = connection.prepare_cached(
+        "SELECT first_seq, last_seq, body FROM chunk WHERE thread = ? AND last_seq >= ? ORDER BY last_seq LIMIT 1",
+    )?;
+    let missing = |seq| LogError::Damaged(format!("thread {thread}: event {seq} is missing"));
+    let mut events = Vec::with_capacity(seqs.len());
+    let (mut rest, mut room) = (seqs, LOG_LOOKUP_BYTES);
+    while let [next, ..] = rest
+        && room > 0
+    {
+        let segment = lineage.at(*next).ok_or_else(|| missing(*next))?;
+        let wanted = i64::try_from(*next).map_err(|_| missing(*next))?;
+        let mut rows = find.query((segment.row, wanted))?;
+        let row = rows.next()?.ok_or_else(|| missing(*next))?;
+        let span = span(row, segment)?;
+        if span.first > *next {
+            return Err(missing(*next));
+        }
+        let body = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        let (here, after) = rest.split_at(rest.partition_point(|seq| *seq <= span.last.min(span.until)));
+        let found = chunk::select(thread, span, body, here)?;
+        room = room.saturating_sub(found.iter().map(Event::weight).sum());
+        events.extend(found);
+        rest = after;
+    }
+    Ok(events)
+}
+
+/// Implements [`EventLog::turns`](crate::EventLog::turns).
+pub(super) fn turns(
+    connection: &Connection,
+    thread: ThreadId,
+    wanted: &TurnsWanted,
+) -> Result<Option<TurnsFound>, LogError> {
+    let lineage = Lineage::of(connection, thread)?;
+    if marks::are_missing(connection, &lineage)? {
+        return Ok(None);
+    }
+    let mut rows = marks::Rows::new(connection, &lineage, wanted.until)?;
+    Ok(Some(turns::find(&mut rows, wanted)?))
+}
+
+/// Implements [`EventLog::end_of_turns`](crate::EventLog::end_of_turns).
+pub(super) fn end_of_turns(
+    connection: &Connection,
+    thread: ThreadId,
+    last: Option<TurnId>,
+) -> Result<Option<Seq>, LogError> {
+    let lineage = Lineage::of(connection, thread)?;
+    if marks::are_missing(connection, &lineage)? {
+        return Ok(None);
+    }
+    let end = lineage::last_seq(connection, lineage.own())?;
+    Ok(Some(marks::end_of_turns(connection, &lineage, last, end)?))
+}
+
+/// Implements [`EventLog::client_turn`](crate::EventLog::client_turn).
+pub(super) fn client_turn(
+    connection: &Connection,
+    thread: ThreadId,
+    id: &str,
+) -> Result<Option<TurnId>, LogError> {
+    let lineage = Lineage::of(connection, thread)?;
+    Ok(marks::client_turn(connection, &lineage, id)?)
+}
+
+/// Implements [`EventLog::snapshot`](crate::EventLog::snapshot).
+pub(super) fn snapshot(
+    connection: &Connection,
+    thread: ThreadId,
+    until: Seq,
+    format: u32,
+) -> Result<Option<Snapshot>, LogError> {
+    let mut find = connection.prepare_cached(
+        "SELECT seq, weight, body FROM snapshot WHERE thread = ? AND seq <= ? AND format = ?
+         ORDER BY seq DESC LIMIT 1",
+    )?;
+    for segment in Lineage::of(connection, thread)?.up_to(until) {
+        let until = i64::try_from(segment.until).unwrap_or(i64::MAX);
+        let found = find
+            .query_row((segment.row, until, format), |row| {
+                Ok(Snapshot {
+                    seq: row.get::<_, i64>(0)?.cast_unsigned(),
+                    weight: row.get::<_, i64>(1)?.cast_unsigned(),
+                    format,
+                    body: row.get(2)?,
+                })
+            })
+            .optional()?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Implements [`EventLog::carried`](crate::EventLog::carried).
+pub(super) fn carried(connection: &Connection, thread: ThreadId) -> Result<Carried, LogError> {
+    let row = thread_row(connection, thread)?;
+    let found = connection
+        .prepare_cached("SELECT cursor, memo FROM carried WHERE thread = ?")?
+        .query_row([row], |row| {
+            Ok(Carried {
+                cursor: row.get::<_, Option<i64>>(0)?.map(i64::cast_unsigned),
+                memo: row.get(1)?,
+            })
+        })
+        .optional()?;
+    Ok(found.unwrap_or_default())
+}
+
 /// Implements [`EventLog::last_seq`](crate::EventLog::last_seq).
 pub(super) fn last_seq(connection: &Connection, thread: ThreadId) -> Result<Seq, LogError> {
-    connection
-        .prepare_cached(
-            "SELECT (SELECT max(last_seq) FROM chunk WHERE thread = thread.id) FROM thread WHERE uuid = ?",
-        )?
-        .query_row([thread.0.as_bytes()], |row| Ok(seq(row, 0)))
-        .optional()?
-        .ok_or(LogError::NoSuchThread(thread))?
+    lineage::last_seq(connection, thread_row(connection, thread)?)
 }
 
 /// Implements [`EventLog::summary`](crate::EventLog::summary).
@@ -158,27 +288,49 @@ pub(super) fn search(
 /// Implements [`EventLog::backlog`](crate::EventLog::backlog).
 pub(super) fn backlog(
     connection: &Connection,
+    lacks: Lacking,
     before: Option<ThreadId>,
 ) -> Result<Option<Backlog>, LogError> {
     let before = before.as_ref().map(|thread| thread.0.as_bytes().as_slice());
     connection
-        .prepare_cached(
-            "SELECT uuid, done, until FROM backlog JOIN thread ON thread.id = backlog.thread
-             WHERE uuid < ? ORDER BY uuid DESC LIMIT 1",
-        )?
-        .query_row([before.unwrap_or(BEYOND)], |row| {
-            let thread = ThreadId(Uuid::from_bytes(row.get(0)?));
-            Ok((thread, seq(row, 1), seq(row, 2)))
-        })
+        .prepare_cached(match lacks {
+            Lacking::Texts => {
+                "SELECT uuid, done, until FROM backlog JOIN thread ON thread.id = backlog.thread
+                 WHERE uuid < ? ORDER BY uuid DESC LIMIT 1"
+            }
+            Lacking::Marks => {
+                "SELECT uuid, done, until FROM unmarked JOIN thread ON thread.id = unmarked.thread
+                 WHERE uuid < ? ORDER BY uuid DESC LIMIT 1"
+            }
+        })?
+        .query_row([before.unwrap_or(BEYOND)], |row| Ok(read_backlog(row, lacks)))
         .optional()?
-        .map(|(thread, done, until)| {
-            Ok(Backlog {
-                thread,
-                done: done?,
-                until: until?,
-            })
-        })
         .transpose()
+}
+
+/// Implements [`EventLog::lacking_turns`](crate::EventLog::lacking_turns).
+pub(super) fn lacking_turns(connection: &Connection, thread: ThreadId) -> Result<Option<Backlog>, LogError> {
+    let mut find = connection.prepare_cached(
+        "SELECT uuid, done, until FROM unmarked JOIN thread ON thread.id = unmarked.thread WHERE thread.id = ?",
+    )?;
+    for segment in Lineage::of(connection, thread)?.segments() {
+        let found = find
+            .query_row([segment.row], |row| Ok(read_backlog(row, Lacking::Marks)))
+            .optional()?;
+        if found.is_some() {
+            return found.transpose();
+        }
+    }
+    Ok(None)
+}
+
+fn read_backlog(row: &Row<'_>, lacks: Lacking) -> Result<Backlog, LogError> {
+    Ok(Backlog {
+        thread: ThreadId(Uuid::from_bytes(row.get(0)?)),
+        lacks,
+        done: seq(row, 1)?,
+        until: seq(row, 2)?,
+    })
 }
 
 /// Implements [`EventLog::blob`](crate::EventLog::blob).
@@ -198,7 +350,7 @@ fn thread_row(connection: &Connection, thread: ThreadId) -> Result<i64, LogError
         .ok_or(LogError::NoSuchThread(thread))
 }
 
-fn seq(row: &Row<'_>, column: usize) -> Result<Seq, LogError> {
+pub(super) fn seq(row: &Row<'_>, column: usize) -> Result<Seq, LogError> {
     let seq: i64 = row.get(column)?;
     Seq::try_from(seq).map_err(|_| LogError::Damaged(format!("a row has the number {seq}")))
 }

@@ -15,8 +15,14 @@ use crate::LogError;
 /// `entry` has every searchable text, at its position in time ([`places`](crate::search::places)). `word` has its words
 /// under the same number; `word.scope` restricts a search to one thread. The words are split before they are stored,
 /// since FTS5 treats every non-ASCII character as a letter. FTS5 keeps the words, because it needs them again for a
-/// deletion. `backlog` names the threads that are older than `entry`, and how much of each is not indexed yet.
-/// `blob_thread` has the threads that need a blob. A row of `rewrite` means that data was deleted since the database
+/// deletion. `backlog` names the threads of which not all events are in `entry`, and how much of each is missing.
+/// `blob_thread` has the threads that need a blob, each with an event up to which no event references it; 0 if that is
+/// unknown. A backlog that `knows_blobs` is of inherited events, whose blobs are in `blob_thread`.
+///
+/// `turn`, `item` and `late` have the places of turns and items, `client_turn` the clients' own ids of turns, `snapshot`
+/// a thread's state at some of its events, and `carried` what is known of an agent's process. `prefix` names the rows of
+/// other threads that a fork begins with. `unmarked` is the backlog of `turn`, `item` and `late`.
+/// A row of `rewrite` means that data was deleted since the database
 /// was last rewritten.
 const MIGRATIONS: &[&str] = &[
     "
@@ -70,6 +76,69 @@ const MIGRATIONS: &[&str] = &[
     ) STRICT;
     CREATE TABLE rewrite (due INTEGER PRIMARY KEY) STRICT;
     INSERT INTO backlog (thread, done, until)
+        SELECT id, 0, (SELECT max(last_seq) FROM chunk WHERE chunk.thread = thread.id) FROM thread
+        WHERE EXISTS (SELECT 1 FROM chunk WHERE chunk.thread = thread.id);
+",
+    "
+    ALTER TABLE blob_thread ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE backlog ADD COLUMN knows_blobs INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE turn (
+        thread INTEGER NOT NULL,
+        turn INTEGER NOT NULL,
+        first_seq INTEGER NOT NULL,
+        queued INTEGER,
+        started INTEGER,
+        settled INTEGER,
+        PRIMARY KEY (thread, turn)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX turn_first ON turn (thread, first_seq);
+    CREATE TABLE item (
+        thread INTEGER NOT NULL,
+        turn INTEGER NOT NULL,
+        item INTEGER NOT NULL,
+        first_seq INTEGER NOT NULL,
+        last_seq INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        PRIMARY KEY (thread, turn, item)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE late (
+        thread INTEGER NOT NULL,
+        item INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        PRIMARY KEY (thread, item, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE client_turn (
+        thread INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        PRIMARY KEY (thread, id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE snapshot (
+        thread INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        weight INTEGER NOT NULL,
+        format INTEGER NOT NULL,
+        body BLOB NOT NULL,
+        PRIMARY KEY (thread, seq)
+    ) STRICT;
+    CREATE TABLE prefix (
+        thread INTEGER NOT NULL,
+        until INTEGER NOT NULL,
+        source INTEGER NOT NULL,
+        PRIMARY KEY (thread, until)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX prefix_source ON prefix (source, until);
+    CREATE TABLE carried (
+        thread INTEGER PRIMARY KEY,
+        cursor INTEGER,
+        memo BLOB
+    ) STRICT;
+    CREATE TABLE unmarked (
+        thread INTEGER PRIMARY KEY,
+        done INTEGER NOT NULL,
+        until INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO unmarked (thread, done, until)
         SELECT id, 0, (SELECT max(last_seq) FROM chunk WHERE chunk.thread = thread.id) FROM thread
         WHERE EXISTS (SELECT 1 FROM chunk WHERE chunk.thread = thread.id);
 ",

@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ops::RangeInclusive;
 
-use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
+use acpd_model::limits::SNAPSHOT_SPACING;
+use acpd_model::{BlobId, Extract, Inherited, Seq, Summary, ThreadId, TurnMarks};
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
 use super::index::{self, Entries};
-use crate::chunk::Chunk;
-use crate::{LogError, chunk};
+use super::{lineage, marks};
+use crate::chunk::{Chunk, RowSpan};
+use crate::{Append, Lacking, LogError, Snapshot, chunk};
 
 /// Bytes of the compression buffer that are kept for the next chunk.
 const PACKING_ROOM: usize = 1 << 20;
@@ -21,43 +22,91 @@ const REMEMBERED: usize = 4096;
 /// A change to store.
 #[derive(Debug)]
 pub(super) enum Change {
-    Append(Append),
+    Append(Batch),
     Blob {
         thread: ThreadId,
         id: BlobId,
         content: Vec<u8>,
     },
-    Index {
+    CatchUp {
         thread: ThreadId,
         through: Seq,
-        entries: Entries,
+        data: Missing,
     },
     Delete(ThreadId),
 }
 
-/// An append, ready to be written. The caller's task, not the single writing thread, pays for the encoding.
+/// Data that is stored after its events.
 #[derive(Debug)]
-pub(super) struct Append {
-    thread: ThreadId,
-    seqs: RangeInclusive<Seq>,
-    chunks: Vec<Chunk>,
-    summary: Option<Box<Columns>>,
-    entries: Option<Box<Entries>>,
+pub(super) enum Missing {
+    Texts(Entries),
+    Marks(TurnMarks, Option<Snapshot>),
 }
 
-impl Append {
-    pub(super) fn new(
-        thread: ThreadId,
-        events: &[Event],
-        summary: Option<&Summary>,
-        extract: &Extract,
-    ) -> Result<Self, LogError> {
+impl Missing {
+    pub(super) fn new(lacks: Lacking, extract: &Extract, snapshot: Option<&Snapshot>) -> Self {
+        match lacks {
+            Lacking::Texts => Self::Texts(Entries::new(extract)),
+            Lacking::Marks => Self::Marks(extract.marks.clone(), snapshot.cloned()),
+        }
+    }
+}
+
+/// An append, ready to be written. The caller's task, not the single writing thread, pays for the encoding.
+#[derive(Debug)]
+pub(super) struct Batch {
+    thread: ThreadId,
+    after: Seq,
+    last: Seq,
+    chunks: Vec<Chunk>,
+    summary: Option<Box<Columns>>,
+    beside: Option<Box<Beside>>,
+}
+
+/// What an append stores beside its events.
+#[derive(Debug)]
+struct Beside {
+    entries: Entries,
+    marks: TurnMarks,
+    snapshot: Option<Snapshot>,
+    inherits: Option<Inherited>,
+    cursor: Option<u64>,
+    memo: Option<Vec<u8>>,
+}
+
+impl Batch {
+    pub(super) fn new(append: &Append<'_>) -> Result<Self, LogError> {
+        let beside = Beside::new(append).map(Box::new);
         Ok(Self {
-            thread,
-            seqs: chunk::seqs(events)?,
-            chunks: chunk::encode(events)?,
-            summary: summary.map(Columns::boxed).transpose()?,
-            entries: (!extract.is_empty()).then(|| Box::new(Entries::new(extract))),
+            thread: append.thread,
+            after: append.after,
+            last: append.last()?,
+            chunks: chunk::encode(append.events)?,
+            summary: append.summary.map(Columns::boxed).transpose()?,
+            beside,
+        })
+    }
+}
+
+impl Beside {
+    /// Returns `None` for the frequent append of events alone.
+    fn new(append: &Append<'_>) -> Option<Self> {
+        let Append {
+            extract,
+            snapshot,
+            inherits,
+            cursor,
+            memo,
+            ..
+        } = append;
+        let carries = snapshot.is_some() || inherits.is_some() || cursor.is_some() || memo.is_some();
+        (carries || !extract.is_empty()).then(|| Self {
+            entries: Entries::new(extract),
+            marks: extract.marks.clone(),
+            snapshot: snapshot.cloned(),
+            inherits: *inherits,
+            cursor: *cursor,
+            memo: memo.map(<[u8]>::to_vec),
         })
     }
 }
@@ -191,25 +240,33 @@ impl Store {
         match change {
             Change::Append(append) => self.append(append),
             Change::Blob { thread, id, content } => self.blob(*thread, *id, content),
-            Change::Index {
+            Change::CatchUp {
                 thread,
                 through,
-                entries,
+                data,
             } => match self.position(*thread)? {
-                Some(Position { row, .. }) => {
-                    index::catch_up(&self.connection, row, *through, entries).map(Ok)
-                }
+                Some(Position { row, .. }) => self.catch_up(row, *through, data).map(Ok),
                 None => Ok(Err(LogError::NoSuchThread(*thread))),
             },
             Change::Delete(thread) => self.delete(*thread),
         }
     }
 
-    fn append(&mut self, append: &Append) -> rusqlite::Result<Result<(), LogError>> {
-        let thread = append.thread;
-        let expected = append.seqs.start() - 1;
+    fn append(&mut self, batch: &Batch) -> rusqlite::Result<Result<(), LogError>> {
+        let (thread, expected) = (batch.thread, batch.after);
         let position = self.position(thread)?;
-        let last = position.map_or(0, |position| position.last);
+        let origin = match batch.beside.as_ref().and_then(|beside| beside.inherits) {
+            Some(Inherited { from, until }) if position.is_none() => {
+                let origin = self.position(from)?.filter(|origin| origin.last >= until);
+                let Some(Position { row, .. }) = origin else {
+                    return Ok(Err(LogError::NoSuchThread(from)));
+                };
+                Some((row, until))
+            }
+            _ => None,
+        };
+        let inherited = origin.map_or(0, |(_, until)| until);
+        let last = position.map_or(inherited, |position| position.last);
         if last != expected {
             return Ok(Err(LogError::Conflict {
                 thread,
@@ -217,7 +274,7 @@ impl Store {
                 last,
             }));
         }
-        let row = match (position, &append.summary) {
+        let row = match (position, &batch.summary) {
             (Some(Position { row, .. }), Some(columns)) => {
                 self.update_thread(row, columns)?;
                 row
@@ -226,11 +283,14 @@ impl Store {
             (None, Some(columns)) => self.insert_thread(thread, columns)?,
             (None, None) => return Ok(Err(LogError::NoSuchThread(thread))),
         };
-        let last = *append.seqs.end();
+        if let Some((origin, until)) = origin {
+            lineage::inherit(&self.connection, row, origin, until)?;
+        }
+        let last = batch.last;
         let mut insert = self
             .connection
             .prepare_cached("INSERT INTO chunk (thread, last_seq, first_seq, body) VALUES (?, ?, ?, ?)")?;
-        for Chunk { first, last, body } in &append.chunks {
+        for Chunk { first, last, body } in &batch.chunks {
             insert.execute((
                 row,
                 last.cast_signed(),
@@ -239,14 +299,91 @@ impl Store {
             ))?;
         }
         drop(insert);
-        if let Some(entries) = &append.entries {
-            index::add(&self.connection, row, entries)?;
+        if let Some(beside) = &batch.beside {
+            self.add(row, expected, beside)?;
         }
         if self.room.len() > PACKING_ROOM {
             self.room = Vec::new();
         }
         self.positions.insert(thread, Position { row, last });
         Ok(Ok(()))
+    }
+
+    fn add(&self, row: i64, after: Seq, beside: &Beside) -> rusqlite::Result<()> {
+        index::add(&self.connection, row, after, &beside.entries)?;
+        marks::add(&self.connection, row, &beside.marks)?;
+        if let Some(snapshot) = &beside.snapshot {
+            self.snapshot(row, snapshot)?;
+        }
+        if beside.cursor.is_some() || beside.memo.is_some() {
+            self.carry(row, beside.cursor, beside.memo.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Stores a snapshot, and removes the one before it unless that is far enough from the next older one.
+    fn snapshot(&self, row: i64, snapshot: &Snapshot) -> rusqlite::Result<()> {
+        let Snapshot {
+            seq,
+            weight,
+            format,
+            body,
+        } = snapshot;
+        let mut older = self.connection.prepare_cached(
+            "SELECT seq, weight FROM snapshot WHERE thread = ? AND seq < ? ORDER BY seq DESC LIMIT 2",
+        )?;
+        let older: Vec<(i64, i64)> = older
+            .query_map((row, seq.cast_signed()), |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        let before = older.get(1).map_or(0, |(_, weight)| weight.cast_unsigned());
+        if let Some((last, _)) = older.first()
+            && weight.saturating_sub(before) < SNAPSHOT_SPACING
+        {
+            self.connection
+                .prepare_cached("DELETE FROM snapshot WHERE thread = ? AND seq = ?")?
+                .execute((row, last))?;
+        }
+        self.connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO snapshot (thread, seq, weight, format, body) VALUES (?, ?, ?, ?, ?)",
+            )?
+            .execute((row, seq.cast_signed(), weight.cast_signed(), format, body))?;
+        Ok(())
+    }
+
+    fn carry(&self, row: i64, cursor: Option<u64>, memo: Option<&[u8]>) -> rusqlite::Result<()> {
+        let cursor = cursor.map(u64::cast_signed);
+        let is_removed = memo.is_some_and(<[u8]>::is_empty);
+        self.connection
+            .prepare_cached(
+                "INSERT INTO carried (thread, cursor, memo) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET cursor = coalesce(?2, cursor), memo = iif(?4, NULL, coalesce(?3, memo))",
+            )?
+            .execute((row, cursor, memo.filter(|memo| !memo.is_empty()), is_removed))?;
+        Ok(())
+    }
+
+    fn catch_up(&self, row: i64, through: Seq, data: &Missing) -> rusqlite::Result<()> {
+        let (marks, snapshot) = match data {
+            Missing::Texts(entries) => return index::catch_up(&self.connection, row, through, entries),
+            Missing::Marks(marks, snapshot) => (marks, snapshot),
+        };
+        let through = through.cast_signed();
+        let due = self
+            .connection
+            .prepare_cached("UPDATE unmarked SET done = ?1 WHERE thread = ?2 AND done < ?1")?
+            .execute((through, row))?;
+        if due == 0 {
+            return Ok(());
+        }
+        marks::add(&self.connection, row, marks)?;
+        if let Some(snapshot) = snapshot {
+            self.snapshot(row, snapshot)?;
+        }
+        self.connection
+            .prepare_cached("DELETE FROM unmarked WHERE thread = ? AND done >= until")?
+            .execute([row])?;
+        Ok(())
     }
 
     fn position(&mut self, thread: ThreadId) -> rusqlite::Result<Option<Position>> {
@@ -257,26 +394,29 @@ impl Store {
         let found = self
             .connection
             .prepare_cached(
-                "SELECT id, (SELECT max(last_seq) FROM chunk WHERE thread = thread.id)
+                "SELECT id, max(coalesce((SELECT max(last_seq) FROM chunk WHERE thread = thread.id), 0),
+                                coalesce((SELECT max(until) FROM prefix WHERE thread = thread.id), 0))
                  FROM thread WHERE uuid = ?",
             )?
             .query_row([thread.0.as_bytes()], |row| {
-                let last: Option<i64> = row.get(1)?;
+                let last: i64 = row.get(1)?;
                 Ok(Position {
                     row: row.get(0)?,
-                    last: last.unwrap_or(0).cast_unsigned(),
+                    last: last.cast_unsigned(),
                 })
             })
             .optional()?;
         Ok(found.map(|found| *vacant.insert(found)))
     }
 
+    /// Inserts a thread under a new number. The numbers of deleted threads whose rows a fork needs are not used again.
     fn insert_thread(&self, thread: ThreadId, columns: &Columns) -> rusqlite::Result<i64> {
         let Columns { summary, json } = columns;
         self.connection
             .prepare_cached(
-                "INSERT INTO thread (uuid, agent, cwd, name, active, archived, updated_at, summary)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO thread (id, uuid, agent, cwd, name, active, archived, updated_at, summary)
+                 VALUES (1 + max(coalesce((SELECT max(id) FROM thread), 0),
+                                 coalesce((SELECT max(source) FROM prefix), 0)), ?, ?, ?, ?, ?, ?, ?, ?)",
             )?
             .insert((
                 thread.0.as_bytes(),
@@ -317,7 +457,7 @@ impl Store {
         id: BlobId,
         content: &[u8],
     ) -> rusqlite::Result<Result<(), LogError>> {
-        let Some(Position { row, .. }) = self.position(thread)? else {
+        let Some(Position { row, last }) = self.position(thread)? else {
             return Ok(Err(LogError::NoSuchThread(thread)));
         };
         let size = ZeroBlob(content.len() as u64);
@@ -332,7 +472,7 @@ impl Store {
             body.write_at(content, 0)?;
             body.close()?;
         }
-        index::claim(&self.connection, row, id)?;
+        index::claim(&self.connection, row, last, id)?;
         Ok(Ok(()))
     }
 
@@ -340,16 +480,84 @@ impl Store {
         let Some(Position { row, .. }) = self.position(thread)? else {
             return Ok(Err(LogError::NoSuchThread(thread)));
         };
-        for sql in [
-            "DELETE FROM chunk WHERE thread = ?",
-            "DELETE FROM thread WHERE id = ?",
-        ] {
-            self.connection.prepare_cached(sql)?.execute([row])?;
-        }
+        self.connection
+            .prepare_cached("DELETE FROM thread WHERE id = ?")?
+            .execute([row])?;
         self.execute("INSERT INTO rewrite VALUES (1) ON CONFLICT DO NOTHING")?;
         index::forget(&self.connection, row)?;
+        self.drop_unneeded(thread, row)?;
+        for orphan in lineage::disinherit(&self.connection, row)? {
+            self.drop_unneeded(thread, orphan)?;
+        }
         self.positions.remove(&thread);
         Ok(Ok(()))
+    }
+
+    /// Deletes the rows of a deleted thread that no fork needs.
+    fn drop_unneeded(&mut self, thread: ThreadId, row: i64) -> rusqlite::Result<()> {
+        let needed = lineage::needed_until(&self.connection, row)?;
+        // Forks mark the turns that they inherit themselves if the deleted thread has not done so.
+        self.connection
+            .prepare_cached(
+                "INSERT INTO unmarked (thread, done, until)
+                     SELECT thread, 0, max(until) FROM prefix
+                     WHERE source = ?1 AND EXISTS (SELECT 1 FROM unmarked WHERE thread = ?1) GROUP BY thread
+                 ON CONFLICT DO NOTHING",
+            )?
+            .execute([row])?;
+        for sql in [
+            "DELETE FROM chunk WHERE thread = ?1 AND first_seq > ?2",
+            "DELETE FROM turn WHERE thread = ?1 AND first_seq > ?2",
+            "DELETE FROM item WHERE thread = ?1 AND first_seq > ?2",
+            "DELETE FROM late WHERE thread = ?1 AND seq > ?2",
+            "DELETE FROM snapshot WHERE thread = ?1 AND seq > ?2",
+            "DELETE FROM client_turn WHERE thread = ?1
+             AND turn > (SELECT coalesce(max(turn), 0) FROM turn WHERE thread = ?1 AND first_seq <= ?2)",
+        ] {
+            self.connection.prepare_cached(sql)?.execute((row, needed))?;
+        }
+        self.connection
+            .prepare_cached("DELETE FROM unmarked WHERE thread = ?")?
+            .execute([row])?;
+        self.cut_last(thread, row, needed)
+    }
+
+    /// Cuts off the events after `needed` in the row that contains it.
+    fn cut_last(&mut self, thread: ThreadId, row: i64, needed: i64) -> rusqlite::Result<()> {
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT rowid, first_seq, last_seq, body FROM chunk
+                 WHERE thread = ?1 AND last_seq > ?2 AND first_seq <= ?2",
+            )?
+            .query_row((row, needed), |row| {
+                let number = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
+                let span = RowSpan {
+                    until: needed.cast_unsigned(),
+                    ..RowSpan::own(number(1)?, number(2)?)
+                };
+                Ok((row.get::<_, i64>(0)?, span, row.get::<_, Vec<u8>>(3)?))
+            })
+            .optional()?;
+        let Some((at, span, body)) = found else {
+            return Ok(());
+        };
+        match chunk::cut(thread, span, &body) {
+            Ok(Chunk { last, body, .. }) => {
+                let body = chunk::pack(&body, &mut self.room);
+                self.connection
+                    .prepare_cached("UPDATE chunk SET last_seq = ?, body = ? WHERE rowid = ?")?
+                    .execute((last.cast_signed(), body, at))?;
+            }
+            // A fork cannot read a damaged row either.
+            Err(error) => {
+                tracing::error!(%error, "a damaged row of a deleted thread is removed");
+                self.connection
+                    .prepare_cached("DELETE FROM chunk WHERE rowid = ?")?
+                    .execute([at])?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -362,8 +570,14 @@ mod tests {
     /// Returns the number of rows that one append changes.
     fn rows(store: &mut Store, seq: Seq, summary: Option<&Summary>, extract: &Extract) -> u64 {
         let before = store.connection.total_changes();
-        let append = Append::new(sample::thread(1), &[sample::event(seq, 300)], summary, extract).unwrap();
-        let answers = store.store([Change::Append(append)].iter()).unwrap();
+        let events = [sample::event(seq, 300)];
+        let append = Append {
+            summary,
+            extract,
+            ..Append::new(sample::thread(1), &events)
+        };
+        let batch = Batch::new(&append).unwrap();
+        let answers = store.store([Change::Append(batch)].iter()).unwrap();
         assert_eq!(answers, [Ok(())]);
         store.connection.total_changes() - before
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Seq;
 use crate::ids::{ThreadId, TurnId};
 use crate::json::RawJson;
 
@@ -69,6 +70,15 @@ pub enum Fidelity {
     Exact,
     /// The agent starts a new session and receives the conversation so far with its next prompt.
     Recalled,
+}
+
+/// The beginning of another thread's events, which a fork shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inherited {
+    /// The other thread.
+    pub from: ThreadId,
+    /// The last event that belongs to both threads.
+    pub until: Seq,
 }
 
 /// The origin of a thread that was forked from another thread. Boxed, since it is rare.

@@ -166,8 +166,8 @@ pub enum EventKind {
         /// How well the agent remembers the kept turns.
         fidelity: Fidelity,
     },
-    /// The thread was forked from another thread. All events before this one are copies of that thread's events, with
-    /// the numbers that they have here.
+    /// The thread was forked from another thread. All events before this one are shared with that
+    /// thread, or concern turns of it that the fork leaves out.
     ThreadForked(Box<ThreadForked>),
 
     /// The thread was bound to an agent session.

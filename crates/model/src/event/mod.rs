@@ -17,16 +17,18 @@ mod permission;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 
-pub use created::{Fidelity, SessionParams, ThreadCreated, ThreadForked};
+pub use created::{Fidelity, Inherited, SessionParams, ThreadCreated, ThreadForked};
 pub use kind::{
     Binding, Content, EventKind, LeaseHolder, LeaseMove, Level, PlanEntry, SessionDeleted, TurnStatus,
 };
 pub use origin::{ClientOrigin, Origin, Ruling};
 pub use permission::{Always, OptionKind, Outcome, PermissionOption, QuestionTopic};
 
-use crate::ids::TurnId;
+use crate::ids::{ThreadId, TurnId};
+use crate::item::ItemEnd;
 use crate::json::RawJson;
 
 /// Version of the stored format; see the module's table of changes.
@@ -100,13 +102,34 @@ impl Event {
     /// Returns about how many bytes of memory the event takes, without the parts that are always small.
     pub fn weight(&self) -> usize {
         let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, |raw| raw.get().len());
+        let all = |blocks: &[RawJson]| blocks.iter().map(|block| block.get().len()).sum();
         let text = match &self.kind {
             EventKind::ItemDelta { text, .. }
             | EventKind::TerminalOutput { text, .. }
             | EventKind::DiffUpdated { diff: text } => text.len(),
+            EventKind::ItemContent { block, .. } => block.get().len(),
+            EventKind::UserMessageAdded { content, .. } => all(content),
+            EventKind::TurnQueued { input, .. } => all(input),
+            EventKind::ItemCompleted { end, .. } => match end {
+                ItemEnd::Message { content, .. } => all(content),
+                ItemEnd::ToolCall { call, .. } => call.get().len(),
+                ItemEnd::FileChange { diff, .. } => diff.len(),
+                ItemEnd::TerminalCommand { output, .. } => output.len(),
+            },
             _ => 0,
         };
         size_of::<Self>() + raw(&self.raw) + raw(&self.raw_params) + text
+    }
+
+    /// Makes the event one of another thread. The ids of requests contain their thread.
+    pub fn readdress(&mut self, thread: ThreadId) {
+        match &mut self.kind {
+            EventKind::PermissionRequested { request, .. }
+            | EventKind::InputRequested { request, .. }
+            | EventKind::RequestSettled { request, .. }
+            | EventKind::RequestVoided { request, .. } => request.thread = thread,
+            _ => {}
+        }
     }
 
     /// Appends the event to `out` as one JSON object. Written by hand for speed: every event passes here, and the
@@ -147,6 +170,16 @@ impl Event {
         }
         out.push(b'}');
         Ok(())
+    }
+}
+
+/// Serializes the event as [`Event::encode`] writes it.
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut json = Vec::new();
+        self.encode(&mut json).map_err(serde::ser::Error::custom)?;
+        let raw: &RawValue = serde_json::from_slice(&json).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
     }
 }
 

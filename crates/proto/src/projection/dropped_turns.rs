@@ -1,9 +1,12 @@
 //! Turns that are no longer part of a thread's conversation but remain in the log.
 
+use std::ops::RangeInclusive;
+
 use acpd_model::TurnId;
+use serde::{Deserialize, Serialize};
 
 /// The set of dropped turns. A rollback drops all turns after a given one and thus adds at most one run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DroppedTurns {
     /// First and last turn of each run, in order. At least one kept turn separates two runs.
     runs: Vec<(u32, u32)>,
@@ -26,6 +29,20 @@ impl DroppedTurns {
     pub fn contains(&self, turn: TurnId) -> bool {
         let at = self.runs.partition_point(|(_, end)| *end < turn.0);
         self.runs.get(at).is_some_and(|(first, _)| *first <= turn.0)
+    }
+
+    /// Returns the last turn that was not dropped, of the turns up to `last`.
+    pub fn last_kept(&self, last: u32) -> Option<TurnId> {
+        let kept = match self.runs.last() {
+            Some((first, end)) if *end >= last => *first - 1,
+            _ => last,
+        };
+        (kept > 0).then_some(TurnId(kept))
+    }
+
+    /// Returns the numbers of the dropped turns, as ascending runs.
+    pub fn runs(&self) -> impl Iterator<Item = RangeInclusive<u32>> {
+        self.runs.iter().map(|(first, last)| *first..=*last)
     }
 
     /// Returns the number of dropped turns.
@@ -62,6 +79,7 @@ mod tests {
                     "{turn} after {kept:?}"
                 );
             }
+            assert_eq!(dropped.last_kept(last), kept.map(TurnId));
             assert_eq!(dropped.count() as usize, is.iter().filter(|is| **is).count());
         }
         assert_eq!(dropped.runs, [(1, 12)]);

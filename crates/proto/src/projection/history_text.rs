@@ -2,72 +2,45 @@
 
 use std::collections::VecDeque;
 
-use acpd_model::{Event, EventKind, ItemEnd, MessageType, TurnId};
+use acpd_model::{Event, EventKind, ItemEnd, MessageType};
 
-use super::history_filter::HistoryFilter;
-use super::{DroppedTurns, ToolView};
+use super::ToolView;
 
-/// Collects the end of a conversation, in whole messages.
+/// Collects the end of a conversation from its end, in whole messages.
 #[derive(Debug)]
 pub struct HistoryText {
-    kept: HistoryFilter,
     room: usize,
-    bytes: usize,
     parts: VecDeque<String>,
     left_out: bool,
 }
 
 impl HistoryText {
-    /// Collects at most `room` bytes, without the turn `except` and the dropped turns.
-    pub fn new(except: Option<TurnId>, dropped: DroppedTurns, room: usize) -> Self {
+    /// Collects at most `room` bytes.
+    pub fn new(room: usize) -> Self {
         Self {
-            kept: HistoryFilter::new(except, dropped),
             room,
-            bytes: 0,
             parts: VecDeque::new(),
             left_out: false,
         }
     }
 
-    /// Applies the next event of the log.
-    pub fn fold(&mut self, event: &Event) {
-        if !self.kept.has(event) {
-            return;
-        }
-        let EventKind::ItemCompleted { end, .. } = &event.kind else {
-            return;
+    /// Adds the event before those so far. Returns `false` if there is no room for it, and thus for no earlier one.
+    pub fn prepend(&mut self, event: &Event) -> bool {
+        let Some(part) = part(event) else {
+            return true;
         };
-        let part = match end {
-            ItemEnd::Message { role, content } => {
-                let speaker = match role {
-                    MessageType::UserMessage => "User",
-                    MessageType::AgentMessage => "Assistant",
-                    MessageType::AgentThought => return,
-                };
-                let text = crate::projection::content_text(content);
-                format!("## {speaker}\n\n{}\n", text.trim())
-            }
-            ItemEnd::ToolCall { status, call } => {
-                let mut tool = ToolView::default();
-                tool.apply(call);
-                format!("(tool call: {}, {})\n", tool.title(), status.as_acp())
-            }
-            ItemEnd::FileChange { path, .. } => format!("(changed {path})\n"),
-            ItemEnd::TerminalCommand { .. } => return,
-        };
-        // A part that exceeds the limit by itself is cut to its end.
-        let from = part.ceil_char_boundary(part.len().saturating_sub(self.room));
-        self.left_out |= from > 0;
-        let part = part[from..].to_owned();
-        self.bytes += part.len();
-        self.parts.push_back(part);
-        while self.bytes > self.room {
-            let Some(oldest) = self.parts.pop_front() else {
-                break;
-            };
-            self.bytes -= oldest.len();
-            self.left_out = true;
+        if part.len() <= self.room {
+            self.room -= part.len();
+            self.parts.push_front(part);
+            return true;
         }
+        self.left_out = true;
+        // If nothing fits, the end of the last part is better than nothing.
+        if self.parts.is_empty() {
+            let from = part.ceil_char_boundary(part.len() - self.room);
+            self.parts.push_front(part[from..].to_owned());
+        }
+        false
     }
 
     /// Returns the collected text; empty if there is no conversation.
@@ -83,5 +56,30 @@ impl HistoryText {
             text.push_str(&part);
         }
         text
+    }
+}
+
+/// Returns the text of a finished item.
+fn part(event: &Event) -> Option<String> {
+    let EventKind::ItemCompleted { end, .. } = &event.kind else {
+        return None;
+    };
+    match end {
+        ItemEnd::Message { role, content } => {
+            let speaker = match role {
+                MessageType::UserMessage => "User",
+                MessageType::AgentMessage => "Assistant",
+                MessageType::AgentThought => return None,
+            };
+            let text = crate::projection::content_text(content);
+            Some(format!("## {speaker}\n\n{}\n", text.trim()))
+        }
+        ItemEnd::ToolCall { status, call } => {
+            let mut tool = ToolView::default();
+            tool.apply(call);
+            Some(format!("(tool call: {}, {})\n", tool.title(), status.as_acp()))
+        }
+        ItemEnd::FileChange { path, .. } => Some(format!("(changed {path})\n")),
+        ItemEnd::TerminalCommand { .. } => None,
     }
 }

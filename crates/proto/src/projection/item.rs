@@ -1,12 +1,12 @@
 //! An item, including one that is not finished.
 
 use acpd_model::{EventKind, ItemEnd, ItemStart, MessageType, RawJson};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::tool::ToolView;
 
 /// An item's content so far.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ItemView {
     /// A message or thought.
     Message(MessageView),
@@ -31,7 +31,7 @@ pub enum ItemView {
 }
 
 /// A message's content so far.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageView {
     /// The author of the message, and whether it is a thought.
     pub role: MessageType,
@@ -42,7 +42,7 @@ pub struct MessageView {
 }
 
 /// A piece of a message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Part {
     /// Plain text.
     Text(String),

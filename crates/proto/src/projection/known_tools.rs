@@ -9,12 +9,13 @@ use std::sync::Arc;
 use acpd_model::ItemId;
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::ENDED_TOOL_BYTES;
+use serde::{Deserialize, Serialize};
 
 /// Bytes that count for a call in addition to its id.
 const CALL_BYTES: usize = 64;
 
 /// A tool call of the session, finished or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolRef {
     /// The item of the call.
     pub item: ItemId,
@@ -23,7 +24,8 @@ pub struct ToolRef {
 }
 
 /// The tool calls of a session: all open ones, and the most recent ones that have ended.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub struct KnownTools {
     calls: BTreeMap<Arc<str>, ToolRef>,
     ended: BTreeMap<ItemId, Arc<str>>,
@@ -73,6 +75,36 @@ impl KnownTools {
         if let Some(id) = known.and_then(|call| self.ended.remove(&call.item)) {
             self.ended_bytes -= bytes(&id);
         }
+    }
+}
+
+/// The stored form: each call with its id, and whether it has ended.
+#[derive(Serialize, Deserialize)]
+struct Stored(Vec<(String, ToolRef, bool)>);
+
+impl From<KnownTools> for Stored {
+    fn from(known: KnownTools) -> Self {
+        let has_ended = |call: &ToolRef| known.ended.contains_key(&call.item);
+        let calls = known.calls.iter();
+        Self(
+            calls
+                .map(|(id, call)| (id.to_string(), *call, has_ended(call)))
+                .collect(),
+        )
+    }
+}
+
+impl From<Stored> for KnownTools {
+    fn from(Stored(calls): Stored) -> Self {
+        let mut known = Self::default();
+        for (id, call, has_ended) in calls {
+            if has_ended {
+                known.end(&id, call);
+            } else {
+                known.begin(&id, call);
+            }
+        }
+        known
     }
 }
 

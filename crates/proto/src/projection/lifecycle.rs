@@ -13,8 +13,7 @@ impl Live {
 
     /// Returns the last turn that is part of the conversation.
     pub fn last_kept(&self) -> Option<TurnId> {
-        let mut turns = (1..=self.last_turn).rev().map(TurnId);
-        turns.find(|turn| !self.dropped.contains(*turn))
+        self.dropped.last_kept(self.last_turn)
     }
 
     /// Applies a rollback. The agent's session contains the dropped turns, so that the thread stops using it.

@@ -8,6 +8,7 @@ use acpd_model::{
     Event, EventKind, ItemId, ItemStart, Millis, Origin, RawJson, RequestId, Seq, Summary, ThreadId,
     ThreadStatus, TurnId,
 };
+use serde::{Deserialize, Serialize};
 
 use super::dropped_turns::DroppedTurns;
 use super::item::ItemView;
@@ -19,7 +20,7 @@ use crate::agent::Capabilities;
 use acpd_policy::{Policy, Remembered, RememberedRule, Scope};
 
 /// The side that ends a turn before the agent does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Interrupter {
     /// A client requested the interruption.
     Client,
@@ -28,7 +29,7 @@ pub enum Interrupter {
 }
 
 /// The running turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningTurn {
     /// Id of the turn.
     pub id: TurnId,
@@ -39,7 +40,7 @@ pub struct RunningTurn {
 }
 
 /// A turn in the queue.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueuedTurn {
     /// Id of the turn.
     pub id: TurnId,
@@ -54,7 +55,7 @@ pub struct QueuedTurn {
 }
 
 /// A turn to which a client assigned an id of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientTurn {
     /// The daemon's id of the turn.
     pub id: TurnId,
@@ -63,7 +64,7 @@ pub struct ClientTurn {
 }
 
 /// An unanswered question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenRequest {
     /// Id of the question.
     pub id: RequestId,
@@ -74,7 +75,7 @@ pub struct OpenRequest {
 }
 
 /// The capabilities of an agent that matter while it does not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeclaredCapabilities {
     /// Supports `session/fork`.
     pub fork: bool,
@@ -87,12 +88,14 @@ pub struct DeclaredCapabilities {
 }
 
 /// The bounded state on which a thread bases its decisions.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Live {
     /// Id of the thread.
     pub thread: ThreadId,
     /// Number of the last folded event.
     pub last_seq: Seq,
+    /// Weight of all folded events, in bytes; see [`Event::weight`].
+    pub weight: u64,
     /// The thread's list entry.
     pub summary: Summary,
     /// The thread's possible names; one of them is shown.
@@ -160,6 +163,7 @@ impl Live {
         Self {
             thread,
             last_seq: 0,
+            weight: 0,
             summary: Summary::default(),
             names: ThreadNames::default(),
             last_turn: 0,
@@ -195,6 +199,7 @@ impl Live {
     pub fn fold(&mut self, event: &Event) -> bool {
         debug_assert_eq!(event.seq, self.last_seq + 1, "events are folded in order");
         self.last_seq = event.seq;
+        self.weight += event.weight() as u64;
         match &event.kind {
             EventKind::ThreadCreated(_)
             | EventKind::StatusChanged { .. }
@@ -377,6 +382,10 @@ impl Live {
                 self.items.insert(
                     *item,
                     OpenItem {
+                        turn: event.turn.or(self.last_kept()),
+                        seq: event.seq,
+                        bytes: event.weight() as u64,
+                        start: start.clone(),
                         parent: *parent,
                         view,
                     },
@@ -523,7 +532,7 @@ impl Live {
 }
 
 /// The members of an opened session, or of an update of its options, that are stored unchanged.
-#[derive(serde::Deserialize, Default)]
+#[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct SessionState {
     modes: Option<RawJson>,
@@ -531,13 +540,13 @@ struct SessionState {
     config_options: Option<RawJson>,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CurrentModel {
     current_model_id: String,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CurrentMode {
     current_mode_id: String,

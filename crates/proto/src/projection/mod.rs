@@ -10,6 +10,7 @@
 //! * [`HistoryText`]: the conversation as text, for an agent that has lost it
 //! * [`Exchanges`]: the conversation, for comparison with the history that an agent reports
 //! * [`extract()`]: the searchable texts of events
+//! * [`mark()`]: the places of turns and items
 
 mod dropped_turns;
 mod exchanges;
@@ -20,8 +21,10 @@ mod item;
 mod known_tools;
 mod lifecycle;
 mod live;
+mod marks;
 mod open_items;
 mod options;
+mod snapshot;
 mod spec;
 mod thread_names;
 mod tool;
@@ -36,10 +39,11 @@ pub(crate) use item::ItemView;
 pub use item::{Part, content_text, text_block};
 pub(crate) use live::Interrupter;
 pub use live::Live;
+pub use marks::{mark, marks_of};
 pub use options::Options;
 pub(crate) use options::{LEGACY_MODE, LEGACY_MODEL, has_options};
+pub use snapshot::SNAPSHOT_FORMAT;
 pub use spec::{Chunks, SessionChange, Spec, server_name};
 pub use tool::ToolView;
 pub(crate) use tool::{FileDiff, is_computed, unified_diff};
-pub(crate) use transcript::TurnsPage;
-pub use transcript::{Item, Transcript, Turn};
+pub use transcript::{Item, Transcript, Turn, TurnsPage};

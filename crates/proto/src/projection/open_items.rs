@@ -4,13 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use acpd_model::collections::free_if_empty;
-use acpd_model::{EventKind, ItemId, RawJson};
+use acpd_model::{EventKind, ItemId, ItemStart, RawJson, Seq, TurnId};
+use serde::{Deserialize, Serialize};
 
 use super::item::ItemView;
 
 /// An item that is not finished.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenItem {
+    /// The turn that contains the item; `None` before the first turn.
+    pub turn: Option<TurnId>,
+    /// The event that started the item.
+    pub seq: Seq,
+    /// Weight of that event, in bytes.
+    pub bytes: u64,
+    /// The item as it started.
+    pub start: ItemStart,
     /// The tool call that the item belongs to.
     pub parent: Option<ItemId>,
     /// The item's content so far.
@@ -19,7 +28,8 @@ pub struct OpenItem {
 
 /// Unfinished items, in the order of their start. There may be thousands, and each may end at any time. No operation on
 /// one item iterates over the others.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "BTreeMap<ItemId, OpenItem>", into = "BTreeMap<ItemId, OpenItem>")]
 pub struct OpenItems {
     items: BTreeMap<ItemId, OpenItem>,
     tools: BTreeSet<ItemId>,
@@ -41,6 +51,22 @@ impl Deref for OpenItems {
 
     fn deref(&self) -> &Self::Target {
         &self.items
+    }
+}
+
+impl From<OpenItems> for BTreeMap<ItemId, OpenItem> {
+    fn from(open: OpenItems) -> Self {
+        open.items
+    }
+}
+
+impl From<BTreeMap<ItemId, OpenItem>> for OpenItems {
+    fn from(items: BTreeMap<ItemId, OpenItem>) -> Self {
+        let mut open = Self::default();
+        for (id, item) in items {
+            open.insert(id, item);
+        }
+        open
     }
 }
 

@@ -3,12 +3,12 @@
 
 use acpd_model::RawJson;
 use acpd_model::event::{SessionParams, ThreadCreated};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::wire::{Object, members};
 
 /// The settings that a thread was created with, and the params of its session.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Spec {
     /// Name of the agent in the configuration.
     pub agent: String,
@@ -34,7 +34,7 @@ pub struct Spec {
 }
 
 /// How an agent's text is recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Chunks {
     /// Consecutive chunks become one event if only some milliseconds separate them.

@@ -2,9 +2,10 @@
 
 use acpd_model::RawJson;
 use acpd_model::text::shorten;
+use serde::{Deserialize, Serialize};
 
 /// The possible names of a thread.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ThreadNames {
     /// Set by the user.
     pub person: Option<String>,

@@ -3,14 +3,14 @@
 use acpd_model::item::ToolStatus;
 use acpd_model::limits::DIFF_BYTES;
 use acpd_model::{PreviousContent, RawJson};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::wire::{Text, members};
 
 /// An ACP tool call, stored as members of JSON text. Unknown members are kept, and all values stay as the agent wrote
 /// them.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ToolView {
     members: Vec<(String, String)>,
     /// Diffs of files in earlier content. Agents replace a diff by text such as "done" when the edit is complete.
@@ -114,7 +114,7 @@ fn status(json: &str) -> Option<ToolStatus> {
 }
 
 /// A change of one file, as a tool call shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileDiff {
     /// Absolute path.

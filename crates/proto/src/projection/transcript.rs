@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq, TurnId};
+use acpd_model::{
+    Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq, TurnId, TurnPosition,
+};
 
+use super::Live;
 use super::item::ItemView;
 use super::tool::ToolView;
 
@@ -80,20 +83,42 @@ impl Item {
 /// A page of a thread's turns, oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnsPage {
-    /// The turns on this page.
+    /// The turns on this page. The items of the first one can be incomplete.
     pub turns: Vec<Turn>,
-    /// The `before` of the next page; `None` if there are no older turns.
-    pub older: Option<usize>,
+    /// Where the next older page ends; `None` if there is nothing older.
+    pub older: Option<TurnPosition>,
 }
 
 impl Transcript {
-    /// Returns up to `limit` turns before the one at `before`, or the latest.
-    pub fn into_page(mut self, before: Option<usize>, limit: usize) -> TurnsPage {
-        self.turns.truncate(before.unwrap_or(usize::MAX));
-        let start = self.turns.len().saturating_sub(limit);
-        TurnsPage {
-            turns: self.turns.split_off(start),
-            older: (start > 0).then_some(start),
+    /// Adds the unfinished items of these turns that are between two positions.
+    pub fn add_open(&mut self, live: &Live, from: Option<TurnPosition>, before: Option<TurnPosition>) {
+        for (id, open) in live.items.iter() {
+            let turn = open.turn.map_or(0, |turn| turn.0);
+            let is_before = |position: TurnPosition| match position.item {
+                Some(end) => turn < position.turn || turn == position.turn && *id < end,
+                None => turn < position.turn,
+            };
+            if from.is_some_and(is_before) || before.is_some_and(|before| !is_before(before)) {
+                continue;
+            }
+            let turn = match open.turn {
+                Some(_) => self.turns.iter_mut().find(|turn| turn.id == open.turn),
+                // The items before the first turn are always the first ones.
+                None => {
+                    let at = self.turn_index(None);
+                    self.turns.get_mut(at).filter(|turn| turn.id.is_none())
+                }
+            };
+            let Some(turn) = turn else { continue };
+            let item = Item {
+                id: *id,
+                parent: open.parent,
+                start: open.start.clone(),
+                view: Some(open.view.clone()),
+                end: None,
+            };
+            let at = turn.items.partition_point(|item| item.id < *id);
+            turn.items.insert(at, item);
         }
     }
 

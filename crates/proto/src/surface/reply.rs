@@ -1,6 +1,8 @@
 //! The daemon's replies to a [`Request`](super::request::Request). Each surface writes results of its own protocol from
 //! them. JSON in a reply is always text of an agent or a client.
 
+use std::sync::Arc;
+
 use acpd_model::event::{Fidelity, LeaseHolder};
 use acpd_model::{Event, Millis, RawJson, SearchHit, Seq, Summary, ThreadId, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
@@ -193,7 +195,7 @@ pub struct ListedThread {
 #[derive(Debug, PartialEq)]
 pub struct ThreadView {
     /// The thread's current state.
-    pub live: Box<Live>,
+    pub live: Arc<Live>,
     /// A page of its turns.
     pub turns: Option<TurnsPage>,
 }
@@ -202,7 +204,7 @@ pub struct ThreadView {
 #[derive(Debug, PartialEq)]
 pub struct Opened {
     /// The thread's current state.
-    pub live: Box<Live>,
+    pub live: Arc<Live>,
     /// The last event that is not delivered: delivery starts after it.
     pub cursor: Seq,
     /// A page of its turns, if the client requested them.

@@ -1,9 +1,11 @@
 //! The replies to clients' commands.
 
 use acpd_model::event::{Fidelity, LeaseHolder, ThreadForked, TurnStatus};
-use acpd_model::{Event, Millis, RawJson, TurnId};
+use acpd_model::{Millis, RawJson, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
+
+use crate::projection::Live;
 
 /// The reply to a client's command.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,9 +49,9 @@ pub struct ForkPoint {
 /// The contents of a thread that is forked from another one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForkContents {
-    /// The other thread's events, see [`ThreadCopy`](super::ThreadCopy).
-    pub events: Vec<Event>,
-    /// The point where the events end.
+    /// The other thread's state after the last event that both share.
+    pub live: Box<Live>,
+    /// The point where the shared events end.
     pub point: ForkPoint,
     /// The new thread's own name.
     pub name: Option<String>,

@@ -2,7 +2,8 @@
 
 use acpd_model::event::{Fidelity, TurnStatus};
 use acpd_model::{ErrorCode, Event, EventKind, Failure, Limits, RawJson, TurnId};
-use acpd_proto::thread::{Answer, Change, Command, ForkPoint, Reply, ThreadCopy};
+use acpd_proto::projection::Live;
+use acpd_proto::thread::{Answer, Change, Command, ForkPoint, Reply};
 use serde_json::json;
 
 use crate::rollback::turn;
@@ -32,17 +33,9 @@ fn fork(s: &mut Scene, turn: Option<u32>) -> Result<Reply, Failure> {
     })
 }
 
-fn copied(log: &[Event], last: Option<TurnId>) -> ThreadCopy {
-    let mut copied = ThreadCopy::new(FORK, last);
-    for event in log {
-        copied.fold(event);
-    }
-    copied
-}
-
 /// Creates the fork from the log of the original thread.
 fn adopt(s: &Scene, point: &ForkPoint, name: Option<&str>) -> Scene {
-    let scene = Scene::adopting(copied(&s.log, point.forked.last), point.clone(), name);
+    let scene = Scene::adopting(&s.log, point.clone(), name);
     check_in(scene, |_| {})
 }
 
@@ -304,6 +297,48 @@ fn it_is_unsupported_if_agents_receive_no_history() {
     });
 }
 
+/// The shared events include what concerns the origin alone: a later turn that was queued early.
+#[test]
+fn what_concerns_the_origin_alone_is_undone_in_the_fork() {
+    check(|s| {
+        two_turns(s, FULL);
+        s.prompt("prompt 3");
+        s.prompt("prompt 4");
+        s.stops_with("end_turn");
+        let at = point(&fork(s, Some(3)));
+        let mut new = adopt(s, &at, None);
+        let live = new.thread.live();
+        assert_eq!(
+            (shown(&new), live.queue.len(), live.summary.turns),
+            (vec![1, 2, 3], 0, 3)
+        );
+        turn_of_fork(&mut new);
+        assert_eq!(shown(&new), [1, 2, 3, 5]);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_fork_of_an_archived_thread_is_not_archived() {
+    check(|s| {
+        s.open_session();
+        s.ask(Command::Change(Change::Archive)).unwrap();
+        let at = point(&fork(s, None));
+        let mut new = adopt(s, &at, None);
+        assert!(!new.thread.live().summary.archived && s.thread.live().summary.archived);
+        turn_of_fork(&mut new);
+        assert_eq!(shown(&new), [1]);
+    });
+}
+
+/// Runs a turn in a thread whose agent has no session yet.
+fn turn_of_fork(new: &mut Scene) {
+    new.prompt("here");
+    new.answer("initialize", FULL);
+    new.answer("session/new", r#"{"sessionId":"s-8"}"#);
+    new.stops_with("end_turn");
+}
+
 #[test]
 fn a_name_that_is_none_makes_no_thread() {
     check(|s| {
@@ -311,7 +346,7 @@ fn a_name_that_is_none_makes_no_thread() {
         let at = point(&fork(s, None));
         let mut new = Scene::new();
         let adopted = acpd_proto::thread::ForkContents {
-            events: copied(&s.log, at.forked.last).into_events(),
+            live: Box::new(Live::new(FORK)),
             point: at,
             name: Some(" ".into()),
         };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acpd_model::event::Fidelity;
-use acpd_model::{ErrorCode, Failure, RawJson, Role, ThreadId, TurnId};
+use acpd_model::{ErrorCode, Failure, ItemId, RawJson, Role, ThreadId, TurnId, TurnPosition};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
 use acpd_proto::surface::contract::{Delivery, Output, Pending, Surface};
@@ -401,11 +401,12 @@ fn a_thread_that_is_left_out_is_the_current_one() {
         turns,
     };
     assert_eq!(line.wants("thread/read", "{}"), read(None));
-    let before = Some(7);
-    assert_eq!(
-        line.wants("thread/read", r#"{"includeTurns":true,"cursor":"7"}"#),
-        read(Some(Turns { before, limit: None }))
-    );
+    for (cursor, item) in [("7", None), ("7.12", Some(ItemId(12)))] {
+        let before = Some(TurnPosition { turn: 7, item });
+        let params = format!(r#"{{"includeTurns":true,"cursor":"{cursor}"}}"#);
+        let wanted = line.wants("thread/read", &params);
+        assert_eq!(wanted, read(Some(Turns { before, limit: None })));
+    }
 }
 
 #[test]
@@ -438,10 +439,10 @@ fn json_of_a_client_is_kept_unchanged() {
 
 /// Returns a thread with nothing but the client's data.
 fn opened(metadata: &str) -> Reply {
-    let mut live = Box::new(Live::new(thread()));
+    let mut live = Live::new(thread());
     live.summary.metadata = Some(RawJson::parse(metadata).unwrap());
     Reply::Opened(Box::new(Opened {
-        live,
+        live: live.into(),
         cursor: 0,
         turns: None,
         turn: None,

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::{Event, EventKind, ItemId, RawJson, ThreadStatus, TurnId};
-use acpd_proto::projection::{Live, Transcript};
+use acpd_proto::projection::{Live, Transcript, marks_of};
 use acpd_proto::surface::app::frame;
 use serde::Deserialize;
 
-use super::scene::Scene;
+use super::scene::{FORK, Scene};
 use super::{app_schema, schema};
 
 /// The number of events on a page when a check reads the log in pages.
@@ -16,6 +16,8 @@ const PAGE: usize = 7;
 /// Checks all invariants, and panics at the first violation.
 pub fn hold(scene: &Scene) {
     views_agree(scene);
+    snapshots_agree(scene);
+    places_are_enough(scene);
     status_fits(scene);
     frames_are_whole(scene);
     deltas_are_enough(scene);
@@ -25,6 +27,48 @@ pub fn hold(scene: &Scene) {
     for sent in &scene.sent {
         schema::check_sent(&sent.json, sent.answers.as_deref());
     }
+}
+
+/// Checks that the state after each event reads back from a snapshot, also as the state of a fork.
+fn snapshots_agree(scene: &Scene) {
+    let mut live = Live::new(scene.id);
+    // Long logs repeat what short ones have.
+    let step = 1 + scene.log.len() / 200;
+    for (at, event) in scene.log.iter().enumerate() {
+        live.fold(event);
+        if at % step == 0 {
+            let body = live.to_snapshot().unwrap();
+            assert_eq!(Live::from_snapshot(scene.id, &body).unwrap(), live);
+            let mut fork = Live::from_snapshot(FORK, &body).unwrap();
+            fork.readdress(scene.id);
+            assert_eq!(fork, live);
+        }
+    }
+}
+
+/// Checks that the events at the marked places, and the state at the end, give the whole transcript.
+fn places_are_enough(scene: &Scene) {
+    let (live, marks) = (scene.thread.live(), marks_of(scene.id, &scene.log));
+    let mut whole = Transcript::default();
+    for event in &scene.log {
+        whole.fold(event);
+    }
+    let is_kept = |turn: Option<TurnId>| turn.is_none_or(|turn| !live.dropped.contains(turn));
+    let items: Vec<_> = marks.items.iter().filter(|item| is_kept(item.turn)).collect();
+    let mut places: BTreeSet<u64> = items.iter().flat_map(|item| [item.first, item.last]).collect();
+    let turns = marks.turns.iter().filter(|turn| is_kept(Some(turn.turn)));
+    places.extend(turns.map(|turn| turn.seq));
+    let late = marks
+        .late
+        .iter()
+        .filter(|late| items.iter().any(|item| item.item == late.item));
+    places.extend(late.map(|late| late.seq));
+    let mut found = Transcript::default();
+    for event in scene.log.iter().filter(|event| places.contains(&event.seq)) {
+        found.fold(event);
+    }
+    found.add_open(live, None, None);
+    assert_eq!(found.turns, whole.turns);
 }
 
 /// Checks that the live view and all replayed views are equal: at once and page by page, typed and as JSON.

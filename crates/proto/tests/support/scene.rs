@@ -7,15 +7,33 @@ use std::time::Duration;
 use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
 use acpd_policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
-use acpd_proto::projection::{Exchanges, HistoryText, Live};
+use acpd_proto::projection::{Exchanges, HistoryText, Live, marks_of};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{
     Command, EditorCommand, Effect, ForkContents, ForkPoint, HostCall, HostReply, Input, Policies,
-    RememberedChange, RememberedOutcome, Reply, Thread, ThreadCopy, Waiter,
+    RememberedChange, RememberedOutcome, Reply, Thread, Waiter,
 };
 use acpd_proto::time::{Now, earliest};
 use serde_json::Value;
 use uuid::Uuid;
+
+/// Returns the events that a fork after the turn `last` shares with its origin.
+pub fn shared_with_fork(log: &[Event], last: Option<TurnId>) -> Vec<Event> {
+    let is_end = |event: &&Event| matches!(event.kind, EventKind::TurnSettled { .. }) && event.turn <= last;
+    let end = match last {
+        Some(_) => log.iter().rev().find(is_end).map(|event| event.seq),
+        None => log
+            .iter()
+            .find(|event| event.turn.is_some())
+            .map(|event| event.seq - 1),
+    };
+    let shared = log.iter().filter(|event| end.is_none_or(|end| event.seq <= end));
+    let mut shared: Vec<Event> = shared.cloned().collect();
+    for event in &mut shared {
+        event.readdress(FORK);
+    }
+    shared
+}
 
 /// The id of a forked thread.
 pub const FORK: ThreadId = ThreadId(Uuid::from_u128(0x0192_f0c1_c5d7_7c0a_a5e5_f8d9_a1b2_ffff));
@@ -155,18 +173,23 @@ impl Scene {
         scene
     }
 
-    /// Creates a forked thread from its copied part, forked at `point`.
-    pub fn adopting(copied: ThreadCopy, point: ForkPoint, name: Option<&str>) -> Self {
+    /// Creates a forked thread from the log of its origin, forked at `point`.
+    pub fn adopting(log: &[Event], point: ForkPoint, name: Option<&str>) -> Self {
         let mut scene = Self::new();
         scene.id = FORK;
         scene.folded = Live::new(FORK);
         scene.thread = Thread::new(FORK, Limits::default(), scene.now);
+        for event in shared_with_fork(log, point.forked.last) {
+            scene.store(event);
+        }
         let adopted = ForkContents {
-            events: copied.into_events(),
+            live: Box::new(scene.folded.clone()),
             point,
             name: name.map(str::to_owned),
         };
         scene.ask(Command::Adopt(Box::new(adopted))).unwrap();
+        let inherited = scene.thread.take_inherited().unwrap();
+        assert_eq!(inherited.from, Self::new().id);
         scene
     }
 
@@ -272,9 +295,16 @@ impl Scene {
                 let recalled = match self.unreadable.take() {
                     Some(failure) => Err(failure),
                     None => {
-                        let mut recall = HistoryText::new(Some(except), dropped, bytes);
-                        self.log.iter().for_each(|event| recall.fold(event));
-                        Ok(recall.finish())
+                        let kept = |turn: Option<TurnId>| {
+                            turn != Some(except) && turn.is_none_or(|turn| !dropped.contains(turn))
+                        };
+                        let marks = marks_of(self.id, &self.log);
+                        let items = marks.items.iter().filter(|item| kept(item.turn));
+                        let ends: BTreeSet<Seq> = items.map(|item| item.last).collect();
+                        let mut text = HistoryText::new(bytes);
+                        let ends = self.log.iter().filter(|event| ends.contains(&event.seq));
+                        let _has_room = ends.rev().all(|event| text.prepend(event));
+                        Ok(text.finish())
                     }
                 };
                 self.thread.handle(Input::HistoryCollected(recalled), self.now);

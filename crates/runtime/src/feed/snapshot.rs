@@ -14,7 +14,7 @@ pub struct ThreadSnapshot {
     /// Receives everything after `live.last_seq`.
     pub batches: broadcast::Receiver<Arc<Batch>>,
     /// The thread's state at that moment.
-    pub live: Box<Live>,
+    pub live: Arc<Live>,
     /// The questions that were open at that moment.
     pub pending: Arc<BTreeSet<u32>>,
 }

@@ -1,16 +1,21 @@
-//! Forking a thread. The source thread determines the fork point, and the service copies the events up to it from the
-//! log. The new thread stores them in one step, so that a killed daemon leaves either the whole thread or none.
+//! Forking a thread. The origin determines the fork point. The new thread begins with the state at that point, and shares
+//! the events before it. Its first append creates it, so that a killed daemon leaves either the whole thread or none.
 
+use std::sync::Arc;
+
+use acpd_log::LogError;
 use acpd_model::event::Fidelity;
-use acpd_model::limits::FORK_BYTES;
-use acpd_model::{ErrorCode, Event, Failure, Origin, ThreadId, TurnId};
+use acpd_model::{ErrorCode, Failure, Origin, ThreadId, TurnId};
+use acpd_proto::projection::Live;
 use acpd_proto::surface::reply::{Opened, Reply};
 use acpd_proto::surface::request::ForkThread;
-use acpd_proto::thread::{self, Command, ForkContents, ThreadCopy};
+use acpd_proto::thread::{self, Command, ForkContents};
 
 use crate::service::caller::Caller;
 use crate::service::{Dispatched, Response, Service, await_reply};
 use crate::thread::directory::log_failure;
+use crate::thread::indexing::end_of_turns;
+use crate::thread::state::load_state;
 use crate::thread::subscription::FollowRequest;
 
 impl Service {
@@ -42,7 +47,7 @@ impl Service {
             // The client that forks the thread already has the events up to the fork.
             let cursor = snapshot.live.last_seq;
             let opened = Opened {
-                live: snapshot.live.clone(),
+                live: Arc::clone(&snapshot.live),
                 cursor,
                 turns: None,
                 turn: None,
@@ -81,45 +86,23 @@ impl Service {
             };
             let fidelity = point.forked.fidelity;
             let new = service.context.ids.thread();
-            let events = service.copy(thread, new, point.forked.last).await?;
+            let state = service.state_at(thread, point.forked.last).await;
             let adopted = ForkContents {
-                events,
+                live: Box::new(state.map_err(|error| log_failure(&error))?),
                 point: *point,
                 name,
             };
             let adopt = Command::Adopt(Box::new(adopted));
             await_reply(service.directory.command(new, by, adopt).await?).await?;
+            service.context.indexing.notify_one();
             Ok((new, fidelity))
         })
     }
 
-    async fn copy(&self, from: ThreadId, to: ThreadId, last: Option<TurnId>) -> Result<Vec<Event>, Failure> {
-        let (mut copied, mut bytes) = (ThreadCopy::new(to, last), 0);
-        let (mut after, mut room) = (0, Vec::new());
-        loop {
-            let page = self.context.log.read(from, after).await;
-            let page = page.map_err(|error| log_failure(&error))?;
-            for event in &page.events {
-                copied.fold(event);
-                if copied.is_whole() {
-                    return Ok(copied.into_events());
-                }
-                room.clear();
-                // An event that came out of the log can be encoded.
-                let _ = event.encode(&mut room);
-                bytes += room.len();
-            }
-            if page.at_end {
-                return Ok(copied.into_events());
-            }
-            if bytes > FORK_BYTES {
-                let message = format!(
-                    "what would have to be copied is longer than {} MiB",
-                    FORK_BYTES >> 20
-                );
-                return Err(Failure::new(ErrorCode::Unsupported, message));
-            }
-            after = page.events.last().map_or(after, |event| event.seq);
-        }
+    /// Returns the state of the thread `from` at the end of the turn `last`, or before its first turn.
+    async fn state_at(&self, from: ThreadId, last: Option<TurnId>) -> Result<Live, LogError> {
+        let log = &self.context.log;
+        let end = end_of_turns(log, from, last).await?;
+        load_state(log, from, end).await
     }
 }

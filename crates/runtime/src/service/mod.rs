@@ -6,15 +6,16 @@
 mod agents;
 mod caller;
 mod fork;
+mod named_turns;
 mod policies;
-mod prompt_claims;
 mod queries;
-pub mod search;
+mod search;
 mod sessions;
 mod start;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod turn_pages;
 mod turns;
 
 use std::fmt;

@@ -1,16 +1,18 @@
 //! Lists of threads, and threads read from the log.
 
+use std::sync::Arc;
+
 use acpd_log::{Filter, ListCursor, ListedThread};
 use acpd_model::event::TurnStatus;
-use acpd_model::limits::{LIST_PAGE, TURNS_PAGE};
+use acpd_model::limits::LIST_PAGE;
 use acpd_model::{Failure, Seq, ThreadId, ThreadStatus};
-use acpd_proto::projection::{Live, Transcript};
 use acpd_proto::surface::reply::{self, Reply, ThreadView};
 use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns, invalid_cursor};
 
 use crate::service::Service;
 use crate::service::caller::Caller;
 use crate::thread::directory::log_failure;
+use crate::thread::state::load_state;
 
 impl Service {
     pub(super) async fn list_threads(&self, caller: &Caller, wanted: ListThreads) -> Result<Reply, Failure> {
@@ -62,38 +64,13 @@ impl Service {
     }
 
     pub(super) async fn read_thread(&self, thread: ThreadId, turns: Option<Turns>) -> Result<Reply, Failure> {
-        let mut live = Box::new(Live::new(thread));
-        let transcript = self.transcript(thread, Seq::MAX, Some(&mut live)).await?;
-        let turns =
-            turns.map(|wanted| transcript.into_page(wanted.before, wanted.limit.unwrap_or(TURNS_PAGE)));
+        let live = load_state(&self.context.log, thread, Seq::MAX).await;
+        let live = Arc::new(live.map_err(|error| log_failure(&error))?);
+        let turns = match turns {
+            Some(wanted) => Some(self.turns_page(&live, wanted).await?),
+            None => None,
+        };
         Ok(Reply::Thread(Box::new(ThreadView { live, turns })))
-    }
-
-    /// Builds a thread's transcript from the log, up to `until`. If `live` is given, folds the same events into it.
-    pub(crate) async fn transcript(
-        &self,
-        thread: ThreadId,
-        until: Seq,
-        mut live: Option<&mut Live>,
-    ) -> Result<Transcript, Failure> {
-        let mut transcript = Transcript::default();
-        loop {
-            let page = self
-                .context
-                .log
-                .read(thread, transcript.last_seq)
-                .await
-                .map_err(|error| log_failure(&error))?;
-            for event in page.events.iter().filter(|event| event.seq <= until) {
-                if let Some(live) = &mut live {
-                    live.fold(event);
-                }
-                transcript.fold(event);
-            }
-            if page.at_end || transcript.last_seq >= until {
-                return Ok(transcript);
-            }
-        }
     }
 }
 

@@ -1,9 +1,8 @@
-//! Full-text search, and indexing of events that were stored before the index existed.
+//! Full-text search.
 
-use acpd_log::{LogError, Search, SharedLog};
+use acpd_log::Search;
+use acpd_model::Failure;
 use acpd_model::limits::{SEARCH_PAGE, SEARCH_PAGE_MAX, SEARCH_QUERY_BYTES};
-use acpd_model::{Extract, Failure, ThreadId};
-use acpd_proto::projection::extract;
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{SearchThreads, invalid_cursor};
 
@@ -35,54 +34,5 @@ impl Service {
         let next = next.map(|(cursor, _)| cursor.to_string());
         let page = hits.into_iter().map(|(_, hit)| hit).collect();
         Ok(Reply::Hits { page, next })
-    }
-}
-
-/// Indexes events that a version without an index stored. It starts with the newest threads and works a page at a time,
-/// so that other work on the log never waits long. If it is interrupted, it continues at the next start.
-pub async fn index_backlog(log: SharedLog) {
-    let mut before = None;
-    loop {
-        match index_page(&log, before).await {
-            Ok(Some(next)) => before = next,
-            Ok(None) | Err(LogError::Closed) => return,
-            Err(error) => {
-                tracing::warn!(%error, "older threads cannot be searched until the next start");
-                return;
-            }
-        }
-    }
-}
-
-/// Indexes one page. Returns the thread before which to look for the next page, or `None` if nothing is left.
-async fn index_page(log: &SharedLog, before: Option<ThreadId>) -> Result<Option<Option<ThreadId>>, LogError> {
-    let Some(backlog) = log.backlog(before).await? else {
-        return Ok(None);
-    };
-    let thread = backlog.thread;
-    let indexed = match log.read(thread, backlog.done).await {
-        Ok(page) => {
-            let events = || page.events.iter().filter(|event| event.seq <= backlog.until);
-            // A page without events means that there is nothing left to index.
-            let through = events().next_back().map_or(backlog.until, |event| event.seq);
-            let found = if page.events.is_empty() {
-                Extract::default()
-            } else {
-                extract(events())
-            };
-            log.index(thread, through, &found).await
-        }
-        Err(error) => Err(error),
-    };
-    match indexed {
-        Ok(()) => Ok(Some(before)),
-        // The thread was deleted in the meantime.
-        Err(LogError::NoSuchThread(_)) => Ok(Some(Some(thread))),
-        // The thread stays in the backlog, so that no blob that it may need is dropped.
-        Err(LogError::Damaged(what)) => {
-            tracing::warn!(%thread, what, "a thread cannot be searched");
-            Ok(Some(Some(thread)))
-        }
-        Err(error) => Err(error),
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::event::TurnStatus;
+use acpd_model::event::{Fidelity, TurnStatus};
 use acpd_model::{
-    ErrorCode, Event, EventKind, Limits, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId, TurnId,
+    ErrorCode, Event, EventKind, Extract, Limits, Origin, RawJson, RequestId, Role, Seq, Summary, ThreadId,
+    TurnId,
 };
 use acpd_policy::Scope;
 use acpd_proto::agent::AgentRequest;
+use acpd_proto::projection::marks_of;
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::request::{ListThreads, Request};
 use acpd_proto::thread::Answer;
@@ -111,6 +113,52 @@ fn settled() -> EventKind {
     }
 }
 
+/// Stores the events of a thread, with their places.
+async fn store(service: &Service, events: &[Event]) {
+    let extract = Extract {
+        marks: marks_of(thread(), events),
+        ..Extract::default()
+    };
+    let log = &service.context.log;
+    log.append_with(thread(), events, Some(&Summary::default()), &extract)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_client_turn_id_is_known_for_the_threads_life() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = service(dir.path()).await;
+    let mut events = Vec::new();
+    for turn in 1..=600 {
+        let seq = 2 * u64::from(turn) - 1;
+        events.push(event(seq, turn, queued(&format!("c{turn}"))));
+        events.push(event(seq + 1, turn, settled()));
+    }
+    let kept = Some(TurnId(599));
+    let fidelity = Fidelity::Exact;
+    let last_kept = kept;
+    let mut rollback = event(1201, 600, EventKind::TurnsRolledBack { last_kept, fidelity });
+    rollback.turn = None;
+    events.push(rollback);
+    store(&service, &events).await;
+    let known = async |name| {
+        service
+            .ended_turn(thread(), name)
+            .await
+            .unwrap()
+            .map(|turn| turn.id)
+    };
+    assert_eq!(
+        known("c1").await,
+        Some(TurnId(1)),
+        "the thread itself has forgotten it"
+    );
+    assert_eq!(known("c599").await, kept);
+    assert_eq!(known("c600").await, None, "a dropped turn may be started again");
+    assert_eq!(known("c601").await, None);
+}
+
 #[tokio::test]
 async fn what_became_of_a_prompt_is_in_the_log() {
     let dir = tempfile::tempdir().unwrap();
@@ -121,10 +169,7 @@ async fn what_became_of_a_prompt_is_in_the_log() {
         event(3, 1, settled()),
         event(4, 2, settled()),
     ];
-    let log = &service.context.log;
-    log.append(thread(), &events, Some(&Summary::default()))
-        .await
-        .unwrap();
+    store(&service, &events).await;
     let names = ["over", "later", "never"].map(str::to_owned).to_vec();
     let claimed = service.claim(thread(), names, 3).await.unwrap();
     let found: Vec<_> = claimed

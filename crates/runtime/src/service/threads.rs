@@ -1,6 +1,7 @@
 //! Requests about whole threads: open, close, change and delete.
 
-use acpd_model::limits::TURNS_PAGE;
+use std::sync::Arc;
+
 use acpd_model::{Failure, Origin, Role, ThreadId};
 use acpd_proto::surface::reply::{Opened, Reply, ThreadView};
 use acpd_proto::surface::request::{FollowFrom, OpenThread};
@@ -35,14 +36,11 @@ impl Service {
         };
         let attachment = self.attach(caller, thread).await?;
         self.wake(caller, &snapshot.live).await?;
-        let live = snapshot.live.clone();
+        let live = Arc::clone(&snapshot.live);
         let service = self.clone();
         let answer = Dispatched::answer(async move {
             let turns = match turns {
-                Some(wanted) => {
-                    let transcript = service.transcript(thread, latest, None).await?;
-                    Some(transcript.into_page(wanted.before, wanted.limit.unwrap_or(TURNS_PAGE)))
-                }
+                Some(wanted) => Some(service.turns_page(&live, wanted).await?),
                 None => None,
             };
             Ok(Reply::Opened(Box::new(Opened {

@@ -2,6 +2,7 @@
 
 use acpd_model::{Failure, Origin, RawJson, RequestId, ThreadId, TurnId};
 use acpd_policy::Scope;
+use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::StartTurn;
 use acpd_proto::thread::{Answer, Command};
 
@@ -9,6 +10,11 @@ use crate::service::{Dispatched, Service};
 
 impl Service {
     pub(super) async fn start_turn(&self, by: Origin, start: StartTurn) -> Result<Dispatched, Failure> {
+        if let Some(name) = &start.client_turn_id
+            && let Some(ended) = self.ended_turn(start.thread, name).await?
+        {
+            return Ok(Dispatched::now(Ok(Reply::Turn(ended))));
+        }
         let command = Command::StartTurn {
             input: start.input,
             meta: start.meta,

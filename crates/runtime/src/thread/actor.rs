@@ -4,11 +4,11 @@ mod begin;
 mod commit;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use acpd_log::LogError;
-use acpd_model::{Failure, Origin, ThreadId};
+use acpd_model::{Failure, Origin, Seq, ThreadId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::{Command, Input, Reply, TerminalEvent, Thread};
@@ -24,6 +24,7 @@ use crate::host::callbacks::{Callbacks, HostMessage};
 use crate::metrics::Present;
 use crate::standby::process::{Standby, over};
 use crate::thread::delegates::{Attachment, Editors};
+use crate::thread::state::{SnapshotPlan, load_state};
 
 /// A message to a thread actor.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ pub enum ToThread {
     /// Asks for the thread's current state.
     Look {
         /// Receives the state.
-        reply: oneshot::Sender<Result<Box<Live>, Failure>>,
+        reply: oneshot::Sender<Result<Arc<Live>, Failure>>,
     },
 }
 
@@ -102,6 +103,9 @@ pub struct ThreadActor {
     /// Allocated on the first attachment: most threads never have an editor.
     editors: Option<Box<Editors>>,
     publisher: Publisher,
+    /// The state that subscribers last received, if one of them still uses it.
+    shared: Weak<Live>,
+    snapshots: SnapshotPlan,
     /// The agent whose policies the machine currently uses.
     policies_of: Option<String>,
     replies: BTreeMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
@@ -143,6 +147,7 @@ impl ThreadActor {
     }
 
     fn awake(id: ThreadId, context: Context, woken: bool) -> Box<Self> {
+        let snapshots = SnapshotPlan::new(context.snapshot_bytes);
         let machine = Thread::new(id, Arc::clone(&context.limits), context.clock.now());
         let (host_tx, host_rx) = mpsc::channel(16);
         Box::new(Self {
@@ -161,6 +166,8 @@ impl ThreadActor {
             host_rx,
             charge: None,
             editors: None,
+            shared: Weak::new(),
+            snapshots,
             policies_of: None,
             replies: BTreeMap::new(),
             next_call: 0,
@@ -170,18 +177,10 @@ impl ThreadActor {
 
     /// Loads a thread from the log.
     pub async fn load(id: ThreadId, context: Context) -> Result<Box<Self>, LogError> {
-        let mut page = context.log.read(id, 0).await?;
+        let live = load_state(&context.log, id, Seq::MAX).await?;
         let mut actor = Self::awake(id, context, true);
-        loop {
-            for event in &page.events {
-                actor.machine.replay(event);
-            }
-            let after = page.events.last().map_or(0, |event| event.seq);
-            if page.at_end {
-                break;
-            }
-            page = actor.context.log.read(id, after).await?;
-        }
+        actor.snapshots.loaded(&live);
+        actor.machine.restore(live);
         actor.machine.recover(actor.context.clock.now());
         actor.settle().await?;
         Ok(actor)
@@ -366,11 +365,11 @@ impl ThreadActor {
             }
             ToThread::Look { reply } => {
                 // If the caller has gone, nothing needs the state.
-                let _ = reply.send(Ok(Box::new(self.machine.live().clone())));
+                let _ = reply.send(Ok(self.shared_state()));
             }
             ToThread::Subscribe { lane, reply } => {
                 self.leaves = false;
-                let live = Box::new(self.machine.live().clone());
+                let live = self.shared_state();
                 let pending = Arc::new(live.requests.keys().copied().collect());
                 // If the caller has gone, nothing needs the snapshot.
                 let _ = reply.send(Ok(ThreadSnapshot {
@@ -380,6 +379,19 @@ impl ThreadActor {
                 }));
             }
         }
+    }
+
+    /// Returns the thread's state, shared by all who ask for it before it changes.
+    fn shared_state(&mut self) -> Arc<Live> {
+        let live = self.machine.live();
+        let shared = self.shared.upgrade();
+        shared
+            .filter(|shared| shared.last_seq == live.last_seq)
+            .unwrap_or_else(|| {
+                let shared = Arc::new(live.clone());
+                self.shared = Arc::downgrade(&shared);
+                shared
+            })
     }
 
     fn command(&mut self, by: Origin, command: Command) {

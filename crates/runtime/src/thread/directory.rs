@@ -1,6 +1,7 @@
 //! The thread directory: knows which threads are loaded, and loads threads on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use acpd_log::{Filter, LogError};
 use acpd_model::limits::LIST_PAGE;
@@ -126,7 +127,7 @@ impl Directory {
     }
 
     /// Returns the current state of a thread.
-    pub async fn look(&self, thread: ThreadId) -> Result<Box<Live>, Failure> {
+    pub async fn look(&self, thread: ThreadId) -> Result<Arc<Live>, Failure> {
         for _ in 0..ATTEMPTS {
             let (reply, answer) = oneshot::channel();
             self.send(thread, false, ToThread::Look { reply }).await?;

@@ -1,11 +1,14 @@
 //! Collects a thread's conversation from the log: for an agent that has lost it, or to compare it with an agent's replay.
 
-use acpd_log::{LogError, SharedLog};
-use acpd_model::{Event, ThreadId, TurnId};
+use acpd_log::{LogError, SharedLog, TurnsWanted};
+use acpd_model::limits::{TURNS_PAGE, TURNS_PAGE_BYTES};
+use acpd_model::{Event, Seq, ThreadId, TurnId};
 use acpd_proto::projection::{DroppedTurns, Exchanges, HistoryText};
 
+use crate::thread::indexing::{find_turns, look_up};
+
 /// Returns the end of the conversation in at most `bytes` bytes, without the turn `except` and without dropped turns.
-/// Returns an error rather than a part of the text: the end matters most, and it is read last.
+/// Returns an error rather than a part of the text: the end matters most, and it is read first.
 pub async fn collect_history(
     log: &SharedLog,
     thread: ThreadId,
@@ -13,9 +16,28 @@ pub async fn collect_history(
     dropped: DroppedTurns,
     bytes: usize,
 ) -> Result<String, LogError> {
-    let mut recall = HistoryText::new(Some(except), dropped, bytes);
-    fold(log, thread, |event| recall.fold(event)).await?;
-    Ok(recall.finish())
+    let mut text = HistoryText::new(bytes);
+    let mut wanted = TurnsWanted {
+        before: None,
+        turns: TURNS_PAGE,
+        bytes: TURNS_PAGE_BYTES,
+        until: Seq::MAX,
+        dropped: dropped.runs().collect(),
+    };
+    loop {
+        let found = find_turns(log, thread, wanted.clone()).await?;
+        let turns = found.turns.iter().filter(|turn| turn.turn != Some(except));
+        let mut ends: Vec<Seq> = turns
+            .flat_map(|turn| turn.items.iter().map(|item| item.last))
+            .collect();
+        ends.sort_unstable();
+        let events = look_up(log, thread, ends).await?;
+        let has_room = events.iter().rev().all(|event| text.prepend(event));
+        if !has_room || found.older.is_none() {
+            return Ok(text.finish());
+        }
+        wanted.before = found.older;
+    }
 }
 
 /// Returns the conversation as exchanges, without the turn `except` and without dropped turns, for comparison
@@ -48,8 +70,10 @@ mod tests {
     use std::sync::Arc;
 
     use acpd_log::{EventLog, Fault, Memory};
-    use acpd_model::limits::LOG_PAGE_BYTES;
-    use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, MessageType, Origin, Summary};
+    use acpd_model::{
+        EventKind, Extract, ItemEnd, ItemId, ItemMark, ItemOutcome, MessageType, Origin, Summary, TurnMark,
+        TurnStep,
+    };
     use acpd_proto::projection::text_block;
 
     use super::*;
@@ -73,25 +97,69 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_log_that_fails_in_the_middle_gives_nothing_rather_than_a_part() {
+    /// Returns a log with three messages, of which two fit on a page.
+    async fn three_messages(thread: ThreadId) -> Arc<Memory> {
         let log = Arc::new(Memory::new());
-        let thread = ThreadId(uuid::Uuid::nil());
         for seq in 1..=3 {
-            let text = format!("{}{seq}", "x".repeat(LOG_PAGE_BYTES));
-            let event = [message_event(seq, &text)];
-            log.append(thread, &event, Some(&Summary::default()))
+            let events = [message_event(seq, &format!("{}{seq}", "x".repeat(100)))];
+            let mut extract = Extract::default();
+            extract.marks.items.push(ItemMark {
+                item: ItemId(u32::try_from(seq).unwrap()),
+                turn: Some(TurnId(1)),
+                first: seq,
+                last: seq,
+                bytes: TURNS_PAGE_BYTES / 3,
+            });
+            if seq == 1 {
+                extract.marks.turns.push(TurnMark {
+                    turn: TurnId(1),
+                    step: TurnStep::Started,
+                    seq,
+                });
+            }
+            log.append_with(thread, &events, Some(&Summary::default()), &extract)
                 .await
                 .unwrap();
         }
+        log
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_conversation_is_read_from_its_end() {
+        let thread = ThreadId(uuid::Uuid::nil());
+        let log = three_messages(thread).await;
         let shared: SharedLog = log.clone();
-        let collected = collect_history(&shared, thread, TurnId(2), DroppedTurns::default(), 10)
-            .await
-            .unwrap();
-        assert!(collected.contains("x3"), "{collected}");
-        for after in 0..3 {
+        let collect = async |bytes| {
+            let collected = collect_history(&shared, thread, TurnId(2), DroppedTurns::default(), bytes).await;
+            collected.unwrap()
+        };
+        let all = collect(1000).await;
+        let at: Vec<_> = ["x1", "x2", "x3"]
+            .iter()
+            .map(|text| all.find(text).unwrap())
+            .collect();
+        assert!(at.is_sorted() && !all.contains("left out"), "{all}");
+        let some = collect(300).await;
+        assert!(
+            some.starts_with("(the beginning is left out)") && some.contains("x2"),
+            "{some}"
+        );
+        assert!(!some.contains("x1"), "{some}");
+        let end = collect(10).await;
+        assert!(end.ends_with("xxx3\n") && end.len() < 50, "{end}");
+        // The earlier page is not read.
+        log.inject(Fault::FailRead { after: 1 });
+        assert_eq!(collect(10).await, end);
+    }
+
+    #[tokio::test]
+    async fn a_log_that_fails_in_the_middle_gives_nothing_rather_than_a_part() {
+        let thread = ThreadId(uuid::Uuid::nil());
+        for after in 0..2 {
+            let log = three_messages(thread).await;
             log.inject(Fault::FailRead { after });
-            let collected = collect_history(&shared, thread, TurnId(2), DroppedTurns::default(), 10).await;
+            let shared: SharedLog = log.clone();
+            let collected = collect_history(&shared, thread, TurnId(2), DroppedTurns::default(), 1000).await;
             assert!(
                 matches!(collected, Err(LogError::Storage(_))),
                 "{after}: {collected:?}"

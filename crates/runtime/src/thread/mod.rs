@@ -7,6 +7,8 @@ pub(crate) mod actor;
 pub mod delegates;
 pub mod directory;
 pub(crate) mod history;
+pub mod indexing;
+pub mod state;
 pub mod subscription;
 
 #[cfg(test)]

@@ -64,8 +64,6 @@ pub struct Connection<S: Surface> {
     signing_in: Option<ThreadId>,
     /// The number of the last queued message.
     last_queued: u64,
-    /// Queued messages, and their bytes, that the metrics do not contain yet.
-    uncounted: (u64, u64),
     /// The size of the message that is being handled, in bytes.
     received: usize,
     /// Set when the surface ends the connection.
@@ -89,7 +87,6 @@ impl<S: Surface> Connection<S> {
             delegated: None,
             signing_in: None,
             last_queued: 0,
-            uncounted: (0, 0),
             received: 0,
             ended: None,
         }
@@ -231,13 +228,14 @@ impl<S: Surface> Connection<S> {
     }
 
     fn outputs(&mut self) {
+        let (before, mut bytes) = (self.last_queued, 0);
         while let Some(output) = self.surface.poll_output() {
             match output {
-                Output::Send(text) => self.queue(text),
+                Output::Send(text) => bytes += self.queue(text),
                 Output::Delegate { thread, call, text } => {
                     let delegated = self.delegated.as_ref();
                     if delegated.is_some_and(|delegated| delegated.claim(thread, call)) {
-                        self.queue(text);
+                        bytes += self.queue(text);
                     } else {
                         self.surface.handle_delegated(thread, Delegated::NotSent { call });
                     }
@@ -261,16 +259,17 @@ impl<S: Surface> Connection<S> {
                 Output::End => self.ended = Some(End::Lost),
             }
         }
-        let (messages, bytes) = std::mem::take(&mut self.uncounted);
+        let messages = self.last_queued - before;
         if messages > 0 {
             self.service.context.metrics.sent(messages, bytes);
         }
     }
 
-    fn queue(&mut self, text: Bytes) {
-        self.uncounted.0 += 1;
-        self.uncounted.1 += text.len() as u64;
+    /// Queues a message. Returns its size in bytes.
+    fn queue(&mut self, text: Bytes) -> u64 {
+        let bytes = text.len() as u64;
         self.last_queued = self.link.queue(text);
+        bytes
     }
 
     /// Passes on the replies for which there is room. Small replies need no room, because a cancel may wait for the reply

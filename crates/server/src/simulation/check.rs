@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use acpd_log::{EventLog, LogError};
 use acpd_model::{Event, EventKind, Origin, ThreadId};
-use acpd_proto::projection::Live;
+use acpd_proto::projection::{Live, Transcript};
 use acpd_proto::surface::app::frames;
+use acpd_proto::surface::request::Turns;
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -115,6 +116,7 @@ impl World {
         let there = |thread: &ThreadId| !self.truth.is_deleted(*thread);
         for (thread, events) in self.known.iter().filter(|(thread, _)| there(thread)) {
             self.check_fold(*thread, events).await;
+            self.check_pages(*thread, events).await;
             check_approvals(events);
         }
         while !self.clients.is_empty() {
@@ -263,6 +265,30 @@ impl World {
             folded.fold(event);
         }
         assert_eq!(folded, *live, "the view of {thread}");
+    }
+
+    /// Checks that pages of turns, of any size, give the same as all events.
+    async fn check_pages(&self, thread: ThreadId, events: &[Event]) {
+        let service = &self.daemon.service;
+        let live = service.directory.look(thread).await.unwrap();
+        let mut whole = Transcript::default();
+        for event in events.iter().take_while(|event| event.seq <= live.last_seq) {
+            whole.fold(event);
+        }
+        for limit in [1, 2, 100] {
+            let mut turns = Vec::new();
+            let mut before = None;
+            loop {
+                let limit = Some(limit);
+                let page = service.turns_page(&live, Turns { before, limit }).await.unwrap();
+                turns.splice(0..0, page.turns);
+                before = page.older;
+                if before.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(turns, whole.turns, "the pages of {thread}, {limit} turns each");
+        }
     }
 
     /// Checks that stored events have not changed.

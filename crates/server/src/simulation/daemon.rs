@@ -55,7 +55,7 @@ impl Daemon {
             ("shared".to_owned(), agent(true)),
         ]);
         let host: Arc<dyn acpd_runtime::host::Host> = Arc::new(host.clone());
-        let context = Context::open(Parts {
+        let mut context = Context::open(Parts {
             log: log.clone(),
             policies: watch::channel(PolicyBook::new(None, &agents)).1,
             agents: Agents::new(agents, SandboxSettings::default(), place),
@@ -66,6 +66,8 @@ impl Daemon {
             host,
             reserved: Arc::default(),
         });
+        // Every few events, so that restarts begin in the middle of turns.
+        context.snapshot_bytes = 4 << 10;
         let directory = Directory::open(context.clone()).await.unwrap();
         Self {
             log,

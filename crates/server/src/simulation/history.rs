@@ -82,9 +82,9 @@ impl World {
         }
     }
 
-    /// Checks that a fork begins with the turns that were to be copied.
+    /// Checks that a fork begins with the events of its origin, without what concerns the origin alone.
     fn check_fork(&self, thread: ThreadId, events: &[Event]) {
-        // A fork of a fork has copied an earlier event of this kind.
+        // A fork of a fork shares an earlier event of this kind.
         let fork = events
             .iter()
             .enumerate()
@@ -93,27 +93,44 @@ impl World {
                 EventKind::ThreadForked(forked) => Some((at, forked)),
                 _ => None,
             });
-        // A fork of a fork has copied an earlier event of this kind.
+        // A fork of a fork shares an earlier event of this kind.
         let Some((at, forked)) = fork else {
             return;
         };
         let Some(source) = self.known.get(&forked.from) else {
             panic!("{thread} is a fork of an unknown thread");
         };
-        let Some(expected) = copied(source, forked.last) else {
+        let Some(end) = end_of_fork(source, forked.last) else {
             assert!(
                 self.truth.is_deleted(forked.from),
                 "{thread} has turns from nowhere"
             );
             return;
         };
-        let copies: Vec<Event> = events[..at].iter().map(anonymous).collect();
-        // Without a turn to copy, the copy ends with the events that were stored at the time.
-        let until = match forked.last {
-            Some(_) => expected.len(),
-            None => copies.len().min(expected.len()),
+        let before = &events[..at];
+        // Without a turn to share, the fork shares what was stored at the time.
+        let shared = match forked.last {
+            Some(_) => end,
+            None => {
+                let pairs = before.iter().zip(&source[..end]);
+                pairs
+                    .take_while(|(ours, theirs)| anonymous(ours) == anonymous(theirs))
+                    .count()
+            }
         };
-        assert_eq!(copies, expected[..until], "what {thread} copied");
+        let (ours, undone) = before.split_at(shared);
+        for (ours, theirs) in ours.iter().zip(source) {
+            assert_eq!(anonymous(ours), anonymous(theirs), "what {thread} shares");
+        }
+        for event in undone {
+            let undoes = match &event.kind {
+                EventKind::TurnSettled { .. } => event.turn > forked.last,
+                EventKind::TurnsRolledBack { last_kept, .. } => *last_kept == forked.last,
+                EventKind::ThreadUnarchived {} | EventKind::LeaseMoved { holder: None, .. } => true,
+                _ => false,
+            };
+            assert!(undoes, "{thread} begins with {event:?}");
+        }
     }
 }
 
@@ -129,38 +146,24 @@ fn turns_of(events: &[Event]) -> BTreeSet<TurnId> {
     turns
 }
 
-/// Returns the events up to the end of the turn `last` as a fork must have them. `None` if they are not all known,
-/// because the thread was deleted.
-fn copied(source: &[Event], last: Option<TurnId>) -> Option<Vec<Event>> {
-    let end = match last {
-        None => source
-            .iter()
-            .position(|event| event.turn.is_some())
-            .unwrap_or(source.len()),
-        Some(last) => {
-            let is_end = |event: &Event| {
-                event.turn.is_some_and(|turn| turn <= last)
-                    && matches!(event.kind, EventKind::TurnSettled { .. })
-            };
-            let ends = source.iter().enumerate().filter(|(_, event)| is_end(event));
-            ends.map(|(at, _)| at + 1)
-                .nth(usize::try_from(last.0).unwrap() - 1)?
-        }
+/// Returns how many events a fork after the turn `last` shares. `None` if they are not all known, because the thread was
+/// deleted.
+fn end_of_fork(source: &[Event], last: Option<TurnId>) -> Option<usize> {
+    let Some(last) = last else {
+        let first = source.iter().position(|event| event.turn.is_some());
+        return Some(first.unwrap_or(source.len()));
     };
-    let wanted = source[..end].iter().filter(|event| {
-        let is_own = matches!(
-            event.kind,
-            EventKind::ThreadArchived {} | EventKind::ThreadUnarchived {} | EventKind::LeaseMoved { .. }
-        );
-        (event.turn.is_none() || event.turn <= last) && !is_own
-    });
-    Some(wanted.map(anonymous).collect())
+    let is_end = |event: &Event| {
+        event.turn.is_some_and(|turn| turn <= last) && matches!(event.kind, EventKind::TurnSettled { .. })
+    };
+    let ends = source.iter().enumerate().filter(|(_, event)| is_end(event));
+    ends.map(|(at, _)| at + 1)
+        .nth(usize::try_from(last.0).unwrap() - 1)
 }
 
-/// Returns an event without the number and the thread that a copy changes.
+/// Returns an event without the thread that it has in its ids.
 fn anonymous(event: &Event) -> Event {
     let mut event = event.clone();
-    event.seq = 0;
     if let EventKind::PermissionRequested { request, .. }
     | EventKind::InputRequested { request, .. }
     | EventKind::RequestSettled { request, .. }

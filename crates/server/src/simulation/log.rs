@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use acpd_log::{
-    Answer, Backlog, EventLog, Filter, ListCursor, ListedThread, LogError, Memory, Page, Search, SearchCursor,
+    Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
+    Memory, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted,
 };
-use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId};
+use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId, TurnId};
 
 use tokio::sync::watch;
 
@@ -99,17 +100,15 @@ fn failed<T: Send + 'static>() -> Answer<'static, T> {
 }
 
 impl EventLog for SlowLog {
-    fn append_with(
-        &self,
-        thread: ThreadId,
-        events: &[Event],
-        summary: Option<&Summary>,
-        extract: &Extract,
-    ) -> Answer<'_, ()> {
+    fn store(&self, append: Append<'_>) -> Answer<'_, ()> {
         if self.fails(0) {
             return self.call(|_| failed());
         }
-        self.call(|memory| memory.append_with(thread, events, summary, extract))
+        self.call(|memory| memory.store(append))
+    }
+
+    fn claim(&self, thread: ThreadId) -> Answer<'_, Claim> {
+        self.call(|memory| memory.claim(thread))
     }
 
     fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
@@ -123,6 +122,39 @@ impl EventLog for SlowLog {
             });
         }
         self.call(|memory| memory.read(thread, after))
+    }
+
+    fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>> {
+        if self.fails(1) {
+            return self.call(|_| failed());
+        }
+        self.call(|memory| memory.events(thread, seqs))
+    }
+
+    fn turns(&self, thread: ThreadId, wanted: TurnsWanted) -> Answer<'_, Option<TurnsFound>> {
+        self.call(|memory| memory.turns(thread, wanted))
+    }
+
+    fn end_of_turns(&self, thread: ThreadId, last: Option<TurnId>) -> Answer<'_, Option<Seq>> {
+        self.call(|memory| memory.end_of_turns(thread, last))
+    }
+
+    fn client_turn(&self, thread: ThreadId, id: String) -> Answer<'_, Option<TurnId>> {
+        self.call(|memory| memory.client_turn(thread, id))
+    }
+
+    fn snapshot(&self, thread: ThreadId, until: Seq, format: u32) -> Answer<'_, Option<Snapshot>> {
+        if *self.held.borrow() == Some(thread) {
+            return Box::pin(async move {
+                self.released(thread).await;
+                self.truth.memory.snapshot(thread, until, format).await
+            });
+        }
+        self.call(|memory| memory.snapshot(thread, until, format))
+    }
+
+    fn carried(&self, thread: ThreadId) -> Answer<'_, Carried> {
+        self.call(|memory| memory.carried(thread))
     }
 
     fn last_seq(&self, thread: ThreadId) -> Answer<'_, Seq> {
@@ -157,12 +189,23 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.search(search, cursor, limit))
     }
 
-    fn backlog(&self, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
-        self.call(|memory| memory.backlog(before))
+    fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
+        self.call(|memory| memory.backlog(lacks, before))
     }
 
-    fn index(&self, thread: ThreadId, through: Seq, extract: &Extract) -> Answer<'_, ()> {
-        self.call(|memory| memory.index(thread, through, extract))
+    fn lacking_turns(&self, thread: ThreadId) -> Answer<'_, Option<Backlog>> {
+        self.call(|memory| memory.lacking_turns(thread))
+    }
+
+    fn catch_up(
+        &self,
+        thread: ThreadId,
+        lacks: Lacking,
+        through: Seq,
+        extract: &Extract,
+        snapshot: Option<&Snapshot>,
+    ) -> Answer<'_, ()> {
+        self.call(|memory| memory.catch_up(thread, lacks, through, extract, snapshot))
     }
 
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {

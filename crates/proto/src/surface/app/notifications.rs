@@ -94,7 +94,8 @@ notifications! {
         "thread/deleted" ThreadDeleted(event::ThreadDeleted<'a>);
         /// Turns were dropped and are no longer part of the conversation.
         "thread/rolledBack" ThreadRolledBack(event::TurnsRolledBack<'a>);
-        /// The thread was forked from another thread. All events before this one are copies of that thread's events.
+        /// The thread was forked from another thread. All events before this one are shared with that thread,
+        /// or end what concerned that thread alone.
         "thread/forked" ThreadForked(event::ThreadForked<'a>);
         /// The lease moved: another editor, or the daemon, answers the agent's client requests (files, terminals).
         "thread/lease/moved" ThreadLeaseMoved(event::LeaseMoved<'a>);

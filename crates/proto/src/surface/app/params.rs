@@ -211,7 +211,8 @@ pub struct ResumeThread {
     /// Number of the last event that the client has received; 0 for none.
     #[serde(default)]
     pub after: Option<Seq>,
-    /// Maximum number of turns in the result, if `after` is absent.
+    /// Maximum number of turns in the result, if `after` is absent. A page has at most about 1 MiB; the earlier items of a
+    /// turn that is too large for it are on the next page, in a turn with the same id.
     #[serde(default)]
     pub limit: Option<usize>,
 }
@@ -268,7 +269,8 @@ pub struct ReadThread {
     /// `thread.cursor` of the previous page.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// Maximum number of turns.
+    /// Maximum number of turns. A page has at most about 1 MiB; the earlier items of a turn that is too large for it are on
+    /// the next page, in a turn with the same id.
     #[serde(default)]
     pub limit: Option<usize>,
 }

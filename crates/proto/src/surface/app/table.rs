@@ -184,7 +184,7 @@ methods! {
     /// Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current
     /// permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with
     /// that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end
-    /// of the copied events. Returns `conflict` if the turn is not over.
+    /// of the shared events. Returns `conflict` if the turn is not over.
     "thread/fork" ForkThread(On<ForkThread>) -> ThreadForkedResult,
         |On { thread, params }| Ok(Request::ForkThread(Box::new(params.on(thread))));
 

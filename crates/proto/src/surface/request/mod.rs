@@ -8,7 +8,7 @@ mod kind;
 
 use std::collections::BTreeMap;
 
-use acpd_model::{Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
+use acpd_model::{Failure, RawJson, RequestId, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_policy::Scope;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -226,8 +226,8 @@ pub struct SearchThreads {
 /// A page of a thread's turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Turns {
-    /// The turn that the page ends before, counted from the first turn; `None` for the latest page.
-    pub before: Option<usize>,
+    /// Where the page ends; `None` for the end of the thread.
+    pub before: Option<TurnPosition>,
     /// Maximum number of turns on the page.
     pub limit: Option<usize>,
 }

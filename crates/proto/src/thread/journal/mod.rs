@@ -12,8 +12,8 @@ use std::sync::Arc;
 use acpd_model::event::{Content, Level};
 use acpd_model::limits::{BATCH_BYTES, BATCH_EVENTS, INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
-    BlobId, ErrorCode, Event, EventKind, Failure, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
-    MessageType, Origin, PreviousContent, RawJson, Summary, ThreadId, ThreadStatus, TurnId,
+    BlobId, ErrorCode, Event, EventKind, Failure, Inherited, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
+    MessageType, Origin, PreviousContent, RawJson, Summary, ThreadId, ThreadStatus, TurnId, TurnMarks,
 };
 
 use self::turn_files::TurnFiles;
@@ -22,7 +22,7 @@ use super::host_call::HostCall;
 use super::reply::Reply;
 use crate::agent::AgentCommand;
 use crate::fanout::{Coalescer, LiveTail};
-use crate::projection::{ItemView, Live};
+use crate::projection::{ItemView, Live, mark};
 use crate::queue::Queue;
 use crate::time::Now;
 
@@ -42,7 +42,11 @@ pub(super) struct Journal {
     files: TurnFiles,
     summary_changed: bool,
     events: Vec<Event>,
-    /// The weight of these events, in bytes.
+    /// The places of the turns and items in these events.
+    marks: TurnMarks,
+    /// The events that the thread shares with its origin, until its first own event is taken.
+    inherits: Option<Inherited>,
+    /// The weight of the new events, in bytes.
     bytes: usize,
     blobs: Vec<Vec<u8>>,
     effects: Queue<Effect>,
@@ -61,6 +65,8 @@ impl Journal {
             files: TurnFiles::default(),
             summary_changed: false,
             events: Vec::new(),
+            marks: TurnMarks::default(),
+            inherits: None,
             bytes: 0,
             blobs: Vec::new(),
             effects: Queue::default(),
@@ -95,6 +101,18 @@ impl Journal {
     /// Returns an unfinished item.
     pub fn item(&self, item: ItemId) -> Option<&ItemView> {
         self.live.items.get(&item).map(|open| &open.view)
+    }
+
+    /// Continues from a state of the thread.
+    pub fn restore(&mut self, live: Live) {
+        self.live = live;
+    }
+
+    /// Continues from the state of the thread that this one is a fork of.
+    pub fn inherit(&mut self, inherits: Inherited, live: Live) {
+        self.inherits = Some(inherits);
+        self.summary_changed = true;
+        self.live = live;
     }
 
     /// Folds an event of the log.
@@ -225,6 +243,7 @@ impl Journal {
 
     /// Appends an event unchanged, such as a stored event of another thread.
     pub fn take_over(&mut self, event: Event) {
+        mark(&self.live, &event, &mut self.marks);
         self.summary_changed |= self.live.fold(&event);
         self.bytes += event.weight();
         self.events.push(event);
@@ -313,6 +332,14 @@ impl Journal {
         self.bytes = 0;
         taken.clear();
         std::mem::swap(&mut self.events, taken);
+    }
+
+    pub fn take_inherited(&mut self) -> Option<Inherited> {
+        self.inherits.take()
+    }
+
+    pub fn take_marks(&mut self) -> TurnMarks {
+        std::mem::take(&mut self.marks)
     }
 
     pub fn take_blobs(&mut self) -> Vec<Vec<u8>> {

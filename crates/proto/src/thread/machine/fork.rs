@@ -1,8 +1,8 @@
-//! Forks. The thread returns the fork point, [`ThreadCopy`](crate::thread::ThreadCopy) copies its events, and the new
-//! thread adopts them.
+//! Forks. The thread returns the fork point, and the new thread begins with the state at that point. It shares the events
+//! before it with its origin.
 
 use acpd_model::event::{Fidelity, ThreadForked};
-use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, Inherited, ItemOutcome, Origin, RawJson, TurnId};
 use acpd_policy::{RememberedRule, Scope};
 use serde::Deserialize;
 
@@ -12,6 +12,7 @@ use crate::agent::AgentRequest;
 use crate::thread::approval::adopt_rules;
 use crate::thread::reply::{ForkContents, ForkPoint, Reply};
 use crate::thread::session::{Continuation, history_fidelity};
+use crate::thread::turn::{TurnResult, settle_queued};
 
 impl Thread {
     /// Returns the fork point: after `turn`, or after the last finished turn. If the fork includes the whole thread,
@@ -79,17 +80,30 @@ impl Thread {
         }
     }
 
-    /// Creates this thread from another thread's events.
+    /// Creates this thread from another thread's state.
     pub(super) fn adopt(&mut self, by: &Origin, adopted: ForkContents) -> Result<Reply, Failure> {
-        let ForkContents { events, point, name } = adopted;
+        let ForkContents {
+            mut live,
+            point,
+            name,
+        } = adopted;
         let ForkPoint {
             forked,
             policy,
             remembered,
         } = point;
         let name = name.as_deref().map(clean_name).transpose()?;
-        for event in events {
-            self.journal.take_over(event);
+        live.readdress(self.live().thread);
+        let inherited = Inherited {
+            from: forked.from,
+            until: live.last_seq,
+        };
+        self.journal.inherit(inherited, *live);
+        self.drop_later_turns(forked.last);
+        self.callbacks.void_lease(&mut self.journal);
+        if self.live().summary.archived {
+            self.journal
+                .emit_in(None, by.clone(), EventKind::ThreadUnarchived {}, None);
         }
         self.journal
             .emit_in(None, by.clone(), EventKind::ThreadForked(Box::new(forked)), None);
@@ -102,6 +116,26 @@ impl Thread {
         }
         self.journal.note_status();
         Ok(Reply::Done)
+    }
+
+    /// Drops turns that were queued at the fork point.
+    fn drop_later_turns(&mut self, last: Option<TurnId>) {
+        let queued: Vec<TurnId> = self.live().queue.iter().map(|queued| queued.id).collect();
+        for turn in queued {
+            settle_queued(
+                &mut self.journal,
+                turn,
+                TurnResult::interrupted(),
+                &Origin::Daemon,
+            );
+        }
+        if self.live().last_kept() > last {
+            let kind = EventKind::TurnsRolledBack {
+                last_kept: last,
+                fidelity: Fidelity::Exact,
+            };
+            self.journal.emit_in(None, Origin::Daemon, kind, None);
+        }
     }
 
     /// Replies with the fork point, now that the agent has forked its session or rejected the request.

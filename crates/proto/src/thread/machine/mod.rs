@@ -15,7 +15,7 @@ mod updates;
 
 use std::sync::Arc;
 
-use acpd_model::{Event, Failure, Limits, Summary, ThreadId};
+use acpd_model::{Event, Failure, Inherited, Limits, Summary, ThreadId, TurnMarks};
 
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
@@ -53,6 +53,11 @@ impl Thread {
             tool_calls: ToolCalls::default(),
             turns: Turns::default(),
         }
+    }
+
+    /// Continues from a state of the thread, instead of replaying the events up to it.
+    pub fn restore(&mut self, live: Live) {
+        self.journal.restore(live);
     }
 
     /// Replays one event of the log. After the last one, call [`recover`](Self::recover).
@@ -148,6 +153,17 @@ impl Thread {
     /// is cleared first, and its allocation is reused.
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {
         self.journal.take_events(taken);
+    }
+
+    /// Returns the places of the turns and items in the events that were taken.
+    pub fn take_marks(&mut self) -> TurnMarks {
+        self.journal.take_marks()
+    }
+
+    /// Returns the events of another thread that come before the first event that was taken. The caller stores both
+    /// together.
+    pub fn take_inherited(&mut self) -> Option<Inherited> {
+        self.journal.take_inherited()
     }
 
     /// Returns blobs that events refer to; the caller must store them before the events.

@@ -53,10 +53,10 @@ pub fn sent(peer: &mut Peer) -> Vec<Value> {
 
 /// Returns the daemon's reply when a thread is opened whose last event is `last`, and events after `cursor` follow.
 pub fn opened(thread: ThreadId, last: u64, cursor: u64, claimed: Vec<ClaimedPrompt>) -> Reply {
-    let mut live = Box::new(Live::new(thread));
+    let mut live = Live::new(thread);
     live.last_seq = last;
     Reply::Opened(Box::new(Opened {
-        live,
+        live: live.into(),
         cursor,
         turns: None,
         turn: None,

@@ -1,5 +1,7 @@
 //! The holder of the lease, and the notifications about it.
 
+use std::sync::Arc;
+
 use acpd_model::event::LeaseMove;
 use acpd_model::{EventKind, Role};
 use acpd_proto::surface::reply::{Reply, ThreadView};
@@ -66,7 +68,7 @@ fn the_first_editor_that_can_answer_holds_it() {
         );
         assert_eq!(notified["by"]["client"], "worker");
         let view = ThreadView {
-            live: Box::new(s.scene.thread.live().clone()),
+            live: Arc::new(s.scene.thread.live().clone()),
             turns: None,
         };
         let params = json!({ "threadId": s.scene.id }).to_string();

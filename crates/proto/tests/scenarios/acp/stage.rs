@@ -518,7 +518,7 @@ impl Stage {
         editor.cursor = Some(cursor);
         editor.past = (live.requests.keys().copied().collect(), live.last_seq);
         Reply::Opened(Box::new(Opened {
-            live: Box::new(live.clone()),
+            live: Arc::new(live.clone()),
             cursor,
             turns: None,
             turn: None,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use acpd_log::{LogError, SharedLog};
-use acpd_model::{ErrorCode, Event, Failure, ThreadId};
+use acpd_log::{Answer, Append, LogError, SharedLog};
+use acpd_model::{ErrorCode, Event, Extract, Failure, Inherited, Summary, ThreadId};
 use acpd_proto::agent::AgentCommand;
 use acpd_proto::projection::extract;
 use acpd_proto::thread::{Effect, Input, Reply};
@@ -51,7 +51,8 @@ impl ThreadActor {
         let blobs = self.machine.take_blobs();
         // Blobs are stored before the events that name them. The events that create a thread are the exception: before
         // them no thread exists that could own a blob.
-        let begins = events.first().is_some_and(|event| event.seq == 1);
+        let inherits = self.machine.take_inherited();
+        let begins = inherits.is_some() || events.first().is_some_and(|event| event.seq == 1);
         let (before, after) = if begins {
             (Vec::new(), blobs)
         } else {
@@ -76,7 +77,7 @@ impl ThreadActor {
             }
         }
         keep(&self.context.log, self.id, before).await?;
-        let encoded = self.store(events, &shown, receives).await?;
+        let encoded = self.store(events, inherits, &shown, receives).await?;
         keep(&self.context.log, self.id, after).await?;
         // Replies leave before notifications, so that a caller can match the notifications to its request.
         for (call, result) in replies {
@@ -94,6 +95,7 @@ impl ThreadActor {
     async fn store(
         &mut self,
         events: &[Event],
+        inherits: Option<Inherited>,
         shown: &[Shown],
         receives: bool,
     ) -> Result<Encoded, LogError> {
@@ -103,7 +105,7 @@ impl ThreadActor {
         let summary = self.machine.take_summary().cloned();
         let log = Arc::clone(&self.context.log);
         let begun = Instant::now();
-        let mut appending = log.append_with(self.id, events, summary.as_ref(), &extract(events));
+        let mut appending = self.append(&log, events, summary.as_ref(), inherits);
         let encoded = self.publisher.encode(&self.id_text, events, shown);
         let appended = loop {
             let room = receives && self.machine.has_room();
@@ -123,6 +125,28 @@ impl ThreadActor {
             self.context.thread_list.changed(self.id, at, Some(summary));
         }
         Ok(encoded)
+    }
+
+    /// Begins an append. A function of its own, so that the thread's task reserves no space for what it stores.
+    fn append<'l>(
+        &mut self,
+        log: &'l SharedLog,
+        events: &[Event],
+        summary: Option<&Summary>,
+        inherits: Option<Inherited>,
+    ) -> Answer<'l, ()> {
+        let extract = Extract {
+            marks: self.machine.take_marks(),
+            ..extract(events)
+        };
+        let snapshot = self.snapshots.next(self.machine.live());
+        log.store(Append {
+            summary,
+            extract: &extract,
+            snapshot: snapshot.as_ref(),
+            inherits,
+            ..Append::new(self.id, events)
+        })
     }
 
     pub(super) fn reply(&mut self, call: u64, result: Result<Reply, Failure>) {
@@ -164,7 +188,9 @@ impl ThreadActor {
                 dropped,
                 bytes,
             } => {
-                let recalled = collect_history(&self.context.log, self.id, except, dropped, bytes).await;
+                // Boxed for the same reason.
+                let recalled = collect_history(&self.context.log, self.id, except, dropped, bytes);
+                let recalled = Box::pin(recalled).await;
                 let recalled = recalled.map_err(|error| {
                     tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
                     log_failure(&error)
@@ -173,7 +199,8 @@ impl ThreadActor {
                     .handle(Input::HistoryCollected(recalled), self.context.clock.now());
             }
             Effect::CollectExchanges { except, dropped } => {
-                let known = collect_exchanges(&self.context.log, self.id, except, dropped).await;
+                let known = collect_exchanges(&self.context.log, self.id, except, dropped);
+                let known = Box::pin(known).await;
                 let known = known.map_err(|error| {
                     tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
                     log_failure(&error)

@@ -57,7 +57,7 @@ async fn news(log: Arc<Memory>, publish: impl FnOnce(&Publisher)) -> Vec<News> {
     live.last_seq = 3;
     let snapshot = ThreadSnapshot {
         batches: publisher.subscribe(Lane::App),
-        live,
+        live: live.into(),
         pending: Arc::new(BTreeSet::new()),
     };
     publish(&publisher);

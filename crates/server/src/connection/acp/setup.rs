@@ -118,7 +118,7 @@ impl ConnectionSetup {
     /// Returns the agent of a connection.
     async fn agent(&self, named: Option<String>, thread: Option<ThreadId>) -> Result<String, Failure> {
         if let Some(thread) = thread {
-            let agent = self.service.directory.look(thread).await?.spec.agent;
+            let agent = self.service.directory.look(thread).await?.spec.agent.clone();
             if let Some(named) = named.filter(|named| *named != agent) {
                 let message = format!("the thread {thread} is of the agent {agent:?}, not of {named:?}");
                 return Err(Failure::invalid_params(message));

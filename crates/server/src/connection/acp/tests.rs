@@ -310,7 +310,8 @@ async fn a_connection_that_is_dropped_gives_the_lease_and_its_work_up() {
 #[tokio::test]
 async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() {
     use acpd_model::event::{ThreadCreated, TurnStatus};
-    use acpd_model::{Event, EventKind, ItemId, ItemStart, Origin, Summary, ThreadId, TurnId};
+    use acpd_model::{Event, EventKind, Extract, ItemId, ItemStart, Origin, Summary, ThreadId, TurnId};
+    use acpd_proto::projection::{extract, marks_of};
 
     let data_dir = std::env::temp_dir().join(format!("acpd-acp-{}", uuid::Uuid::now_v7()));
     std::fs::create_dir_all(&data_dir).unwrap();
@@ -373,7 +374,11 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
         })
         .collect();
     let log = Arc::clone(&service.context.log);
-    log.append(thread, &events, Some(&Summary::default()))
+    let extract = Extract {
+        marks: marks_of(thread, &events),
+        ..extract(&events)
+    };
+    log.append_with(thread, &events, Some(&Summary::default()), &extract)
         .await
         .unwrap();
     let caller = Caller::new(Origin::Daemon, Role::Owner, Lane::App, Defaults::none());

@@ -1,0 +1,243 @@
+//! Pages of a thread's turns, from the end to the beginning: which events describe them.
+//!
+//! In: the rows of turns and items of a backend. Out: the numbers of events. Never: reads an event.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use acpd_model::{ItemId, Seq, TurnId, TurnPosition};
+
+/// Which turns of a thread to find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnsWanted {
+    /// Where the page ends; `None` for the end of the thread.
+    pub before: Option<TurnPosition>,
+    /// Most turns on the page.
+    pub turns: usize,
+    /// Most bytes on the page, in the measure of [`ItemMark::bytes`](acpd_model::ItemMark::bytes). An item that is
+    /// larger is on a page alone.
+    pub bytes: u64,
+    /// The last event to consider.
+    pub until: Seq,
+    /// Turns to skip, as ascending runs of their numbers.
+    pub dropped: Vec<RangeInclusive<u32>>,
+}
+
+/// Turns of a thread, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TurnsFound {
+    /// The turns. The items of the first one can be incomplete.
+    pub turns: Vec<FoundTurn>,
+    /// Where the next older page ends; `None` if there is nothing older.
+    pub older: Option<TurnPosition>,
+}
+
+/// The events of one turn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FoundTurn {
+    /// The turn; `None` for the items before the first turn.
+    pub turn: Option<TurnId>,
+    /// The event that queued the turn.
+    pub queued: Option<Seq>,
+    /// The event that started the turn.
+    pub started: Option<Seq>,
+    /// The event that ended the turn.
+    pub settled: Option<Seq>,
+    /// Its finished items, in order.
+    pub items: Vec<FoundItem>,
+}
+
+/// The events of one finished item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundItem {
+    /// The item.
+    pub item: ItemId,
+    /// The event that started the item.
+    pub first: Seq,
+    /// The event that completed the item.
+    pub last: Seq,
+    /// Later updates of the item.
+    pub late: Vec<Seq>,
+}
+
+/// The events of a turn itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct TurnRow {
+    pub turn: u32,
+    pub queued: Option<Seq>,
+    pub started: Option<Seq>,
+    pub settled: Option<Seq>,
+}
+
+/// A finished item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ItemRow {
+    pub item: u32,
+    pub first: Seq,
+    pub last: Seq,
+    pub bytes: u64,
+}
+
+/// The rows of a thread, as a backend finds them. Rows of later events than the wanted ones are not returned.
+pub(crate) trait TurnRows {
+    type Error;
+
+    /// Returns the last turn with a number below `before`.
+    fn turn_before(&mut self, before: u32) -> Result<Option<TurnRow>, Self::Error>;
+
+    /// Returns the items of a turn with a number below `before`, the last one first, until `take` returns `false`.
+    fn items_before(
+        &mut self,
+        turn: u32,
+        before: u32,
+        take: &mut dyn FnMut(ItemRow) -> bool,
+    ) -> Result<(), Self::Error>;
+
+    /// Returns the late updates of an item, in order.
+    fn late(&mut self, item: u32) -> Result<Vec<Seq>, Self::Error>;
+}
+
+/// Bytes that count for each turn and item in addition to its events.
+const ENTRY_BYTES: u64 = 256;
+
+/// Finds a page of turns.
+pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<TurnsFound, R::Error> {
+    let mut turns = Vec::new();
+    let mut room = Room {
+        left: wanted.bytes,
+        is_empty: true,
+    };
+    let end = TurnPosition {
+        turn: u32::MAX,
+        item: None,
+    };
+    let mut begin = wanted.before.unwrap_or(end);
+    let older = loop {
+        let Some((row, before)) = previous(rows, begin, &wanted.dropped)? else {
+            break None;
+        };
+        if turns.len() == wanted.turns || room.left == 0 {
+            break Some(begin);
+        }
+        room.left = room.left.saturating_sub(ENTRY_BYTES);
+        let (items, rest) = last_items(rows, row.turn, before, &mut room)?;
+        if items.is_empty() && rest.is_some() {
+            break Some(begin);
+        }
+        turns.push(FoundTurn {
+            turn: (row.turn > 0).then_some(TurnId(row.turn)),
+            queued: row.queued,
+            started: row.started,
+            settled: row.settled,
+            items,
+        });
+        begin = TurnPosition {
+            turn: row.turn,
+            item: rest,
+        };
+        if rest.is_some() {
+            break Some(begin);
+        }
+    };
+    turns.reverse();
+    Ok(TurnsFound { turns, older })
+}
+
+/// Returns the turn that ends at a position, and the item in it before which the position is.
+fn previous<R: TurnRows>(
+    rows: &mut R,
+    position: TurnPosition,
+    dropped: &[RangeInclusive<u32>],
+) -> Result<Option<(TurnRow, u32)>, R::Error> {
+    let TurnPosition { turn, item } = position;
+    let is_dropped = |turn: u32| dropped.iter().find(|run| run.contains(&turn));
+    if let Some(item) = item
+        && is_dropped(turn).is_none()
+    {
+        let row = rows.turn_before(turn.saturating_add(1))?;
+        let row = row.filter(|row| row.turn == turn).unwrap_or_default();
+        return Ok(Some((row, item.0)));
+    }
+    let mut below = turn;
+    while below > 0 {
+        let row = rows.turn_before(below)?.unwrap_or_default();
+        match is_dropped(row.turn) {
+            Some(run) => below = *run.start(),
+            None if row.turn > 0 => return Ok(Some((row, u32::MAX))),
+            None => {
+                let mut some = false;
+                rows.items_before(0, u32::MAX, &mut |_| {
+                    some = true;
+                    false
+                })?;
+                return Ok(some.then_some((row, u32::MAX)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The room on a page.
+struct Room {
+    left: u64,
+    is_empty: bool,
+}
+
+impl Room {
+    fn takes(&mut self, bytes: u64) -> bool {
+        let bytes = bytes.saturating_add(ENTRY_BYTES);
+        if bytes > self.left && !self.is_empty {
+            return false;
+        }
+        self.is_empty = false;
+        self.left = self.left.saturating_sub(bytes);
+        true
+    }
+}
+
+/// Returns the last items of a turn for which there is room, and the item before which there are more.
+fn last_items<R: TurnRows>(
+    rows: &mut R,
+    turn: u32,
+    before: u32,
+    room: &mut Room,
+) -> Result<(Vec<FoundItem>, Option<ItemId>), R::Error> {
+    let mut last = Vec::new();
+    let mut begin = before;
+    let mut is_whole = true;
+    rows.items_before(turn, before, &mut |row| {
+        is_whole = room.takes(row.bytes);
+        if is_whole {
+            begin = row.item;
+            last.push(row);
+        }
+        is_whole
+    })?;
+    let mut items = Vec::with_capacity(last.len());
+    for row in last.into_iter().rev() {
+        items.push(FoundItem {
+            item: ItemId(row.item),
+            first: row.first,
+            last: row.last,
+            late: rows.late(row.item)?,
+        });
+    }
+    Ok((items, (!is_whole).then_some(ItemId(begin))))
+}
+
+impl TurnsFound {
+    /// Returns the numbers of the events that describe the turns, in order.
+    pub fn seqs(&self) -> BTreeSet<Seq> {
+        let mut seqs = BTreeSet::new();
+        for turn in &self.turns {
+            seqs.extend(turn.queued);
+            seqs.extend(turn.started);
+            seqs.extend(turn.settled);
+            for item in &turn.items {
+                seqs.extend([item.first, item.last]);
+                seqs.extend(&item.late);
+            }
+        }
+        seqs
+    }
+}

@@ -1,0 +1,150 @@
+//! Stores what the log lacks beside events: texts for the search, and the places of turns and items.
+//!
+//! In: a thread's events. Out: their data. Owns: nothing; if it is interrupted, it continues at the next start. Never: works
+//! on more than a page at a time, so that other work on the log never waits long.
+
+use std::sync::Arc;
+
+use acpd_log::{Backlog, Lacking, LogError, SharedLog, TurnsFound, TurnsWanted};
+use acpd_model::limits::SNAPSHOT_BYTES;
+use acpd_model::{Event, Extract, Seq, ThreadId, TurnId};
+use acpd_proto::projection::{Live, extract, mark};
+use tokio::sync::Notify;
+
+use crate::thread::state::{SnapshotPlan, load_state};
+
+/// Indexes all that is due, newest threads first, and again whenever `due` is notified. Ends when the log is closed.
+pub async fn index_backlog(log: SharedLog, due: Arc<Notify>) {
+    loop {
+        for lacks in [Lacking::Marks, Lacking::Texts] {
+            match Indexer::new(&log, lacks).run().await {
+                Ok(()) => {}
+                Err(LogError::Closed) => return,
+                Err(error) => tracing::warn!(%error, "older threads are not indexed until the next start"),
+            }
+        }
+        due.notified().await;
+    }
+}
+
+/// Finds a page of turns. Indexes the thread first if it is not indexed yet.
+pub async fn find_turns(
+    log: &SharedLog,
+    thread: ThreadId,
+    wanted: TurnsWanted,
+) -> Result<TurnsFound, LogError> {
+    loop {
+        match log.turns(thread, wanted.clone()).await? {
+            Some(found) => return Ok(found),
+            None => index_turns(log, thread).await?,
+        }
+    }
+}
+
+/// Returns the last event by which all turns up to `last` have ended, or the event before the first turn.
+pub async fn end_of_turns(log: &SharedLog, thread: ThreadId, last: Option<TurnId>) -> Result<Seq, LogError> {
+    loop {
+        match log.end_of_turns(thread, last).await? {
+            Some(end) => return Ok(end),
+            None => index_turns(log, thread).await?,
+        }
+    }
+}
+
+/// Returns the turn to which a client gave this id.
+pub async fn client_turn(log: &SharedLog, thread: ThreadId, id: &str) -> Result<Option<TurnId>, LogError> {
+    index_turns(log, thread).await?;
+    log.client_turn(thread, id.to_owned()).await
+}
+
+/// Returns all events with these numbers, which ascend.
+pub async fn look_up(log: &SharedLog, thread: ThreadId, mut seqs: Vec<Seq>) -> Result<Vec<Event>, LogError> {
+    let mut found = Vec::with_capacity(seqs.len());
+    while !seqs.is_empty() {
+        let events = log.events(thread, seqs.clone()).await?;
+        seqs.drain(..events.len());
+        found.extend(events);
+    }
+    Ok(found)
+}
+
+/// Indexes the turns of a thread, and of the thread from which it inherits.
+async fn index_turns(log: &SharedLog, thread: ThreadId) -> Result<(), LogError> {
+    let mut indexer = Indexer::new(log, Lacking::Marks);
+    while let Some(backlog) = log.lacking_turns(thread).await? {
+        indexer.page(backlog).await?;
+    }
+    Ok(())
+}
+
+/// Indexes one kind of data.
+struct Indexer<'l> {
+    log: &'l SharedLog,
+    lacks: Lacking,
+    /// The state of the thread after the last indexed event, for its places.
+    live: Option<(Live, SnapshotPlan)>,
+}
+
+impl<'l> Indexer<'l> {
+    fn new(log: &'l SharedLog, lacks: Lacking) -> Self {
+        Self {
+            log,
+            lacks,
+            live: None,
+        }
+    }
+
+    async fn run(&mut self) -> Result<(), LogError> {
+        let mut before = None;
+        while let Some(backlog) = self.log.backlog(self.lacks, before).await? {
+            let thread = backlog.thread;
+            match self.page(backlog).await {
+                Ok(()) => {}
+                // The thread was deleted in the meantime.
+                Err(LogError::NoSuchThread(_)) => before = Some(thread),
+                // The thread stays in the backlog, so that no blob that it may need is dropped.
+                Err(LogError::Damaged(what)) => {
+                    tracing::warn!(%thread, what, "a thread cannot be indexed");
+                    before = Some(thread);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Indexes one page.
+    async fn page(&mut self, backlog: Backlog) -> Result<(), LogError> {
+        let Backlog {
+            thread, done, until, ..
+        } = backlog;
+        let page = self.log.read(thread, done).await?;
+        let events = || page.events.iter().filter(|event| event.seq <= until);
+        // A page without events means that there is nothing left to index.
+        let through = events().next_back().map_or(until, |event| event.seq);
+        if self.lacks == Lacking::Texts {
+            let found = extract(events());
+            return self.log.catch_up(thread, self.lacks, through, &found, None).await;
+        }
+        let known = self.live.take();
+        let known = known.filter(|(live, _)| (live.thread, live.last_seq) == (thread, done));
+        let (mut live, mut plan) = match known {
+            Some(known) => known,
+            None => (
+                load_state(self.log, thread, done).await?,
+                SnapshotPlan::new(SNAPSHOT_BYTES),
+            ),
+        };
+        let mut found = Extract::default();
+        for event in events() {
+            mark(&live, event, &mut found.marks);
+            live.fold(event);
+        }
+        let snapshot = plan.next(&live);
+        self.log
+            .catch_up(thread, self.lacks, through, &found, snapshot.as_ref())
+            .await?;
+        self.live = Some((live, plan));
+        Ok(())
+    }
+}
