@@ -478,7 +478,8 @@ pub enum EventKind {
         /// What the write replaced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaced: Option<Replaced>,
-        /// The written content.
+        /// The written content. Absent if other events have all of it: the end of the file change, as the diff of a new
+        /// file, or the tool call that shows the write.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Content>,
     },
