@@ -359,12 +359,11 @@ export interface Delta {
 export interface DiffUpdated {
   /** Unified diff of all files that the turn changed. */
   diff: string;
-  /** The event's number in its thread: 1, 2, 3 … without gaps. */
-  seq: number;
+  /** Number of the event; absent if the diff is only shown live. */
+  seq?: number | null;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
@@ -1959,7 +1958,7 @@ export interface Notifications {
   "thread/updated": ThreadUpdated;
   /** A turn ended. */
   "turn/completed": TurnCompleted;
-  /** The unified diff of the whole turn so far changed. */
+  /** The unified diff of the whole turn changed. While the turn runs, it is only shown live and has no `seq`. */
   "turn/diff/updated": DiffUpdated;
   /** A turn is being interrupted. */
   "turn/interrupting": TurnInterrupting;

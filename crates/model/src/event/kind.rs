@@ -271,7 +271,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<RawJson>,
     },
-    /// The unified diff of the whole turn so far changed.
+    /// The turn is about to end and has changed files. In logs of earlier versions, the event follows each change.
     DiffUpdated {
         /// Unified diff of all files that the turn changed.
         diff: String,

@@ -93,8 +93,8 @@ impl Surface for Peer {
                 thread,
                 turn,
                 at,
-                text,
-            } => vec![live_frame(thread, turn, at, text)],
+                update,
+            } => vec![live_frame(thread, turn, at, update)],
             Source::Listed { thread, at, summary } => vec![listed_frame(thread, at, summary)],
             Source::ListReset => vec![list_reset_frame()],
         }

@@ -3,7 +3,7 @@
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, TurnId};
 
 use crate::projection::{ItemView, is_computed, unified_diff};
-use crate::thread::journal::Journal;
+use crate::thread::journal::{FileChange, Journal};
 
 /// A write in progress.
 #[derive(Debug)]
@@ -41,7 +41,12 @@ impl FileWrite {
         let Some(item) = item else { return };
         let diff = unified_diff(&path, old, &content);
         if turn == journal.current_turn() {
-            journal.note_file_change(&path, old, &content);
+            journal.note_file_change(&FileChange {
+                path: &path,
+                old,
+                new: &content,
+                diff: &diff,
+            });
         }
         let kind = EventKind::ItemCompleted {
             item,

@@ -65,12 +65,12 @@ impl ThreadActor {
                     turn,
                     at,
                     after,
-                    shown: text,
+                    shown: update,
                 } => shown.push(Shown {
                     after,
                     turn,
                     at,
-                    text,
+                    update,
                 }),
                 other => rest.push(other),
             }

@@ -319,7 +319,12 @@ wire! {
 
     /// A diff.
     struct DiffUpdated<'a> {
-        [flatten] at: At<'a>,
+        thread_id: Plain<'a>,
+        /// Number of the event; absent if the diff is only shown live.
+        seq: Option<Seq>,
+        /// Milliseconds since the epoch.
+        ts: Millis as u64,
+        turn_id: Option<TurnId>,
         /// Unified diff of all files that the turn changed.
         diff: &'a str,
     }
