@@ -314,6 +314,33 @@ export type CallSubject = {
   what: string;
 };
 
+/** The new summary of a thread whose entry in lists has changed. */
+export interface ChangedThread {
+  /** Name of the agent, as in `agent/list`. */
+  agentType: string;
+  /** Whether the thread is archived. */
+  archived: boolean;
+  /** When the thread was created or forked, in milliseconds since the epoch. */
+  createdAt: number;
+  /** Absolute path of the working directory. */
+  cwd: string;
+  /** Id of the thread. */
+  id: string;
+  /** Status of the last ended turn; absent if there was none, or if it was dropped. */
+  lastTurnStatus?: TurnStatus | null;
+  /** Arbitrary data that the client stored with the thread; `null` if the thread has none. Absent if it has not changed. */
+  metadata?: Json | null;
+  /** The name that a user set, else the agent's title, else the beginning of the first prompt. */
+  name?: string | null;
+  /** Project id that the client chose to group threads by. */
+  projectId?: string | null;
+  status: ThreadStatus;
+  /** Number of turns in the conversation. Dropped turns do not count. */
+  turnCount: number;
+  /** When a turn last started or ended, in milliseconds since the epoch. */
+  updatedAt: number;
+}
+
 /** Capabilities of a client. */
 export interface ClientCapabilities {
   /** Whether the client answers questions. Otherwise it receives them as notifications. */
@@ -609,7 +636,7 @@ export interface LimitsInForce {
 /** A change of the thread list. */
 export interface ListChanged {
   /** The thread's new entry in `thread/list`; `null` if the thread is deleted. */
-  thread?: ThreadSummary | null;
+  thread?: ChangedThread | null;
   threadId: string;
   /** Time of the notification, in milliseconds since the epoch. */
   ts: number;

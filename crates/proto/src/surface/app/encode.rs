@@ -8,7 +8,7 @@ use super::notifications::Notification;
 use super::wire::Plain;
 use super::wire::event::{DiffUpdated, ListChanged, ListReset};
 use super::wire::item_event::TerminalOutput;
-use super::wire::thread::ThreadSummary;
+use super::wire::thread::ChangedThread;
 use crate::fanout::LiveUpdate;
 
 /// The messages that clients receive for one event.
@@ -107,12 +107,12 @@ pub fn live_frame(thread: &str, turn: Option<TurnId>, at: Millis, update: &LiveU
 }
 
 /// Returns the frame for connections that watch the thread list: the thread's new entry, or `null` if
-/// the thread was deleted.
-pub fn listed_frame(id: ThreadId, at: Millis, summary: Option<&Summary>) -> Frame {
+/// the thread was deleted. The entry has its metadata only `with_metadata`.
+pub fn listed_frame(id: ThreadId, at: Millis, summary: Option<&Summary>, with_metadata: bool) -> Frame {
     Frame::without_event(&Notification::ThreadListChanged(ListChanged {
         thread_id: id,
         ts: at,
-        thread: summary.map(|summary| ThreadSummary::of(id, summary)),
+        thread: summary.map(|summary| ChangedThread::of(id, summary, with_metadata)),
     }))
 }
 

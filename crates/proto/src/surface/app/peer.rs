@@ -95,7 +95,12 @@ impl Surface for Peer {
                 at,
                 update,
             } => vec![live_frame(thread, turn, at, update)],
-            Source::Listed { thread, at, summary } => vec![listed_frame(thread, at, summary)],
+            Source::Listed {
+                thread,
+                at,
+                summary,
+                with_metadata,
+            } => vec![listed_frame(thread, at, summary, with_metadata)],
             Source::ListReset => vec![list_reset_frame()],
         }
     }

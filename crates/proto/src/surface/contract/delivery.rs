@@ -37,6 +37,8 @@ pub enum Source<'a> {
         at: Millis,
         /// Its new entry in the list; `None` if the thread was deleted.
         summary: Option<&'a Summary>,
+        /// Whether the metadata in its entry may have changed.
+        with_metadata: bool,
     },
     /// Changes of the thread list were missed.
     ListReset,

@@ -6,7 +6,7 @@ use acpd_model::event::{Binding, Fidelity, LeaseHolder, LeaseMove, Level, PlanEn
 use acpd_model::{Event, ItemId, Millis, RawJson, Replaced, Seq, ThreadId, ThreadStatus, TurnId};
 
 use super::origin::By;
-use super::thread::ThreadSummary;
+use super::thread::ChangedThread;
 use super::turn::Turn;
 use super::{OrNull, Plain};
 
@@ -126,7 +126,7 @@ wire! {
         /// Time of the notification, in milliseconds since the epoch.
         ts: Millis as u64,
         /// The thread's new entry in `thread/list`; `null` if the thread is deleted.
-        thread: Option<ThreadSummary<'a>> | null,
+        thread: Option<ChangedThread<'a>> | null,
     }
 
     /// A reset of the thread list, without members.
