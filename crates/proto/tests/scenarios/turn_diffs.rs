@@ -5,7 +5,7 @@ use acpd_model::limits::{LIVE_DIFF_BYTES_PER_SEC, LIVE_DIFF_MILLIS, TURN_DIFF_BY
 use acpd_model::{Event, EventKind, PreviousContent, TurnId};
 use acpd_proto::projection::{Live, Transcript};
 use acpd_proto::surface::app::frame;
-use acpd_proto::thread::{HostReply, Input};
+use acpd_proto::thread::{Command, HostReply, Input};
 use serde_json::{Value, json};
 
 use crate::support::{Scene, check, check_in, tool};
@@ -131,6 +131,26 @@ fn a_change_that_the_cut_diff_does_not_show_is_not_sent() {
         assert_eq!(live(s).len(), 1);
         s.stops_with("end_turn");
     });
+}
+
+#[test]
+fn a_turn_that_fails_has_its_diff() {
+    let ends: [fn(&mut Scene); 2] = [
+        |s| s.exits("exit status 1"),
+        |s| {
+            s.ask(Command::Stop).unwrap();
+        },
+    ];
+    for end in ends {
+        check(|s| {
+            s.open_turn();
+            adds(s, 1, "one\n");
+            end(s);
+            assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
+            assert_eq!(stored(s).len(), 1);
+            assert!(stored(s)[0].contains("+one\n"));
+        });
+    }
 }
 
 #[test]

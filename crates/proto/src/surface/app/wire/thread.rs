@@ -67,7 +67,7 @@ impl<'a> ChangedThread<'a> {
     pub fn of(id: ThreadId, summary: &'a Summary, with_metadata: bool) -> Self {
         Self {
             entry: ThreadEntry::of(id, summary),
-            metadata: with_metadata.then(|| OrNull(summary.metadata.as_ref())),
+            metadata: with_metadata.then_some(OrNull(summary.metadata.as_ref())),
         }
     }
 }
