@@ -138,6 +138,48 @@ fn a_list_is_narrowed_to_what_threads_do() {
 }
 
 #[test]
+fn a_watcher_of_the_list_receives_metadata_only_if_it_is_set() {
+    let daemon = Daemon::start();
+    let mut watcher = Client::observer(&daemon);
+    let mut client = Client::new(&daemon);
+    watcher.call("thread/list/watch", &json!({}));
+    let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "metadata": { "note": 1 } });
+    let thread = client.call("thread/start", &params)["thread"]["id"].clone();
+    let thread = thread.as_str().unwrap_or_default();
+    client.turn(thread, "say x");
+    client.call(
+        "thread/metadata/set",
+        &json!({ "threadId": thread, "metadata": [2] }),
+    );
+    client.turn(thread, "say y");
+    let of_thread = |client: &mut Client| {
+        let listed = client.call("thread/list", &json!({}))["data"][0].clone();
+        let read = client.call("thread/read", &json!({ "threadId": thread }))["thread"].clone();
+        assert_eq!(listed["metadata"], read["metadata"]);
+        listed["metadata"].clone()
+    };
+    assert_eq!(of_thread(&mut client), json!([2]));
+    client.call("thread/archive", &json!({ "threadId": thread }));
+    client.call("thread/unarchive", &json!({ "threadId": thread }));
+    client.call(
+        "thread/metadata/set",
+        &json!({ "threadId": thread, "metadata": null }),
+    );
+    assert_eq!(of_thread(&mut client), json!(null));
+    client.call("thread/delete", &json!({ "threadId": thread }));
+    let changes = watcher.until(|message| message.params["thread"].is_null());
+    let (_, changes) = changes.split_last().expect("the deletion");
+    let metadata = changes
+        .iter()
+        .filter_map(|change| change.params["thread"].get("metadata"));
+    assert_eq!(
+        metadata.collect::<Vec<_>>(),
+        [&json!({ "note": 1 }), &json!([2]), &json!([2]), &json!(null)]
+    );
+    assert!(changes.len() > 8, "{}", changes.len());
+}
+
+#[test]
 fn a_watcher_of_the_list_sees_all_threads() {
     let daemon = Daemon::start();
     let mut watcher = Client::observer(&daemon);

@@ -447,3 +447,24 @@ fn the_demo() {
         "cancelled"
     );
 }
+
+#[test]
+fn many_files() {
+    let (mut agent, id) = Agent::with_session(&[]);
+    let prompt = |text: &str| json!([{ "type": "text", "text": text }]);
+    for (by, calls, writes) in [("write", 0, 3), ("tool", 3, 0), ("both", 3, 3)] {
+        let script = format!("files n=3 bytes=200 by={by}");
+        let asked = agent.ask(
+            "session/prompt",
+            json!({ "sessionId": id, "prompt": prompt(&script) }),
+        );
+        let turn = agent.finish(asked, able("allow_once"));
+        assert_eq!(turn.said(), "changed 3 files");
+        assert_eq!(turn.of("tool_call").len(), calls);
+        assert_eq!(turn.asked(), vec!["fs/write_text_file"; writes]);
+        for call in turn.of("tool_call") {
+            assert_eq!(call["content"][0]["newText"].as_str().unwrap().len(), 200);
+        }
+    }
+    assert_eq!(agent.prompt(&id, "files by=magic").error(), -32602);
+}

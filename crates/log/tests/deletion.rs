@@ -48,10 +48,11 @@ fn occurrences(directory: &Path, word: &str) -> usize {
 
 /// Stores a thread whose events, name, texts and blob all contain the word.
 async fn store(log: &SharedLog, thread: ThreadId, word: &str) {
-    let summary = sample::summary(word, 1);
+    let mut summary = sample::summary(word, 1);
     for seq in 1..=40 {
         let mut event = sample::event(seq, 10);
         event.raw = Some(serde_json::json!({ "text": format!("{word} in event {seq}") }).into());
+        summary.metadata = Some(serde_json::json!({ "note": format!("{word} {seq}").repeat(100) }).into());
         let (short, long) = (format!("{word} {seq}"), format!("{word} filler ").repeat(40));
         let extract = sample::extract(seq, &[&short, &long]);
         log.append_with(thread, &[event], Some(&summary), &extract)
@@ -239,6 +240,32 @@ fn version_1(path: &Path, threads: &[(ThreadId, Seq)], blobs: &[&[u8]]) {
                 (acpd_log::blob_id(blob).0, blob),
             )
             .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn metadata_in_a_summary_of_an_older_version_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    let thread = sample::thread(1);
+    version_1(&path, &[(thread, 1)], &[]);
+    let mut summary = sample::summary("old", 1);
+    summary.metadata = Some(acpd_model::RawJson::trusted(r#"{ "a":1.10 }"#));
+    let json = serde_json::to_string(&summary).unwrap();
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute("UPDATE thread SET summary = ?", [json])
+        .unwrap();
+    let log = open(&path);
+    assert_eq!(log.summary(thread).await.as_ref(), Ok(&summary));
+    let listed = log.list(acpd_log::Filter::default(), None, 9).await.unwrap();
+    assert_eq!(listed[0].summary, summary);
+    for (seq, metadata) in [(2, summary.metadata.clone()), (3, None)] {
+        summary.metadata = metadata;
+        log.append(thread, &sample::run(seq..=seq, 10), Some(&summary))
+            .await
+            .unwrap();
+        assert_eq!(log.summary(thread).await.as_ref(), Ok(&summary));
     }
 }
 

@@ -295,10 +295,14 @@ pub const OPEN_TOOL_BYTES: usize = 64 << 20;
 pub const ENDED_TOOL_BYTES: usize = 256 << 10;
 /// Files of all open tool calls that are shown as items of their own. Further files appear only in their tool calls.
 pub const OPEN_FILE_CHANGES: usize = 1024;
-/// Bytes kept of the files that one turn changed: their previous contents and their diffs.
+/// Memory for the files that one turn changed, in bytes: their paths, previous contents and diffs.
 pub const TURN_FILES_BYTES: usize = 32 << 20;
 /// Bytes of one turn's unified diff.
 pub const TURN_DIFF_BYTES: usize = 1 << 20;
+/// Shortest time between a change of a turn's diff and its live notification, in milliseconds.
+pub const LIVE_DIFF_MILLIS: u64 = 250;
+/// Bytes of live diffs that a turn may send to each client in a second, beyond the bytes of the changes themselves.
+pub const LIVE_DIFF_BYTES_PER_SEC: u64 = 32 << 10;
 /// Bytes kept of a terminal's output if the agent sets no limit.
 pub const TERMINAL_BYTES: usize = 1 << 20;
 /// Largest output limit that an agent may set for a terminal, in bytes.

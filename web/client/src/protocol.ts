@@ -314,6 +314,33 @@ export type CallSubject = {
   what: string;
 };
 
+/** The new summary of a thread whose entry in lists has changed. */
+export interface ChangedThread {
+  /** Name of the agent, as in `agent/list`. */
+  agentType: string;
+  /** Whether the thread is archived. */
+  archived: boolean;
+  /** When the thread was created or forked, in milliseconds since the epoch. */
+  createdAt: number;
+  /** Absolute path of the working directory. */
+  cwd: string;
+  /** Id of the thread. */
+  id: string;
+  /** Status of the last ended turn; absent if there was none, or if it was dropped. */
+  lastTurnStatus?: TurnStatus | null;
+  /** Arbitrary data that the client stored with the thread; `null` if the thread has none. Absent if it has not changed. */
+  metadata?: Json | null;
+  /** The name that a user set, else the agent's title, else the beginning of the first prompt. */
+  name?: string | null;
+  /** Project id that the client chose to group threads by. */
+  projectId?: string | null;
+  status: ThreadStatus;
+  /** Number of turns in the conversation. Dropped turns do not count. */
+  turnCount: number;
+  /** When a turn last started or ended, in milliseconds since the epoch. */
+  updatedAt: number;
+}
+
 /** Capabilities of a client. */
 export interface ClientCapabilities {
   /** Whether the client answers questions. Otherwise it receives them as notifications. */
@@ -359,12 +386,11 @@ export interface Delta {
 export interface DiffUpdated {
   /** Unified diff of all files that the turn changed. */
   diff: string;
-  /** The event's number in its thread: 1, 2, 3 … without gaps. */
-  seq: number;
+  /** Number of the event; absent if the diff is only shown live. */
+  seq?: number | null;
   threadId: string;
   /** Milliseconds since the epoch. */
   ts: number;
-  /** The turn in which the event happened. */
   turnId?: string | null;
 }
 
@@ -610,7 +636,7 @@ export interface LimitsInForce {
 /** A change of the thread list. */
 export interface ListChanged {
   /** The thread's new entry in `thread/list`; `null` if the thread is deleted. */
-  thread?: ThreadSummary | null;
+  thread?: ChangedThread | null;
   threadId: string;
   /** Time of the notification, in milliseconds since the epoch. */
   ts: number;
@@ -1959,7 +1985,7 @@ export interface Notifications {
   "thread/updated": ThreadUpdated;
   /** A turn ended. */
   "turn/completed": TurnCompleted;
-  /** The unified diff of the whole turn so far changed. */
+  /** The unified diff of the whole turn changed. While the turn runs, it is only shown live and has no `seq`. */
   "turn/diff/updated": DiffUpdated;
   /** A turn is being interrupted. */
   "turn/interrupting": TurnInterrupting;

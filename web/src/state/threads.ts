@@ -38,7 +38,9 @@ export function applyChanges(
   const threads = new Map(list.map((thread) => [thread.id, thread]));
   for (const { threadId, thread } of changes) {
     if (thread && !thread.archived) {
-      threads.set(threadId, thread);
+      // Without metadata, it has not changed.
+      const metadata = thread.metadata === undefined ? threads.get(threadId)?.metadata : thread.metadata;
+      threads.set(threadId, { ...thread, metadata });
     } else {
       threads.delete(threadId);
     }

@@ -222,6 +222,20 @@ test("output of a terminal is bounded, and says so", () => {
   expect(output.endsWith("39".padEnd(20_000, "."))).toBe(true);
 });
 
+test("a turn's diff changes live, and at its end", () => {
+  const all = events("turns");
+  const at = all.findIndex(({ method }) => method === "turn/started");
+  const begun = replay(all.slice(0, at + 1));
+  const turnId = begun.turns.at(-1)!.id!;
+  const updated = (diff: string, seq?: number) =>
+    ({ method: "turn/diff/updated", params: { threadId: begun.threadId, turnId, ts: 1, diff, seq } }) as ThreadEvent;
+  const diff = (state: ThreadState) => state.turns.find(({ id }) => id === turnId)!.diff;
+  const live = fold(fold(begun, updated("+1")), updated("+2"));
+  expect([diff(live), live.seq, live.head.latestSeq]).toEqual(["+2", begun.seq, begun.head.latestSeq]);
+  const stored = fold(live, updated("+3", begun.seq + 1));
+  expect([diff(stored), stored.seq]).toEqual(["+3", begun.seq + 1]);
+});
+
 test("what this page has sent for a turn that waits is shown until the turn begins", () => {
   const all = events("turns");
   const at = all.findIndex(({ method }) => method === "turn/queued");

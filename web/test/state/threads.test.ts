@@ -102,6 +102,15 @@ test("changes come into the list in their order; what is archived or deleted lea
   expect(applyChanges(list, [], 2)).toBe(list);
 });
 
+test("a change without metadata keeps the metadata", () => {
+  const list = [thread("one", { metadata: { a: 1 } })];
+  const change = (more: Partial<ThreadSummary>) => ({ threadId: "one", ts: NOON, thread: thread("one", more) });
+  const metadata = (...changes: ReturnType<typeof change>[]) => applyChanges(list, changes, 2)[0]!.metadata;
+  expect(metadata(change({ status: "running" }))).toEqual({ a: 1 });
+  expect(metadata(change({ metadata: { b: 2 } }), change({}))).toEqual({ b: 2 });
+  expect(metadata(change({ metadata: null }), change({}))).toBeNull();
+});
+
 test("words", () => {
   expect(nameOf({ name: "  two\nlines " })).toBe("two");
   expect(nameOf({ name: null })).toBe("Untitled thread");

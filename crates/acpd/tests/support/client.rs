@@ -383,6 +383,9 @@ impl Client {
             return;
         }
         message.check();
+        if message.is_live() {
+            return;
+        }
         let thread = message.text("threadId").to_owned();
         let follow = self.follows.entry(thread).or_insert_with(Follow::anew);
         follow.take(message, self.gaps);

@@ -23,6 +23,12 @@ impl Incoming {
             .unwrap_or_else(|| panic!("no seq: {self:?}"))
     }
 
+    /// Returns whether it only shows the current state, and is no event.
+    pub fn is_live(&self) -> bool {
+        const LIVE: [&str; 2] = ["item/terminalCommand/output", "turn/diff/updated"];
+        LIVE.contains(&self.method.as_str()) && self.params["seq"].is_null()
+    }
+
     /// Returns a text member of the params; empty if there is none.
     pub fn text(&self, key: &str) -> &str {
         self.params[key].as_str().unwrap_or_default()
@@ -32,7 +38,7 @@ impl Incoming {
     pub fn check(&self) {
         let params = &self.params;
         assert!(params["threadId"].is_string(), "no threadId: {self:?}");
-        assert!(params["seq"].is_u64(), "no seq: {self:?}");
+        assert!(params["seq"].is_u64() || self.is_live(), "no seq: {self:?}");
         assert!(
             params["ts"].as_u64().is_some_and(|ts| ts > 1_700_000_000_000),
             "no ts in milliseconds: {self:?}"

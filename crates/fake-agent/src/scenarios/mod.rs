@@ -11,6 +11,7 @@
 mod callbacks;
 mod demo;
 mod endings;
+mod files;
 mod load;
 mod processes;
 mod rubbish;
@@ -111,6 +112,9 @@ pub const TABLE: &[Scenario] = &[
         Words::None, &["path", "line", "limit"], callbacks::read),
     entry("write", "path=P text=T", "fs/write_text_file; says \"wrote N bytes\" or the error",
         Words::None, &["path", "text"], callbacks::write),
+    entry("files", "n=400 bytes=6000 ms=0 by=write|tool|both",
+        "n new files of that many random bytes: by fs/write_text_file, in the diff of a tool call each, or both",
+        Words::None, &["n", "bytes", "ms", "by"], files::files),
     entry("terminal", "COMMAND [ARG...]", "runs it in a client terminal; says \"exit N: output\" or the error",
         Words::Some, &[], callbacks::terminal),
     entry("terminal-unread", "COMMAND [ARG...]", "the same, but never asks for the output; says \"exit N: \" or the error",

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use acpd_model::RawJson;
 use acpd_model::limits::LOG_QUEUE;
 
 use super::{read_all, sample};
-use crate::{LogError, SharedLog};
+use crate::{Filter, LogError, SharedLog};
 
 pub(super) async fn only_one_run_is_stored(log: &SharedLog) {
     let thread = sample::new_thread();
@@ -78,6 +79,39 @@ pub(super) async fn a_summary_is_stored_with_its_events(log: &SharedLog) {
         .await
         .unwrap_err();
     assert_eq!(log.summary(thread).await.as_ref(), Ok(&second));
+}
+
+pub(super) async fn metadata_is_part_of_the_summary(log: &SharedLog) {
+    let (thread, plain) = (sample::new_thread(), sample::new_thread());
+    let mut summary = sample::summary("with metadata", 1);
+    log.append(plain, &sample::run(1..=1, 10), Some(&summary))
+        .await
+        .unwrap();
+    let texts = [
+        None,
+        Some(r#"{ "a":1.10 }"#),
+        Some(r#"{ "a":1.10 }"#),
+        Some("2"),
+        None,
+    ];
+    for (seq, text) in (1..).zip(texts) {
+        summary.metadata = text.map(RawJson::trusted);
+        summary.turns += 1;
+        log.append(thread, &sample::run(seq..=seq, 10), Some(&summary))
+            .await
+            .unwrap();
+        assert_eq!(log.summary(thread).await.as_ref(), Ok(&summary));
+        let listed = log.list(Filter::default(), None, usize::MAX).await.unwrap();
+        let of = |id| listed.iter().find(|listed| listed.thread == id).unwrap();
+        assert_eq!(of(thread).summary, summary);
+        assert_eq!(of(plain).summary.metadata, None);
+    }
+    log.delete(thread).await.unwrap();
+    summary.metadata = None;
+    log.append(thread, &sample::run(1..=1, 10), Some(&summary))
+        .await
+        .unwrap();
+    assert_eq!(log.summary(thread).await, Ok(summary));
 }
 
 pub(super) async fn one_of_two_racing_callers_wins(log: &SharedLog) {

@@ -27,6 +27,7 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     append::a_conflict_changes_nothing(&open().await).await;
     append::the_first_append_brings_a_summary(&open().await).await;
     append::a_summary_is_stored_with_its_events(&open().await).await;
+    append::metadata_is_part_of_the_summary(&open().await).await;
     append::one_of_two_racing_callers_wins(&open().await).await;
     append::many_threads_append_at_once(&open().await).await;
     append::order_does_not_need_awaiting(&open().await).await;

@@ -2,7 +2,7 @@
 //! thread may be deleted and its row reused for another one.
 
 use acpd_model::limits::LOG_LOOKUP_BYTES;
-use acpd_model::{BlobId, Event, ItemId, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId};
+use acpd_model::{BlobId, Event, ItemId, RawJson, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
@@ -176,7 +176,9 @@ pub(super) fn last_seq(connection: &Connection, thread: ThreadId) -> Result<Seq,
 /// Implements [`EventLog::summary`](crate::EventLog::summary).
 pub(super) fn summary(connection: &Connection, thread: ThreadId) -> Result<Summary, LogError> {
     connection
-        .prepare_cached("SELECT summary FROM thread WHERE uuid = ?")?
+        .prepare_cached(
+            "SELECT summary, json FROM thread LEFT JOIN thread_metadata ON thread = id WHERE uuid = ?",
+        )?
         .query_row([thread.0.as_bytes()], |row| Ok(read_summary(row, 0, thread)))
         .optional()?
         .ok_or(LogError::NoSuchThread(thread))?
@@ -187,7 +189,7 @@ const BEYOND: &[u8] = &[0xff; 17];
 
 /// The newest threads after a cursor. It walks along the index, so it needs no sorting.
 const LIST: &str = "
-    SELECT uuid, name, summary FROM thread
+    SELECT uuid, name, summary, json FROM thread LEFT JOIN thread_metadata ON thread = id
     WHERE (updated_at, uuid) < (?1, ?2)
         AND (?3 IS NULL OR archived = ?3)
         AND (?4 IS NULL OR agent = ?4)
@@ -355,10 +357,17 @@ pub(super) fn seq(row: &Row<'_>, column: usize) -> Result<Seq, LogError> {
     Seq::try_from(seq).map_err(|_| LogError::Damaged(format!("a row has the number {seq}")))
 }
 
+/// Reads a summary from a column, and its metadata from the next one.
 fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Result<Summary, LogError> {
+    let damaged =
+        |error: serde_json::Error| LogError::Damaged(format!("thread {thread}, its summary: {error}"));
     let json = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
-    serde_json::from_str(json)
-        .map_err(|error| LogError::Damaged(format!("thread {thread}, its summary: {error}")))
+    let mut summary: Summary = serde_json::from_str(json).map_err(damaged)?;
+    let metadata = row.get_ref(column + 1)?.as_str_or_null();
+    if let Some(metadata) = metadata.map_err(rusqlite::Error::from)? {
+        summary.metadata = Some(RawJson::parse(metadata).map_err(damaged)?);
+    }
+    Ok(summary)
 }
 
 #[cfg(test)]
@@ -378,7 +387,10 @@ mod tests {
             .unwrap();
         assert_eq!(
             steps,
-            ["SEARCH thread USING INDEX thread_newest ((updated_at,uuid)<(?,?))"]
+            [
+                "SEARCH thread USING INDEX thread_newest ((updated_at,uuid)<(?,?))",
+                "SEARCH thread_metadata USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"
+            ]
         );
     }
 

@@ -12,6 +12,9 @@ use crate::LogError;
 /// appends instead of threads (no `WITHOUT ROWID`), which halves the cost of an append. Its index also yields the last
 /// `seq` of a thread, so that an append need not write `thread`.
 ///
+/// `thread_metadata` has the metadata of each thread that has some, so that a new summary does not write it again. Older
+/// versions stored it in the summary; the next summary of the thread moves it.
+///
 /// `entry` has every searchable text, at its position in time ([`places`](crate::search::places)). `word` has its words
 /// under the same number; `word.scope` restricts a search to one thread. The words are split before they are stored,
 /// since FTS5 treats every non-ASCII character as a letter. FTS5 keeps the words, because it needs them again for a
@@ -141,6 +144,12 @@ const MIGRATIONS: &[&str] = &[
     INSERT INTO unmarked (thread, done, until)
         SELECT id, 0, (SELECT max(last_seq) FROM chunk WHERE chunk.thread = thread.id) FROM thread
         WHERE EXISTS (SELECT 1 FROM chunk WHERE chunk.thread = thread.id);
+",
+    "
+    CREATE TABLE thread_metadata (
+        thread INTEGER PRIMARY KEY,
+        json TEXT NOT NULL
+    ) STRICT;
 ",
 ];
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use acpd_model::limits::SNAPSHOT_SPACING;
-use acpd_model::{BlobId, Extract, Inherited, Seq, Summary, ThreadId, TurnMarks};
+use acpd_model::{BlobId, Extract, Inherited, RawJson, Seq, Summary, ThreadId, TurnMarks};
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
@@ -114,17 +114,22 @@ impl Beside {
 /// A summary with its table columns.
 #[derive(Debug)]
 struct Columns {
+    /// The summary without its metadata.
     summary: Summary,
     json: String,
+    metadata: Option<RawJson>,
 }
 
 impl Columns {
     fn boxed(summary: &Summary) -> Result<Box<Self>, LogError> {
-        let json = serde_json::to_string(summary)
+        let mut summary = summary.clone();
+        let metadata = summary.metadata.take();
+        let json = serde_json::to_string(&summary)
             .map_err(|error| LogError::Storage(format!("the summary cannot be written: {error}")))?;
         Ok(Box::new(Self {
-            summary: summary.clone(),
+            summary,
             json,
+            metadata,
         }))
     }
 }
@@ -283,6 +288,9 @@ impl Store {
             (None, Some(columns)) => self.insert_thread(thread, columns)?,
             (None, None) => return Ok(Err(LogError::NoSuchThread(thread))),
         };
+        if let Some(columns) = &batch.summary {
+            self.update_metadata(row, columns.metadata.as_ref())?;
+        }
         if let Some((origin, until)) = origin {
             lineage::inherit(&self.connection, row, origin, until)?;
         }
@@ -411,7 +419,7 @@ impl Store {
 
     /// Inserts a thread under a new number. The numbers of deleted threads whose rows a fork needs are not used again.
     fn insert_thread(&self, thread: ThreadId, columns: &Columns) -> rusqlite::Result<i64> {
-        let Columns { summary, json } = columns;
+        let Columns { summary, json, .. } = columns;
         self.connection
             .prepare_cached(
                 "INSERT INTO thread (id, uuid, agent, cwd, name, active, archived, updated_at, summary)
@@ -431,7 +439,7 @@ impl Store {
     }
 
     fn update_thread(&self, row: i64, columns: &Columns) -> rusqlite::Result<()> {
-        let Columns { summary, json } = columns;
+        let Columns { summary, json, .. } = columns;
         self.connection
             .prepare_cached(
                 "UPDATE thread
@@ -448,6 +456,24 @@ impl Store {
                 json,
                 row,
             ))?;
+        Ok(())
+    }
+
+    /// Writes the metadata of a thread if it has changed.
+    fn update_metadata(&self, row: i64, metadata: Option<&RawJson>) -> rusqlite::Result<()> {
+        match metadata {
+            Some(metadata) => self
+                .connection
+                .prepare_cached(
+                    "INSERT INTO thread_metadata (thread, json) VALUES (?, ?)
+                     ON CONFLICT DO UPDATE SET json = excluded.json WHERE json <> excluded.json",
+                )?
+                .execute((row, metadata.get()))?,
+            None => self
+                .connection
+                .prepare_cached("DELETE FROM thread_metadata WHERE thread = ?")?
+                .execute([row])?,
+        };
         Ok(())
     }
 
@@ -480,9 +506,12 @@ impl Store {
         let Some(Position { row, .. }) = self.position(thread)? else {
             return Ok(Err(LogError::NoSuchThread(thread)));
         };
-        self.connection
-            .prepare_cached("DELETE FROM thread WHERE id = ?")?
-            .execute([row])?;
+        for sql in [
+            "DELETE FROM thread_metadata WHERE thread = ?",
+            "DELETE FROM thread WHERE id = ?",
+        ] {
+            self.connection.prepare_cached(sql)?.execute([row])?;
+        }
         self.execute("INSERT INTO rewrite VALUES (1) ON CONFLICT DO NOTHING")?;
         index::forget(&self.connection, row)?;
         self.drop_unneeded(thread, row)?;
@@ -594,5 +623,29 @@ mod tests {
         assert_eq!(rows(&mut store, 3, Some(&summary), &nothing), 2);
         assert!(rows(&mut store, 4, None, &sample::extract(4, &["text"])) > 2);
         assert_eq!(rows(&mut store, 5, None, &nothing), 1);
+    }
+
+    /// It was a part of the summary, which changes about four times in a turn.
+    #[test]
+    fn metadata_is_written_only_if_it_changes() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection).unwrap();
+        let mut store = Store::new(connection);
+        let (mut summary, nothing) = (sample::summary("rows", 1), Extract::default());
+        let large = |text: &str| Some(RawJson::of(&text.repeat(60_000)).unwrap());
+        for (seq, metadata, expected) in [
+            (1, large("a"), 3),
+            (2, large("a"), 2),
+            (3, large("b"), 3),
+            (4, large("b"), 2),
+            (5, None, 3),
+            (6, None, 2),
+        ] {
+            summary.metadata = metadata;
+            assert_eq!(rows(&mut store, seq, Some(&summary), &nothing), expected, "{seq}");
+            let json = "SELECT summary FROM thread";
+            let json: String = store.connection.query_row(json, (), |row| row.get(0)).unwrap();
+            assert!(json.len() < 1000, "{} bytes", json.len());
+        }
     }
 }

@@ -271,7 +271,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<RawJson>,
     },
-    /// The unified diff of the whole turn so far changed.
+    /// The turn is about to end and has changed files. In logs of earlier versions, the event follows each change.
     DiffUpdated {
         /// Unified diff of all files that the turn changed.
         diff: String,
@@ -478,7 +478,8 @@ pub enum EventKind {
         /// What the write replaced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaced: Option<Replaced>,
-        /// The written content.
+        /// The written content. Absent if other events have all of it: the end of the file change, as the diff of a new
+        /// file, or the tool call that shows the write.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Content>,
     },

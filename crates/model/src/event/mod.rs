@@ -110,6 +110,10 @@ impl Event {
             EventKind::ItemContent { block, .. } => block.get().len(),
             EventKind::UserMessageAdded { content, .. } => all(content),
             EventKind::TurnQueued { input, .. } => all(input),
+            EventKind::FileWritten {
+                content: Some(content),
+                ..
+            } => content.text.len(),
             EventKind::ItemCompleted { end, .. } => match end {
                 ItemEnd::Message { content, .. } => all(content),
                 ItemEnd::ToolCall { call, .. } => call.get().len(),

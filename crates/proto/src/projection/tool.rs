@@ -276,4 +276,32 @@ mod tests {
         let large = "x".repeat(DIFF_BYTES + 1);
         assert!(unified_diff("/w/a", &text("1"), &large).contains("bytes replaced"));
     }
+
+    /// Returns the content of a new file from its diff.
+    fn added(diff: &str) -> String {
+        let mut rest = diff.splitn(4, '\n').nth(3).unwrap_or_default();
+        let mut text = String::new();
+        while let Some(line) = rest.strip_prefix('+') {
+            let end = match line.find(['\n', '\r']) {
+                Some(at) if line[at..].starts_with("\r\n") => at + 2,
+                Some(at) => at + 1,
+                None => line.len(),
+            };
+            text.push_str(&line[..end]);
+            rest = &line[end..];
+        }
+        if rest == "\\ No newline at end of file\n" {
+            text.pop();
+        }
+        text
+    }
+
+    proptest::proptest! {
+        /// So a write of a new file needs no other record of its content.
+        #[test]
+        fn the_diff_of_a_new_file_has_its_content(content in "[a+\\\\ \\r\\n-]{0,40}") {
+            let diff = unified_diff("/w/a", &PreviousContent::Nothing, &content);
+            proptest::prop_assert_eq!(added(&diff), content);
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::editors::EditorCommand;
 use super::host_call::HostCall;
 use super::reply::Reply;
 use crate::agent::{AgentCommand, Start};
-use crate::fanout::LiveText;
+use crate::fanout::LiveUpdate;
 use crate::projection::DroppedTurns;
 
 /// An effect to carry out after the events before it are stored.
@@ -27,17 +27,17 @@ pub enum Effect {
     StopAgent,
     /// Sends a command to the agent's connection.
     Agent(AgentCommand),
-    /// Shows live text to clients that follow the thread now. It is not in the log, has no sequence number and is
-    /// never repeated.
+    /// Shows an update to clients that follow the thread now. It is not in the log, has no sequence number and is never
+    /// repeated.
     Show {
         /// The turn that runs.
         turn: Option<TurnId>,
-        /// The time of the text.
+        /// The time of the update.
         at: Millis,
-        /// The last event before the text: clients see the text after that event, and before the next.
+        /// The last event before the update: clients see the update after that event, and before the next.
         after: Seq,
-        /// The text to show.
-        shown: LiveText,
+        /// The update to show.
+        shown: LiveUpdate,
     },
     /// Resolves these absolute paths, and returns the result as [`Input::Resolved`](super::Input::Resolved).
     Resolve {

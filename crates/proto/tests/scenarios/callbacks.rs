@@ -56,13 +56,13 @@ fn a_file_is_written() {
             done["diff"],
             "--- a/workspace/a\n+++ b/workspace/a\n@@ -1 +1 @@\n-old\n+new\n"
         );
-        assert_eq!(s.params("turn/diff/updated")[0]["diff"], done["diff"]);
         assert_eq!(s.params("thread/file/written")[0]["bytes"], 4);
         assert_eq!(
             (&done["replaced"], &s.params("thread/file/written")[0]["replaced"]),
             (&json!("text"), &json!("text"))
         );
         s.stops_with("end_turn");
+        assert_eq!(s.params("turn/diff/updated")[0]["diff"], done["diff"]);
     });
 }
 
@@ -89,8 +89,8 @@ fn a_write_records_the_replaced_content_if_it_is_known() {
                 (&json!(replaced), &json!(diff))
             );
             assert_eq!(s.params("thread/file/written")[0]["replaced"], replaced);
-            assert_eq!(s.params("turn/diff/updated")[0]["diff"], diff);
             s.stops_with("end_turn");
+            assert_eq!(s.params("turn/diff/updated")[0]["diff"], diff);
         });
     }
 }
@@ -344,7 +344,7 @@ fn a_write_is_recorded_and_long_content_is_a_blob() {
             let params = json!({ "sessionId": "s-1", "path": "/workspace/x", "content": text });
             s.calls("7", "fs/write_text_file", &params.to_string());
             s.host_replies(Ok(HostReply::Written {
-                old: PreviousContent::Nothing,
+                old: PreviousContent::Text("old".into()),
             }));
             let written = s
                 .kinds()
@@ -367,6 +367,61 @@ fn a_write_is_recorded_and_long_content_is_a_blob() {
             } else {
                 assert_eq!((kept, blob), (&text, &None));
             }
+        }
+        s.stops_with("end_turn");
+    });
+}
+
+/// Returns whether the last write is recorded with its content.
+fn has_content(s: &Scene) -> bool {
+    let written = s.kinds().rev().find_map(|kind| match kind {
+        EventKind::FileWritten { content, .. } => Some(content.is_some()),
+        _ => None,
+    });
+    written.unwrap()
+}
+
+/// The content was stored beside the diff that adds all of it, and beside the tool call that shows it.
+#[test]
+fn written_content_that_other_events_have_is_not_stored_again() {
+    use acpd_model::limits::{DIFF_BYTES, INLINE_BYTES};
+    let write = |s: &mut Scene, content: &str, old| {
+        s.script.push_back(Ok(HostReply::Written { old }));
+        let params = json!({ "sessionId": "s-1", "path": "/workspace/x", "content": content });
+        s.calls("7", "fs/write_text_file", &params.to_string());
+    };
+    check(|s| {
+        s.open_turn();
+        for (bytes, old, is_stored) in [
+            (3, PreviousContent::Nothing, false),
+            (INLINE_BYTES + 1, PreviousContent::Nothing, false),
+            (DIFF_BYTES + 1, PreviousContent::Nothing, true),
+            (3, PreviousContent::Text("old".into()), true),
+            (3, PreviousContent::Unknown, true),
+        ] {
+            let blobs = s.blobs.len();
+            write(s, &"x".repeat(bytes), old.clone());
+            assert_eq!(has_content(s), is_stored, "{bytes} bytes, {old:?} before");
+            let is_blob = is_stored && bytes > INLINE_BYTES;
+            assert_eq!(s.blobs.len() - blobs, usize::from(is_blob));
+        }
+        let long = "y".repeat(1000);
+        for (id, shown, written, is_stored) in [
+            ("a", "y", "y", false),
+            ("b", "y", "z", true),
+            ("c", &*long.repeat(10), "y", true),
+        ] {
+            let (shown, written) = (shown.repeat(1000), written.repeat(1000));
+            let content =
+                json!([{ "type": "diff", "path": "/workspace/x", "oldText": "old", "newText": shown }]);
+            s.update(&tool(
+                id,
+                false,
+                &format!(r#","kind":"edit","content":{content}"#),
+            ));
+            write(s, &written, PreviousContent::Text("old".into()));
+            assert_eq!(has_content(s), is_stored, "{id}");
+            s.update(&tool(id, true, r#","status":"completed""#));
         }
         s.stops_with("end_turn");
     });

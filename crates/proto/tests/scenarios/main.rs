@@ -48,3 +48,4 @@ mod stuck;
 mod terminals;
 mod tools;
 mod transcripts;
+mod turn_diffs;

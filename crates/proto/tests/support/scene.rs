@@ -7,6 +7,7 @@ use std::time::Duration;
 use acpd_model::{ErrorCode, Event, EventKind, Failure, ItemId, Limits, Seq, ThreadId, TurnId};
 use acpd_policy::{Policy, RealPaths, Remembered, RememberedRule, Scope, normalise};
 use acpd_proto::agent::{AgentCommand, AgentConnection, Quirks, Start};
+use acpd_proto::fanout::LiveUpdate;
 use acpd_proto::projection::{Exchanges, HistoryText, Live, marks_of};
 use acpd_proto::surface::app::{Frame, frame};
 use acpd_proto::thread::{
@@ -283,7 +284,10 @@ impl Scene {
                 after,
                 shown,
             } => {
-                self.check_shown(after, shown.item);
+                match &shown {
+                    LiveUpdate::Output(output) => self.check_shown(after, output.item),
+                    LiveUpdate::TurnDiff(_) => assert_eq!(turn, self.thread.live().turn.map(|turn| turn.id)),
+                }
                 let frame = acpd_proto::surface::app::live_frame(&self.id.to_string(), turn, at, &shown);
                 self.shown.push(frame);
             }

@@ -1,32 +1,32 @@
 //! Batches of events for the clients of one thread, encoded once for all clients of a lane.
 
 use acpd_model::{Event, Millis, Seq, TurnId};
-use acpd_proto::fanout::LiveText;
+use acpd_proto::fanout::LiveUpdate;
 use acpd_proto::surface::contract::{Lane, Source};
 use acpd_proto::surface::frames::Frames;
 
-/// Events that were stored together, as the clients of one lane receive them; or live output that belongs to no event.
+/// Events that were stored together, as the clients of one lane receive them; or a live update that belongs to no event.
 #[derive(Debug)]
 pub struct Batch {
-    /// The first event's number; 0 for live output.
+    /// The first event's number; 0 for a live update.
     pub first: Seq,
-    /// The last event's number; for live output, the number of the event before it.
+    /// The last event's number; for a live update, the number of the event before it.
     pub last: Seq,
     /// The frames of the events. Events can have no frame.
     pub frames: Frames,
 }
 
-/// Output that is shown live and not stored.
+/// An update that is shown live and not stored.
 #[derive(Debug)]
 pub struct Shown {
     /// The event before it.
     pub after: Seq,
-    /// The turn that the output belongs to.
+    /// The turn that the update belongs to.
     pub turn: Option<TurnId>,
-    /// When it was written.
+    /// When it was made.
     pub at: Millis,
-    /// The output.
-    pub text: LiveText,
+    /// The update.
+    pub update: LiveUpdate,
 }
 
 impl Batch {
@@ -44,13 +44,13 @@ impl Batch {
             after,
             turn,
             at,
-            text,
+            update,
         } = shown;
         let source = Source::Shown {
             thread,
             turn: *turn,
             at: *at,
-            text,
+            update,
         };
         Self {
             first: 0,
@@ -59,12 +59,12 @@ impl Batch {
         }
     }
 
-    /// Returns whether the batch is live output, which belongs to no event.
+    /// Returns whether the batch is a live update, which belongs to no event.
     pub fn is_shown_only(&self) -> bool {
         self.first == 0
     }
 
-    /// Encodes events, with live output at its position between them: nothing about an item may follow the item's end.
+    /// Encodes events, with live updates at their positions between them: nothing about an item may follow the item's end.
     pub fn in_order(lane: Lane, thread: &str, events: &[Event], shown: &[Shown]) -> Vec<Self> {
         let mut ordered = Vec::with_capacity(1 + 2 * shown.len());
         let mut rest = events;
@@ -86,6 +86,7 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use acpd_model::{EventKind, ItemId, Origin};
+    use acpd_proto::fanout::LiveText;
     use acpd_proto::surface::app::Peer;
 
     use super::*;
@@ -104,17 +105,17 @@ mod tests {
 
     fn order(stored: std::ops::RangeInclusive<Seq>, after: &[Seq]) -> Vec<(Seq, Seq, Vec<Seq>)> {
         let events: Vec<_> = stored.map(event).collect();
-        let text = LiveText {
+        let update = LiveUpdate::Output(LiveText {
             item: ItemId(1),
             terminal_id: String::new(),
             text: String::new(),
             skipped: 0,
-        };
+        });
         let shown = |after: &Seq| Shown {
             after: *after,
             turn: None,
             at: 0,
-            text: text.clone(),
+            update: update.clone(),
         };
         let shown: Vec<_> = after.iter().map(shown).collect();
         let seqs = |batch: &Batch| batch.frames.of::<Peer>().iter().map(|frame| frame.seq).collect();

@@ -48,7 +48,7 @@ impl Publisher {
         self.lanes.iter().any(|(_, channel)| channel.receiver_count() > 0)
     }
 
-    /// Encodes events, and live output at its position between them, for each lane that has subscribers.
+    /// Encodes events, and live updates at their positions between them, for each lane that has subscribers.
     pub fn encode(&self, thread: &str, events: &[Event], shown: &[Shown]) -> Encoded {
         let mut encoded = Vec::new();
         for (lane, channel) in &self.lanes {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use acpd_model::limits::LIST_CHANGES;
-use acpd_model::{Millis, Summary, ThreadId};
+use acpd_model::{Event, EventKind, Millis, Summary, ThreadId};
 use acpd_proto::surface::contract::{Lane, Source};
 use acpd_proto::surface::frames::Frames;
 use tokio::sync::broadcast;
@@ -25,11 +25,37 @@ impl ThreadListFeed {
         Self { lanes }
     }
 
-    /// Publishes a thread's new list entry, or its removal if `summary` is `None`.
-    pub fn changed(&self, thread: ThreadId, at: Millis, summary: Option<&Summary>) {
+    /// Publishes a thread's new list entry after `events`. It has its metadata only if watchers may not have it yet.
+    pub fn changed(&self, thread: ThreadId, events: &[Event], summary: &Summary) {
+        let shows_metadata = |event: &Event| {
+            use EventKind::{MetadataSet, ThreadCreated, ThreadUnarchived};
+            matches!(
+                event.kind,
+                ThreadCreated(_) | MetadataSet { .. } | ThreadUnarchived {}
+            )
+        };
+        self.publish(Source::Listed {
+            thread,
+            at: events.last().map_or(0, |event| event.at),
+            summary: Some(summary),
+            with_metadata: events.iter().any(shows_metadata),
+        });
+    }
+
+    /// Publishes that a thread was deleted.
+    pub fn removed(&self, thread: ThreadId, at: Millis) {
+        self.publish(Source::Listed {
+            thread,
+            at,
+            summary: None,
+            with_metadata: false,
+        });
+    }
+
+    fn publish(&self, change: Source<'_>) {
         for (lane, changes) in &self.lanes {
             if changes.receiver_count() > 0 {
-                let frames = Frames::encode(*lane, Source::Listed { thread, at, summary });
+                let frames = Frames::encode(*lane, change);
                 // The last watcher may have gone in between.
                 let _ = changes.send(Arc::new(frames));
             }
@@ -66,6 +92,7 @@ impl ThreadListSubscription {
 
 #[cfg(test)]
 mod tests {
+    use acpd_model::Origin;
     use acpd_proto::surface::app::Peer;
     use futures_util::FutureExt;
 
@@ -74,8 +101,16 @@ mod tests {
     fn changed(thread_list: &ThreadListFeed, times: usize) {
         for at in 0..times {
             let summary = Summary::default();
-            let at = Millis::try_from(at).unwrap();
-            thread_list.changed(ThreadId(uuid::Uuid::nil()), at, Some(&summary));
+            let event = Event {
+                seq: 1,
+                at: Millis::try_from(at).unwrap(),
+                turn: None,
+                by: Origin::Daemon,
+                kind: EventKind::ThreadArchived {},
+                raw: None,
+                raw_params: None,
+            };
+            thread_list.changed(ThreadId(uuid::Uuid::nil()), &[event], &summary);
         }
     }
 

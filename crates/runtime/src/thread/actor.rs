@@ -278,7 +278,7 @@ impl ThreadActor {
         tracing::info!(thread = %self.id, "deleted");
         self.context
             .thread_list
-            .changed(self.id, self.context.clock.now().wall, None);
+            .removed(self.id, self.context.clock.now().wall);
         if let Some(call) = call {
             self.reply(call, Ok(Reply::Done));
         }

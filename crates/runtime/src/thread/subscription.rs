@@ -263,8 +263,8 @@ impl Subscription {
             }
         };
         let (batch, from) = match batch {
-            // Live output is only for clients that are exactly at this position: after a read from the log it would
-            // come too late.
+            // Live updates are only for clients that are exactly at this position: after a read from the log they
+            // would come too late.
             Ok(batch) if batch.is_shown_only() => {
                 let is_next = batch.last == self.at.cursor();
                 self.source = EventSource::Live(batches);

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use super::events::notification;
 use super::notifications::Notification;
 use super::wire::Plain;
-use super::wire::event::{ListChanged, ListReset};
+use super::wire::event::{DiffUpdated, ListChanged, ListReset};
 use super::wire::item_event::TerminalOutput;
-use super::wire::thread::ThreadSummary;
-use crate::fanout::LiveText;
+use super::wire::thread::ChangedThread;
+use crate::fanout::LiveUpdate;
 
 /// The messages that clients receive for one event.
 #[derive(Debug, Clone)]
@@ -82,27 +82,37 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
     spans.into_iter().map(cut).collect()
 }
 
-/// Returns the frame for output that is only shown live. It has no `seq`.
-pub fn live_frame(thread: &str, turn: Option<TurnId>, at: Millis, shown: &LiveText) -> Frame {
-    Frame::without_event(&Notification::TerminalOutput(TerminalOutput {
-        thread_id: Plain(thread),
-        seq: None,
-        ts: at,
-        turn_id: turn,
-        item_id: shown.item,
-        terminal_id: &shown.terminal_id,
-        text: &shown.text,
-        skipped_bytes: Some(shown.skipped),
-    }))
+/// Returns the frame for an update that is only shown live. It has no `seq`.
+pub fn live_frame(thread: &str, turn: Option<TurnId>, at: Millis, update: &LiveUpdate) -> Frame {
+    let notification = match update {
+        LiveUpdate::Output(output) => Notification::TerminalOutput(TerminalOutput {
+            thread_id: Plain(thread),
+            seq: None,
+            ts: at,
+            turn_id: turn,
+            item_id: output.item,
+            terminal_id: &output.terminal_id,
+            text: &output.text,
+            skipped_bytes: Some(output.skipped),
+        }),
+        LiveUpdate::TurnDiff(diff) => Notification::TurnDiffUpdated(DiffUpdated {
+            thread_id: Plain(thread),
+            seq: None,
+            ts: at,
+            turn_id: turn,
+            diff,
+        }),
+    };
+    Frame::without_event(&notification)
 }
 
 /// Returns the frame for connections that watch the thread list: the thread's new entry, or `null` if
-/// the thread was deleted.
-pub fn listed_frame(id: ThreadId, at: Millis, summary: Option<&Summary>) -> Frame {
+/// the thread was deleted. The entry has its metadata only `with_metadata`.
+pub fn listed_frame(id: ThreadId, at: Millis, summary: Option<&Summary>, with_metadata: bool) -> Frame {
     Frame::without_event(&Notification::ThreadListChanged(ListChanged {
         thread_id: id,
         ts: at,
-        thread: summary.map(|summary| ThreadSummary::of(id, summary)),
+        thread: summary.map(|summary| ChangedThread::of(id, summary, with_metadata)),
     }))
 }
 

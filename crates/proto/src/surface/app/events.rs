@@ -259,7 +259,13 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             };
             N::TurnCompleted(event::TurnCompleted::new(at, turn, usage.as_ref()))
         }
-        K::DiffUpdated { diff } => N::TurnDiffUpdated(event::DiffUpdated::new(at, diff)),
+        K::DiffUpdated { diff } => N::TurnDiffUpdated(event::DiffUpdated {
+            thread_id: at.thread_id,
+            seq: Some(at.seq),
+            ts: at.ts,
+            turn_id: at.turn_id,
+            diff,
+        }),
         K::PlanReplaced { entries } => N::TurnPlanUpdated(event::PlanUpdated::new(at, entries)),
         K::UsageUpdated { used, size, cost } => {
             N::ThreadTokenUsageUpdated(event::TokenUsageUpdated::new(at, *used, *size, cost.as_ref()))

@@ -132,7 +132,7 @@ notifications! {
         "turn/completed" TurnCompleted(event::TurnCompleted<'a>);
         /// The agent replaced the whole plan. An empty plan counts too.
         "turn/plan/updated" TurnPlanUpdated(event::PlanUpdated<'a>);
-        /// The unified diff of the whole turn so far changed.
+        /// The unified diff of the whole turn changed. While the turn runs, it is only shown live and has no `seq`.
         "turn/diff/updated" TurnDiffUpdated(event::DiffUpdated<'a>);
         /// A message or thought started.
         "item/started" MessageStarted(item::MessageStarted<'a>);

@@ -93,9 +93,14 @@ impl Surface for Peer {
                 thread,
                 turn,
                 at,
-                text,
-            } => vec![live_frame(thread, turn, at, text)],
-            Source::Listed { thread, at, summary } => vec![listed_frame(thread, at, summary)],
+                update,
+            } => vec![live_frame(thread, turn, at, update)],
+            Source::Listed {
+                thread,
+                at,
+                summary,
+                with_metadata,
+            } => vec![listed_frame(thread, at, summary, with_metadata)],
             Source::ListReset => vec![list_reset_frame()],
         }
     }

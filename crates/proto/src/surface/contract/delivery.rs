@@ -6,7 +6,7 @@ use std::sync::Arc;
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Event, Millis, RequestId, Seq, Summary, ThreadId, TurnId};
 
-use crate::fanout::LiveText;
+use crate::fanout::LiveUpdate;
 
 /// The facts that the frames of a lane are encoded from.
 #[derive(Debug, Clone, Copy)]
@@ -18,16 +18,16 @@ pub enum Source<'a> {
         /// The events.
         events: &'a [Event],
     },
-    /// Output that is shown live and not stored.
+    /// An update that is shown live and not stored.
     Shown {
         /// The thread's id.
         thread: &'a str,
-        /// The turn that the output belongs to.
+        /// The turn that the update belongs to.
         turn: Option<TurnId>,
-        /// When it was written.
+        /// When it was made.
         at: Millis,
-        /// The output.
-        text: &'a LiveText,
+        /// The update.
+        update: &'a LiveUpdate,
     },
     /// A change of the thread list.
     Listed {
@@ -37,6 +37,8 @@ pub enum Source<'a> {
         at: Millis,
         /// Its new entry in the list; `None` if the thread was deleted.
         summary: Option<&'a Summary>,
+        /// Whether the metadata in its entry may have changed.
+        with_metadata: bool,
     },
     /// Changes of the thread list were missed.
     ListReset,

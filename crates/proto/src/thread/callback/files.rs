@@ -2,8 +2,8 @@
 
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, PreviousContent, TurnId};
 
-use crate::projection::{ItemView, unified_diff};
-use crate::thread::journal::Journal;
+use crate::projection::{ItemView, is_computed, unified_diff};
+use crate::thread::journal::{FileChange, Journal};
 
 /// A write in progress.
 #[derive(Debug)]
@@ -27,17 +27,26 @@ impl FileWrite {
             turn,
         } = self;
         let replaced = Some(old.replaced());
+        let is_recorded = match item {
+            Some(_) => *old == PreviousContent::Nothing && is_computed(old, &content),
+            None => is_shown(journal, &path, &content),
+        };
         let kind = EventKind::FileWritten {
             path: path.clone(),
             bytes: content.len() as u64,
             replaced,
-            content: Some(journal.content(&content)),
+            content: (!is_recorded).then(|| journal.content(&content)),
         };
         journal.emit(by.clone(), kind, None);
         let Some(item) = item else { return };
         let diff = unified_diff(&path, old, &content);
         if turn == journal.current_turn() {
-            journal.note_file_change(&path, old, &content);
+            journal.note_file_change(&FileChange {
+                path: &path,
+                old,
+                new: &content,
+                diff: &diff,
+            });
         }
         let kind = EventKind::ItemCompleted {
             item,
@@ -46,6 +55,23 @@ impl FileWrite {
         };
         journal.emit(by, kind, None);
     }
+}
+
+/// Returns whether an open tool call shows exactly this content of the file. Large tool calls are not searched, so that
+/// many writes for one tool call cost no more than their contents.
+fn is_shown(journal: &Journal, path: &str, content: &str) -> bool {
+    let items = &journal.live().items;
+    let of_path = items
+        .values()
+        .filter(|open| matches!(&open.view, ItemView::File { path: known } if known == path));
+    let mut tools = of_path.filter_map(|open| items.get(&open.parent?));
+    tools.any(|tool| match &tool.view {
+        ItemView::Tool(tool) if tool.bytes() / 4 <= content.len() => {
+            let mut diffs = tool.diffs().into_iter();
+            diffs.any(|diff| diff.path == path && diff.new_text == content)
+        }
+        _ => false,
+    })
 }
 
 /// Starts a file change, unless a tool call already shows the file: then the change is part of that tool call.

@@ -5,6 +5,7 @@
 //! that all others write to.
 
 mod text;
+mod turn_diff;
 mod turn_files;
 
 use std::sync::Arc;
@@ -13,15 +14,16 @@ use acpd_model::event::{Content, Level};
 use acpd_model::limits::{BATCH_BYTES, BATCH_EVENTS, INLINE_BYTES, PREVIEW_BYTES};
 use acpd_model::{
     BlobId, ErrorCode, Event, EventKind, Failure, Inherited, ItemEnd, ItemId, ItemOutcome, ItemStart, Limits,
-    MessageType, Origin, PreviousContent, RawJson, Summary, ThreadId, ThreadStatus, TurnId, TurnMarks,
+    MessageType, Origin, RawJson, Summary, ThreadId, ThreadStatus, TurnId, TurnMarks,
 };
 
+pub(super) use self::turn_files::FileChange;
 use self::turn_files::TurnFiles;
 use super::effect::Effect;
 use super::host_call::HostCall;
 use super::reply::Reply;
 use crate::agent::AgentCommand;
-use crate::fanout::{Coalescer, LiveTail};
+use crate::fanout::{Coalescer, LiveDiff, LiveTail};
 use crate::projection::{ItemView, Live, mark};
 use crate::queue::Queue;
 use crate::time::Now;
@@ -40,6 +42,8 @@ pub(super) struct Journal {
     live_tail: LiveTail,
     /// Files that the running turn changed.
     files: TurnFiles,
+    /// When their diff is shown live.
+    live_diff: LiveDiff,
     summary_changed: bool,
     events: Vec<Event>,
     /// The places of the turns and items in these events.
@@ -63,6 +67,7 @@ impl Journal {
             coalescer: Coalescer::default(),
             live_tail: LiveTail::default(),
             files: TurnFiles::default(),
+            live_diff: LiveDiff::default(),
             summary_changed: false,
             events: Vec::new(),
             marks: TurnMarks::default(),
@@ -288,25 +293,6 @@ impl Journal {
         let id = BlobId::of(&content);
         self.blobs.push(content);
         id
-    }
-}
-
-impl Journal {
-    /// Adds a file change to the turn's diff.
-    pub fn note_file_change(&mut self, path: &str, old: &PreviousContent, new: &str) {
-        self.files.note(path, old, new);
-    }
-
-    /// Discards the file changes of the turn.
-    pub fn forget_file_changes(&mut self) {
-        self.files.clear();
-    }
-
-    /// Records the turn's diff if it changed. Several calls that end together cause only one event.
-    pub fn emit_turn_diff(&mut self) {
-        if let (Some(turn), Some(diff)) = (self.current_turn(), self.files.take_diff()) {
-            self.emit_in(Some(turn), Origin::Daemon, EventKind::DiffUpdated { diff }, None);
-        }
     }
 }
 

@@ -3,10 +3,10 @@
 use acpd_model::{EventKind, ItemId, Origin};
 
 use super::Journal;
-use crate::fanout::{Delta, LiveEnd, LiveText, Source};
+use crate::fanout::{Delta, LiveEnd, LiveText, LiveUpdate, Source};
 use crate::projection::Chunks;
 use crate::thread::effect::Effect;
-use crate::time::{Deadline, because, earliest};
+use crate::time::{Deadline, because};
 
 impl Journal {
     /// Adds text of a message or a terminal; it may be buffered and merged.
@@ -84,14 +84,19 @@ impl Journal {
     pub fn end_shown_text(&mut self, item: ItemId) -> LiveEnd {
         let mut end = self.live_tail.end(item);
         if let Some(shown) = end.unshown.take() {
-            self.show(shown);
+            self.show_output(shown);
         }
         end
     }
 
-    /// Shows text that is not in the log, after all text that is.
-    fn show(&mut self, shown: LiveText) {
+    /// Shows output that is not in the log, after all output that is.
+    fn show_output(&mut self, shown: LiveText) {
         self.flush();
+        self.show(LiveUpdate::Output(shown));
+    }
+
+    /// Shows an update at the current position in the log.
+    pub(super) fn show(&mut self, shown: LiveUpdate) {
         self.effects.push(Effect::Show {
             turn: self.current_turn(),
             at: self.now.wall,
@@ -102,19 +107,22 @@ impl Journal {
 
     /// Returns when to call [`expire`](Self::expire).
     pub fn deadline(&self) -> Option<Deadline> {
-        earliest(
+        let deadlines = [
             because(self.coalescer.deadline(), "text waits to be merged"),
             because(self.live_tail.deadline(), "output waits to be shown"),
-        )
+            because(self.live_diff.deadline(), "the turn's diff waits to be shown"),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
-    /// Records and shows the buffered text whose window is over.
+    /// Records and shows what waited for its time.
     pub fn expire(&mut self) {
         if let Some(delta) = self.coalescer.expire(self.now.mono) {
             self.emit_delta(delta);
         }
         for shown in self.live_tail.expire(self.now.mono) {
-            self.show(shown);
+            self.show_output(shown);
         }
+        self.show_turn_diff();
     }
 }

@@ -1,7 +1,7 @@
 //! The file changes of the running turn.
 //!
-//! In: each change. Out: one unified diff, from the start of the turn to now. Owns: the contents of the changed
-//! files, up to a limit. Never: computes the diff of an unchanged file again.
+//! In: each change. Out: one unified diff, from the start of the turn to now. Owns: the previous contents and the diffs
+//! of the changed files, up to a limit. Never: computes the diff of an unchanged file again.
 
 use std::collections::BTreeMap;
 
@@ -12,54 +12,97 @@ use crate::projection::unified_diff;
 
 const LEFT_OUT: &str = "\n\\ the rest of this diff was left out\n";
 
+/// One change of a file.
+#[derive(Debug)]
+pub struct FileChange<'a> {
+    /// Absolute path.
+    pub path: &'a str,
+    /// The content before the change.
+    pub old: &'a PreviousContent,
+    /// The content after the change.
+    pub new: &'a str,
+    /// The unified diff of this change alone.
+    pub diff: &'a str,
+}
+
 /// The files that changed in a turn.
 #[derive(Debug, Default)]
 pub(super) struct TurnFiles {
     files: BTreeMap<String, Changed>,
+    /// The size of all files, in bytes.
     bytes: usize,
+    /// The size of all diffs, in bytes.
+    diff_bytes: usize,
     /// Whether a file was too large to keep.
     incomplete: bool,
-    /// Whether the diff has changed since the last call of `take_diff`.
-    changed: bool,
+    /// Whether a file changed, even if it has its first content again.
+    any: bool,
 }
 
 #[derive(Debug)]
 struct Changed {
     before: PreviousContent,
     diff: String,
-    /// The size of all fields, in bytes.
-    bytes: usize,
+}
+
+impl Changed {
+    /// Returns the memory that the file takes, in bytes.
+    fn bytes(&self, path: &str) -> usize {
+        let texts = self.before.text().map_or(0, str::len) + self.diff.len();
+        size_of::<(String, Self)>() + path.len() + texts
+    }
 }
 
 impl TurnFiles {
-    /// Records that a file changed from `old` to `new`.
-    pub fn note(&mut self, path: &str, old: &PreviousContent, new: &str) {
-        let known = self.files.remove(path);
-        self.bytes -= known.as_ref().map_or(0, |known| known.bytes);
-        let before = known.map_or_else(|| old.clone(), |known| known.before);
-        let diff = unified_diff(path, &before, new);
-        let bytes = path.len() + before.text().map_or(0, str::len) + diff.len();
-        self.changed = true;
+    /// Records a change.
+    pub fn note(&mut self, change: &FileChange<'_>) {
+        let FileChange { path, old, new, diff } = *change;
+        self.any = true;
+        let changed = match self.remove(path) {
+            Some(Changed { before, .. }) => Changed {
+                diff: unified_diff(path, &before, new),
+                before,
+            },
+            None => Changed {
+                before: old.clone(),
+                diff: diff.to_owned(),
+            },
+        };
+        let bytes = changed.bytes(path);
         if self.bytes + bytes > TURN_FILES_BYTES {
             self.incomplete = true;
             return;
         }
         self.bytes += bytes;
-        let changed = Changed { before, diff, bytes };
+        self.diff_bytes += changed.diff.len();
         self.files.insert(path.to_owned(), changed);
     }
 
-    /// Returns the diff, if it has changed since the last call.
-    pub fn take_diff(&mut self) -> Option<String> {
-        if !std::mem::take(&mut self.changed) {
-            return None;
-        }
-        let mut diff = String::new();
+    fn remove(&mut self, path: &str) -> Option<Changed> {
+        let known = self.files.remove(path)?;
+        self.bytes -= known.bytes(path);
+        self.diff_bytes -= known.diff.len();
+        Some(known)
+    }
+
+    /// Returns whether a file changed in the turn.
+    pub fn has_changes(&self) -> bool {
+        self.any
+    }
+
+    /// Returns about how many bytes the diff has.
+    pub fn diff_bytes(&self) -> usize {
+        self.diff_bytes.min(TURN_DIFF_BYTES)
+    }
+
+    /// Returns the diff of all files. It says so if a part is left out.
+    pub fn diff(&self) -> String {
+        let mut diff = String::with_capacity(self.diff_bytes() + LEFT_OUT.len());
         let mut incomplete = self.incomplete;
         for file in self.files.values() {
-            diff.push_str(&file.diff);
-            if diff.len() > TURN_DIFF_BYTES {
-                diff.truncate(diff.floor_char_boundary(TURN_DIFF_BYTES));
+            let room = TURN_DIFF_BYTES - diff.len();
+            diff.push_str(&file.diff[..file.diff.floor_char_boundary(room)]);
+            if file.diff.len() > room {
                 incomplete = true;
                 break;
             }
@@ -67,10 +110,10 @@ impl TurnFiles {
         if incomplete {
             diff.push_str(LEFT_OUT);
         }
-        Some(diff)
+        diff
     }
 
-    /// Discards all changes, because another turn starts.
+    /// Discards all changes.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -80,28 +123,67 @@ impl TurnFiles {
 mod tests {
     use super::*;
 
+    fn note(files: &mut TurnFiles, path: &str, old: &PreviousContent, new: &str) {
+        let diff = unified_diff(path, old, new);
+        files.note(&FileChange {
+            path,
+            old,
+            new,
+            diff: &diff,
+        });
+    }
+
     #[test]
     fn what_is_kept_of_a_turns_files_is_bounded() {
         let mut files = TurnFiles::default();
         let text = |letter: &str| letter.repeat(TURN_FILES_BYTES / 4);
         for (number, letter) in (0..9).zip(["a", "b", "c"].iter().cycle()) {
             let old = PreviousContent::Text(text("x"));
-            files.note(&format!("/w/{number}"), &old, &text(letter));
+            note(&mut files, &format!("/w/{number}"), &old, &text(letter));
             assert!(files.bytes <= TURN_FILES_BYTES);
         }
-        let diff = files.take_diff().unwrap();
+        let diff = files.diff();
         assert!(
             diff.starts_with("--- a/w/0\n") && diff.ends_with(LEFT_OUT),
             "{diff}"
         );
-        assert_eq!(files.take_diff(), None);
-        files.note("/w/0", &PreviousContent::Unknown, &text("x"));
-        assert!(!files.take_diff().unwrap().contains("/w/0"), "it is as it was");
+        note(&mut files, "/w/0", &PreviousContent::Unknown, &text("x"));
+        assert!(!files.diff().contains("/w/0"), "it is as it was");
         files.clear();
-        files.note("/w/new", &PreviousContent::Nothing, "1\n");
+        note(&mut files, "/w/new", &PreviousContent::Nothing, "1\n");
         assert_eq!(
-            files.take_diff().unwrap(),
+            files.diff(),
             unified_diff("/w/new", &PreviousContent::Nothing, "1\n")
         );
+        assert_eq!(files.diff_bytes(), files.diff().len());
+    }
+
+    #[test]
+    fn files_without_content_take_memory_too() {
+        let mut files = TurnFiles::default();
+        let unchanged = PreviousContent::Text(String::new());
+        for number in 0..2 * TURN_FILES_BYTES / size_of::<Changed>() {
+            note(&mut files, &number.to_string(), &unchanged, "");
+        }
+        assert!(files.incomplete && files.bytes <= TURN_FILES_BYTES);
+        assert!(files.files.len() * size_of::<(String, Changed)>() <= TURN_FILES_BYTES);
+    }
+
+    #[test]
+    fn a_long_diff_is_cut() {
+        let mut files = TurnFiles::default();
+        let line = "é".repeat(50);
+        let text = format!("{line}\n").repeat(2000);
+        for number in 0..12 {
+            note(
+                &mut files,
+                &format!("/w/{number}"),
+                &PreviousContent::Nothing,
+                &text,
+            );
+        }
+        let diff = files.diff();
+        assert!(diff.len() <= TURN_DIFF_BYTES + LEFT_OUT.len() && diff.ends_with(LEFT_OUT));
+        assert_eq!(files.diff_bytes(), TURN_DIFF_BYTES);
     }
 }

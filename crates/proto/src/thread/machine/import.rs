@@ -40,6 +40,7 @@ impl Thread {
                 "The agent went on after the turn had failed: the end of its answer is taken over.",
             );
             self.import_updates(rest);
+            self.journal.forget_file_changes();
         }
         if turns.is_empty() {
             return;
@@ -69,6 +70,7 @@ impl Thread {
             self.journal.add_user_message(turn, &Origin::Agent, &input);
         }
         self.import_updates(updates);
+        self.journal.record_turn_diff();
         let kind = EventKind::TurnSettled {
             status: TurnStatus::Completed,
             stop_reason: None,
@@ -85,6 +87,5 @@ impl Thread {
             self.handle_update(update);
         }
         self.close_items(ItemOutcome::Completed);
-        self.journal.forget_file_changes();
     }
 }

@@ -127,7 +127,6 @@ impl Thread {
                     .handle_terminal(&mut self.journal, &terminal_id, event)
             }
         }
-        self.journal.emit_turn_diff();
     }
 
     /// Handles all expired deadlines.

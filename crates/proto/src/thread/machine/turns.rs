@@ -33,7 +33,6 @@ impl Thread {
 
     fn begin(&mut self, turn: TurnId, by: &Origin, prompt: UnsentPrompt, client_turn_id: Option<String>) {
         self.close_items(ItemOutcome::Completed);
-        self.journal.forget_file_changes();
         self.tool_calls.begin_turn();
         self.approvals.forget_grants();
         self.turns
@@ -164,6 +163,7 @@ impl Thread {
         let quirks = self.session.quirks();
         self.messages.end_echo(&mut self.journal, quirks);
         self.close_items(result.item_outcome());
+        self.journal.record_turn_diff();
         let started_at = Some(running.started_at);
         turn::settle(&mut self.journal, running.id, started_at, result, by);
         self.callbacks.ask_unread_outputs(&mut self.journal);

@@ -12,7 +12,7 @@ use acpd_model::item::ToolStatus;
 use acpd_model::limits::{OPEN_FILE_CHANGES, OPEN_TOOL_BYTES, OPEN_TOOL_CALLS, VIOLATIONS};
 use acpd_model::{EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Origin, RawJson};
 
-use super::journal::Journal;
+use super::journal::{FileChange, Journal};
 use crate::agent::ToolUpdate;
 use crate::projection::{FileDiff, ItemView, unified_diff};
 
@@ -229,10 +229,21 @@ impl ToolCalls {
         }
         for (item, path) in &files {
             let edits = edits_of.remove(path.as_str()).unwrap_or_default();
-            let diff = edits
+            let diff: String = edits
                 .iter()
                 .map(|d| unified_diff(path, &d.before(), &d.new_text))
                 .collect();
+            if let (Some(first), Some(last), ItemOutcome::Completed) = (edits.first(), edits.last(), outcome)
+            {
+                let old = first.before();
+                let of_all = (edits.len() > 1).then(|| unified_diff(path, &old, &last.new_text));
+                journal.note_file_change(&FileChange {
+                    path,
+                    old: &old,
+                    new: &last.new_text,
+                    diff: of_all.as_ref().unwrap_or(&diff),
+                });
+            }
             let end = ItemEnd::FileChange {
                 path: path.clone(),
                 diff,
@@ -247,10 +258,6 @@ impl ToolCalls {
                 },
                 None,
             );
-            if let (Some(first), Some(last), ItemOutcome::Completed) = (edits.first(), edits.last(), outcome)
-            {
-                journal.note_file_change(path, &first.before(), &last.new_text);
-            }
         }
         journal.complete(tool, outcome);
     }
@@ -281,7 +288,6 @@ impl ToolCalls {
                 journal.complete(item, outcome);
             }
         }
-        journal.emit_turn_diff();
     }
 }
 

@@ -66,12 +66,12 @@ impl ThreadActor {
                     turn,
                     at,
                     after,
-                    shown: text,
+                    shown: update,
                 } => shown.push(Shown {
                     after,
                     turn,
                     at,
-                    text,
+                    update,
                 }),
                 other => rest.push(other),
             }
@@ -121,8 +121,7 @@ impl ThreadActor {
         }
         self.context.metrics.appended(events, begun.elapsed());
         if let Some(summary) = &summary {
-            let at = events.last().map_or(0, |event| event.at);
-            self.context.thread_list.changed(self.id, at, Some(summary));
+            self.context.thread_list.changed(self.id, events, summary);
         }
         Ok(encoded)
     }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use acpd_log::{EventLog, Fault, Memory};
 use acpd_model::event::ClientOrigin;
 use acpd_model::{ErrorCode, Event, EventKind, ItemId, Limits, Origin, Summary};
-use acpd_proto::fanout::LiveText;
+use acpd_proto::fanout::{LiveText, LiveUpdate};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
 use acpd_proto::surface::contract::Subscriber;
@@ -30,17 +30,17 @@ fn event(seq: Seq) -> Event {
 }
 
 fn shown(after: Seq) -> Shown {
-    let text = LiveText {
+    let update = LiveUpdate::Output(LiveText {
         item: ItemId(1),
         terminal_id: "t".into(),
         text: "x".into(),
         skipped: 0,
-    };
+    });
     Shown {
         after,
         turn: None,
         at: 0,
-        text,
+        update,
     }
 }
 

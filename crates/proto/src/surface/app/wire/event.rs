@@ -6,7 +6,7 @@ use acpd_model::event::{Binding, Fidelity, LeaseHolder, LeaseMove, Level, PlanEn
 use acpd_model::{Event, ItemId, Millis, RawJson, Replaced, Seq, ThreadId, ThreadStatus, TurnId};
 
 use super::origin::By;
-use super::thread::ThreadSummary;
+use super::thread::ChangedThread;
 use super::turn::Turn;
 use super::{OrNull, Plain};
 
@@ -126,7 +126,7 @@ wire! {
         /// Time of the notification, in milliseconds since the epoch.
         ts: Millis as u64,
         /// The thread's new entry in `thread/list`; `null` if the thread is deleted.
-        thread: Option<ThreadSummary<'a>> | null,
+        thread: Option<ChangedThread<'a>> | null,
     }
 
     /// A reset of the thread list, without members.
@@ -319,7 +319,12 @@ wire! {
 
     /// A diff.
     struct DiffUpdated<'a> {
-        [flatten] at: At<'a>,
+        thread_id: Plain<'a>,
+        /// Number of the event; absent if the diff is only shown live.
+        seq: Option<Seq>,
+        /// Milliseconds since the epoch.
+        ts: Millis as u64,
+        turn_id: Option<TurnId>,
         /// Unified diff of all files that the turn changed.
         diff: &'a str,
     }

@@ -4,8 +4,8 @@ use acpd_model::event::{LeaseHolder, PlanEntry};
 use acpd_model::{EventKind, Millis, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus, TurnId};
 use acpd_policy::Policy;
 
-use super::Serde;
 use super::words::TurnStatus;
+use super::{OrNull, Serde};
 use crate::projection::{Live, Turn, TurnsPage};
 use crate::surface::reply::ListedThread;
 
@@ -15,6 +15,20 @@ use crate::surface::app::describe::{Acp, Json};
 wire! {
     /// The summary of a thread, as lists show it.
     struct ThreadSummary<'a> {
+        [flatten] entry: ThreadEntry<'a>,
+        /// Arbitrary data that the client stored with the thread.
+        metadata: Option<&'a RawJson>,
+    }
+
+    /// The new summary of a thread whose entry in lists has changed.
+    struct ChangedThread<'a> {
+        [flatten] entry: ThreadEntry<'a>,
+        /// Arbitrary data that the client stored with the thread; `null` if the thread has none. Absent if it has not changed.
+        metadata: Option<OrNull<&'a RawJson>>,
+    }
+
+    /// The summary of a thread without its metadata.
+    struct ThreadEntry<'a> {
         /// Id of the thread.
         id: ThreadId,
         /// Name of the agent, as in `agent/list`.
@@ -25,8 +39,6 @@ wire! {
         name: Option<&'a String>,
         /// Project id that the client chose to group threads by.
         project_id: Option<&'a String>,
-        /// Arbitrary data that the client stored with the thread.
-        metadata: Option<&'a RawJson>,
         status: ThreadStatus,
         /// Status of the last ended turn; absent if there was none, or if it was dropped.
         last_turn_status: Option<TurnStatus>,
@@ -44,12 +56,30 @@ wire! {
 impl<'a> ThreadSummary<'a> {
     pub fn of(id: ThreadId, summary: &'a Summary) -> Self {
         Self {
+            entry: ThreadEntry::of(id, summary),
+            metadata: summary.metadata.as_ref(),
+        }
+    }
+}
+
+impl<'a> ChangedThread<'a> {
+    /// Creates the new summary; `with_metadata` if the metadata may have changed.
+    pub fn of(id: ThreadId, summary: &'a Summary, with_metadata: bool) -> Self {
+        Self {
+            entry: ThreadEntry::of(id, summary),
+            metadata: with_metadata.then_some(OrNull(summary.metadata.as_ref())),
+        }
+    }
+}
+
+impl<'a> ThreadEntry<'a> {
+    fn of(id: ThreadId, summary: &'a Summary) -> Self {
+        Self {
             id,
             agent_type: &summary.agent,
             cwd: &summary.cwd,
             name: summary.name.as_ref(),
             project_id: summary.project_id.as_ref(),
-            metadata: summary.metadata.as_ref(),
             status: summary.status,
             last_turn_status: summary.last_turn.map(TurnStatus::from),
             archived: summary.archived,
