@@ -39,7 +39,7 @@ FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run dev web test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -113,6 +113,10 @@ deny: $(DENY)
 bench: ## Measure the daemon beside a bare relay; prints ratios, writes bench/out/bench.json
 	$(CARGO) build --release -p acpd -p acpd-fake-agent -p xtask
 	./target/release/xtask bench $(ARGS)
+
+bench-scale: ## Measure what operations cost on long threads and with many threads; prints a table
+	$(CARGO) build --release -p acpd -p acpd-fake-agent -p xtask
+	./target/release/xtask scale $(ARGS)
 
 sim: SEEDS ?= 1000
 sim: deps ## Run the simulation on SEEDS=1000 seeds, or on one SEED

@@ -2,14 +2,16 @@
 
 mod bench;
 mod relay;
+mod scale;
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["bench", ref rest @ ..] => bench::run(rest),
         ["relay", ref agent @ ..] => relay::run(agent),
+        ["scale", ref rest @ ..] => scale::run(rest),
         _ => anyhow::bail!(
-            "usage: xtask bench [--quick] [--memory|--crowd|--terminal|--editor] | xtask relay PROGRAM [ARG…]"
+            "usage: xtask bench [--quick] [--memory|--crowd|--terminal|--editor] | xtask scale [--quick] | xtask relay PROGRAM [ARG…]"
         ),
     }
 }

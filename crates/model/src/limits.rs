@@ -261,6 +261,13 @@ pub const AGENT_CALLS: usize = 256;
 /// the payload of the unanswered callbacks of one thread, such as the contents of files to write. A callback that
 /// exceeds it is refused.
 pub const AGENT_CALL_BYTES: u32 = 64 << 20;
+/// Bytes that the callbacks of all agent processes may load into memory.
+pub const CALL_BYTES: u32 = 256 << 20;
+/// Bytes of batches that the subscribers of all threads have not received yet. A batch that does not fit is not kept: its
+/// subscribers read it from the log.
+pub const LIVE_BYTES: u32 = 64 << 20;
+/// Bytes of appends that may wait for the log's writer. A larger one waits until the writer has nothing else to do.
+pub const LOG_QUEUE_BYTES: u32 = 64 << 20;
 /// Bytes that are reserved for a file read before the size of the file is known.
 pub const READ_FIRST_BYTES: u64 = 64 << 10;
 /// Bytes of a callback or its response that need no room in the budgets of [`AGENT_CALL_BYTES`]. [`AGENT_CALLS`] limits

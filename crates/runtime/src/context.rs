@@ -5,7 +5,7 @@ use std::sync::Arc;
 use acpd_host::Reserved;
 use acpd_log::SharedLog;
 use acpd_model::Limits;
-use acpd_model::limits::SNAPSHOT_BYTES;
+use acpd_model::limits::{LIVE_BYTES, SNAPSHOT_BYTES};
 use acpd_proto::surface::contract::Gate;
 use tokio::sync::{Notify, watch};
 
@@ -22,6 +22,7 @@ use crate::ids::Ids;
 use crate::metrics::Metrics;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
+use crate::room::Room;
 
 /// The components that a [`Context`] is built from, before any thread is loaded.
 #[derive(Debug)]
@@ -79,6 +80,8 @@ pub struct Context {
     pub session_claims: SessionClaims,
     /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
+    /// The room for batches that subscribers have not received yet.
+    pub live_room: Room,
     /// Bytes of a thread's events after which it stores another snapshot of its state.
     pub snapshot_bytes: u64,
     /// Notified when the log lacks data beside the events of a thread.
@@ -123,6 +126,7 @@ impl Context {
             subscribers: Subscribers::default(),
             session_claims: SessionClaims::default(),
             reserved,
+            live_room: Room::new(LIVE_BYTES),
             snapshot_bytes: SNAPSHOT_BYTES,
             indexing: Arc::default(),
         }

@@ -20,6 +20,7 @@ pub mod ids;
 pub mod metrics;
 pub mod policy;
 pub mod private_file;
+pub mod room;
 pub mod service;
 pub mod standby;
 #[cfg(any(test, feature = "testing"))]

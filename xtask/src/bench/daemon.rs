@@ -80,6 +80,12 @@ impl Daemon {
         memory(self.child.id(), "VmHWM:")
     }
 
+    /// Makes the peak begin at the current resident memory.
+    pub fn forget_peak(&self) -> anyhow::Result<()> {
+        let path = format!("/proc/{}/clear_refs", self.child.id());
+        std::fs::write(&path, "5").context(path)
+    }
+
     /// Returns the resident memory, in bytes.
     pub fn rss(&self) -> anyhow::Result<u64> {
         memory(self.child.id(), "VmRSS:")

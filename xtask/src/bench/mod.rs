@@ -9,6 +9,9 @@ mod report;
 mod stream;
 mod terminal;
 
+pub use self::client::Counter;
+pub use self::daemon::Daemon;
+
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -17,7 +20,7 @@ use self::measure::Sizes;
 use self::report::Report;
 
 /// The working directory of threads. It must not contain the daemon's files, or the agents' sandbox cannot be created.
-const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+pub const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 
 /// Paths of the release binaries.
 #[derive(Debug, Clone)]
@@ -30,6 +33,26 @@ pub struct Binaries {
     pub relay: PathBuf,
 }
 
+impl Binaries {
+    /// Returns the binaries beside this program.
+    pub fn beside_this() -> anyhow::Result<Self> {
+        let relay = std::env::current_exe()?;
+        let binaries = Self {
+            acpd: relay.with_file_name("acpd"),
+            agent: relay.with_file_name("acpd-fake-agent"),
+            relay,
+        };
+        for binary in [&binaries.acpd, &binaries.agent] {
+            anyhow::ensure!(
+                binary.is_file(),
+                "{} is missing: run cargo build --release first",
+                binary.display()
+            );
+        }
+        Ok(binaries)
+    }
+}
+
 /// Runs everything, prints a table, writes `bench/out/bench.json`; with `--memory`, `--crowd`, `--terminal` or
 /// `--editor`, only runs and prints that part.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
@@ -38,19 +61,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     } else {
         Sizes::full()
     };
-    let relay = std::env::current_exe()?;
-    let binaries = Binaries {
-        acpd: relay.with_file_name("acpd"),
-        agent: relay.with_file_name("acpd-fake-agent"),
-        relay,
-    };
-    for binary in [&binaries.acpd, &binaries.agent] {
-        anyhow::ensure!(
-            binary.is_file(),
-            "{} is missing: run cargo build --release first",
-            binary.display()
-        );
-    }
+    let binaries = Binaries::beside_this()?;
     let mut report = Report::default();
     let quick = args.contains(&"--quick");
     let only = |part| args.contains(&part);

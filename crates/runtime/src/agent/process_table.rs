@@ -18,6 +18,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::agent::launcher::Launcher;
 use crate::agent::running::{Process, ProcessSlot, ProcessUse};
 use crate::host::blocking;
+use crate::host::budget::Budget;
+use crate::room::Room;
 
 /// Gives access to the process table; cheap to clone.
 #[derive(Debug, Clone)]
@@ -51,6 +53,7 @@ impl ProcessTable {
         let task = Task {
             processes: Vec::new(),
             uses: Vec::new(),
+            callbacks: Budget::total(),
             room: limits.agents,
             memory: memory.unwrap_or(u64::MAX),
             launcher,
@@ -100,6 +103,8 @@ struct Task {
     /// Bytes that all processes may use before idle ones are released.
     memory: u64,
     launcher: Launcher,
+    /// The room for the callbacks of all processes.
+    callbacks: Room,
 }
 
 impl Task {
@@ -151,7 +156,11 @@ impl Task {
             );
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
-        let process = Arc::new(Process::new(agent, self.launcher.clock.now().wall));
+        let process = Arc::new(Process::new(
+            agent,
+            self.launcher.clock.now().wall,
+            Budget::new(&self.callbacks),
+        ));
         self.processes.push(Arc::downgrade(&process));
         Ok(ProcessSlot(process))
     }
@@ -388,6 +397,7 @@ mod tests {
         let mut task = Task {
             processes: Vec::new(),
             uses: Vec::new(),
+            callbacks: Budget::total(),
             room: 10,
             memory: 1,
             launcher: launcher(Limits::default()),

@@ -25,14 +25,14 @@ pub struct Process {
 
 impl Process {
     /// Creates a process that is about to start.
-    pub(super) fn new(agent: String, now: Millis) -> Self {
+    pub(super) fn new(agent: String, now: Millis, budget: Budget) -> Self {
         Self {
             agent,
             started_at: now,
             pid: AtomicU32::new(0),
             memory: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
-            budget: Budget::default(),
+            budget,
         }
     }
 

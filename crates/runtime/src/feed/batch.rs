@@ -5,6 +5,8 @@ use acpd_proto::fanout::LiveUpdate;
 use acpd_proto::surface::contract::{Lane, Source};
 use acpd_proto::surface::frames::Frames;
 
+use crate::room::Charge;
+
 /// Events that were stored together, as the clients of one lane receive them; or a live update that belongs to no event.
 #[derive(Debug)]
 pub struct Batch {
@@ -14,6 +16,10 @@ pub struct Batch {
     pub last: Seq,
     /// The frames of the events. Events can have no frame.
     pub frames: Frames,
+    /// Whether the frames are left out, because the subscribers have too many unread batches already.
+    pub is_left_out: bool,
+    /// The memory that the frames take until all subscribers have received them.
+    pub charge: Option<Charge>,
 }
 
 /// An update that is shown live and not stored.
@@ -36,6 +42,18 @@ impl Batch {
             first: events.first().map_or(0, |event| event.seq),
             last: events.last().map_or(0, |event| event.seq),
             frames: Frames::encode(lane, Source::Events { thread, events }),
+            is_left_out: false,
+            charge: None,
+        }
+    }
+
+    /// Names events that subscribers read from the log.
+    pub fn left_out(lane: Lane, events: &[Event]) -> Self {
+        Self {
+            is_left_out: true,
+            first: events.first().map_or(0, |event| event.seq),
+            last: events.last().map_or(0, |event| event.seq),
+            ..Self::encode(lane, "", &[])
         }
     }
 
@@ -56,6 +74,8 @@ impl Batch {
             first: 0,
             last: *after,
             frames: Frames::encode(lane, source),
+            is_left_out: false,
+            charge: None,
         }
     }
 

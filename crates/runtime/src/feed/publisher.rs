@@ -10,12 +10,15 @@ use acpd_proto::surface::contract::Lane;
 use tokio::sync::broadcast;
 
 use crate::feed::batch::{Batch, Shown};
+use crate::room::Room;
 
 /// The channels to the subscribers of one thread, one for each lane that has had subscribers.
 #[derive(Debug)]
 pub struct Publisher {
     /// How many batches a channel keeps.
     slots: usize,
+    /// The room for the unread batches of all threads.
+    room: Room,
     lanes: Vec<(Lane, broadcast::Sender<Arc<Batch>>)>,
 }
 
@@ -25,9 +28,10 @@ pub struct Encoded(Vec<(Lane, Batch)>);
 
 impl Publisher {
     /// Creates a publisher without channels: most threads have no subscribers.
-    pub fn new(slots: usize) -> Self {
+    pub fn new(slots: usize, room: Room) -> Self {
         Self {
             slots,
+            room,
             lanes: Vec::new(),
         }
     }
@@ -52,10 +56,20 @@ impl Publisher {
     pub fn encode(&self, thread: &str, events: &[Event], shown: &[Shown]) -> Encoded {
         let mut encoded = Vec::new();
         for (lane, channel) in &self.lanes {
-            if channel.receiver_count() > 0 {
-                let batches = Batch::in_order(*lane, thread, events, shown);
-                encoded.extend(batches.into_iter().map(|batch| (*lane, batch)));
+            if channel.receiver_count() == 0 {
+                continue;
             }
+            // The agent's JSON is most of a frame.
+            let bytes = events.iter().map(Event::weight).sum::<usize>() as u64;
+            let Some(charge) = self.room.try_take(bytes) else {
+                encoded.push((*lane, Batch::left_out(*lane, events)));
+                continue;
+            };
+            let mut batches = Batch::in_order(*lane, thread, events, shown);
+            if let Some(last) = batches.last_mut() {
+                last.charge = Some(charge);
+            }
+            encoded.extend(batches.into_iter().map(|batch| (*lane, batch)));
         }
         Encoded(encoded)
     }
@@ -76,5 +90,54 @@ impl Publisher {
             channel.closed().await;
         }
         self.lanes.retain(|(_, channel)| channel.receiver_count() > 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::{EventKind, Origin, RawJson};
+
+    use super::*;
+
+    fn event(seq: u64, bytes: usize) -> Event {
+        Event {
+            seq,
+            at: 0,
+            turn: None,
+            by: Origin::Agent,
+            kind: EventKind::AgentNotified { method: "_x".into() },
+            raw: Some(RawJson::from(serde_json::json!("x".repeat(bytes)))),
+            raw_params: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn unread_batches_of_all_threads_have_a_bound_in_bytes() {
+        let room = Room::new(10_000);
+        let mut threads = [16, 16].map(|slots| Publisher::new(slots, room.clone()));
+        let mut clients = threads.each_mut().map(|thread| thread.subscribe(Lane::App));
+        let send = |thread: &Publisher, seq, bytes| {
+            thread.send(thread.encode("t", &[event(seq, bytes)], &[]));
+        };
+        send(&threads[0], 1, 8_000);
+        send(&threads[1], 1, 8_000);
+        send(&threads[1], 2, 10);
+        assert!(!clients[0].recv().await.unwrap().is_left_out);
+        let left_out = clients[1].recv().await.unwrap();
+        assert_eq!(
+            (left_out.is_left_out, left_out.first, left_out.last),
+            (true, 1, 1)
+        );
+        assert!(
+            !clients[1].recv().await.unwrap().is_left_out,
+            "there is room for a small one"
+        );
+        // What all have received needs no room.
+        drop(left_out);
+        send(&threads[1], 3, 90_000);
+        let large = clients[1].recv().await.unwrap();
+        assert!(!large.is_left_out, "one that is larger than all gets all");
+        send(&threads[0], 2, 10);
+        assert!(clients[0].recv().await.unwrap().is_left_out);
     }
 }

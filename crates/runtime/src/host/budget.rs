@@ -1,82 +1,66 @@
 //! Limits the daemon's memory for data on its way to one agent process.
 //!
 //! In: the number of bytes that a callback is about to read, or that a command carries. Out: a charge, held until those
-//! bytes are in the agent's pipe. Owns: the budget of one process. Never: makes one agent wait for another, or a
-//! callback for a command.
+//! bytes are in the agent's pipe. Owns: the budget of one process. Never: makes a callback wait for a command.
 
-use std::sync::Arc;
+use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_COMMAND_BYTES, CALL_BYTES};
 
-use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_COMMAND_BYTES};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+pub use crate::room::Charge;
+use crate::room::Room;
 
 /// The budget of one process. Requests that do not fit wait in order.
 ///
 /// Callbacks and commands have separate parts. A thread that waits for capacity for a command handles no callback
 /// answers. So answers that must still pass through the thread must never hold that capacity. A command holds its
 /// capacity only on the way to the pipe: the agent frees it by reading, which it does while it waits for an answer.
+///
+/// The callbacks of all processes share a total. A process that does not read its answers holds at most its own part of it,
+/// until it is ended because it reads nothing.
 #[derive(Debug, Clone)]
 pub struct Budget {
-    callbacks: Arc<Semaphore>,
-    commands: Arc<Semaphore>,
+    callbacks: Room,
+    commands: Room,
 }
-
-/// A part of a budget, returned on drop.
-#[derive(Debug)]
-pub struct Charge(OwnedSemaphorePermit);
 
 impl Default for Budget {
     fn default() -> Self {
-        Self {
-            callbacks: Arc::new(Semaphore::new(AGENT_CALL_BYTES as usize)),
-            commands: Arc::new(Semaphore::new(AGENT_COMMAND_BYTES as usize)),
-        }
+        Self::new(&Self::total())
     }
 }
 
 impl Budget {
+    /// Creates the budget of a process. `total` is the room for the callbacks of all processes.
+    pub fn new(total: &Room) -> Self {
+        Self {
+            callbacks: total.part(AGENT_CALL_BYTES),
+            commands: Room::new(AGENT_COMMAND_BYTES),
+        }
+    }
+
+    /// Returns the room for the callbacks of all processes of a daemon.
+    pub fn total() -> Room {
+        Room::new(CALL_BYTES)
+    }
+
     /// Waits for `bytes` of the callback budget. A request larger than the whole budget receives all of it.
     pub async fn take(&self, bytes: u64) -> Charge {
-        take(&self.callbacks, whole(bytes, AGENT_CALL_BYTES)).await
+        self.callbacks.take(bytes).await
     }
 
     /// Reserves `bytes` of the callback budget if they are free now and no other callback waits.
     pub fn try_take(&self, bytes: u64) -> Option<Charge> {
-        let room = Arc::clone(&self.callbacks);
-        room.try_acquire_many_owned(whole(bytes, AGENT_CALL_BYTES))
-            .ok()
-            .map(Charge)
+        self.callbacks.try_take(bytes)
     }
 
     /// Waits for `bytes` of the command budget. A request larger than the whole budget receives all of it.
     pub async fn take_for_command(&self, bytes: u64) -> Charge {
-        take(&self.commands, whole(bytes, AGENT_COMMAND_BYTES)).await
+        self.commands.take(bytes).await
     }
 
     /// Returns whether a further command must wait.
     pub fn is_full_of_commands(&self) -> bool {
-        // Free bytes are assigned to a waiting command immediately, so the semaphore never shows them as available.
-        self.commands.available_permits() == 0
+        self.commands.is_full()
     }
-}
-
-async fn take(room: &Arc<Semaphore>, bytes: u32) -> Charge {
-    match Arc::clone(room).acquire_many_owned(bytes).await {
-        Ok(permit) => Charge(permit),
-        // The semaphore is never closed.
-        Err(_) => std::future::pending().await,
-    }
-}
-
-impl Charge {
-    /// Returns all but `bytes` to the budget.
-    pub fn shrink(&mut self, bytes: u64) {
-        let kept = usize::try_from(bytes).unwrap_or(usize::MAX);
-        drop(self.0.split(self.0.num_permits().saturating_sub(kept)));
-    }
-}
-
-fn whole(bytes: u64, most: u32) -> u32 {
-    u32::try_from(bytes).map_or(most, |bytes| bytes.min(most))
 }
 
 #[cfg(test)]
@@ -114,6 +98,21 @@ mod tests {
         let mut held = budget.take(u64::MAX).await;
         held.shrink(u64::MAX);
         assert!(budget.try_take(1).is_none(), "nothing was given back");
+    }
+
+    #[tokio::test]
+    async fn all_processes_share_a_total() {
+        let total = Budget::total();
+        let budgets: Vec<Budget> = (0..=CALL_BYTES / AGENT_CALL_BYTES)
+            .map(|_| Budget::new(&total))
+            .collect();
+        let mut held: Vec<Charge> = budgets.iter().map_while(|budget| budget.try_take(ALL)).collect();
+        assert_eq!(held.len() + 1, budgets.len());
+        let last = budgets.last().unwrap();
+        let mut waiting = Box::pin(last.take(1));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        held.pop();
+        assert!(waiting.now_or_never().is_some());
     }
 
     #[tokio::test]

@@ -152,7 +152,7 @@ impl ThreadActor {
         let (host_tx, host_rx) = mpsc::channel(16);
         Box::new(Self {
             _awake: context.metrics.thread(woken),
-            publisher: Publisher::new(context.limits.live_batches),
+            publisher: Publisher::new(context.limits.live_batches, context.live_room.clone()),
             context,
             id,
             id_text: id.to_string(),

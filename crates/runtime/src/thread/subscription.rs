@@ -182,6 +182,8 @@ impl Subscription {
             first: 0,
             last: cursor,
             frames: Frames::encode(self.lane, source),
+            is_left_out: false,
+            charge: None,
         };
         self.catch_up(snapshot);
         News::Frames {
@@ -271,6 +273,10 @@ impl Subscription {
                 (Some(batch).filter(|_| is_next)?, 0)
             }
             Ok(batch) => match self.at.on_batch(batch.first, batch.last) {
+                Step::Send { .. } if batch.is_left_out => {
+                    self.lagged(1);
+                    return None;
+                }
                 Step::Send { from } => {
                     self.source = EventSource::Live(batches);
                     (batch, from)

@@ -320,6 +320,10 @@ impl Journal {
         std::mem::swap(&mut self.events, taken);
     }
 
+    pub fn is_new_fork(&self) -> bool {
+        self.inherits.is_some()
+    }
+
     pub fn take_inherited(&mut self) -> Option<Inherited> {
         self.inherits.take()
     }

@@ -159,6 +159,11 @@ impl Thread {
         self.journal.take_marks()
     }
 
+    /// Returns whether nothing of this thread is stored yet, and it begins with events of another one.
+    pub fn is_new_fork(&self) -> bool {
+        self.journal.is_new_fork()
+    }
+
     /// Returns the events of another thread that come before the first event that was taken. The caller stores both
     /// together.
     pub fn take_inherited(&mut self) -> Option<Inherited> {

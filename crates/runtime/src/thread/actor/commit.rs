@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use acpd_log::{Answer, Append, LogError, SharedLog};
-use acpd_model::{ErrorCode, Event, Extract, Failure, Inherited, Summary, ThreadId};
+use acpd_model::{ErrorCode, Event, Extract, Failure, Summary, ThreadId};
 use acpd_proto::agent::AgentCommand;
 use acpd_proto::projection::extract;
 use acpd_proto::thread::{Effect, Input, Reply};
@@ -51,8 +51,7 @@ impl ThreadActor {
         let blobs = self.machine.take_blobs();
         // Blobs are stored before the events that name them. The events that create a thread are the exception: before
         // them no thread exists that could own a blob.
-        let inherits = self.machine.take_inherited();
-        let begins = inherits.is_some() || events.first().is_some_and(|event| event.seq == 1);
+        let begins = self.machine.is_new_fork() || events.first().is_some_and(|event| event.seq == 1);
         let (before, after) = if begins {
             (Vec::new(), blobs)
         } else {
@@ -77,7 +76,7 @@ impl ThreadActor {
             }
         }
         keep(&self.context.log, self.id, before).await?;
-        let encoded = self.store(events, inherits, &shown, receives).await?;
+        let encoded = self.store(events, &shown, receives).await?;
         keep(&self.context.log, self.id, after).await?;
         // Replies leave before notifications, so that a caller can match the notifications to its request.
         for (call, result) in replies {
@@ -95,7 +94,6 @@ impl ThreadActor {
     async fn store(
         &mut self,
         events: &[Event],
-        inherits: Option<Inherited>,
         shown: &[Shown],
         receives: bool,
     ) -> Result<Encoded, LogError> {
@@ -105,7 +103,7 @@ impl ThreadActor {
         let summary = self.machine.take_summary().cloned();
         let log = Arc::clone(&self.context.log);
         let begun = Instant::now();
-        let mut appending = self.append(&log, events, summary.as_ref(), inherits);
+        let mut appending = self.append(&log, events, summary.as_ref());
         let encoded = self.publisher.encode(&self.id_text, events, shown);
         let appended = loop {
             let room = receives && self.machine.has_room();
@@ -132,7 +130,6 @@ impl ThreadActor {
         log: &'l SharedLog,
         events: &[Event],
         summary: Option<&Summary>,
-        inherits: Option<Inherited>,
     ) -> Answer<'l, ()> {
         let extract = Extract {
             marks: self.machine.take_marks(),
@@ -143,7 +140,7 @@ impl ThreadActor {
             summary,
             extract: &extract,
             snapshot: snapshot.as_ref(),
-            inherits,
+            inherits: self.machine.take_inherited(),
             ..Append::new(self.id, events)
         })
     }

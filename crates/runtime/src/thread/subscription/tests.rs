@@ -52,7 +52,7 @@ async fn news(log: Arc<Memory>, publish: impl FnOnce(&Publisher)) -> Vec<News> {
     log.append(thread(), &events, Some(&summary)).await.unwrap();
     let context = context_with_log(log, place.path(), BTreeMap::new(), Limits::default());
     let directory = Directory::open(context.clone()).await.unwrap();
-    let mut publisher = Publisher::new(16);
+    let mut publisher = Publisher::new(16, context.live_room.clone());
     let mut live = Box::new(Live::new(thread()));
     live.last_seq = 3;
     let snapshot = ThreadSnapshot {

@@ -1,0 +1,230 @@
+//! A thread of any length, stored as a daemon would have stored it.
+
+use std::path::Path;
+
+use acpd_log::{Append, Durability, EventLog, Snapshot, Sqlite};
+use acpd_model::event::ThreadCreated;
+use acpd_model::item::ToolStatus;
+use acpd_model::limits::SNAPSHOT_BYTES;
+use acpd_model::{
+    Event, EventKind, Extract, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Origin, RawJson, Seq,
+    ThreadId, TurnId,
+};
+use acpd_proto::projection::{Live, SNAPSHOT_FORMAT, extract, mark, text_block};
+
+use crate::bench::WORKSPACE;
+
+/// Events of one append.
+const BATCH: usize = 256;
+
+/// Bytes of the agent's JSON in one update, on average.
+const UPDATE_BYTES: usize = 1000;
+
+/// Updates of one tool call, and chunks of one message.
+const UPDATES: usize = 12;
+
+/// Items of one turn.
+const ITEMS: usize = 24;
+
+/// The id of the thread.
+pub const LONG: ThreadId = ThreadId(uuid::Uuid::from_u128(9 << 76));
+
+/// Stores a thread of at least `events` events. Returns its number of turns.
+pub fn store(path: &Path, events: Seq) -> anyhow::Result<u32> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    runtime.block_on(async {
+        let log = Sqlite::open(path, Durability::Process)?;
+        let mut thread = Writer::new(&log);
+        thread.create();
+        while thread.live.last_seq < events {
+            thread.turn();
+            if thread.events.len() >= BATCH {
+                thread.flush().await?;
+            }
+        }
+        thread.flush().await?;
+        let turns = thread.live.last_turn;
+        log.close().await?;
+        Ok(turns)
+    })
+}
+
+/// Writes a thread into the log.
+struct Writer<'l> {
+    log: &'l Sqlite,
+    live: Live,
+    events: Vec<Event>,
+    extract: Extract,
+    /// Weight of the thread at which its next snapshot is due.
+    due: u64,
+    noise: u64,
+}
+
+impl<'l> Writer<'l> {
+    fn new(log: &'l Sqlite) -> Self {
+        Self {
+            log,
+            live: Live::new(LONG),
+            events: Vec::new(),
+            extract: Extract::default(),
+            due: SNAPSHOT_BYTES,
+            noise: 1,
+        }
+    }
+
+    fn emit(&mut self, turn: Option<TurnId>, kind: EventKind, raw: Option<RawJson>) {
+        let seq = self.live.last_seq + 1;
+        let event = Event {
+            seq,
+            at: 1_700_000_000_000 + seq.cast_signed(),
+            turn,
+            by: Origin::Agent,
+            kind,
+            raw,
+            raw_params: None,
+        };
+        mark(&self.live, &event, &mut self.extract.marks);
+        self.live.fold(&event);
+        self.events.push(event);
+    }
+
+    fn create(&mut self) {
+        let created = ThreadCreated {
+            agent: "fake".into(),
+            cwd: WORKSPACE.into(),
+            ..ThreadCreated::default()
+        };
+        self.emit(None, EventKind::ThreadCreated(Box::new(created)), None);
+    }
+
+    fn turn(&mut self) {
+        let turn = Some(TurnId(self.live.last_turn + 1));
+        let started = EventKind::TurnStarted {
+            client_turn_id: None,
+            imported: false,
+        };
+        self.emit(turn, started, None);
+        for item in 0..ITEMS {
+            if item % 2 == 0 {
+                self.message(turn);
+            } else {
+                self.tool(turn);
+            }
+        }
+        let settled = EventKind::TurnSettled {
+            status: acpd_model::event::TurnStatus::Completed,
+            stop_reason: Some("end_turn".into()),
+            error: None,
+            started_at: Some(1),
+            usage: None,
+        };
+        self.emit(turn, settled, None);
+    }
+
+    fn message(&mut self, turn: Option<TurnId>) {
+        let item = ItemId(self.live.last_item + 1);
+        let role = MessageType::AgentMessage;
+        let start = ItemStart::Message {
+            role,
+            message_id: None,
+        };
+        let started = EventKind::ItemStarted {
+            item,
+            parent: None,
+            start,
+        };
+        self.emit(turn, started, None);
+        let mut whole = String::new();
+        for _ in 0..UPDATES {
+            let text = self.words(UPDATE_BYTES / 2);
+            whole.push_str(&text);
+            let delta = EventKind::ItemDelta {
+                item,
+                role,
+                text,
+                message_id: None,
+            };
+            self.emit(turn, delta, None);
+        }
+        let end = ItemEnd::Message {
+            role,
+            content: vec![text_block(&whole)],
+        };
+        self.complete(turn, item, end);
+    }
+
+    fn tool(&mut self, turn: Option<TurnId>) {
+        let item = ItemId(self.live.last_item + 1);
+        let tool_call_id = format!("call-{}", item.0);
+        let start = ItemStart::ToolCall {
+            tool_call_id: tool_call_id.clone(),
+            title: "Run a command".into(),
+            kind: "execute".into(),
+            status: ToolStatus::Pending,
+        };
+        let call = |text: &str| {
+            RawJson::from(serde_json::json!({
+                "toolCallId": tool_call_id, "title": "Run a command", "kind": "execute",
+                "content": [{ "type": "content", "content": { "type": "text", "text": text } }],
+            }))
+        };
+        let started = EventKind::ItemStarted {
+            item,
+            parent: None,
+            start,
+        };
+        self.emit(turn, started, Some(call("")));
+        let mut last = call("");
+        for _ in 0..UPDATES {
+            last = call(&self.words(UPDATE_BYTES * 3 / 2));
+            let status = ToolStatus::InProgress;
+            self.emit(turn, EventKind::ItemUpdated { item, status }, Some(last.clone()));
+        }
+        let end = ItemEnd::ToolCall {
+            status: ToolStatus::Completed,
+            call: last,
+        };
+        self.complete(turn, item, end);
+    }
+
+    fn complete(&mut self, turn: Option<TurnId>, item: ItemId, end: ItemEnd) {
+        let outcome = ItemOutcome::Completed;
+        self.emit(turn, EventKind::ItemCompleted { item, outcome, end }, None);
+    }
+
+    /// Returns text that compresses about as well as the output of a program.
+    fn words(&mut self, bytes: usize) -> String {
+        let mut text = String::with_capacity(bytes + 16);
+        while text.len() < bytes {
+            self.noise = self.noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            text.push_str(&format!("line {:x} of it; ", self.noise >> 40));
+        }
+        text
+    }
+
+    async fn flush(&mut self) -> anyhow::Result<()> {
+        let events = std::mem::take(&mut self.events);
+        let extract = Extract {
+            marks: std::mem::take(&mut self.extract.marks),
+            ..extract(&events)
+        };
+        let snapshot = if self.live.weight >= self.due {
+            self.due = self.live.weight + SNAPSHOT_BYTES;
+            Some(Snapshot {
+                seq: self.live.last_seq,
+                weight: self.live.weight,
+                format: SNAPSHOT_FORMAT,
+                body: self.live.to_snapshot()?,
+            })
+        } else {
+            None
+        };
+        let append = Append {
+            summary: Some(&self.live.summary),
+            extract: &extract,
+            snapshot: snapshot.as_ref(),
+            ..Append::new(LONG, &events)
+        };
+        Ok(self.log.store(append).await?)
+    }
+}
