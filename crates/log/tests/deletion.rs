@@ -46,6 +46,17 @@ fn occurrences(directory: &Path, word: &str) -> usize {
         .sum()
 }
 
+/// Waits until deleted data is erased from the files.
+async fn erased(log: &SharedLog) {
+    for _ in 0..1_000_000 {
+        if !log.stats().erasing {
+            return;
+        }
+        log.backlog(None).await.unwrap();
+    }
+    panic!("deleted data is not erased");
+}
+
 /// Stores a thread whose events, name, texts and blob all contain the word.
 async fn store(log: &SharedLog, thread: ThreadId, word: &str) {
     let summary = sample::summary(word, 1);
@@ -83,10 +94,43 @@ async fn deleted_text_is_in_no_file() {
     assert_eq!(found(&log, None, SECRET).await, 80);
     log.delete(other).await.unwrap();
     assert_eq!(found(&log, None, SECRET).await, 0);
-    assert_eq!(occurrences(directory.path(), SECRET), 0);
+    erased(&log).await;
+    assert_eq!(occurrences(directory.path(), SECRET), 0, "while the log is open");
     assert_eq!(found(&log, None, "ordinary").await, 800);
+    store(&log, thread, SECRET).await;
+    log.delete(thread).await.unwrap();
     log.close().await.unwrap();
-    assert_eq!(occurrences(directory.path(), SECRET), 0);
+    assert_eq!(occurrences(directory.path(), SECRET), 0, "when the log is closed");
+}
+
+/// Deletes the thread, and returns how many pages of the closed database differ afterwards.
+async fn pages_changed_by_deletion(path: &Path, thread: ThreadId) -> usize {
+    let before = fs::read(path).unwrap();
+    let log = open(path);
+    log.delete(thread).await.unwrap();
+    log.close().await.unwrap();
+    let after = fs::read(path).unwrap();
+    let (before, after) = (before.chunks(4096), after.chunks(4096));
+    before
+        .zip(after)
+        .filter(|(before, after)| before != after)
+        .count()
+}
+
+#[tokio::test]
+async fn a_deletion_rewrites_only_what_was_deleted() {
+    for threads in [2, 50] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        let log = open(&path);
+        for thread in 0..threads {
+            store(&log, sample::thread(thread), "ordinary").await;
+        }
+        log.close().await.unwrap();
+        pages_changed_by_deletion(&path, sample::thread(0)).await;
+        let changed = pages_changed_by_deletion(&path, sample::thread(1)).await;
+        assert!(changed < 300, "{changed} pages with {threads} threads");
+    }
 }
 
 /// Creates threads and deletes every second one, forever.

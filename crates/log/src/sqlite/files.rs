@@ -15,6 +15,9 @@ use crate::LogError;
 /// Page cache of the writer, in KiB. It covers the pages at the ends of the tables that a group of appends changes.
 const WRITER_CACHE_KIB: i64 = 2000;
 
+/// Prepared statements of the writer that are kept: all of them.
+const WRITER_STATEMENTS: usize = 64;
+
 /// Page cache of a reader, in KiB. Small, because the kernel caches the file too.
 const READER_CACHE_KIB: i64 = 1000;
 
@@ -25,7 +28,7 @@ const CHECKPOINT_PAGES: i64 = 4000;
 const WAL_KEPT_BYTES: i64 = 32 << 20;
 
 /// How long a connection waits for another one. This only happens for a checkpoint, or for recovery after a crash.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// Locks the database for this process until the returned file is dropped.
 ///
@@ -70,6 +73,7 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
     }
     // Overwrite deleted data, also where pages are merged or moved during the deletion.
     connection.pragma_update(None, "secure_delete", true)?;
+    connection.set_prepared_statement_cache_capacity(WRITER_STATEMENTS);
     schema::migrate(&mut connection)?;
     Ok(connection)
 }

@@ -16,8 +16,12 @@ use crate::LogError;
 /// under the same number; `word.scope` restricts a search to one thread. The words are split before they are stored,
 /// since FTS5 treats every non-ASCII character as a letter. FTS5 keeps the words, because it needs them again for a
 /// deletion. `backlog` names the threads that are older than `entry`, and how much of each is not indexed yet.
-/// `blob_thread` has the threads that need a blob. A row of `rewrite` means that data was deleted since the database
-/// was last rewritten.
+/// `blob_thread` has the threads that need a blob.
+///
+/// A deleted thread has no row in `thread`, so no reader finds it. `deleted_thread` and `deleted_blob` have the threads
+/// and blobs that are not erased yet, by the ids of their rows. These ids stay in use until then. A row of `blob_sweep`
+/// means that blobs after this one may be unclaimed. A row of `page_scrub` means that pages may have remains of erased
+/// data: those from `next` to `last`, and then the first `again` ones.
 const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE thread (
@@ -72,6 +76,14 @@ const MIGRATIONS: &[&str] = &[
     INSERT INTO backlog (thread, done, until)
         SELECT id, 0, (SELECT max(last_seq) FROM chunk WHERE chunk.thread = thread.id) FROM thread
         WHERE EXISTS (SELECT 1 FROM chunk WHERE chunk.thread = thread.id);
+",
+    "
+    CREATE TABLE deleted_thread (id INTEGER PRIMARY KEY) STRICT;
+    CREATE TABLE deleted_blob (id INTEGER PRIMARY KEY) STRICT;
+    CREATE TABLE blob_sweep (after INTEGER PRIMARY KEY) STRICT;
+    CREATE TABLE page_scrub (next INTEGER PRIMARY KEY, last INTEGER NOT NULL, again INTEGER NOT NULL) STRICT;
+    INSERT INTO page_scrub SELECT 1, page_count, 0 FROM rewrite, pragma_page_count;
+    DROP TABLE rewrite;
 ",
 ];
 

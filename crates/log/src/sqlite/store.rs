@@ -3,12 +3,18 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
+use acpd_model::limits::LOG_ERASE_CHECKPOINT;
 use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
 use rusqlite::blob::ZeroBlob;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
+use super::erase::Eraser;
+use super::files::BUSY;
 use super::index::{self, Entries};
+use super::scrub::{self, Scrubbed};
 use crate::chunk::Chunk;
 use crate::{LogError, chunk};
 
@@ -17,6 +23,12 @@ const PACKING_ROOM: usize = 1 << 20;
 
 /// Number of threads whose position is cached.
 const REMEMBERED: usize = 4096;
+
+/// How long emptying the write-ahead log waits for readers while changes may arrive.
+const SHORTLY: Duration = Duration::from_millis(5);
+
+/// How long it waits for readers of other processes when the database is closed.
+const CLOSE_BUSY: Duration = Duration::from_secs(1);
 
 /// A change to store.
 #[derive(Debug)]
@@ -97,6 +109,17 @@ pub(super) enum StoreError {
     Transaction(LogError),
 }
 
+/// The result of one step of erasing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Erased {
+    /// More steps may follow.
+    Some,
+    /// A reader keeps the write-ahead log from being emptied.
+    Busy,
+    /// No file has deleted data.
+    All,
+}
+
 /// The writing connection and cached facts about the database.
 #[derive(Debug)]
 pub(super) struct Store {
@@ -104,6 +127,9 @@ pub(super) struct Store {
     positions: HashMap<ThreadId, Position>,
     /// Buffer for compressed chunks.
     room: Vec<u8>,
+    eraser: Eraser,
+    /// Steps of erasing that were taken.
+    steps: u32,
 }
 
 impl Store {
@@ -112,6 +138,8 @@ impl Store {
             connection,
             positions: HashMap::new(),
             room: Vec::new(),
+            eraser: Eraser::default(),
+            steps: 0,
         }
     }
 
@@ -124,48 +152,86 @@ impl Store {
         let stored = self.transact(changes);
         if stored.is_err() {
             self.positions.clear();
-            if !self.connection.is_autocommit()
-                && let Err(error) = self.connection.execute_batch("ROLLBACK")
-            {
-                tracing::error!(%error, "the log cannot roll back");
-            }
+            self.roll_back();
         } else if self.positions.len() > REMEMBERED {
             self.positions.clear();
         }
         stored
     }
 
-    /// Removes all traces of deleted data from the files: rewrites a database of at most `most_bytes`, and empties the
-    /// write-ahead log.
-    ///
-    /// Overwriting the freed space is not enough, since `SQLite` leaves copies behind where it moves rows from page to
-    /// page.
-    pub(super) fn scrub(&self, most_bytes: u64) -> Result<(), LogError> {
-        let pragma = |name| {
-            self.connection
-                .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
-        };
-        let pages = pragma("page_count")?.cast_unsigned();
-        let bytes = pages.saturating_mul(pragma("page_size")?.cast_unsigned());
-        let due = self
-            .connection
-            .query_row("SELECT EXISTS (SELECT 1 FROM rewrite)", (), |row| row.get(0))?;
-        if due && bytes <= most_bytes {
-            // In this order, so that an interrupted rewrite is repeated.
-            self.connection.execute_batch("VACUUM; DELETE FROM rewrite")?;
+    /// Takes one step to erase deleted data from the files. The steps are bounded, so that changes never wait long for
+    /// one.
+    pub(super) fn erase(&mut self) -> Result<Erased, LogError> {
+        let step = self.erase_in_transaction();
+        if step.is_err() {
+            self.eraser.restart();
+            self.roll_back();
         }
-        self.checkpoint()
+        match step? {
+            Scrubbed::Clean => Ok(Erased::All),
+            Scrubbed::Some => {
+                self.steps += 1;
+                if self.steps.is_multiple_of(LOG_ERASE_CHECKPOINT) {
+                    self.checkpoint("PASSIVE")?;
+                }
+                Ok(Erased::Some)
+            }
+            Scrubbed::All => {
+                self.connection.busy_timeout(SHORTLY)?;
+                let emptied = self.checkpoint("TRUNCATE");
+                self.connection.busy_timeout(BUSY)?;
+                if !emptied? {
+                    return Ok(Erased::Busy);
+                }
+                scrub::end(&self.connection)?;
+                Ok(Erased::All)
+            }
+        }
     }
 
-    /// Moves the write-ahead log into the database and empties it.
-    fn checkpoint(&self) -> Result<(), LogError> {
+    fn erase_in_transaction(&mut self) -> Result<Scrubbed, LogError> {
+        self.execute("BEGIN IMMEDIATE")?;
+        let step = if self.eraser.step(&self.connection)? {
+            Scrubbed::Some
+        } else {
+            scrub::step(&self.connection)?
+        };
+        self.execute("COMMIT")?;
+        Ok(step)
+    }
+
+    /// Moves the write-ahead log into the database and removes it, unless it has more than `most_bytes`.
+    pub(super) fn close(self, most_bytes: u64) -> Result<(), LogError> {
+        let path = self.connection.path().map(|path| format!("{path}-wal"));
+        let bytes = path.and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
+        if bytes.is_some_and(|bytes| bytes > most_bytes) {
+            self.connection
+                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            return Ok(());
+        }
+        self.connection.busy_timeout(CLOSE_BUSY)?;
+        if self.checkpoint("TRUNCATE")? {
+            Ok(())
+        } else {
+            Err(LogError::Storage("the database is still being read".into()))
+        }
+    }
+
+    /// Moves the write-ahead log into the database. Returns false if a reader keeps it from being completed.
+    fn checkpoint(&self, mode: &str) -> Result<bool, LogError> {
         let busy: bool = self
             .connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
-        if busy {
-            return Err(LogError::Storage("the database is still being read".into()));
+            .prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?
+            .query_row((), |row| row.get(0))?;
+        Ok(!busy)
+    }
+
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::error!(%error, "the log cannot roll back");
         }
-        Ok(())
     }
 
     fn transact<'a>(
@@ -273,10 +339,12 @@ impl Store {
 
     fn insert_thread(&self, thread: ThreadId, columns: &Columns) -> rusqlite::Result<i64> {
         let Columns { summary, json } = columns;
+        // The id of a deleted thread is in use until its last row is erased.
         self.connection
             .prepare_cached(
-                "INSERT INTO thread (uuid, agent, cwd, name, active, archived, updated_at, summary)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO thread (id, uuid, agent, cwd, name, active, archived, updated_at, summary)
+                 VALUES (1 + max(coalesce((SELECT max(id) FROM thread), 0),
+                                 coalesce((SELECT max(id) FROM deleted_thread), 0)), ?, ?, ?, ?, ?, ?, ?, ?)",
             )?
             .insert((
                 thread.0.as_bytes(),
@@ -325,9 +393,13 @@ impl Store {
             .connection
             .prepare_cached("INSERT INTO blob (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING")?
             .execute((id.0, size))?;
-        if is_new > 0 {
+        let at = if is_new > 0 {
+            Some(self.connection.last_insert_rowid())
+        } else {
+            self.restored_blob(id)?
+        };
+        if let Some(at) = at {
             // As a parameter of a statement, the content would be copied twice more.
-            let at = self.connection.last_insert_rowid();
             let mut body = self.connection.blob_open(MAIN_DB, c"blob", c"body", at, false)?;
             body.write_at(content, 0)?;
             body.close()?;
@@ -341,15 +413,29 @@ impl Store {
             return Ok(Err(LogError::NoSuchThread(thread)));
         };
         for sql in [
-            "DELETE FROM chunk WHERE thread = ?",
             "DELETE FROM thread WHERE id = ?",
+            "INSERT INTO deleted_thread VALUES (?)",
         ] {
             self.connection.prepare_cached(sql)?.execute([row])?;
         }
-        self.execute("INSERT INTO rewrite VALUES (1) ON CONFLICT DO NOTHING")?;
-        index::forget(&self.connection, row)?;
+        index::leave_backlog(&self.connection, row)?;
         self.positions.remove(&thread);
         Ok(Ok(()))
+    }
+
+    /// Takes a blob back that is being erased, so that its content must be written again. Returns its row.
+    fn restored_blob(&mut self, id: BlobId) -> rusqlite::Result<Option<i64>> {
+        let restored = self
+            .connection
+            .prepare_cached(
+                "DELETE FROM deleted_blob WHERE id = (SELECT rowid FROM blob WHERE hash = ?) RETURNING id",
+            )?
+            .query_row([id.0], |row| row.get(0))
+            .optional()?;
+        if restored.is_some() {
+            self.eraser.restart();
+        }
+        Ok(restored)
     }
 }
 

@@ -1,0 +1,157 @@
+//! Overwrites remains of erased rows in the pages of the database, a bounded number of pages at a time. All functions
+//! run inside the transaction of their caller.
+//!
+//! When `SQLite` divides the rows of some pages anew, it leaves the old bytes in the unused part of each page. A later
+//! removal of a row overwrites the row, but not such copies of it. The unused part of a page stays where it is until the
+//! page is freed, which overwrites all of it. So one visit to each page after an erasure finds every remain.
+
+use acpd_model::limits::{LOG_SCRUB_READS, LOG_SCRUB_WRITES};
+use rusqlite::{Connection, OptionalExtension};
+
+/// Bytes of the database's header, before the header of the first page.
+const DATABASE_HEADER: usize = 100;
+
+/// The result of one step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scrubbed {
+    /// Nothing was erased since the last visit of all pages.
+    Clean,
+    /// Some pages were visited.
+    Some,
+    /// All pages are visited. The write-ahead log may still have old versions of them.
+    All,
+}
+
+/// Makes the following steps visit every page.
+pub(super) fn begin(connection: &Connection) -> rusqlite::Result<()> {
+    let pages = page_count(connection)?;
+    // Pages before `next` were visited, but before this erasure.
+    let going_on = connection
+        .prepare_cached("UPDATE page_scrub SET last = ?, again = next - 1")?
+        .execute([pages])?;
+    if going_on == 0 {
+        connection
+            .prepare_cached("INSERT INTO page_scrub VALUES (1, ?, 0)")?
+            .execute([pages])?;
+    }
+    Ok(())
+}
+
+/// Records that the write-ahead log has no old versions of pages either.
+pub(super) fn end(connection: &Connection) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM page_scrub")?.execute(())?;
+    Ok(())
+}
+
+/// Visits the next pages.
+pub(super) fn step(connection: &Connection) -> rusqlite::Result<Scrubbed> {
+    let due = connection
+        .prepare_cached("SELECT next, last, again FROM page_scrub")?
+        .query_row((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((next, last, again)) = due else {
+        return Ok(Scrubbed::Clean);
+    };
+    let pages = page_count(connection)?;
+    let last: i64 = pages.min(last);
+    if next > last && again == 0 {
+        return Ok(Scrubbed::All);
+    }
+    let (next, last, again): (i64, i64, i64) = if next > last {
+        (1, again, 0)
+    } else {
+        (next, last, again)
+    };
+    let end = last.min(next + LOG_SCRUB_READS - 1);
+    let (mut at, mut written) = (next, 0);
+    while at <= end && written < LOG_SCRUB_WRITES {
+        if scrub(connection, at, pages)? {
+            written += 1;
+        }
+        at += 1;
+    }
+    connection
+        .prepare_cached("UPDATE page_scrub SET next = ?, last = ?, again = ?")?
+        .execute((at, last, again))?;
+    Ok(Scrubbed::Some)
+}
+
+/// Overwrites the unused parts of a page. Returns whether they had content.
+fn scrub(connection: &Connection, number: i64, pages: i64) -> rusqlite::Result<bool> {
+    let cleaned = connection
+        .prepare_cached("SELECT data FROM sqlite_dbpage WHERE pgno = ?")?
+        .query_row([number], |row| {
+            let page = row.get_ref(0)?.as_blob()?;
+            Ok(cleaned(page, number, pages))
+        })?;
+    let Some(cleaned) = cleaned else {
+        return Ok(false);
+    };
+    connection
+        .prepare_cached("UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?")?
+        .execute((cleaned, number))?;
+    Ok(true)
+}
+
+/// Returns the page with zeroes in its unused parts, or `None` if they are zero, or if this is no page of a b-tree.
+///
+/// All other pages begin with zeroes or with the number of another page. A page of a b-tree that could also be read as
+/// such a number is left as it is. That needs a database of more than 128 GiB for the inner pages of indexes, and of more
+/// than 640 GiB for pages with rows.
+fn cleaned(page: &[u8], number: i64, pages: i64) -> Option<Vec<u8>> {
+    let at_start = if number == 1 { DATABASE_HEADER } else { 0 };
+    let link = u32::from_be_bytes(page.get(..4)?.try_into().ok()?);
+    if i64::from(link) <= pages {
+        return None;
+    }
+    let field = |offset: usize| -> Option<usize> {
+        let bytes = page.get(offset..offset + 2)?;
+        Some(usize::from(u16::from_be_bytes(bytes.try_into().ok()?)))
+    };
+    let header = match page.get(at_start)? {
+        2 | 5 => 12,
+        10 | 13 => 8,
+        _ => return None,
+    };
+    let gap_start = at_start + header + 2 * field(at_start + 3)?;
+    let gap_end = match field(at_start + 5)? {
+        0 => 1 << 16,
+        end => end,
+    };
+    let mut unused = Vec::new();
+    unused.push(gap_start..gap_end);
+    let mut block = field(at_start + 1)?;
+    let mut before = gap_end;
+    while block != 0 {
+        // Blocks are in their order. Anything else is damage, and not for this code to change.
+        if block < before {
+            return None;
+        }
+        before = block + field(block + 2)?;
+        unused.push(block + 4..before);
+        block = field(block)?;
+    }
+    let dirty = |range: &std::ops::Range<usize>| {
+        page.get(range.clone())
+            .map(|bytes| bytes.iter().any(|byte| *byte != 0))
+    };
+    if !unused
+        .iter()
+        .map(dirty)
+        .collect::<Option<Vec<_>>>()?
+        .contains(&true)
+    {
+        return None;
+    }
+    let mut cleaned = page.to_vec();
+    for range in unused {
+        cleaned[range].fill(0);
+    }
+    Some(cleaned)
+}
+
+fn page_count(connection: &Connection) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("PRAGMA page_count")?
+        .query_row((), |row| row.get(0))
+}
