@@ -75,6 +75,8 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
     connection.pragma_update(None, "secure_delete", true)?;
     connection.set_prepared_statement_cache_capacity(WRITER_STATEMENTS);
     schema::migrate(&mut connection)?;
+    // A large write-ahead log stays when the database is closed. Nothing waits for it here.
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;
     Ok(connection)
 }
 

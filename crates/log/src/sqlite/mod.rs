@@ -11,19 +11,17 @@
 //! | `writer` | the writing thread: group commit, shutdown |
 //! | `store` | the effects of one transaction |
 //! | `index` | searchable texts, and which threads need which blob |
-//! | `erase` | deleted threads and blobs, step by step |
-//! | `scrub` | copies of erased rows in the pages |
+//! | `cleanup` | erasing deleted data, step by step |
 //! | `reader` | the reading threads |
 //! | `query` | the queries of reads |
 
-mod erase;
+mod cleanup;
 mod error;
 mod files;
 mod index;
 mod query;
 mod reader;
 mod schema;
-mod scrub;
 mod store;
 mod writer;
 

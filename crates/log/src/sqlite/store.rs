@@ -3,18 +3,13 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
-use acpd_model::limits::LOG_ERASE_CHECKPOINT;
 use acpd_model::{BlobId, Event, Extract, Seq, Summary, ThreadId};
 use rusqlite::blob::ZeroBlob;
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
-use super::erase::Eraser;
-use super::files::BUSY;
+use super::cleanup::{self, Cleaned, Cleanup};
 use super::index::{self, Entries};
-use super::scrub::{self, Scrubbed};
 use crate::chunk::Chunk;
 use crate::{LogError, chunk};
 
@@ -23,12 +18,6 @@ const PACKING_ROOM: usize = 1 << 20;
 
 /// Number of threads whose position is cached.
 const REMEMBERED: usize = 4096;
-
-/// How long emptying the write-ahead log waits for readers while changes may arrive.
-const SHORTLY: Duration = Duration::from_millis(5);
-
-/// How long it waits for readers of other processes when the database is closed.
-const CLOSE_BUSY: Duration = Duration::from_secs(1);
 
 /// A change to store.
 #[derive(Debug)]
@@ -109,17 +98,6 @@ pub(super) enum StoreError {
     Transaction(LogError),
 }
 
-/// The result of one step of erasing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Erased {
-    /// More steps may follow.
-    Some,
-    /// A reader keeps the write-ahead log from being emptied.
-    Busy,
-    /// No file has deleted data.
-    All,
-}
-
 /// The writing connection and cached facts about the database.
 #[derive(Debug)]
 pub(super) struct Store {
@@ -127,9 +105,7 @@ pub(super) struct Store {
     positions: HashMap<ThreadId, Position>,
     /// Buffer for compressed chunks.
     room: Vec<u8>,
-    eraser: Eraser,
-    /// Steps of erasing that were taken.
-    steps: u32,
+    cleanup: Cleanup,
 }
 
 impl Store {
@@ -138,8 +114,7 @@ impl Store {
             connection,
             positions: HashMap::new(),
             room: Vec::new(),
-            eraser: Eraser::default(),
-            steps: 0,
+            cleanup: Cleanup::default(),
         }
     }
 
@@ -159,71 +134,18 @@ impl Store {
         stored
     }
 
-    /// Takes one step to erase deleted data from the files. The steps are bounded, so that changes never wait long for
-    /// one.
-    pub(super) fn erase(&mut self) -> Result<Erased, LogError> {
-        let step = self.erase_in_transaction();
-        if step.is_err() {
-            self.eraser.restart();
+    /// Takes one step to erase deleted data from the files.
+    pub(super) fn clean(&mut self) -> Result<Cleaned, LogError> {
+        let cleaned = self.cleanup.step(&self.connection);
+        if cleaned.is_err() {
             self.roll_back();
         }
-        match step? {
-            Scrubbed::Clean => Ok(Erased::All),
-            Scrubbed::Some => {
-                self.steps += 1;
-                if self.steps.is_multiple_of(LOG_ERASE_CHECKPOINT) {
-                    self.checkpoint("PASSIVE")?;
-                }
-                Ok(Erased::Some)
-            }
-            Scrubbed::All => {
-                self.connection.busy_timeout(SHORTLY)?;
-                let emptied = self.checkpoint("TRUNCATE");
-                self.connection.busy_timeout(BUSY)?;
-                if !emptied? {
-                    return Ok(Erased::Busy);
-                }
-                scrub::end(&self.connection)?;
-                Ok(Erased::All)
-            }
-        }
+        cleaned
     }
 
-    fn erase_in_transaction(&mut self) -> Result<Scrubbed, LogError> {
-        self.execute("BEGIN IMMEDIATE")?;
-        let step = if self.eraser.step(&self.connection)? {
-            Scrubbed::Some
-        } else {
-            scrub::step(&self.connection)?
-        };
-        self.execute("COMMIT")?;
-        Ok(step)
-    }
-
-    /// Moves the write-ahead log into the database and removes it, unless it has more than `most_bytes`.
+    /// Closes the files. Keeps a write-ahead log of more than `most_bytes`.
     pub(super) fn close(self, most_bytes: u64) -> Result<(), LogError> {
-        let path = self.connection.path().map(|path| format!("{path}-wal"));
-        let bytes = path.and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
-        if bytes.is_some_and(|bytes| bytes > most_bytes) {
-            self.connection
-                .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            return Ok(());
-        }
-        self.connection.busy_timeout(CLOSE_BUSY)?;
-        if self.checkpoint("TRUNCATE")? {
-            Ok(())
-        } else {
-            Err(LogError::Storage("the database is still being read".into()))
-        }
-    }
-
-    /// Moves the write-ahead log into the database. Returns false if a reader keeps it from being completed.
-    fn checkpoint(&self, mode: &str) -> Result<bool, LogError> {
-        let busy: bool = self
-            .connection
-            .prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?
-            .query_row((), |row| row.get(0))?;
-        Ok(!busy)
+        cleanup::close(self.connection, most_bytes)
     }
 
     fn roll_back(&self) {
@@ -433,7 +355,7 @@ impl Store {
             .query_row([id.0], |row| row.get(0))
             .optional()?;
         if restored.is_some() {
-            self.eraser.restart();
+            self.cleanup.restart();
         }
         Ok(restored)
     }

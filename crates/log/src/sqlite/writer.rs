@@ -12,8 +12,9 @@ use rusqlite::Connection;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
+use super::cleanup::Cleaned;
 use super::reader::Reader;
-use super::store::{Change, Erased, Store, StoreError};
+use super::store::{Change, Store, StoreError};
 use crate::LogError;
 use crate::stats::Counters;
 
@@ -153,16 +154,16 @@ impl Erasing {
 
     fn step(&mut self, store: &mut Store, counters: &Counters) {
         (self.commits, self.failed) = (LOG_ERASE_COMMITS, false);
-        match store.erase() {
-            Ok(Erased::Some) => self.busy = 0,
-            Ok(Erased::Busy) => {
+        match store.clean() {
+            Ok(Cleaned::Some) => self.busy = 0,
+            Ok(Cleaned::Busy) => {
                 self.busy += 1;
                 if self.busy >= ATTEMPTS {
                     tracing::warn!("the write-ahead log keeps deleted data while it is being read");
                     self.pause();
                 }
             }
-            Ok(Erased::All) => {
+            Ok(Cleaned::All) => {
                 (self.some, self.busy) = (false, 0);
                 counters.erasing.store(false, Ordering::Relaxed);
             }
@@ -218,5 +219,78 @@ fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
     tracing::error!(%error, "the log did not store {} changes", group.len());
     for (_, waiting) in group {
         let _nobody_waits = waiting.send(Err(error.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use acpd_model::Extract;
+
+    use super::super::store::Append;
+    use super::*;
+    use crate::Durability;
+    use crate::conformance::sample;
+    use crate::sqlite::files;
+
+    #[test]
+    fn closing_takes_no_more_steps_than_it_may() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        let counters = Counters::default();
+        let thread = sample::thread(1);
+        let mut store = Store::new(files::writer(&path, Durability::Process).unwrap());
+        let summary = sample::summary("closing", 1);
+        for seq in 1..=1000 {
+            let append = Append::new(
+                thread,
+                &[sample::event(seq, 30)],
+                Some(&summary),
+                &Extract::default(),
+            );
+            store.store([Change::Append(append.unwrap())].iter()).unwrap();
+        }
+        store.store([Change::Delete(thread)].iter()).unwrap();
+
+        let mut erasing = Erasing::new();
+        let asked = Cell::new(0);
+        erasing.finish(&mut store, &counters, || asked.replace(asked.get() + 1) < 3);
+        assert_eq!(asked.get(), 4, "three steps were allowed");
+        assert!(erasing.some && counters.erasing.load(Ordering::Relaxed));
+        store.close(LOG_CLOSE_WAL_BYTES).unwrap();
+
+        let mut store = Store::new(files::writer(&path, Durability::Process).unwrap());
+        let mut erasing = Erasing::new();
+        erasing.finish(&mut store, &counters, || true);
+        assert!(!erasing.some && !counters.erasing.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_failed_step_is_tried_again_after_many_commits() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        let counters = Counters::default();
+        let mut store = Store::new(files::writer(&path, Durability::Process).unwrap());
+        let other = Connection::open(&path).unwrap();
+        other
+            .execute_batch(
+                "INSERT INTO deleted_blob VALUES (1);
+                 CREATE TRIGGER refuse BEFORE DELETE ON deleted_blob BEGIN SELECT RAISE(ABORT, 'refused'); END",
+            )
+            .unwrap();
+        let mut erasing = Erasing::new();
+        erasing.step(&mut store, &counters);
+        assert!(!erasing.is_due() && !erasing.is_overdue());
+        other.execute_batch("DROP TRIGGER refuse").unwrap();
+        for _ in 0..LOG_ERASE_RETRY {
+            assert!(!erasing.is_overdue());
+            erasing.before_commit(&[], &counters);
+        }
+        assert!(erasing.is_overdue());
+        erasing.step(&mut store, &counters);
+        assert!(erasing.is_due());
+        erasing.step(&mut store, &counters);
+        assert!(!erasing.is_due() && !erasing.is_overdue(), "everything is erased");
     }
 }

@@ -155,3 +155,133 @@ fn page_count(connection: &Connection) -> rusqlite::Result<i64> {
         .prepare_cached("PRAGMA page_count")?
         .query_row((), |row| row.get(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "xylophagous";
+
+    /// Creates a database where `SQLite` has left copies of removed rows.
+    fn with_remains() -> Connection {
+        let database = Connection::open_in_memory().unwrap();
+        database.pragma_update(None, "secure_delete", true).unwrap();
+        database
+            .execute_batch(
+                "CREATE TABLE page_scrub (next INTEGER PRIMARY KEY, last INTEGER NOT NULL, again INTEGER NOT NULL);
+                 CREATE TABLE text (id INTEGER PRIMARY KEY, body TEXT)",
+            )
+            .unwrap();
+        add_remains(&database);
+        assert!(remains(&database) > 0, "SQLite leaves nothing behind");
+        database
+    }
+
+    /// Rows that are inserted in no order make `SQLite` divide its pages anew.
+    fn add_remains(database: &Connection) {
+        database.execute_batch("BEGIN").unwrap();
+        let mut id: i64 = 1;
+        for _ in 0..20_000 {
+            id = id * 7919 % 1_000_003;
+            let word = if id % 2 == 0 { "ordinary" } else { SECRET };
+            let body = word.repeat(1 + usize::try_from(id % 50).unwrap());
+            database
+                .execute("INSERT OR IGNORE INTO text VALUES (?, ?)", (id, body))
+                .unwrap();
+        }
+        database
+            .execute("DELETE FROM text WHERE id % 2 <> 0", ())
+            .unwrap();
+        database.execute_batch("COMMIT").unwrap();
+    }
+
+    /// Returns how often the removed text is in the pages.
+    fn remains(database: &Connection) -> usize {
+        let mut pages = database.prepare("SELECT data FROM sqlite_dbpage").unwrap();
+        pages
+            .query_map((), |row| row.get::<_, Vec<u8>>(0))
+            .unwrap()
+            .map(|page| memchr::memmem::find_iter(&page.unwrap(), SECRET).count())
+            .sum()
+    }
+
+    fn visit_all(database: &Connection) {
+        while step(database).unwrap() == Scrubbed::Some {}
+        end(database).unwrap();
+    }
+
+    fn rows(database: &Connection) -> (String, i64, i64) {
+        let sound = database
+            .query_row("PRAGMA integrity_check", (), |row| row.get(0))
+            .unwrap();
+        let (rows, bytes) = database
+            .query_row("SELECT count(*), sum(length(body)) FROM text", (), |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .unwrap();
+        (sound, rows, bytes)
+    }
+
+    #[test]
+    fn copies_of_removed_rows_are_overwritten() {
+        let database = with_remains();
+        assert_eq!(step(&database).unwrap(), Scrubbed::Clean, "nothing was erased");
+        let before = rows(&database);
+        assert_eq!(before.0, "ok");
+        begin(&database).unwrap();
+        visit_all(&database);
+        assert_eq!(remains(&database), 0);
+        assert_eq!(rows(&database), before);
+        assert_eq!(step(&database).unwrap(), Scrubbed::Clean);
+    }
+
+    #[test]
+    fn an_erasure_during_a_visit_makes_it_return_to_the_first_pages() {
+        let database = with_remains();
+        begin(&database).unwrap();
+        for _ in 0..3 {
+            assert_eq!(step(&database).unwrap(), Scrubbed::Some);
+        }
+        let visited: i64 = database
+            .query_row("SELECT next - 1 FROM page_scrub", (), |row| row.get(0))
+            .unwrap();
+        assert!(
+            visited < page_count(&database).unwrap(),
+            "all {visited} pages are visited"
+        );
+        database.execute("DELETE FROM text", ()).unwrap();
+        add_remains(&database);
+        begin(&database).unwrap();
+        visit_all(&database);
+        assert_eq!(remains(&database), 0);
+        assert_eq!(rows(&database).0, "ok");
+    }
+
+    #[test]
+    fn other_pages_stay_as_they_are() {
+        // The start of a page of rows, as the content of a page that continues a large row.
+        let mut page = vec![7; 4096];
+        page[..8].copy_from_slice(&[13, 0, 0, 0, 1, 15, 0, 0]);
+        assert!(cleaned(&page, 2, 1000).is_some());
+        let pages = i64::from(u32::from_be_bytes([13, 0, 0, 0]));
+        assert_eq!(cleaned(&page, 2, pages), None);
+        page[0] = 0;
+        assert_eq!(cleaned(&page, 2, 1000), None);
+    }
+
+    #[test]
+    fn damaged_pages_stay_as_they_are() {
+        let mut page = vec![7; 4096];
+        for (header, why) in [
+            ([13, 0, 0, 255, 255, 15, 0, 0], "more rows than fit"),
+            ([13, 0, 9, 0, 1, 15, 0, 0], "a free block before the rows"),
+            ([13, 15, 250, 0, 1, 15, 0, 0], "a free block beyond the page"),
+            ([13, 0, 0, 0, 1, 0, 1, 0], "rows before the header"),
+            ([13, 0, 0, 0, 1, 255, 0, 0], "rows beyond the page"),
+        ] {
+            page[..8].copy_from_slice(&header);
+            assert_eq!(cleaned(&page, 2, 1000), None, "{why}");
+        }
+        assert_eq!(cleaned(&page[..3], 2, 1000), None);
+    }
+}

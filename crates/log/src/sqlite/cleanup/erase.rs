@@ -7,13 +7,17 @@
 use acpd_model::limits::{LOG_ERASE_BYTES, LOG_ERASE_ROWS};
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row};
 
-use super::{index, scrub};
+use super::super::index;
+use super::scrub;
 
 static ZEROES: [u8; LOG_ERASE_BYTES] = [0; LOG_ERASE_BYTES];
 
-/// Holds for a row of `blob` that no thread needs, once the needs of every thread are known.
-const UNCLAIMED: &str = "NOT EXISTS (SELECT 1 FROM backlog) AND NOT EXISTS (
-        SELECT 1 FROM blob_thread JOIN thread ON thread.id = blob_thread.thread WHERE blob_thread.hash = blob.hash)";
+/// Marks a blob as deleted if no thread needs it, once the needs of every thread are known.
+pub(super) const RELEASE: &str = "
+    INSERT OR IGNORE INTO deleted_blob SELECT rowid FROM blob WHERE hash = ?
+        AND NOT EXISTS (SELECT 1 FROM backlog)
+        AND NOT EXISTS (SELECT 1 FROM blob_thread CROSS JOIN thread ON thread.id = blob_thread.thread
+                        WHERE blob_thread.hash = blob.hash)";
 
 /// Erases what `deleted_thread`, `deleted_blob` and `blob_sweep` name.
 #[derive(Debug, Default)]
@@ -172,33 +176,25 @@ fn release_blobs(connection: &Connection, thread: i64) -> rusqlite::Result<bool>
         connection
             .prepare_cached("DELETE FROM blob_thread WHERE hash = ? AND thread = ?")?
             .execute((blob, thread))?;
-        connection
-            .prepare_cached(&format!(
-                "INSERT OR IGNORE INTO deleted_blob SELECT rowid FROM blob WHERE hash = ? AND {UNCLAIMED}"
-            ))?
-            .execute([blob])?;
+        connection.prepare_cached(RELEASE)?.execute([blob])?;
     }
     Ok(!blobs.is_empty())
 }
 
 /// Marks unclaimed blobs after this row as deleted.
 fn sweep(connection: &Connection, after: i64) -> rusqlite::Result<()> {
-    let last: Option<i64> = connection
-        .prepare_cached(
-            "SELECT max(id) FROM (SELECT rowid AS id FROM blob WHERE rowid > ? ORDER BY rowid LIMIT ?)",
-        )?
-        .query_row((after, LOG_ERASE_ROWS), |row| row.get(0))?;
-    let Some(last) = last else {
+    let blobs: Vec<(i64, Vec<u8>)> = connection
+        .prepare_cached("SELECT rowid, hash FROM blob WHERE rowid > ? ORDER BY rowid LIMIT ?")?
+        .query_map((after, LOG_ERASE_ROWS), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let Some((last, _)) = blobs.last() else {
         connection.prepare_cached("DELETE FROM blob_sweep")?.execute(())?;
         return scrub::begin(connection);
     };
-    connection
-        .prepare_cached(&format!(
-            "INSERT OR IGNORE INTO deleted_blob
-             SELECT rowid FROM blob WHERE rowid > ? AND rowid <= ? AND {UNCLAIMED}"
-        ))?
-        .execute((after, last))?;
-    execute(connection, "UPDATE blob_sweep SET after = ?", last)
+    for (_, blob) in &blobs {
+        connection.prepare_cached(RELEASE)?.execute([blob])?;
+    }
+    execute(connection, "UPDATE blob_sweep SET after = ?", *last)
 }
 
 fn size(row: &Row<'_>, column: usize) -> rusqlite::Result<usize> {
