@@ -479,15 +479,21 @@ pub const PACKAGE_FILE_BYTES: u64 = 1 << 20;
 /// Lines other than protocol messages that a check of an agent reports to the user.
 pub const STRAY_LINES: usize = 5;
 /// Bytes of a deleted row that the log overwrites in one step, and bytes of the rows that one step removes.
-pub const LOG_ERASE_BYTES: usize = 1 << 20;
+pub const LOG_ERASE_BYTES: usize = 512 << 10;
 /// Rows of a deleted thread that the log removes in one step.
 pub const LOG_ERASE_ROWS: u32 = 64;
 /// Words that the log removes from the full-text index in one step.
-pub const LOG_ERASE_WORDS: usize = 128;
+pub const LOG_ERASE_WORDS: usize = 32;
 /// Pages of the database that one step searches for remains of deleted data.
-pub const LOG_SCRUB_READS: i64 = 1024;
+pub const LOG_SCRUB_READS: i64 = 256;
 /// Pages of the database that one step rewrites without such remains.
-pub const LOG_SCRUB_WRITES: usize = 128;
+pub const LOG_SCRUB_WRITES: usize = 64;
+/// Free pages of the database that one step returns to the file system.
+pub const LOG_SHRINK_PAGES: i64 = 64;
+/// Free pages of the database that are kept for new data.
+pub const LOG_FREE_PAGES: i64 = 1024;
+/// Largest database of an older version that is rewritten when it is opened, so that it can shrink, in bytes.
+pub const LOG_REWRITE_BYTES: i64 = 64 << 20;
 /// Steps after which the write-ahead log is moved into the database.
 pub const LOG_ERASE_CHECKPOINT: u32 = 4;
 /// Commits after which the log takes one step although more commits are waiting.

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use acpd_model::limits::LOG_REWRITE_BYTES;
 use rusqlite::{Connection, OpenFlags};
 
 use super::{Durability, schema};
@@ -54,6 +55,8 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
     private(path).map_err(|error| refused(path, &error))?;
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE_KIB)?;
     schema::check(&connection, path)?;
+    // Lets a new database shrink in steps, and an older one once it is rewritten.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
         let path = path.display();
@@ -75,9 +78,21 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
     connection.pragma_update(None, "secure_delete", true)?;
     connection.set_prepared_statement_cache_capacity(WRITER_STATEMENTS);
     schema::migrate(&mut connection)?;
+    if let Err(error) = convert(&connection) {
+        tracing::warn!(%error, "{} cannot be rewritten, so it never becomes smaller", path.display());
+    }
     // A large write-ahead log stays when the database is closed. Nothing waits for it here.
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;
     Ok(connection)
+}
+
+/// Rewrites a small database that was created without the means to shrink in steps.
+fn convert(connection: &Connection) -> rusqlite::Result<()> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    if number("auto_vacuum")? == 0 && number("page_count")? * number("page_size")? <= LOG_REWRITE_BYTES {
+        connection.execute_batch("VACUUM")?;
+    }
+    Ok(())
 }
 
 /// Opens a connection that reads. The writer's connection must be open already.

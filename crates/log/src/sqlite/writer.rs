@@ -163,8 +163,8 @@ impl Erasing {
                     self.pause();
                 }
             }
-            Ok(Cleaned::All) => {
-                (self.some, self.busy) = (false, 0);
+            Ok(cleaned @ (Cleaned::Erased | Cleaned::All)) => {
+                (self.some, self.busy) = (cleaned != Cleaned::All, 0);
                 counters.erasing.store(false, Ordering::Relaxed);
             }
             Err(error) => {
@@ -184,7 +184,7 @@ impl Erasing {
         while self.is_due() && may_continue() {
             self.step(store, counters);
         }
-        if self.some {
+        if counters.erasing.load(Ordering::Relaxed) {
             tracing::info!("deleted data is not erased yet; the next start continues");
         }
     }
@@ -292,5 +292,16 @@ mod tests {
         assert!(erasing.is_due());
         erasing.step(&mut store, &counters);
         assert!(!erasing.is_due() && !erasing.is_overdue(), "everything is erased");
+    }
+
+    #[test]
+    fn a_step_is_taken_after_some_commits_although_more_wait() {
+        let counters = Counters::default();
+        let mut erasing = Erasing::new();
+        for _ in 0..LOG_ERASE_COMMITS {
+            assert!(!erasing.is_overdue());
+            erasing.before_commit(&[], &counters);
+        }
+        assert!(erasing.is_overdue());
     }
 }

@@ -7,8 +7,8 @@
 use acpd_model::limits::{LOG_ERASE_BYTES, LOG_ERASE_ROWS};
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row};
 
-use super::super::index;
 use super::scrub;
+use crate::sqlite::index;
 
 static ZEROES: [u8; LOG_ERASE_BYTES] = [0; LOG_ERASE_BYTES];
 

@@ -7,9 +7,11 @@
 //! |---|---|
 //! | `erase` | deleted threads and blobs |
 //! | `scrub` | copies of erased rows in the pages |
+//! | `shrink` | free pages |
 
 mod erase;
 mod scrub;
+mod shrink;
 #[cfg(test)]
 mod tests;
 
@@ -37,7 +39,9 @@ pub(super) enum Cleaned {
     Some,
     /// A reader keeps the write-ahead log from being emptied.
     Busy,
-    /// No file has deleted data.
+    /// No file has deleted data. More steps may follow.
+    Erased,
+    /// Nothing is left to do.
     All,
 }
 
@@ -45,26 +49,28 @@ pub(super) enum Cleaned {
 #[derive(Debug, Default)]
 pub(super) struct Cleanup {
     eraser: Eraser,
+    /// Transactions since the write-ahead log was moved into the database, which is a step of its own.
     steps: u32,
 }
 
 impl Cleanup {
     /// Takes one step. If it fails, the caller must roll back.
     pub(super) fn step(&mut self, connection: &Connection) -> Result<Cleaned, LogError> {
+        if self.steps >= LOG_ERASE_CHECKPOINT {
+            self.steps = 0;
+            checkpoint(connection, "PASSIVE")?;
+            return Ok(Cleaned::Some);
+        }
         let step = self.change(connection);
         if step.is_err() {
             self.eraser.restart();
         }
+        self.steps += 1;
         match step? {
-            Scrubbed::Clean => Ok(Cleaned::All),
-            Scrubbed::Some => {
-                self.steps = self.steps.wrapping_add(1);
-                if self.steps.is_multiple_of(LOG_ERASE_CHECKPOINT) {
-                    checkpoint(connection, "PASSIVE")?;
-                }
-                Ok(Cleaned::Some)
-            }
-            Scrubbed::All => {
+            Step::Nothing => Ok(Cleaned::All),
+            Step::Erased => Ok(Cleaned::Some),
+            Step::Shrunk => Ok(Cleaned::Erased),
+            Step::Scrubbed => {
                 connection.busy_timeout(SHORTLY)?;
                 let emptied = checkpoint(connection, "TRUNCATE");
                 connection.busy_timeout(BUSY)?;
@@ -72,7 +78,7 @@ impl Cleanup {
                     return Ok(Cleaned::Busy);
                 }
                 scrub::end(connection)?;
-                Ok(Cleaned::All)
+                Ok(Cleaned::Erased)
             }
         }
     }
@@ -82,16 +88,30 @@ impl Cleanup {
         self.eraser.restart();
     }
 
-    fn change(&mut self, connection: &Connection) -> Result<Scrubbed, LogError> {
+    fn change(&mut self, connection: &Connection) -> Result<Step, LogError> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute(())?;
         let step = if self.eraser.step(connection)? {
-            Scrubbed::Some
+            Step::Erased
         } else {
-            scrub::step(connection)?
+            match scrub::step(connection)? {
+                Scrubbed::Some => Step::Erased,
+                Scrubbed::All => Step::Scrubbed,
+                Scrubbed::Clean if shrink::step(connection)? => Step::Shrunk,
+                Scrubbed::Clean => Step::Nothing,
+            }
         };
         connection.prepare_cached("COMMIT")?.execute(())?;
         Ok(step)
     }
+}
+
+/// What one transaction did.
+enum Step {
+    Erased,
+    /// Nothing: the last page was visited before.
+    Scrubbed,
+    Shrunk,
+    Nothing,
 }
 
 /// Moves the write-ahead log into the database and closes both. Keeps a write-ahead log of more than `most_bytes`.
