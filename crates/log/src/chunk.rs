@@ -236,9 +236,9 @@ pub fn select(thread: ThreadId, span: RowSpan, chunk: &[u8], wanted: &[Seq]) -> 
     Ok(events)
 }
 
-/// Returns a chunk with the events of this chunk up to `until` only.
-pub fn cut(thread: ThreadId, span: RowSpan, chunk: &[u8]) -> Result<Chunk, LogError> {
-    let unpacked = records(chunk).map_err(|what| span.damaged(thread, &what))?;
+/// Returns a chunk with the events of this chunk up to `until` only. `Err` describes the damage.
+pub fn cut(span: RowSpan, chunk: &[u8]) -> Result<Chunk, String> {
+    let unpacked = records(chunk)?;
     let last = span.last.min(span.until);
     let kept = usize::try_from(last - span.first + 1).unwrap_or(usize::MAX);
     let mut rest = Records(&unpacked);

@@ -3,7 +3,7 @@
 //! In: each commit, from the single writing thread. Out: numbers, which any task can read at any time. Owns: a few
 //! atomics. Never: depends on a display format, or blocks the counting thread.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A histogram of values. Recording a value costs two atomic additions. The bounds are fixed.
@@ -76,6 +76,8 @@ pub struct Stats {
     pub failed_commits: u64,
     /// Appends and blobs that are waiting for the writer.
     pub waiting: u64,
+    /// Whether files have deleted data that is not overwritten yet.
+    pub erasing: bool,
 }
 
 /// The counters of the writer.
@@ -84,6 +86,7 @@ pub(crate) struct Counters {
     pub commit_changes: Distribution,
     pub commit_time: Distribution,
     pub failed_commits: AtomicU64,
+    pub erasing: AtomicBool,
 }
 
 impl Default for Counters {
@@ -92,6 +95,7 @@ impl Default for Counters {
             commit_changes: Distribution::new(SIZES),
             commit_time: Distribution::new(TIMES),
             failed_commits: AtomicU64::new(0),
+            erasing: AtomicBool::new(true),
         }
     }
 }
@@ -104,6 +108,7 @@ impl Counters {
             commit_time: self.commit_time.snapshot(),
             failed_commits: self.failed_commits.load(Ordering::Relaxed),
             waiting: waiting as u64,
+            erasing: self.erasing.load(Ordering::Relaxed),
         }
     }
 }

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use acpd_log::conformance::{read_all, sample};
-use acpd_log::{Durability, Lacking, LogError, Search, SharedLog, Sqlite};
-use acpd_model::{Extract, Seq, ThreadId};
+use acpd_log::{Append, Durability, Lacking, LogError, Search, SharedLog, Sqlite};
+use acpd_model::{Extract, Inherited, Seq, ThreadId};
 
 const ROUNDS: usize = 8;
 
@@ -44,6 +44,17 @@ fn occurrences(directory: &Path, word: &str) -> usize {
     contents
         .map(|bytes| memchr::memmem::find_iter(&bytes, word.as_bytes()).count())
         .sum()
+}
+
+/// Waits until deleted data is erased from the files.
+async fn erased(log: &SharedLog) {
+    for _ in 0..1_000_000 {
+        if !log.stats().erasing {
+            return;
+        }
+        log.backlog(Lacking::Texts, None).await.unwrap();
+    }
+    panic!("deleted data is not erased");
 }
 
 /// Stores a thread whose events, name, texts and blob all contain the word.
@@ -84,10 +95,92 @@ async fn deleted_text_is_in_no_file() {
     assert_eq!(found(&log, None, SECRET).await, 80);
     log.delete(other).await.unwrap();
     assert_eq!(found(&log, None, SECRET).await, 0);
-    assert_eq!(occurrences(directory.path(), SECRET), 0);
+    erased(&log).await;
+    assert_eq!(occurrences(directory.path(), SECRET), 0, "while the log is open");
     assert_eq!(found(&log, None, "ordinary").await, 800);
+    store(&log, thread, SECRET).await;
+    log.delete(thread).await.unwrap();
     log.close().await.unwrap();
+    assert_eq!(occurrences(directory.path(), SECRET), 0, "when the log is closed");
+}
+
+/// A fork keeps the events that it shares with its origin, and nothing of what the origin did afterwards, even if one row has
+/// both.
+#[tokio::test]
+async fn the_end_of_a_deleted_origin_is_in_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = open(&directory.path().join("log.db"));
+    let (origin, fork) = (sample::thread(1), sample::thread(2));
+    let event = |seq| {
+        let word = if seq > 30 { SECRET } else { "ordinary" };
+        let mut event = sample::event(seq, 10);
+        event.raw = Some(serde_json::json!({ "text": format!("{word} in event {seq}").repeat(20) }).into());
+        event
+    };
+    let events: Vec<_> = (1..=60).map(event).collect();
+    for batch in [&events[..20], &events[20..40], &events[40..]] {
+        log.append(origin, batch, Some(&sample::summary("origin", 1)))
+            .await
+            .unwrap();
+    }
+    let secret = log
+        .put_blob(origin, SECRET.repeat(1000).into_bytes())
+        .await
+        .unwrap();
+    let inherits = Some(Inherited {
+        from: origin,
+        until: 30,
+    });
+    let own = [sample::event(31, 10)];
+    let append = Append {
+        summary: Some(&sample::summary("fork", 1)),
+        inherits,
+        ..Append::new(fork, &own)
+    };
+    log.store(append).await.unwrap();
+    assert!(occurrences(directory.path(), SECRET) > 0);
+    log.delete(origin).await.unwrap();
+    erased(&log).await;
     assert_eq!(occurrences(directory.path(), SECRET), 0);
+    assert_eq!(log.blob(secret).await, Ok(None));
+    assert_eq!(read_all(&log, fork, 0).await[..30], events[..30]);
+    log.delete(fork).await.unwrap();
+    log.close().await.unwrap();
+    assert_eq!(
+        occurrences(directory.path(), "ordinary"),
+        0,
+        "nothing needs the shared events"
+    );
+}
+
+/// Deletes the thread, and returns how many pages of the closed database differ afterwards.
+async fn pages_changed_by_deletion(path: &Path, thread: ThreadId) -> usize {
+    let before = fs::read(path).unwrap();
+    let log = open(path);
+    log.delete(thread).await.unwrap();
+    log.close().await.unwrap();
+    let after = fs::read(path).unwrap();
+    let (before, after) = (before.chunks(4096), after.chunks(4096));
+    before
+        .zip(after)
+        .filter(|(before, after)| before != after)
+        .count()
+}
+
+#[tokio::test]
+async fn a_deletion_rewrites_only_what_was_deleted() {
+    for threads in [2, 50] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        let log = open(&path);
+        for thread in 0..threads {
+            store(&log, sample::thread(thread), "ordinary").await;
+        }
+        log.close().await.unwrap();
+        pages_changed_by_deletion(&path, sample::thread(0)).await;
+        let changed = pages_changed_by_deletion(&path, sample::thread(1)).await;
+        assert!(changed < 300, "{changed} pages with {threads} threads");
+    }
 }
 
 /// Creates threads and deletes every second one, forever.

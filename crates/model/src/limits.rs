@@ -498,9 +498,33 @@ pub const TERMINAL_PREVIEW_BYTES: usize = 16 << 10;
 pub const PACKAGE_FILE_BYTES: u64 = 1 << 20;
 /// Lines other than protocol messages that a check of an agent reports to the user.
 pub const STRAY_LINES: usize = 5;
-/// Largest database that is rewritten as a whole after a deletion, in bytes. A larger one is rewritten when it is
-/// closed.
-pub const LOG_REWRITE_BYTES: u64 = 256 << 20;
+/// Bytes of a deleted row that the log overwrites in one step, and bytes of the rows that one step removes.
+pub const LOG_ERASE_BYTES: usize = 512 << 10;
+/// Rows of a deleted thread that the log removes in one step.
+pub const LOG_ERASE_ROWS: u32 = 64;
+/// Words that the log removes from the full-text index in one step.
+pub const LOG_ERASE_WORDS: usize = 32;
+/// Pages of the database that one step searches for remains of deleted data.
+pub const LOG_SCRUB_READS: i64 = 256;
+/// Pages of the database that one step rewrites without such remains.
+pub const LOG_SCRUB_WRITES: usize = 64;
+/// Free pages of the database that one step returns to the file system.
+pub const LOG_SHRINK_PAGES: i64 = 64;
+/// Free pages of the database that are kept for new data.
+pub const LOG_FREE_PAGES: i64 = 1024;
+/// Largest database of an older version that is rewritten when it is opened, so that it can shrink, in bytes.
+pub const LOG_REWRITE_BYTES: i64 = 64 << 20;
+/// Steps after which the write-ahead log is moved into the database.
+pub const LOG_ERASE_CHECKPOINT: u32 = 4;
+/// Commits after which the log takes one step although more commits are waiting.
+pub const LOG_ERASE_COMMITS: u32 = 32;
+/// Commits after which the log tries a failed step again.
+pub const LOG_ERASE_RETRY: u32 = 1024;
+/// How long the log continues such steps when it is closed, in milliseconds. The next start takes the others.
+pub const LOG_CLOSE_MILLIS: u64 = 1500;
+/// Largest write-ahead log that is moved into the database when the log is closed, in bytes. The next start moves a
+/// larger one.
+pub const LOG_CLOSE_WAL_BYTES: u64 = 64 << 20;
 /// Bytes of one text that are indexed. A search does not find what follows them.
 pub const SEARCH_TEXT_BYTES: usize = 16 << 10;
 /// Characters of one word that a search compares.

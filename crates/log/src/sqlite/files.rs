@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use acpd_model::limits::LOG_REWRITE_BYTES;
 use rusqlite::{Connection, OpenFlags};
 
 use super::{Durability, schema};
@@ -14,6 +15,9 @@ use crate::LogError;
 
 /// Page cache of the writer, in KiB. It covers the pages at the ends of the tables that a group of appends changes.
 const WRITER_CACHE_KIB: i64 = 2000;
+
+/// Prepared statements of the writer that are kept: all of them.
+const WRITER_STATEMENTS: usize = 64;
 
 /// Page cache of a reader, in KiB. Small, because the kernel caches the file too.
 const READER_CACHE_KIB: i64 = 1000;
@@ -25,7 +29,7 @@ const CHECKPOINT_PAGES: i64 = 4000;
 const WAL_KEPT_BYTES: i64 = 32 << 20;
 
 /// How long a connection waits for another one. This only happens for a checkpoint, or for recovery after a crash.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// Locks the database for this process until the returned file is dropped.
 ///
@@ -51,6 +55,8 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
     private(path).map_err(|error| refused(path, &error))?;
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE_KIB)?;
     schema::check(&connection, path)?;
+    // Lets a new database shrink in steps, and an older one once it is rewritten.
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
         let path = path.display();
@@ -70,8 +76,23 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
     }
     // Overwrite deleted data, also where pages are merged or moved during the deletion.
     connection.pragma_update(None, "secure_delete", true)?;
+    connection.set_prepared_statement_cache_capacity(WRITER_STATEMENTS);
     schema::migrate(&mut connection)?;
+    if let Err(error) = convert(&connection) {
+        tracing::warn!(%error, "{} cannot be rewritten, so it never becomes smaller", path.display());
+    }
+    // A large write-ahead log stays when the database is closed. Nothing waits for it here.
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;
     Ok(connection)
+}
+
+/// Rewrites a small database that was created without the means to shrink in steps.
+fn convert(connection: &Connection) -> rusqlite::Result<()> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    if number("auto_vacuum")? == 0 && number("page_count")? * number("page_size")? <= LOG_REWRITE_BYTES {
+        connection.execute_batch("VACUUM")?;
+    }
+    Ok(())
 }
 
 /// Opens a connection that reads. The writer's connection must be open already.

@@ -1,10 +1,14 @@
 //! Data stored beside events: searchable texts, and which threads need which blob. All functions run inside the
 //! transaction of their caller.
 
+use acpd_model::limits::LOG_ERASE_WORDS;
 use acpd_model::{BlobId, Extract, Seq, TextKind, TurnsDropped};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::search::{bounded, joined, places};
+
+/// Words whose erasure costs about as much as that of an entry without words.
+const ENTRY_WORDS: usize = 8;
 
 /// Data to store, ready to be written. The caller's task, not the writer, pays for splitting the words.
 #[derive(Debug)]
@@ -152,32 +156,76 @@ pub(super) fn catch_up(
         .prepare_cached("DELETE FROM backlog WHERE thread = ? AND done >= until")?
         .execute([row])?;
     if finished > 0 {
-        sweep(connection)?;
+        end_backlog(connection)
+    } else {
+        Ok(())
     }
-    Ok(())
 }
 
-/// Removes all data stored for the thread of this row.
-pub(super) fn forget(connection: &Connection, row: i64) -> rusqlite::Result<()> {
-    for sql in [
-        "DELETE FROM word WHERE rowid IN (SELECT place FROM entry WHERE thread = ?)",
-        "DELETE FROM entry WHERE thread = ?",
-        "DELETE FROM backlog WHERE thread = ?",
-        "DELETE FROM blob_thread WHERE thread = ?",
-        "DELETE FROM carried WHERE thread = ?",
-    ] {
-        connection.prepare_cached(sql)?.execute([row])?;
-    }
-    sweep(connection)
+/// Removes a deleted thread from the backlog.
+pub(super) fn leave_backlog(connection: &Connection, row: i64) -> rusqlite::Result<()> {
+    let left = connection
+        .prepare_cached("DELETE FROM backlog WHERE thread = ?")?
+        .execute([row])?;
+    if left > 0 { end_backlog(connection) } else { Ok(()) }
 }
 
-/// Deletes blobs that no thread needs, once the needs of every thread are known.
-fn sweep(connection: &Connection) -> rusqlite::Result<()> {
+/// Has unclaimed blobs looked for if the backlog is empty. From then on, the needs of every thread are known.
+fn end_backlog(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "DELETE FROM blob WHERE NOT EXISTS (SELECT 1 FROM backlog WHERE NOT knows_blobs)
-             AND NOT EXISTS (SELECT 1 FROM blob_thread WHERE blob_thread.hash = blob.hash)",
+            "INSERT INTO blob_sweep SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM backlog WHERE NOT knows_blobs)
+             ON CONFLICT DO NOTHING",
         )?
         .execute(())?;
     Ok(())
+}
+
+/// Erases texts of a deleted thread, up to [`LOG_ERASE_WORDS`] words of them. Returns whether there were any.
+pub(super) fn erase_texts(connection: &Connection, row: i64) -> rusqlite::Result<bool> {
+    let (mut room, mut some) = (LOG_ERASE_WORDS, false);
+    while room > 0 {
+        let place: Option<i64> = connection
+            .prepare_cached("SELECT place FROM entry WHERE thread = ? LIMIT 1")?
+            .query_row([row], |row| row.get(0))
+            .optional()?;
+        let Some(place) = place else { break };
+        let words = erase_words(connection, place, room)?;
+        room = room.saturating_sub(words.max(ENTRY_WORDS));
+        some = true;
+    }
+    Ok(some)
+}
+
+/// Erases the entry at a place if it has at most `most` words, else that many of its words. Returns how many.
+///
+/// FTS5 removes the words that it finds in its table of contents, as it does for tables whose content is elsewhere. So a
+/// part of the words is removed by giving it only that part.
+fn erase_words(connection: &Connection, place: i64, most: usize) -> rusqlite::Result<usize> {
+    let content: Option<(String, String)> = connection
+        .prepare_cached("SELECT c0, c1 FROM word_content WHERE id = ?")?
+        .query_row([place], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let rest = content
+        .as_ref()
+        .and_then(|(words, scope)| Some((words, words.match_indices(' ').nth(most - 1)?.0, scope)));
+    let Some((words, end, scope)) = rest else {
+        for sql in [
+            "DELETE FROM word WHERE rowid = ?",
+            "DELETE FROM entry WHERE place = ?",
+        ] {
+            connection.prepare_cached(sql)?.execute([place])?;
+        }
+        return Ok(content.map_or(0, |(words, _)| words.matches(' ').count() + 1));
+    };
+    let mut replace = connection.prepare_cached("UPDATE word_content SET c0 = ?, c1 = ? WHERE id = ?")?;
+    replace.execute((&words[..end], "", place))?;
+    connection
+        .prepare_cached("DELETE FROM word WHERE rowid = ?")?
+        .execute([place])?;
+    connection
+        .prepare_cached("INSERT INTO word (rowid, words, scope) VALUES (?, '', '')")?
+        .execute([place])?;
+    replace.execute((&words[end + 1..], scope, place))?;
+    Ok(most)
 }

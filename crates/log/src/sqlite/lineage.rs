@@ -106,20 +106,22 @@ pub(super) fn inherit(connection: &Connection, row: i64, from: i64, until: Seq) 
     index::inherit(connection, row, from, until)
 }
 
-/// Removes a thread's claims on inherited rows. Returns the numbers of those deleted threads of which fewer rows are
-/// needed.
-pub(super) fn disinherit(connection: &Connection, row: i64) -> rusqlite::Result<Vec<i64>> {
-    let mut orphans = connection.prepare_cached(
-        "SELECT DISTINCT source FROM prefix
-         WHERE thread = ? AND NOT EXISTS (SELECT 1 FROM thread WHERE id = source)",
-    )?;
-    let orphans = orphans
-        .query_map([row], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
-    connection
-        .prepare_cached("DELETE FROM prefix WHERE thread = ?")?
-        .execute([row])?;
-    Ok(orphans)
+/// Prepares the lineage for the deletion of a thread. Deleted threads of which it needed rows are erased further, and forks
+/// of it mark the turns that they inherit themselves if it has not done so.
+pub(super) fn leave(connection: &Connection, row: i64) -> rusqlite::Result<()> {
+    for sql in [
+        "INSERT INTO deleted_thread SELECT DISTINCT source FROM prefix
+         WHERE thread = ? AND NOT EXISTS (SELECT 1 FROM thread WHERE id = source) ON CONFLICT DO NOTHING",
+        "DELETE FROM prefix WHERE thread = ?",
+        "INSERT INTO unmarked (thread, done, until)
+             SELECT prefix.thread, 0, max(prefix.until) FROM prefix
+             JOIN unmarked ON unmarked.thread = prefix.source WHERE prefix.source = ? GROUP BY prefix.thread
+         ON CONFLICT DO NOTHING",
+        "DELETE FROM unmarked WHERE thread = ?",
+    ] {
+        connection.prepare_cached(sql)?.execute([row])?;
+    }
+    Ok(())
 }
 
 /// Returns the last event under this number that a fork needs; 0 if none does.

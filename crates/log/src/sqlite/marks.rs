@@ -55,6 +55,31 @@ pub(super) fn add(connection: &Connection, row: i64, marks: &TurnMarks) -> rusql
     Ok(())
 }
 
+/// Removes up to `most` places and some snapshots of events after `until`. Returns whether there were any.
+pub(super) fn erase(connection: &Connection, row: i64, until: i64, most: u32) -> rusqlite::Result<bool> {
+    for sql in [
+        // A snapshot can be large.
+        "DELETE FROM snapshot WHERE rowid IN
+             (SELECT rowid FROM snapshot WHERE thread = ?1 AND seq > ?2 LIMIT max(?3 / 64, 1))",
+        "DELETE FROM item WHERE (thread, turn, item) IN
+             (SELECT thread, turn, item FROM item WHERE thread = ?1 AND first_seq > ?2
+              ORDER BY turn DESC, item DESC LIMIT ?3)",
+        "DELETE FROM late WHERE (thread, item, seq) IN
+             (SELECT thread, item, seq FROM late WHERE thread = ?1 AND seq > ?2 LIMIT ?3)",
+        // Before the turns, which tell what a fork needs.
+        "DELETE FROM client_turn WHERE (thread, id) IN
+             (SELECT thread, id FROM client_turn WHERE thread = ?1 AND turn >
+                 (SELECT coalesce(max(turn), 0) FROM turn WHERE thread = ?1 AND first_seq <= ?2) LIMIT ?3)",
+        "DELETE FROM turn WHERE (thread, turn) IN
+             (SELECT thread, turn FROM turn WHERE thread = ?1 AND first_seq > ?2 LIMIT ?3)",
+    ] {
+        if connection.prepare_cached(sql)?.execute((row, until, most))? > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Returns whether the places of some turns of a thread are missing.
 pub(super) fn are_missing(connection: &Connection, lineage: &Lineage) -> rusqlite::Result<bool> {
     let mut missing = connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM unmarked WHERE thread = ?)")?;

@@ -13,9 +13,11 @@
 //! | `index` | searchable texts, and which threads need which blob |
 //! | `lineage` | the rows that forks share with their origin |
 //! | `marks` | the places of turns and items |
+//! | `cleanup` | erasing deleted data, step by step |
 //! | `reader` | the reading threads |
 //! | `query` | the queries of reads |
 
+mod cleanup;
 mod error;
 mod files;
 mod index;

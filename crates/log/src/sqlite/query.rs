@@ -334,11 +334,17 @@ fn read_backlog(row: &Row<'_>, lacks: Lacking) -> Result<Backlog, LogError> {
         until: seq(row, 2)?,
     })
 }
+/// A blob that a thread needs, or may need. The row of a deleted one remains until it is erased.
+const BLOB: &str = "
+    SELECT body FROM blob WHERE hash = ?1 AND rowid NOT IN (SELECT id FROM deleted_blob)
+        AND (EXISTS (SELECT 1 FROM blob_thread CROSS JOIN thread ON thread.id = blob_thread.thread
+                     WHERE blob_thread.hash = ?1)
+            OR EXISTS (SELECT 1 FROM backlog WHERE NOT knows_blobs))";
 
 /// Implements [`EventLog::blob`](crate::EventLog::blob).
 pub(super) fn blob(connection: &Connection, id: BlobId) -> Result<Option<Vec<u8>>, LogError> {
     let found = connection
-        .prepare_cached("SELECT body FROM blob WHERE hash = ?")?
+        .prepare_cached(BLOB)?
         .query_row([id.0], |row| row.get(0))
         .optional()?;
     Ok(found)

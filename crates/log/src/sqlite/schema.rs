@@ -25,8 +25,11 @@ use crate::LogError;
 /// `turn`, `item` and `late` have the places of turns and items, `client_turn` the clients' own ids of turns, `snapshot`
 /// a thread's state at some of its events, and `carried` what is known of an agent's process. `prefix` names the rows of
 /// other threads that a fork begins with. `unmarked` is the backlog of `turn`, `item` and `late`.
-/// A row of `rewrite` means that data was deleted since the database
-/// was last rewritten.
+///
+/// A deleted thread has no row in `thread`, so no reader finds it. `deleted_thread` and `deleted_blob` have the threads
+/// and blobs that are not erased yet, by the ids of their rows. These ids stay in use until then. A row of `blob_sweep`
+/// means that blobs after this one may be unclaimed. A row of `page_scrub` means that pages may have remains of erased
+/// data: those from `next` to `last`, and then the first `again` ones.
 const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE thread (
@@ -151,6 +154,14 @@ const MIGRATIONS: &[&str] = &[
         json TEXT NOT NULL
     ) STRICT;
 ",
+    "
+    CREATE TABLE deleted_thread (id INTEGER PRIMARY KEY) STRICT;
+    CREATE TABLE deleted_blob (id INTEGER PRIMARY KEY) STRICT;
+    CREATE TABLE blob_sweep (after INTEGER PRIMARY KEY) STRICT;
+    CREATE TABLE page_scrub (next INTEGER PRIMARY KEY, last INTEGER NOT NULL, again INTEGER NOT NULL) STRICT;
+    INSERT INTO page_scrub SELECT 1, page_count, 0 FROM rewrite, pragma_page_count;
+    DROP TABLE rewrite;
+",
 ];
 
 /// Rejects a database that a newer acpd created. Changes nothing.
@@ -168,7 +179,13 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), LogError
 
 /// Migrates the database to the current version, each step atomically.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), LogError> {
-    for (done, step) in MIGRATIONS.iter().enumerate().skip(version(connection)?) {
+    migrate_to(connection, MIGRATIONS.len())
+}
+
+/// Migrates the database to one of the versions.
+pub(super) fn migrate_to(connection: &mut Connection, version: usize) -> Result<(), LogError> {
+    let steps = MIGRATIONS.iter().take(version).enumerate();
+    for (done, step) in steps.skip(self::version(connection)?) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(step)?;
         transaction.pragma_update(None, "user_version", i64::try_from(done + 1).unwrap_or(i64::MAX))?;

@@ -8,9 +8,10 @@ use acpd_model::{BlobId, Extract, Inherited, RawJson, Seq, Summary, ThreadId, Tu
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
+use super::cleanup::{self, Cleaned, Cleanup};
 use super::index::{self, Entries};
 use super::{lineage, marks};
-use crate::chunk::{Chunk, RowSpan};
+use crate::chunk::Chunk;
 use crate::{Append, Lacking, LogError, Snapshot, chunk};
 
 /// Bytes of the compression buffer that are kept for the next chunk.
@@ -158,6 +159,7 @@ pub(super) struct Store {
     positions: HashMap<ThreadId, Position>,
     /// Buffer for compressed chunks.
     room: Vec<u8>,
+    cleanup: Cleanup,
 }
 
 impl Store {
@@ -166,6 +168,7 @@ impl Store {
             connection,
             positions: HashMap::new(),
             room: Vec::new(),
+            cleanup: Cleanup::default(),
         }
     }
 
@@ -178,48 +181,33 @@ impl Store {
         let stored = self.transact(changes);
         if stored.is_err() {
             self.positions.clear();
-            if !self.connection.is_autocommit()
-                && let Err(error) = self.connection.execute_batch("ROLLBACK")
-            {
-                tracing::error!(%error, "the log cannot roll back");
-            }
+            self.roll_back();
         } else if self.positions.len() > REMEMBERED {
             self.positions.clear();
         }
         stored
     }
 
-    /// Removes all traces of deleted data from the files: rewrites a database of at most `most_bytes`, and empties the
-    /// write-ahead log.
-    ///
-    /// Overwriting the freed space is not enough, since `SQLite` leaves copies behind where it moves rows from page to
-    /// page.
-    pub(super) fn scrub(&self, most_bytes: u64) -> Result<(), LogError> {
-        let pragma = |name| {
-            self.connection
-                .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
-        };
-        let pages = pragma("page_count")?.cast_unsigned();
-        let bytes = pages.saturating_mul(pragma("page_size")?.cast_unsigned());
-        let due = self
-            .connection
-            .query_row("SELECT EXISTS (SELECT 1 FROM rewrite)", (), |row| row.get(0))?;
-        if due && bytes <= most_bytes {
-            // In this order, so that an interrupted rewrite is repeated.
-            self.connection.execute_batch("VACUUM; DELETE FROM rewrite")?;
+    /// Takes one step to erase deleted data from the files.
+    pub(super) fn clean(&mut self) -> Result<Cleaned, LogError> {
+        let cleaned = self.cleanup.step(&self.connection);
+        if cleaned.is_err() {
+            self.roll_back();
         }
-        self.checkpoint()
+        cleaned
     }
 
-    /// Moves the write-ahead log into the database and empties it.
-    fn checkpoint(&self) -> Result<(), LogError> {
-        let busy: bool = self
-            .connection
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0))?;
-        if busy {
-            return Err(LogError::Storage("the database is still being read".into()));
+    /// Closes the files. Keeps a write-ahead log of more than `most_bytes`.
+    pub(super) fn close(self, most_bytes: u64) -> Result<(), LogError> {
+        cleanup::close(self.connection, most_bytes)
+    }
+
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::error!(%error, "the log cannot roll back");
         }
-        Ok(())
     }
 
     fn transact<'a>(
@@ -417,14 +405,16 @@ impl Store {
         Ok(found.map(|found| *vacant.insert(found)))
     }
 
-    /// Inserts a thread under a new number. The numbers of deleted threads whose rows a fork needs are not used again.
+    /// Inserts a thread under a new number. The number of a deleted thread is in use while it has rows: until they are
+    /// erased, and as long as a fork needs them.
     fn insert_thread(&self, thread: ThreadId, columns: &Columns) -> rusqlite::Result<i64> {
         let Columns { summary, json, .. } = columns;
         self.connection
             .prepare_cached(
                 "INSERT INTO thread (id, uuid, agent, cwd, name, active, archived, updated_at, summary)
                  VALUES (1 + max(coalesce((SELECT max(id) FROM thread), 0),
-                                 coalesce((SELECT max(source) FROM prefix), 0)), ?, ?, ?, ?, ?, ?, ?, ?)",
+                                 coalesce((SELECT max(source) FROM prefix), 0),
+                                 coalesce((SELECT max(id) FROM deleted_thread), 0)), ?, ?, ?, ?, ?, ?, ?, ?)",
             )?
             .insert((
                 thread.0.as_bytes(),
@@ -491,9 +481,13 @@ impl Store {
             .connection
             .prepare_cached("INSERT INTO blob (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING")?
             .execute((id.0, size))?;
-        if is_new > 0 {
+        let at = if is_new > 0 {
+            Some(self.connection.last_insert_rowid())
+        } else {
+            self.restored_blob(id)?
+        };
+        if let Some(at) = at {
             // As a parameter of a statement, the content would be copied twice more.
-            let at = self.connection.last_insert_rowid();
             let mut body = self.connection.blob_open(MAIN_DB, c"blob", c"body", at, false)?;
             body.write_at(content, 0)?;
             body.close()?;
@@ -508,85 +502,31 @@ impl Store {
         };
         for sql in [
             "DELETE FROM thread_metadata WHERE thread = ?",
+            "DELETE FROM carried WHERE thread = ?",
             "DELETE FROM thread WHERE id = ?",
+            "INSERT INTO deleted_thread VALUES (?)",
         ] {
             self.connection.prepare_cached(sql)?.execute([row])?;
         }
-        self.execute("INSERT INTO rewrite VALUES (1) ON CONFLICT DO NOTHING")?;
-        index::forget(&self.connection, row)?;
-        self.drop_unneeded(thread, row)?;
-        for orphan in lineage::disinherit(&self.connection, row)? {
-            self.drop_unneeded(thread, orphan)?;
-        }
+        lineage::leave(&self.connection, row)?;
+        index::leave_backlog(&self.connection, row)?;
         self.positions.remove(&thread);
         Ok(Ok(()))
     }
 
-    /// Deletes the rows of a deleted thread that no fork needs.
-    fn drop_unneeded(&mut self, thread: ThreadId, row: i64) -> rusqlite::Result<()> {
-        let needed = lineage::needed_until(&self.connection, row)?;
-        // Forks mark the turns that they inherit themselves if the deleted thread has not done so.
-        self.connection
-            .prepare_cached(
-                "INSERT INTO unmarked (thread, done, until)
-                     SELECT thread, 0, max(until) FROM prefix
-                     WHERE source = ?1 AND EXISTS (SELECT 1 FROM unmarked WHERE thread = ?1) GROUP BY thread
-                 ON CONFLICT DO NOTHING",
-            )?
-            .execute([row])?;
-        for sql in [
-            "DELETE FROM chunk WHERE thread = ?1 AND first_seq > ?2",
-            "DELETE FROM turn WHERE thread = ?1 AND first_seq > ?2",
-            "DELETE FROM item WHERE thread = ?1 AND first_seq > ?2",
-            "DELETE FROM late WHERE thread = ?1 AND seq > ?2",
-            "DELETE FROM snapshot WHERE thread = ?1 AND seq > ?2",
-            "DELETE FROM client_turn WHERE thread = ?1
-             AND turn > (SELECT coalesce(max(turn), 0) FROM turn WHERE thread = ?1 AND first_seq <= ?2)",
-        ] {
-            self.connection.prepare_cached(sql)?.execute((row, needed))?;
-        }
-        self.connection
-            .prepare_cached("DELETE FROM unmarked WHERE thread = ?")?
-            .execute([row])?;
-        self.cut_last(thread, row, needed)
-    }
-
-    /// Cuts off the events after `needed` in the row that contains it.
-    fn cut_last(&mut self, thread: ThreadId, row: i64, needed: i64) -> rusqlite::Result<()> {
-        let found = self
+    /// Takes a blob back that is being erased, so that its content must be written again. Returns its row.
+    fn restored_blob(&mut self, id: BlobId) -> rusqlite::Result<Option<i64>> {
+        let restored = self
             .connection
             .prepare_cached(
-                "SELECT rowid, first_seq, last_seq, body FROM chunk
-                 WHERE thread = ?1 AND last_seq > ?2 AND first_seq <= ?2",
+                "DELETE FROM deleted_blob WHERE id = (SELECT rowid FROM blob WHERE hash = ?) RETURNING id",
             )?
-            .query_row((row, needed), |row| {
-                let number = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
-                let span = RowSpan {
-                    until: needed.cast_unsigned(),
-                    ..RowSpan::own(number(1)?, number(2)?)
-                };
-                Ok((row.get::<_, i64>(0)?, span, row.get::<_, Vec<u8>>(3)?))
-            })
+            .query_row([id.0], |row| row.get(0))
             .optional()?;
-        let Some((at, span, body)) = found else {
-            return Ok(());
-        };
-        match chunk::cut(thread, span, &body) {
-            Ok(Chunk { last, body, .. }) => {
-                let body = chunk::pack(&body, &mut self.room);
-                self.connection
-                    .prepare_cached("UPDATE chunk SET last_seq = ?, body = ? WHERE rowid = ?")?
-                    .execute((last.cast_signed(), body, at))?;
-            }
-            // A fork cannot read a damaged row either.
-            Err(error) => {
-                tracing::error!(%error, "a damaged row of a deleted thread is removed");
-                self.connection
-                    .prepare_cached("DELETE FROM chunk WHERE rowid = ?")?
-                    .execute([at])?;
-            }
+        if restored.is_some() {
+            self.cleanup.restart();
         }
-        Ok(())
+        Ok(restored)
     }
 }
 

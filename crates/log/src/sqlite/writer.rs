@@ -1,18 +1,25 @@
 //! The single writing thread. Appends that wait together are stored together, since one commit costs the same for one
-//! append and for many.
+//! append and for many. While none waits, deleted data is erased, step by step.
 
 use std::fs::File;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use acpd_model::limits::{LOG_GROUP, LOG_REWRITE_BYTES};
+use acpd_model::limits::{
+    LOG_CLOSE_MILLIS, LOG_CLOSE_WAL_BYTES, LOG_ERASE_COMMITS, LOG_ERASE_RETRY, LOG_GROUP,
+};
 use rusqlite::Connection;
+use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{mpsc, oneshot};
 
+use super::cleanup::Cleaned;
 use super::reader::Reader;
 use super::store::{Change, Store, StoreError};
 use crate::LogError;
 use crate::stats::Counters;
+
+/// Attempts to empty a write-ahead log that is being read, before commits are waited for.
+const ATTEMPTS: u32 = 200;
 
 /// A job for the writer, with the channel for its result.
 #[derive(Debug)]
@@ -33,9 +40,18 @@ pub(super) fn run(
     counters: &Counters,
 ) {
     let mut store = Store::new(connection);
+    let mut erasing = Erasing::new();
     let mut jobs = Vec::with_capacity(LOG_GROUP);
     let mut closing = None;
-    while closing.is_none() && queue.blocking_recv_many(&mut jobs, LOG_GROUP) > 0 {
+    while closing.is_none() {
+        match receive(&mut queue, &mut jobs, erasing.is_due()) {
+            Received::Jobs => {}
+            Received::Nothing => {
+                erasing.step(&mut store, counters);
+                continue;
+            }
+            Received::End => break,
+        }
         let mut group = Vec::with_capacity(jobs.len());
         for job in jobs.drain(..) {
             match job {
@@ -46,23 +62,136 @@ pub(super) fn run(
                 Job::Store(change, answer) => group.push((change, answer)),
             }
         }
+        erasing.before_commit(&group, counters);
         commit(&mut store, group, counters);
+        if erasing.is_overdue() {
+            erasing.step(&mut store, counters);
+        }
     }
 
     drop(queue);
     readers.into_iter().for_each(Reader::stop);
-    if let Err(error) = store.scrub(u64::MAX) {
+    let begun = Instant::now();
+    let most = Duration::from_millis(LOG_CLOSE_MILLIS);
+    erasing.finish(&mut store, counters, || begun.elapsed() < most);
+    if let Err(error) = store.close(LOG_CLOSE_WAL_BYTES) {
         tracing::warn!(%error, "the write-ahead log stays as it is; the next start takes it over");
     }
-    drop(store);
     drop(lock);
     if let Some(answer) = closing {
         let _nobody_waits = answer.send(Ok(()));
     }
 }
 
+/// What `receive` found.
+enum Received {
+    Jobs,
+    Nothing,
+    End,
+}
+
+/// Takes the waiting jobs. If none waits, returns if there is other work, else waits for one.
+fn receive(queue: &mut mpsc::Receiver<Job>, jobs: &mut Vec<Job>, other_work: bool) -> Received {
+    if !other_work {
+        return match queue.blocking_recv_many(jobs, LOG_GROUP) {
+            0 => Received::End,
+            _ => Received::Jobs,
+        };
+    }
+    while jobs.len() < LOG_GROUP {
+        match queue.try_recv() {
+            Ok(job) => jobs.push(job),
+            Err(_) if !jobs.is_empty() => break,
+            Err(TryRecvError::Empty) => return Received::Nothing,
+            Err(TryRecvError::Disconnected) => return Received::End,
+        }
+    }
+    Received::Jobs
+}
+
+/// When steps of erasing are taken.
+#[derive(Debug)]
+struct Erasing {
+    /// Whether there may be something to erase. An earlier process may have left something.
+    some: bool,
+    /// Commits before the next step that is taken although jobs wait.
+    commits: u32,
+    /// Whether a step failed. Until `commits` is 0, no other is taken.
+    failed: bool,
+    /// Steps in a row that found the write-ahead log being read.
+    busy: u32,
+}
+
+impl Erasing {
+    fn new() -> Self {
+        Self {
+            some: true,
+            commits: LOG_ERASE_COMMITS,
+            failed: false,
+            busy: 0,
+        }
+    }
+
+    /// Whether a step is taken if no job waits.
+    fn is_due(&self) -> bool {
+        self.some && !self.failed
+    }
+
+    /// Whether a step is taken although jobs wait.
+    fn is_overdue(&self) -> bool {
+        self.some && self.commits == 0
+    }
+
+    fn before_commit(&mut self, group: &[Waiting], counters: &Counters) {
+        self.commits = self.commits.saturating_sub(1);
+        // The end of a backlog also leaves blobs to erase.
+        let erases = |(change, _): &Waiting| matches!(change, Change::Delete(_) | Change::CatchUp { .. });
+        if group.iter().any(erases) {
+            self.some = true;
+            counters.erasing.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn step(&mut self, store: &mut Store, counters: &Counters) {
+        (self.commits, self.failed) = (LOG_ERASE_COMMITS, false);
+        match store.clean() {
+            Ok(Cleaned::Some) => self.busy = 0,
+            Ok(Cleaned::Busy) => {
+                self.busy += 1;
+                if self.busy >= ATTEMPTS {
+                    tracing::warn!("the write-ahead log keeps deleted data while it is being read");
+                    self.pause();
+                }
+            }
+            Ok(cleaned @ (Cleaned::Erased | Cleaned::All)) => {
+                (self.some, self.busy) = (cleaned != Cleaned::All, 0);
+                counters.erasing.store(false, Ordering::Relaxed);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "deleted data is not erased; the log will try again");
+                self.pause();
+            }
+        }
+    }
+
+    fn pause(&mut self) {
+        (self.commits, self.failed, self.busy) = (LOG_ERASE_RETRY, true, 0);
+    }
+
+    /// Takes steps while `may_continue`, until nothing is left or a step fails.
+    fn finish(&mut self, store: &mut Store, counters: &Counters, may_continue: impl Fn() -> bool) {
+        self.failed = false;
+        while self.is_due() && may_continue() {
+            self.step(store, counters);
+        }
+        if counters.erasing.load(Ordering::Relaxed) {
+            tracing::info!("deleted data is not erased yet; the next start continues");
+        }
+    }
+}
+
 /// Stores a group and sends the results. If a change fails, each change is retried alone, so that only the invalid ones
-/// fail. Deleted data is removed from the files before the result is sent, unless the files are large.
+/// fail.
 fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
     if group.is_empty() {
         return;
@@ -73,12 +202,6 @@ fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
     let error = match stored {
         Ok(answers) => {
             counters.commit_changes.observe(group.len() as u64);
-            let deleted = group
-                .iter()
-                .any(|(change, _)| matches!(change, Change::Delete(_)));
-            if deleted && let Err(error) = store.scrub(LOG_REWRITE_BYTES) {
-                tracing::warn!(%error, "traces of what was deleted stay in the files until they are closed");
-            }
             for ((_, waiting), answer) in group.into_iter().zip(answers) {
                 let _nobody_waits = waiting.send(answer);
             }
@@ -96,5 +219,88 @@ fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
     tracing::error!(%error, "the log did not store {} changes", group.len());
     for (_, waiting) in group {
         let _nobody_waits = waiting.send(Err(error.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::super::store::Batch;
+    use super::*;
+    use crate::Append;
+    use crate::Durability;
+    use crate::conformance::sample;
+    use crate::sqlite::files;
+
+    #[test]
+    fn closing_takes_no_more_steps_than_it_may() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        let counters = Counters::default();
+        let thread = sample::thread(1);
+        let mut store = Store::new(files::writer(&path, Durability::Process).unwrap());
+        let summary = sample::summary("closing", 1);
+        for seq in 1..=1000 {
+            let events = [sample::event(seq, 30)];
+            let append = Append {
+                summary: Some(&summary),
+                ..Append::new(thread, &events)
+            };
+            let batch = Batch::new(&append).unwrap();
+            store.store([Change::Append(batch)].iter()).unwrap();
+        }
+        store.store([Change::Delete(thread)].iter()).unwrap();
+
+        let mut erasing = Erasing::new();
+        let asked = Cell::new(0);
+        erasing.finish(&mut store, &counters, || asked.replace(asked.get() + 1) < 3);
+        assert_eq!(asked.get(), 4, "three steps were allowed");
+        assert!(erasing.some && counters.erasing.load(Ordering::Relaxed));
+        store.close(LOG_CLOSE_WAL_BYTES).unwrap();
+
+        let mut store = Store::new(files::writer(&path, Durability::Process).unwrap());
+        let mut erasing = Erasing::new();
+        erasing.finish(&mut store, &counters, || true);
+        assert!(!erasing.some && !counters.erasing.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_failed_step_is_tried_again_after_many_commits() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        let counters = Counters::default();
+        let mut store = Store::new(files::writer(&path, Durability::Process).unwrap());
+        let other = Connection::open(&path).unwrap();
+        other
+            .execute_batch(
+                "INSERT INTO deleted_blob VALUES (1);
+                 CREATE TRIGGER refuse BEFORE DELETE ON deleted_blob BEGIN SELECT RAISE(ABORT, 'refused'); END",
+            )
+            .unwrap();
+        let mut erasing = Erasing::new();
+        erasing.step(&mut store, &counters);
+        assert!(!erasing.is_due() && !erasing.is_overdue());
+        other.execute_batch("DROP TRIGGER refuse").unwrap();
+        for _ in 0..LOG_ERASE_RETRY {
+            assert!(!erasing.is_overdue());
+            erasing.before_commit(&[], &counters);
+        }
+        assert!(erasing.is_overdue());
+        erasing.step(&mut store, &counters);
+        assert!(erasing.is_due());
+        erasing.step(&mut store, &counters);
+        assert!(!erasing.is_due() && !erasing.is_overdue(), "everything is erased");
+    }
+
+    #[test]
+    fn a_step_is_taken_after_some_commits_although_more_wait() {
+        let counters = Counters::default();
+        let mut erasing = Erasing::new();
+        for _ in 0..LOG_ERASE_COMMITS {
+            assert!(!erasing.is_overdue());
+            erasing.before_commit(&[], &counters);
+        }
+        assert!(erasing.is_overdue());
     }
 }

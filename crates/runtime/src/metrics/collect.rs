@@ -85,6 +85,7 @@ impl Collector for Log {
             commit_time,
             failed_commits,
             waiting,
+            erasing,
         } = self.0.stats();
         let help = "Appends and blobs in each commit of the log";
         let mut shown = encoder.encode_descriptor("log_commit_changes", help, None, MetricType::Histogram)?;
@@ -98,6 +99,9 @@ impl Collector for Log {
         ConstCounter::new(failed_commits).encode(shown)?;
         let help = "Appends and blobs that wait for the log's writer";
         let shown = encoder.encode_descriptor("log_queue_depth", help, None, MetricType::Gauge)?;
-        ConstGauge::new(i64::try_from(waiting).unwrap_or(i64::MAX)).encode(shown)
+        ConstGauge::new(i64::try_from(waiting).unwrap_or(i64::MAX)).encode(shown)?;
+        let help = "Whether the log has deleted data that is not overwritten yet";
+        let shown = encoder.encode_descriptor("log_erasing", help, None, MetricType::Gauge)?;
+        ConstGauge::new(i64::from(erasing)).encode(shown)
     }
 }

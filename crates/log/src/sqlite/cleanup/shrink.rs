@@ -1,0 +1,22 @@
+//! Returns free pages to the file system, a bounded number at a time. All functions run inside the transaction of their
+//! caller.
+//!
+//! Only for databases that record which page refers to each page. [`files`](super::super::files) creates such databases.
+
+use acpd_model::limits::{LOG_FREE_PAGES, LOG_SHRINK_PAGES};
+use rusqlite::Connection;
+
+/// Returns some free pages. Returns whether there were more than are kept for new data.
+///
+/// This moves pages with all their remains of erased rows, so no page may wait for its visit.
+pub(super) fn step(connection: &Connection) -> rusqlite::Result<bool> {
+    let number =
+        |sql| -> rusqlite::Result<i64> { connection.prepare_cached(sql)?.query_row((), |row| row.get(0)) };
+    if number("PRAGMA auto_vacuum")? == 0 || number("PRAGMA freelist_count")? <= LOG_FREE_PAGES {
+        return Ok(false);
+    }
+    let mut vacuum = connection.prepare_cached(&format!("PRAGMA incremental_vacuum({LOG_SHRINK_PAGES})"))?;
+    let mut moved = vacuum.query(())?;
+    while moved.next()?.is_some() {}
+    Ok(true)
+}
