@@ -95,7 +95,7 @@ fn a_deletion_looks_at_no_blob_of_other_threads() {
     }
     assert_eq!(steps[0], steps[1]);
     let plan: Vec<String> = database
-        .prepare(&format!("EXPLAIN QUERY PLAN {}", RELEASE))
+        .prepare(&format!("EXPLAIN QUERY PLAN {RELEASE}"))
         .unwrap()
         .query_map([1], |row| row.get("detail"))
         .unwrap()
