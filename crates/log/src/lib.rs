@@ -134,9 +134,12 @@ pub struct Backlog {
 /// * A read sees every append that returned before the read began, and never a part of a batch that failed.
 /// * Appends of one caller to one thread are stored in the order in which they were made.
 /// * A summary and the searchable data are stored atomically with the events of their append.
-/// * A thread is deleted atomically. When the log is closed, at the latest, no file of the log contains the deleted
-///   data any more. Its id may be used again by an append that begins at 1. An append that continues the deleted thread
-///   is refused.
+/// * A thread is deleted atomically: once a deletion returns `Ok`, no call finds the thread or anything of it, also after
+///   a crash. Its id may be used again by an append that begins at 1. An append that continues the deleted thread is
+///   refused.
+/// * Deleted data is overwritten in steps that delay no append noticeably. [`Stats::erasing`](stats::Stats::erasing)
+///   is false when no file of the log contains it any more. A log that is closed continues for a limited time
+///   ([`LOG_CLOSE_MILLIS`](acpd_model::limits::LOG_CLOSE_MILLIS)), and continues when it is opened again.
 /// * A blob is kept while a thread exists that stored the blob, or whose events reference it.
 /// * Dropping the future of an append does not undo the append.
 pub trait EventLog: Send + Sync + std::fmt::Debug {
@@ -188,7 +191,8 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     /// already indexed is not added again.
     fn index(&self, thread: ThreadId, through: Seq, extract: &Extract) -> Answer<'_, ()>;
 
-    /// Deletes the thread: its events, its summary, its searchable texts, and blobs that no other thread needs.
+    /// Deletes the thread: its events, its summary, its searchable texts, and blobs that no other thread needs. Returns
+    /// when no call finds them. Their data is overwritten later.
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()>;
 
     /// Stores `content` for `thread`, which must exist, and returns its id. The same content is stored only once.
