@@ -163,9 +163,12 @@ pub enum Lacking {
 /// * Everything in an append is stored atomically with its events.
 /// * A thread that [inherits](Append::inherits) events of another one shares them. It keeps them when the other thread is
 ///   deleted.
-/// * A thread is deleted atomically. When the log is closed, at the latest, no file of the log contains the deleted
-///   data any more. Its id may be used again by an append that begins at 1. An append that continues the deleted thread
-///   is refused.
+/// * A thread is deleted atomically: once a deletion returns `Ok`, no call finds the thread or anything of it, also after
+///   a crash. Its id may be used again by an append that begins at 1. An append that continues the deleted thread is
+///   refused.
+/// * Deleted data is overwritten in steps that delay no append noticeably. [`Stats::erasing`](stats::Stats::erasing)
+///   is false when no file of the log contains it any more. A log that is closed continues for a limited time
+///   ([`LOG_CLOSE_MILLIS`](acpd_model::limits::LOG_CLOSE_MILLIS)), and continues when it is opened again.
 /// * A blob is kept while a thread exists that stored the blob, or whose events reference it.
 /// * Dropping the future of an append does not undo the append.
 pub trait EventLog: Send + Sync + std::fmt::Debug {
@@ -260,7 +263,8 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
         snapshot: Option<&Snapshot>,
     ) -> Answer<'_, ()>;
 
-    /// Deletes the thread: its events, its summary, its searchable texts, and blobs that no other thread needs.
+    /// Deletes the thread: its events, its summary, its searchable texts, and blobs that no other thread needs. Returns
+    /// when no call finds them. Their data is overwritten later.
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()>;
 
     /// Stores `content` for `thread`, which must exist, and returns its id. The same content is stored only once.

@@ -1867,7 +1867,7 @@ export interface Methods {
   "thread/archive": { params: ThreadArchiveParams; result: Nothing };
   /** Sets one of the agent's config options. Returns once the agent has accepted it. */
   "thread/config/set": { params: ThreadConfigSetParams; result: Nothing };
-  /** Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns `conflict` while a turn runs. Returns when everything is deleted. Subscribers receive `thread/deleted` as the thread's last notification. */
+  /** Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns `conflict` while a turn runs. Returns when no request finds the thread any more; its data is overwritten after that. Subscribers receive `thread/deleted` as the thread's last notification. */
   "thread/delete": { params: ThreadDeleteParams; result: Nothing };
   /** Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over. */
   "thread/fork": { params: ThreadForkParams; result: ThreadForkedResult };

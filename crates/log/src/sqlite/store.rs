@@ -199,7 +199,7 @@ impl Store {
 
     /// Closes the files. Keeps a write-ahead log of more than `most_bytes`.
     pub(super) fn close(self, most_bytes: u64) -> Result<(), LogError> {
-        cleanup::close(self.connection, most_bytes)
+        cleanup::before_close(&self.connection, most_bytes)
     }
 
     fn roll_back(&self) {

@@ -114,8 +114,9 @@ enum Step {
     Nothing,
 }
 
-/// Moves the write-ahead log into the database and closes both. Keeps a write-ahead log of more than `most_bytes`.
-pub(super) fn close(connection: Connection, most_bytes: u64) -> Result<(), LogError> {
+/// Moves the write-ahead log into the database, whose connection is closed next. Keeps a write-ahead log of more than
+/// `most_bytes`.
+pub(super) fn before_close(connection: &Connection, most_bytes: u64) -> Result<(), LogError> {
     let path = connection.path().map(|path| format!("{path}-wal"));
     let bytes = path.and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
     if bytes.is_some_and(|bytes| bytes > most_bytes) {
@@ -124,7 +125,7 @@ pub(super) fn close(connection: Connection, most_bytes: u64) -> Result<(), LogEr
         return Ok(());
     }
     connection.busy_timeout(CLOSE_BUSY)?;
-    if checkpoint(&connection, "TRUNCATE")? {
+    if checkpoint(connection, "TRUNCATE")? {
         Ok(())
     } else {
         Err(LogError::Storage("the database is still being read".into()))

@@ -170,8 +170,8 @@ methods! {
         |On { thread, .. }| Ok(change(thread, Change::Unarchive));
 
     /// Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns
-    /// `conflict` while a turn runs. Returns when everything is deleted. Subscribers receive `thread/deleted` as the thread's
-    /// last notification.
+    /// `conflict` while a turn runs. Returns when no request finds the thread any more; its data is overwritten after that.
+    /// Subscribers receive `thread/deleted` as the thread's last notification.
     "thread/delete" DeleteThread(Named<NoParams>) -> Nothing,
         |Named { thread, .. }| Ok(Request::DeleteThread { thread });
 

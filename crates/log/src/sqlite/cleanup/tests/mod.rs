@@ -17,7 +17,7 @@ use crate::sqlite::{files, query};
 use crate::{Durability, Filter, LogError, Search, blob_id};
 
 /// Pages that one step may write. Changes wait for at most this.
-const STEP_PAGES: u32 = 1000;
+const STEP_PAGES: u32 = 300;
 
 fn place() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
