@@ -121,7 +121,6 @@ pub(super) fn before_close(connection: &Connection, most_bytes: u64) -> Result<(
     let bytes = path.and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
     if bytes.is_some_and(|bytes| bytes > most_bytes) {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        drop(connection);
         return Ok(());
     }
     connection.busy_timeout(CLOSE_BUSY)?;
