@@ -7,14 +7,12 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
 use super::lineage::{self, Lineage, Segment};
+use super::list::BEYOND;
 use super::marks;
 use crate::chunk::{ChunkBuilder, RowSpan};
 use crate::search::{self, Query};
 use crate::turns::{self, TurnsFound, TurnsWanted};
-use crate::{
-    Backlog, Carried, Filter, Lacking, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
-    Snapshot, chunk,
-};
+use crate::{Backlog, Carried, Lacking, LogError, Page, Search, SearchCursor, Snapshot, chunk};
 
 /// Implements [`EventLog::read`](crate::EventLog::read).
 pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Result<Page, LogError> {
@@ -184,54 +182,6 @@ pub(super) fn summary(connection: &Connection, thread: ThreadId) -> Result<Summa
         .ok_or(LogError::NoSuchThread(thread))?
 }
 
-/// A key that sorts after every id.
-const BEYOND: &[u8] = &[0xff; 17];
-
-/// The newest threads after a cursor. It walks along the index, so it needs no sorting.
-const LIST: &str = "
-    SELECT uuid, name, summary, json FROM thread LEFT JOIN thread_metadata ON thread = id
-    WHERE (updated_at, uuid) < (?1, ?2)
-        AND (?3 IS NULL OR archived = ?3)
-        AND (?4 IS NULL OR agent = ?4)
-        AND (?5 IS NULL OR cwd = ?5)
-        AND (?6 IS NULL OR active = ?6)
-    ORDER BY updated_at DESC, uuid DESC";
-
-/// Implements [`EventLog::list`](crate::EventLog::list).
-pub(super) fn list(
-    connection: &Connection,
-    filter: &Filter,
-    cursor: Option<ListCursor>,
-    limit: usize,
-) -> Result<Vec<ListedThread>, LogError> {
-    let (updated_at, uuid) = match &cursor {
-        Some(cursor) => (cursor.updated_at, cursor.thread.0.as_bytes().as_slice()),
-        None => (i64::MAX, BEYOND),
-    };
-    let mut threads = connection.prepare_cached(LIST)?;
-    let mut rows = threads.query((
-        updated_at,
-        uuid,
-        filter.archived,
-        &filter.agent,
-        &filter.cwd,
-        filter.active,
-    ))?;
-    let mut listed = Vec::new();
-    while listed.len() < limit {
-        let Some(row) = rows.next()? else { break };
-        let name = row.get_ref(1)?.as_str_or_null().map_err(rusqlite::Error::from)?;
-        if filter.admits_name(name) {
-            let thread = ThreadId(Uuid::from_bytes(row.get(0)?));
-            let summary = read_summary(row, 2, thread)?;
-            if filter.admits_rest(&summary) {
-                listed.push(ListedThread { thread, summary });
-            }
-        }
-    }
-    Ok(listed)
-}
-
 /// Texts in the order of time. FTS5 walks its lists from the end, so no sorting is needed. `CROSS JOIN` makes it the
 /// outer loop.
 const SEARCH: &str = "
@@ -358,7 +308,7 @@ pub(super) fn seq(row: &Row<'_>, column: usize) -> Result<Seq, LogError> {
 }
 
 /// Reads a summary from a column, and its metadata from the next one.
-fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Result<Summary, LogError> {
+pub(super) fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Result<Summary, LogError> {
     let damaged =
         |error: serde_json::Error| LogError::Damaged(format!("thread {thread}, its summary: {error}"));
     let json = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
@@ -374,25 +324,6 @@ fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Result<Summar
 mod tests {
     use super::*;
     use crate::sqlite::schema;
-
-    #[test]
-    fn a_list_is_walked_and_not_sorted() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        schema::migrate(&mut connection).unwrap();
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {LIST}")).unwrap();
-        let steps: Vec<String> = plan
-            .query_map((0, 0, 0, 0, 0, 0), |row| row.get("detail"))
-            .unwrap()
-            .collect::<Result<_, _>>()
-            .unwrap();
-        assert_eq!(
-            steps,
-            [
-                "SEARCH thread USING INDEX thread_newest ((updated_at,uuid)<(?,?))",
-                "SEARCH thread_metadata USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"
-            ]
-        );
-    }
 
     #[test]
     fn hits_are_walked_and_not_sorted() {
