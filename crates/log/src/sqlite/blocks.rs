@@ -266,14 +266,9 @@ impl Wanted {
         }
     }
 
-    /// Returns whether the row can contain a thread with the wanted name.
-    fn admits_block(&self, block: &Block<'_>) -> bool {
-        let name = self.name.as_ref();
-        name.is_none_or(|name| name.find(block.names).is_some())
-    }
-
-    fn admits(&self, head: &[u8; HEAD], name: &[u8]) -> bool {
-        fn same<T: PartialEq>(wanted: Option<T>, is: T) -> bool {
+    /// Returns whether a thread matches, but for its name.
+    fn admits(&self, head: &[u8; HEAD]) -> bool {
+        fn same<T: PartialEq + Copy>(wanted: Option<T>, is: T) -> bool {
             wanted.is_none_or(|wanted| wanted == is)
         }
         same(self.archived, head[ARCHIVED])
@@ -285,10 +280,50 @@ impl Wanted {
                 .iter()
                 .all(|(at, hash)| hash.is_none_or(|hash| head[*at..at + 4] == hash))
             && self.before.is_none_or(|before| place(head) < before)
-            && self
-                .name
-                .as_ref()
-                .is_none_or(|wanted| wanted.find(name).is_some())
+    }
+}
+
+/// The newest of the threads that were found.
+struct Newest {
+    limit: usize,
+    /// The oldest one is on top.
+    found: BinaryHeap<Reverse<(Place, i64)>>,
+}
+
+impl Newest {
+    /// Returns whether a thread is newer than the oldest one of a full page. This is the cheapest comparison, and few
+    /// threads pass it: the newest rows come first.
+    fn has_room_for(&self, head: &[u8; HEAD]) -> bool {
+        let oldest = self.found.peek();
+        self.found.len() < self.limit || oldest.is_some_and(|Reverse((oldest, _))| place(head) > *oldest)
+    }
+
+    fn add(&mut self, first: i64, head: &[u8; HEAD]) {
+        self.found
+            .push(Reverse((place(head), first + i64::from(head[SLOT]))));
+        if self.found.len() > self.limit {
+            self.found.pop();
+        }
+    }
+
+    /// Adds the threads of a row that match.
+    fn add_block(&mut self, wanted: &Wanted, first: i64, block: &Block<'_>) {
+        let Some(part) = &wanted.name else {
+            for head in block.heads {
+                if self.has_room_for(head) && wanted.admits(head) {
+                    self.add(first, head);
+                }
+            }
+            return;
+        };
+        if part.find(block.names).is_none() {
+            return;
+        }
+        for (head, name) in block.threads() {
+            if self.has_room_for(head) && wanted.admits(head) && part.find(name).is_some() {
+                self.add(first, head);
+            }
+        }
     }
 }
 
@@ -301,31 +336,20 @@ pub(super) fn newest(
     limit: usize,
 ) -> Result<Vec<(Place, i64)>, LogError> {
     let wanted = Wanted::new(filter, after);
-    // The oldest of those found is on top.
-    let mut found = BinaryHeap::new();
-    let mut blocks = connection.prepare_cached("SELECT block, body FROM thread_block")?;
+    let mut newest = Newest {
+        limit,
+        found: BinaryHeap::new(),
+    };
+    let mut blocks = connection.prepare_cached("SELECT block, body FROM thread_block ORDER BY block DESC")?;
     let mut rows = blocks.query(())?;
     while let Some(row) = rows.next()? {
-        let first: i64 = row.get::<_, i64>(0)? * THREADS;
+        let first = row.get::<_, i64>(0)? * THREADS;
         let block = Block::read(row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?)?;
-        if !wanted.admits_block(&block) {
-            continue;
-        }
-        for (head, name) in block.threads() {
-            if wanted.admits(head, name) {
-                found.push(Reverse((place(head), first + i64::from(head[SLOT]))));
-                if found.len() > limit {
-                    found.pop();
-                }
-            }
-        }
+        newest.add_block(&wanted, first, &block);
     }
     // Reversed twice: the newest comes first.
-    Ok(found
-        .into_sorted_vec()
-        .into_iter()
-        .map(|Reverse(found)| found)
-        .collect())
+    let found = newest.found.into_sorted_vec().into_iter();
+    Ok(found.map(|Reverse(found)| found).collect())
 }
 
 fn place(head: &[u8; HEAD]) -> Place {

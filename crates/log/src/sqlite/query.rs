@@ -237,6 +237,9 @@ pub(super) fn search(
     Ok(hits)
 }
 
+/// Rows of a backlog that are cheaper to sort than to look for among all threads.
+const FEW: i64 = 1000;
+
 /// Implements [`EventLog::backlog`](crate::EventLog::backlog).
 pub(super) fn backlog(
     connection: &Connection,
@@ -245,19 +248,31 @@ pub(super) fn backlog(
 ) -> Result<Option<Backlog>, LogError> {
     let before = before.as_ref().map(|thread| thread.0.as_bytes().as_slice());
     connection
-        .prepare_cached(match lacks {
-            Lacking::Texts => {
-                "SELECT uuid, done, until FROM backlog JOIN thread ON thread.id = backlog.thread
-                 WHERE uuid < ? ORDER BY uuid DESC LIMIT 1"
-            }
-            Lacking::Marks => {
-                "SELECT uuid, done, until FROM unmarked JOIN thread ON thread.id = unmarked.thread
-                 WHERE uuid < ? ORDER BY uuid DESC LIMIT 1"
-            }
-        })?
+        .prepare_cached(&backlog_statement(connection, lacks)?)?
         .query_row([before.unwrap_or(BEYOND)], |row| Ok(read_backlog(row, lacks)))
         .optional()?
         .transpose()
+}
+
+/// Returns the statement for the newest thread of a backlog. A backlog is usually empty, but has all threads after an
+/// upgrade: then its newest thread is found along the threads' index.
+fn backlog_statement(connection: &Connection, lacks: Lacking) -> rusqlite::Result<String> {
+    let table = match lacks {
+        Lacking::Texts => "backlog",
+        Lacking::Marks => "unmarked",
+    };
+    let rows: i64 = connection
+        .prepare_cached(&format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT ?)"))?
+        .query_row([FEW], |row| row.get(0))?;
+    let (outer, inner) = if rows < FEW {
+        (table, "thread")
+    } else {
+        ("thread", table)
+    };
+    Ok(format!(
+        "SELECT uuid, done, until FROM {outer} CROSS JOIN {inner} ON thread.id = {table}.thread
+         WHERE uuid < ? ORDER BY uuid DESC LIMIT 1"
+    ))
 }
 
 /// Implements [`EventLog::lacking_turns`](crate::EventLog::lacking_turns).
@@ -324,6 +339,32 @@ pub(super) fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Re
 mod tests {
     use super::*;
     use crate::sqlite::schema;
+
+    /// At every start, it walked along all threads to find that the backlog is empty.
+    #[test]
+    fn a_short_backlog_needs_no_walk_along_all_threads() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection).unwrap();
+        for (lacks, table) in [(Lacking::Texts, "backlog"), (Lacking::Marks, "unmarked")] {
+            let outer_loop = || {
+                let statement = backlog_statement(&connection, lacks).unwrap();
+                let mut plan = connection
+                    .prepare(&format!("EXPLAIN QUERY PLAN {statement}"))
+                    .unwrap();
+                plan.query_row([BEYOND], |row| row.get::<_, String>("detail"))
+                    .unwrap()
+            };
+            assert_eq!(outer_loop(), format!("SCAN {table}"));
+            connection
+                .execute_batch(&format!(
+                    "WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < {FEW})
+                     INSERT INTO {table} (thread, done, until) SELECT n, 0, 1 FROM number"
+                ))
+                .unwrap();
+            let walk = "SEARCH thread USING COVERING INDEX sqlite_autoindex_thread_1 (uuid<?)";
+            assert_eq!(outer_loop(), walk);
+        }
+    }
 
     #[test]
     fn hits_are_walked_and_not_sorted() {
