@@ -291,11 +291,13 @@ struct Newest {
 }
 
 impl Newest {
-    /// Returns whether a thread is newer than the oldest one of a full page. This is the cheapest comparison, and few
-    /// threads pass it: the newest rows come first.
-    fn has_room_for(&self, head: &[u8; HEAD]) -> bool {
+    /// Returns whether a thread belongs to the page, unless its name does not match. Once the page is full, few threads
+    /// are newer than its oldest one, because the newest rows come first.
+    fn can_contain(&self, wanted: &Wanted, head: &[u8; HEAD]) -> bool {
         let oldest = self.found.peek();
-        self.found.len() < self.limit || oldest.is_some_and(|Reverse((oldest, _))| place(head) > *oldest)
+        let has_room =
+            self.found.len() < self.limit || oldest.is_some_and(|Reverse((oldest, _))| place(head) > *oldest);
+        has_room && wanted.admits(head)
     }
 
     fn add(&mut self, first: i64, head: &[u8; HEAD]) {
@@ -308,19 +310,21 @@ impl Newest {
 
     /// Adds the threads of a row that match.
     fn add_block(&mut self, wanted: &Wanted, first: i64, block: &Block<'_>) {
+        let mut heads = block.heads.iter();
         let Some(part) = &wanted.name else {
-            for head in block.heads {
-                if self.has_room_for(head) && wanted.admits(head) {
+            heads.for_each(|head| {
+                if self.can_contain(wanted, head) {
                     self.add(first, head);
                 }
-            }
+            });
             return;
         };
-        if part.find(block.names).is_none() {
+        // Names take longer to compare.
+        if !heads.any(|head| self.can_contain(wanted, head)) || part.find(block.names).is_none() {
             return;
         }
         for (head, name) in block.threads() {
-            if self.has_room_for(head) && wanted.admits(head) && part.find(name).is_some() {
+            if self.can_contain(wanted, head) && part.find(name).is_some() {
                 self.add(first, head);
             }
         }
