@@ -14,21 +14,16 @@ impl Filter {
             && self
                 .active
                 .is_none_or(|active| active == summary.status.is_active())
-            && self.admits_rest(summary)
-            && self.admits_name(summary.name.as_deref())
-    }
-
-    /// Checks the members of the filter that a backend's index does not check.
-    pub fn admits_rest(&self, summary: &Summary) -> bool {
-        self.status.is_none_or(|status| status == summary.status)
+            && self.status.is_none_or(|status| status == summary.status)
             && self.last_turn.is_none_or(|end| Some(end) == summary.last_turn)
             && (self.session_id.is_none() || self.session_id == summary.session_id)
+            && self.admits_name(summary.name.as_deref())
     }
 
     /// Returns whether `search` matches this name. A thread without a name has the empty name.
     ///
     /// Case-insensitivity follows Unicode. Therefore no backend leaves this to its database: `SQLite` only knows ASCII.
-    pub fn admits_name(&self, name: Option<&str>) -> bool {
+    fn admits_name(&self, name: Option<&str>) -> bool {
         self.search.as_deref().is_none_or(|search| {
             let name = name.unwrap_or_default().to_lowercase();
             name.contains(&search.to_lowercase())

@@ -68,7 +68,12 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(String::from)
 }
 
-const STATUSES: [ThreadStatus; 3] = [ThreadStatus::Idle, ThreadStatus::Running, ThreadStatus::Waiting];
+const STATUSES: [ThreadStatus; 4] = [
+    ThreadStatus::Idle,
+    ThreadStatus::Running,
+    ThreadStatus::Waiting,
+    ThreadStatus::Deleting,
+];
 
 fn ended() -> impl Strategy<Value = Option<TurnStatus>> {
     proptest::sample::select(vec![None, Some(TurnStatus::Completed), Some(TurnStatus::Failed)])
@@ -79,7 +84,7 @@ fn summary() -> impl Strategy<Value = Summary> {
         text(),
         text(),
         proptest::option::of(text()),
-        0..3_u8,
+        0..STATUSES.len(),
         0..4_i64,
         any::<bool>(),
         ended(),
@@ -90,7 +95,7 @@ fn summary() -> impl Strategy<Value = Summary> {
                 agent,
                 cwd,
                 name,
-                status: STATUSES[usize::from(status)],
+                status: STATUSES[status],
                 last_turn,
                 session_id,
                 archived,
@@ -107,7 +112,7 @@ fn filter() -> impl Strategy<Value = Filter> {
         weighted(0.2, text()),
         weighted(0.2, any::<bool>()),
         weighted(0.2, text()),
-        weighted(0.2, 0..3_usize),
+        weighted(0.2, 0..STATUSES.len()),
         ended(),
         weighted(0.2, text()),
     )
@@ -239,7 +244,15 @@ async fn perform(log: &SharedLog, operation: &Operation) -> String {
             filter,
             cursor,
             limit,
-        } => format!("{:?}", log.list(filter.clone(), *cursor, *limit).await),
+        } => {
+            let first = log.list(filter.clone(), *cursor, *limit).await;
+            let last = first.as_ref().ok().and_then(|page| page.last());
+            let cursor = last.map(|last| ListCursor {
+                updated_at: last.summary.updated_at,
+                thread: last.thread,
+            });
+            format!("{first:?} {:?}", log.list(filter.clone(), cursor, *limit).await)
+        }
         Operation::Keep { thread, byte } => {
             let answer = log.put_blob(sample::thread(*thread), vec![*byte; 100]);
             format!("{:?}", answer.await)

@@ -166,3 +166,54 @@ pub(super) async fn filters_narrow(log: &SharedLog) {
     };
     assert_eq!(narrowed(&both).await, []);
 }
+
+pub(super) async fn filters_combine(log: &SharedLog) {
+    let cwd = sample::new_thread().to_string();
+    let mut threads = Vec::new();
+    for number in 0..24_usize {
+        let summary = |summary: &mut Summary| {
+            summary.archived = number % 2 == 0;
+            summary.agent = ["one", "other"][number / 2 % 2].into();
+            summary.status = [ThreadStatus::Idle, ThreadStatus::Running][number / 4 % 2];
+            summary.last_turn = [None, Some(TurnStatus::Failed), Some(TurnStatus::Completed)][number / 8];
+            summary.name = ["Fix it", "fixed", ""].get(number % 4).map(|name| (*name).into());
+            summary.session_id = Some(format!("s-{}", number % 5));
+        };
+        let mut expected = sample::summary("listed", 0);
+        summary(&mut expected);
+        threads.push((create(log, &cwd, 0, summary).await, expected));
+    }
+    threads.sort_by_key(|(thread, _)| std::cmp::Reverse(*thread));
+    let conditions: [&dyn Fn(&mut Filter); 9] = [
+        &|filter| filter.archived = Some(true),
+        &|filter| filter.archived = Some(false),
+        &|filter| filter.agent = Some("other".into()),
+        &|filter| filter.active = Some(true),
+        &|filter| filter.status = Some(ThreadStatus::Idle),
+        &|filter| filter.last_turn = Some(TurnStatus::Failed),
+        &|filter| filter.session_id = Some("s-3".into()),
+        &|filter| filter.search = Some("FIX".into()),
+        &|filter| filter.search = Some("x".into()),
+    ];
+    for one in conditions {
+        for other in conditions {
+            let mut filter = Filter::default();
+            one(&mut filter);
+            other(&mut filter);
+            let admitted = threads.iter().filter(|(_, summary)| filter.admits(summary));
+            let expected: Vec<_> = admitted.map(|(thread, _)| *thread).collect();
+            filter.cwd = Some(cwd.clone());
+            let mut found = Vec::new();
+            let mut cursor = None;
+            loop {
+                let (threads, next) = page(log, &filter, cursor, 2).await;
+                if threads.is_empty() {
+                    break;
+                }
+                found.extend(threads);
+                cursor = next;
+            }
+            assert_eq!(found, expected, "{filter:?}");
+        }
+    }
+}

@@ -60,6 +60,7 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     list::newest_first_page_by_page(&open().await).await;
     list::paging_is_stable(&open().await).await;
     list::filters_narrow(&open().await).await;
+    list::filters_combine(&open().await).await;
 
     blob::content_has_one_name(&open().await).await;
     blob::content_stays_as_long_as_someone_needs_it(&open().await).await;

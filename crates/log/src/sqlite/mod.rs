@@ -12,16 +12,20 @@
 //! | `store` | the effects of one transaction |
 //! | `index` | searchable texts, and which threads need which blob |
 //! | `lineage` | the rows that forks share with their origin |
+//! | `list` | lists of threads |
+//! | `blocks` | packed rows that lists can scan |
 //! | `marks` | the places of turns and items |
 //! | `cleanup` | erasing deleted data, step by step |
 //! | `reader` | the reading threads |
 //! | `query` | the queries of reads |
 
+mod blocks;
 mod cleanup;
 mod error;
 mod files;
 mod index;
 mod lineage;
+mod list;
 mod marks;
 mod query;
 mod reader;
@@ -31,7 +35,6 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use acpd_model::limits::LOG_QUEUE;
@@ -45,11 +48,11 @@ use crate::{
     Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
     Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, blob_id,
 };
-use reader::{Query, Reader};
+use reader::{Queries, Reader};
 use store::{Batch, Change, Missing};
 use writer::Job;
 
-/// Reading threads, in addition to the one that searches. A slow search does not delay other reads.
+/// Threads that read single threads. Lists and searches have one each, so that they delay no other reads.
 const READERS: usize = 2;
 
 /// Stack of each thread, in bytes. `SQLite` and JSON need little, and touched pages stay resident.
@@ -74,9 +77,9 @@ pub enum Durability {
 /// Dropping the log waits until all queued jobs are stored and the files are closed.
 #[derive(Debug)]
 pub struct Sqlite {
-    /// The last reader is for searches.
-    readers: Vec<mpsc::Sender<Query>>,
-    next_reader: AtomicUsize,
+    reads: Vec<Queries>,
+    lists: Queries,
+    searches: Queries,
     jobs: mpsc::Sender<Job>,
     counters: Arc<Counters>,
     /// Declared after the senders, because its drop waits for a thread that ends when the senders are dropped.
@@ -92,10 +95,13 @@ impl Sqlite {
     pub fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
         let lock = files::lock(path)?;
         let connection = files::writer(path, durability)?;
-        let readers: Vec<Reader> = (0..=READERS)
-            .map(|number| Reader::start(number, files::reader(path)?))
-            .collect::<Result<_, _>>()?;
-        let queries = readers.iter().map(|reader| reader.queries.clone()).collect();
+        let reader = |name: String| Reader::start(name, files::reader(path)?);
+        let reads = (0..READERS).map(|number| reader(format!("log-reader-{number}")));
+        let reads: Vec<Reader> = reads.collect::<Result<_, _>>()?;
+        let (lists, searches) = (reader("log-lists".into())?, reader("log-searches".into())?);
+        let queries = reads.iter().map(|reader| reader.queries.clone()).collect();
+        let (list_queries, search_queries) = (lists.queries.clone(), searches.queries.clone());
+        let readers = reads.into_iter().chain([lists, searches]).collect();
         let (jobs, queue) = mpsc::channel(LOG_QUEUE);
         let counters = Arc::new(Counters::default());
         let counting = Arc::clone(&counters);
@@ -103,8 +109,9 @@ impl Sqlite {
             writer::run(connection, queue, readers, lock, &counting);
         })?;
         Ok(Self {
-            readers: queries,
-            next_reader: AtomicUsize::new(0),
+            reads: queries,
+            lists: list_queries,
+            searches: search_queries,
             jobs,
             counters,
             _writer: WriterThread(Some(writer)),
@@ -125,31 +132,15 @@ impl Sqlite {
         })
     }
 
-    /// Runs a query on one of the readers.
+    /// Runs a query about one thread, on the reader with the fewest unanswered queries.
     fn ask<T: Send + 'static>(
         &self,
         look_up: impl FnOnce(&Connection) -> Result<T, LogError> + Send + 'static,
     ) -> Answer<'_, T> {
-        let reader = self.next_reader.fetch_add(1, Ordering::Relaxed) % READERS;
-        self.ask_reader(reader, look_up)
-    }
-
-    fn ask_reader<T: Send + 'static>(
-        &self,
-        reader: usize,
-        look_up: impl FnOnce(&Connection) -> Result<T, LogError> + Send + 'static,
-    ) -> Answer<'_, T> {
-        let (answer, answered) = oneshot::channel();
-        let query = Query::Run(Box::new(move |connection| {
-            if !answer.is_closed() {
-                let _nobody_waits = answer.send(look_up(connection));
-            }
-        }));
-        Box::pin(async move {
-            let sent = self.readers[reader].send(query).await;
-            sent.map_err(|_| LogError::Closed)?;
-            answered.await.unwrap_or(Err(LogError::Closed))
-        })
+        match self.reads.iter().min_by_key(|reader| reader.unanswered()) {
+            Some(reader) => reader.ask(look_up),
+            None => Box::pin(std::future::ready(Err(LogError::Closed))),
+        }
     }
 }
 
@@ -208,7 +199,12 @@ impl EventLog for Sqlite {
         cursor: Option<ListCursor>,
         limit: usize,
     ) -> Answer<'_, Vec<ListedThread>> {
-        self.ask(move |connection| query::list(connection, &filter, cursor, limit))
+        // A session is looked up before a thread starts, by an index of its own.
+        if filter.session_id.is_some() {
+            return self.ask(move |connection| list::list(connection, &filter, cursor, limit));
+        }
+        self.lists
+            .ask(move |connection| list::list(connection, &filter, cursor, limit))
     }
 
     fn search(
@@ -217,9 +213,8 @@ impl EventLog for Sqlite {
         cursor: Option<SearchCursor>,
         limit: usize,
     ) -> Answer<'_, Vec<(SearchCursor, SearchHit)>> {
-        self.ask_reader(READERS, move |connection| {
-            query::search(connection, &search, cursor, limit)
-        })
+        self.searches
+            .ask(move |connection| query::search(connection, &search, cursor, limit))
     }
 
     fn backlog(&self, lacks: Lacking, before: Option<ThreadId>) -> Answer<'_, Option<Backlog>> {
@@ -288,5 +283,97 @@ impl Drop for WriterThread {
         if self.0.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the log's writer panicked");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc as blocking;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::conformance::sample;
+
+    /// Far longer than a read takes. Only a failing test waits for so long.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn open(directory: &tempfile::TempDir) -> Sqlite {
+        Sqlite::open(&directory.path().join("log.db"), Durability::Process).unwrap()
+    }
+
+    /// Returns a query that runs until the sender is dropped.
+    fn endless() -> (
+        blocking::Sender<()>,
+        impl FnOnce(&Connection) -> Result<(), LogError> + Send + 'static,
+    ) {
+        let (end, ended) = blocking::channel();
+        (end, move |_: &Connection| {
+            let _it_ended = ended.recv();
+            Ok(())
+        })
+    }
+
+    async fn store(log: &Sqlite) -> ThreadId {
+        let thread = sample::thread(1);
+        let summary = Summary {
+            session_id: Some("s-1".into()),
+            ..sample::summary("read", 1)
+        };
+        log.append(thread, &[sample::event(1, 10)], Some(&summary))
+            .await
+            .unwrap();
+        thread
+    }
+
+    async fn reads_are_answered(log: &Sqlite, thread: ThreadId) {
+        for _ in 0..20 {
+            let read = tokio::time::timeout(PATIENCE, log.read(thread, 0)).await;
+            assert!(read.expect("a read waits for another query").unwrap().at_end);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_list_delays_no_other_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = open(&directory);
+        let thread = store(&log).await;
+        let (end, query) = endless();
+        let mut running = log.lists.ask(query);
+        let lists: Vec<_> = (0..50).map(|_| log.list(Filter::default(), None, 100)).collect();
+        assert!(poll_once(&mut running).is_pending());
+        reads_are_answered(&log, thread).await;
+        let of_session = Filter {
+            session_id: Some("s-1".into()),
+            ..Filter::default()
+        };
+        let found = tokio::time::timeout(PATIENCE, log.list(of_session, None, 100)).await;
+        assert_eq!(found.expect("a session is looked up").unwrap().len(), 1);
+        drop(end);
+        running.await.unwrap();
+        for list in lists {
+            assert_eq!(list.await.unwrap().len(), 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_long_read_delays_no_other_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = open(&directory);
+        let thread = store(&log).await;
+        let (end, query) = endless();
+        let mut running = log.ask(query);
+        assert!(poll_once(&mut running).is_pending());
+        reads_are_answered(&log, thread).await;
+        drop(end);
+        running.await.unwrap();
+    }
+
+    /// Polls once, which queues a query.
+    fn poll_once<T>(answer: &mut T) -> std::task::Poll<T::Output>
+    where
+        T: Future + Unpin,
+    {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        std::pin::Pin::new(answer).poll(&mut context)
     }
 }

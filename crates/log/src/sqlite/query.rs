@@ -7,14 +7,12 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
 use super::lineage::{self, Lineage, Segment};
+use super::list::BEYOND;
 use super::marks;
 use crate::chunk::{ChunkBuilder, RowSpan};
 use crate::search::{self, Query};
 use crate::turns::{self, TurnsFound, TurnsWanted};
-use crate::{
-    Backlog, Carried, Filter, Lacking, ListCursor, ListedThread, LogError, Page, Search, SearchCursor,
-    Snapshot, chunk,
-};
+use crate::{Backlog, Carried, Lacking, LogError, Page, Search, SearchCursor, Snapshot, chunk};
 
 /// Implements [`EventLog::read`](crate::EventLog::read).
 pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Result<Page, LogError> {
@@ -184,54 +182,6 @@ pub(super) fn summary(connection: &Connection, thread: ThreadId) -> Result<Summa
         .ok_or(LogError::NoSuchThread(thread))?
 }
 
-/// A key that sorts after every id.
-const BEYOND: &[u8] = &[0xff; 17];
-
-/// The newest threads after a cursor. It walks along the index, so it needs no sorting.
-const LIST: &str = "
-    SELECT uuid, name, summary, json FROM thread LEFT JOIN thread_metadata ON thread = id
-    WHERE (updated_at, uuid) < (?1, ?2)
-        AND (?3 IS NULL OR archived = ?3)
-        AND (?4 IS NULL OR agent = ?4)
-        AND (?5 IS NULL OR cwd = ?5)
-        AND (?6 IS NULL OR active = ?6)
-    ORDER BY updated_at DESC, uuid DESC";
-
-/// Implements [`EventLog::list`](crate::EventLog::list).
-pub(super) fn list(
-    connection: &Connection,
-    filter: &Filter,
-    cursor: Option<ListCursor>,
-    limit: usize,
-) -> Result<Vec<ListedThread>, LogError> {
-    let (updated_at, uuid) = match &cursor {
-        Some(cursor) => (cursor.updated_at, cursor.thread.0.as_bytes().as_slice()),
-        None => (i64::MAX, BEYOND),
-    };
-    let mut threads = connection.prepare_cached(LIST)?;
-    let mut rows = threads.query((
-        updated_at,
-        uuid,
-        filter.archived,
-        &filter.agent,
-        &filter.cwd,
-        filter.active,
-    ))?;
-    let mut listed = Vec::new();
-    while listed.len() < limit {
-        let Some(row) = rows.next()? else { break };
-        let name = row.get_ref(1)?.as_str_or_null().map_err(rusqlite::Error::from)?;
-        if filter.admits_name(name) {
-            let thread = ThreadId(Uuid::from_bytes(row.get(0)?));
-            let summary = read_summary(row, 2, thread)?;
-            if filter.admits_rest(&summary) {
-                listed.push(ListedThread { thread, summary });
-            }
-        }
-    }
-    Ok(listed)
-}
-
 /// Texts in the order of time. FTS5 walks its lists from the end, so no sorting is needed. `CROSS JOIN` makes it the
 /// outer loop.
 const SEARCH: &str = "
@@ -287,6 +237,9 @@ pub(super) fn search(
     Ok(hits)
 }
 
+/// Rows of a backlog that are cheaper to sort than to look for among all threads.
+const FEW: i64 = 1000;
+
 /// Implements [`EventLog::backlog`](crate::EventLog::backlog).
 pub(super) fn backlog(
     connection: &Connection,
@@ -295,19 +248,31 @@ pub(super) fn backlog(
 ) -> Result<Option<Backlog>, LogError> {
     let before = before.as_ref().map(|thread| thread.0.as_bytes().as_slice());
     connection
-        .prepare_cached(match lacks {
-            Lacking::Texts => {
-                "SELECT uuid, done, until FROM backlog JOIN thread ON thread.id = backlog.thread
-                 WHERE uuid < ? ORDER BY uuid DESC LIMIT 1"
-            }
-            Lacking::Marks => {
-                "SELECT uuid, done, until FROM unmarked JOIN thread ON thread.id = unmarked.thread
-                 WHERE uuid < ? ORDER BY uuid DESC LIMIT 1"
-            }
-        })?
+        .prepare_cached(&backlog_statement(connection, lacks)?)?
         .query_row([before.unwrap_or(BEYOND)], |row| Ok(read_backlog(row, lacks)))
         .optional()?
         .transpose()
+}
+
+/// Returns the statement for the newest thread of a backlog. A backlog is usually empty, but has all threads after an
+/// upgrade: then its newest thread is found along the threads' index.
+fn backlog_statement(connection: &Connection, lacks: Lacking) -> rusqlite::Result<String> {
+    let table = match lacks {
+        Lacking::Texts => "backlog",
+        Lacking::Marks => "unmarked",
+    };
+    let rows: i64 = connection
+        .prepare_cached(&format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT ?)"))?
+        .query_row([FEW], |row| row.get(0))?;
+    let (outer, inner) = if rows < FEW {
+        (table, "thread")
+    } else {
+        ("thread", table)
+    };
+    Ok(format!(
+        "SELECT uuid, done, until FROM {outer} CROSS JOIN {inner} ON thread.id = {table}.thread
+         WHERE uuid < ? ORDER BY uuid DESC LIMIT 1"
+    ))
 }
 
 /// Implements [`EventLog::lacking_turns`](crate::EventLog::lacking_turns).
@@ -364,7 +329,7 @@ pub(super) fn seq(row: &Row<'_>, column: usize) -> Result<Seq, LogError> {
 }
 
 /// Reads a summary from a column, and its metadata from the next one.
-fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Result<Summary, LogError> {
+pub(super) fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Result<Summary, LogError> {
     let damaged =
         |error: serde_json::Error| LogError::Damaged(format!("thread {thread}, its summary: {error}"));
     let json = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
@@ -381,23 +346,30 @@ mod tests {
     use super::*;
     use crate::sqlite::schema;
 
+    /// At every start, it walked along all threads to find that the backlog is empty.
     #[test]
-    fn a_list_is_walked_and_not_sorted() {
+    fn a_short_backlog_needs_no_walk_along_all_threads() {
         let mut connection = Connection::open_in_memory().unwrap();
         schema::migrate(&mut connection).unwrap();
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {LIST}")).unwrap();
-        let steps: Vec<String> = plan
-            .query_map((0, 0, 0, 0, 0, 0), |row| row.get("detail"))
-            .unwrap()
-            .collect::<Result<_, _>>()
-            .unwrap();
-        assert_eq!(
-            steps,
-            [
-                "SEARCH thread USING INDEX thread_newest ((updated_at,uuid)<(?,?))",
-                "SEARCH thread_metadata USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN"
-            ]
-        );
+        for (lacks, table) in [(Lacking::Texts, "backlog"), (Lacking::Marks, "unmarked")] {
+            let outer_loop = || {
+                let statement = backlog_statement(&connection, lacks).unwrap();
+                let mut plan = connection
+                    .prepare(&format!("EXPLAIN QUERY PLAN {statement}"))
+                    .unwrap();
+                plan.query_row([BEYOND], |row| row.get::<_, String>("detail"))
+                    .unwrap()
+            };
+            assert_eq!(outer_loop(), format!("SCAN {table}"));
+            connection
+                .execute_batch(&format!(
+                    "WITH RECURSIVE number (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM number WHERE n < {FEW})
+                     INSERT INTO {table} (thread, done, until) SELECT n, 0, 1 FROM number"
+                ))
+                .unwrap();
+            let walk = "SEARCH thread USING COVERING INDEX sqlite_autoindex_thread_1 (uuid<?)";
+            assert_eq!(outer_loop(), walk);
+        }
     }
 
     #[test]

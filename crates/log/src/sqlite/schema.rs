@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::blocks;
 use crate::LogError;
 
 /// Each step upgrades the database by one version, which `user_version` counts. A released step is never edited.
@@ -25,6 +26,7 @@ use crate::LogError;
 /// `turn`, `item` and `late` have the places of turns and items, `client_turn` the clients' own ids of turns, `snapshot`
 /// a thread's state at some of its events, and `carried` what is known of an agent's process. `prefix` names the rows of
 /// other threads that a fork begins with. `unmarked` is the backlog of `turn`, `item` and `late`.
+/// `last_turn` and `session_id` of `thread` are read from the summary. `thread_block` has the packed rows of `blocks`.
 ///
 /// A deleted thread has no row in `thread`, so no reader finds it. `deleted_thread` and `deleted_blob` have the threads
 /// and blobs that are not erased yet, by the ids of their rows. These ids stay in use until then. A row of `blob_sweep`
@@ -162,7 +164,31 @@ const MIGRATIONS: &[&str] = &[
     INSERT INTO page_scrub SELECT 1, page_count, 0 FROM rewrite, pragma_page_count;
     DROP TABLE rewrite;
 ",
+    LISTS,
 ];
+
+/// Columns that are read from the summary, an index for each filter of lists, and the packed rows of
+/// [`blocks`](super::blocks), which [`migrate`] fills.
+const LISTS: &str = "
+    ALTER TABLE thread ADD COLUMN last_turn TEXT
+        AS (CASE WHEN json_valid(summary) THEN summary ->> '$.lastTurn' END) VIRTUAL;
+    ALTER TABLE thread ADD COLUMN session_id TEXT
+        AS (CASE WHEN json_valid(summary) THEN summary ->> '$.sessionId' END) VIRTUAL;
+    DROP INDEX thread_newest;
+    CREATE INDEX thread_listed ON thread (archived, updated_at DESC, uuid DESC);
+    CREATE INDEX thread_agent ON thread (archived, agent, updated_at DESC, uuid DESC);
+    CREATE INDEX thread_cwd ON thread (archived, cwd, updated_at DESC, uuid DESC);
+    CREATE INDEX thread_active ON thread (updated_at DESC, uuid DESC) WHERE active = 1;
+    CREATE INDEX thread_failed ON thread (archived, updated_at DESC, uuid DESC) WHERE last_turn = 'failed';
+    CREATE INDEX thread_session ON thread (session_id, updated_at DESC, uuid DESC) WHERE session_id IS NOT NULL;
+    CREATE TABLE thread_block (
+        block INTEGER PRIMARY KEY,
+        body BLOB NOT NULL
+    ) STRICT;
+";
+
+/// Number of threads whose indices take longer than about a second.
+const MANY_THREADS: i64 = 100_000;
 
 /// Rejects a database that a newer acpd created. Changes nothing.
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), LogError> {
@@ -187,9 +213,27 @@ pub(super) fn migrate_to(connection: &mut Connection, version: usize) -> Result<
     let steps = MIGRATIONS.iter().take(version).enumerate();
     for (done, step) in steps.skip(self::version(connection)?) {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if *step == LISTS {
+            announce(&transaction)?;
+        }
         transaction.execute_batch(step)?;
+        if *step == LISTS {
+            blocks::make_all(&transaction)?;
+        }
         transaction.pragma_update(None, "user_version", i64::try_from(done + 1).unwrap_or(i64::MAX))?;
         transaction.commit()?;
+    }
+    Ok(())
+}
+
+/// Logs that the indices of lists are made, if that takes seconds.
+fn announce(connection: &Connection) -> Result<(), LogError> {
+    let threads: i64 = connection.query_row("SELECT count(*) FROM thread", (), |row| row.get(0))?;
+    if threads > MANY_THREADS {
+        tracing::info!(
+            threads,
+            "making the indices of thread lists, once; the daemon starts afterwards"
+        );
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use acpd_model::{BlobId, Extract, Inherited, RawJson, Seq, Summary, ThreadId, Tu
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
+use super::blocks::{self, Packed};
 use super::cleanup::{self, Cleaned, Cleanup};
 use super::index::{self, Entries};
 use super::{lineage, marks};
@@ -83,7 +84,10 @@ impl Batch {
             after: append.after,
             last: append.last()?,
             chunks: chunk::encode(append.events)?,
-            summary: append.summary.map(Columns::boxed).transpose()?,
+            summary: append
+                .summary
+                .map(|summary| Columns::boxed(append.thread, summary))
+                .transpose()?,
             beside,
         })
     }
@@ -119,15 +123,17 @@ struct Columns {
     summary: Summary,
     json: String,
     metadata: Option<RawJson>,
+    packed: Packed,
 }
 
 impl Columns {
-    fn boxed(summary: &Summary) -> Result<Box<Self>, LogError> {
+    fn boxed(thread: ThreadId, summary: &Summary) -> Result<Box<Self>, LogError> {
         let mut summary = summary.clone();
         let metadata = summary.metadata.take();
         let json = serde_json::to_string(&summary)
             .map_err(|error| LogError::Storage(format!("the summary cannot be written: {error}")))?;
         Ok(Box::new(Self {
+            packed: Packed::new(thread, &summary),
             summary,
             json,
             metadata,
@@ -170,6 +176,11 @@ impl Store {
             room: Vec::new(),
             cleanup: Cleanup::default(),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// Stores the changes in one transaction. The results show which changes were refused, in their order. A refused
@@ -277,6 +288,7 @@ impl Store {
             (None, None) => return Ok(Err(LogError::NoSuchThread(thread))),
         };
         if let Some(columns) = &batch.summary {
+            blocks::put(&self.connection, row, &columns.packed)?;
             self.update_metadata(row, columns.metadata.as_ref())?;
         }
         if let Some((origin, until)) = origin {
@@ -428,13 +440,14 @@ impl Store {
             ))
     }
 
+    /// Writes the columns of indices only if one of them has changed.
     fn update_thread(&self, row: i64, columns: &Columns) -> rusqlite::Result<()> {
         let Columns { summary, json, .. } = columns;
-        self.connection
+        let changed = self
+            .connection
             .prepare_cached(
-                "UPDATE thread
-                 SET agent = ?, cwd = ?, name = ?, active = ?, archived = ?, updated_at = ?, summary = ?
-                 WHERE id = ?",
+                "UPDATE thread SET agent = ?1, cwd = ?2, name = ?3, active = ?4, archived = ?5, updated_at = ?6, summary = ?7
+                 WHERE id = ?8 AND (agent, cwd, name, active, archived, updated_at) IS NOT (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
             .execute((
                 &summary.agent,
@@ -446,6 +459,11 @@ impl Store {
                 json,
                 row,
             ))?;
+        if changed == 0 {
+            self.connection
+                .prepare_cached("UPDATE thread SET summary = ? WHERE id = ?")?
+                .execute((json, row))?;
+        }
         Ok(())
     }
 
@@ -508,6 +526,7 @@ impl Store {
         ] {
             self.connection.prepare_cached(sql)?.execute([row])?;
         }
+        blocks::remove(&self.connection, row)?;
         lineage::leave(&self.connection, row)?;
         index::leave_backlog(&self.connection, row)?;
         self.positions.remove(&thread);
@@ -558,7 +577,7 @@ mod tests {
         schema::migrate(&mut connection).unwrap();
         let mut store = Store::new(connection);
         let (summary, nothing) = (sample::summary("rows", 1), Extract::default());
-        assert_eq!(rows(&mut store, 1, Some(&summary), &nothing), 2);
+        assert_eq!(rows(&mut store, 1, Some(&summary), &nothing), 3);
         assert_eq!(rows(&mut store, 2, None, &nothing), 1);
         assert_eq!(rows(&mut store, 3, Some(&summary), &nothing), 2);
         assert!(rows(&mut store, 4, None, &sample::extract(4, &["text"])) > 2);
@@ -574,7 +593,7 @@ mod tests {
         let (mut summary, nothing) = (sample::summary("rows", 1), Extract::default());
         let large = |text: &str| Some(RawJson::of(&text.repeat(60_000)).unwrap());
         for (seq, metadata, expected) in [
-            (1, large("a"), 3),
+            (1, large("a"), 4),
             (2, large("a"), 2),
             (3, large("b"), 3),
             (4, large("b"), 2),

@@ -13,7 +13,7 @@ use crate::Append;
 use crate::conformance::sample;
 use crate::sqlite::schema;
 use crate::sqlite::store::{Batch, Change, Store};
-use crate::sqlite::{files, query};
+use crate::sqlite::{files, list, query};
 use crate::{Durability, Filter, LogError, Search, blob_id};
 
 /// Pages that one step may write. Changes wait for at most this.
@@ -200,7 +200,7 @@ fn a_deleted_thread_is_gone_before_it_is_erased() {
     assert_eq!(query::last_seq(&reader, gone), Err(missing.clone()));
     assert_eq!(query::summary(&reader, gone), Err(missing.clone()));
     assert_eq!(query::blob(&reader, id), Ok(None));
-    let listed = query::list(&reader, &Filter::default(), None, 9).unwrap();
+    let listed = list::list(&reader, &Filter::default(), None, 9).unwrap();
     assert_eq!(listed.len(), 1);
     let text = "word".to_owned();
     let hits = |thread| {
