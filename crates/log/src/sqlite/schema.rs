@@ -168,7 +168,7 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// Columns that are read from the summary, an index for each filter of lists, and the packed rows of
-/// [`blocks`](super::blocks), which [`migrate`] fills.
+/// [`blocks`], which [`migrate`] fills.
 const LISTS: &str = "
     ALTER TABLE thread ADD COLUMN last_turn TEXT
         AS (CASE WHEN json_valid(summary) THEN summary ->> '$.lastTurn' END) VIRTUAL;
