@@ -216,7 +216,7 @@ pub const SNAPSHOT_BYTES: u64 = 1 << 20;
 /// Time after which a thread is loaded again whose log failed. It doubles with each attempt that fails.
 pub const LOG_RETRY: Duration = Duration::from_secs(1);
 /// The longest such time.
-pub const LOG_RETRY_MOST: Duration = Duration::from_secs(60);
+pub const LOG_RETRY_MOST: Duration = Duration::from_mins(1);
 /// The bytes of events between two snapshots are at least this many times those of the snapshot.
 pub const SNAPSHOT_SHARE: u64 = 8;
 /// Bytes of events between two snapshots that the log keeps for forks of earlier turns.
