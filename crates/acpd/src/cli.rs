@@ -410,6 +410,9 @@ pub struct ExportArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub format: ExportFormat,
+    /// Leave out events that cannot be read because the log is damaged, and say which
+    #[arg(long)]
+    pub salvage: bool,
     /// Output file, replaced atomically [default: standard output]
     #[arg(long, short = 'o', value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -19,13 +19,16 @@ use crate::reach::{self, reach};
 use crate::settings::Settings;
 use crate::show::find;
 
+/// What to do about an export that breaks off.
+const BROKEN_OFF: &str = "the export is not whole; if its log is damaged, --salvage exports what can be read";
+
 /// Exit code of a command that was interrupted.
 const INTERRUPTED: u8 = 130;
 
 /// Exports a thread.
 pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<ExitCode> {
     let thread = whole_id(settings, &args.thread).await?;
-    let answer = ask(settings, thread, args.format).await?;
+    let answer = ask(settings, thread, args).await?;
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
         return to_stdout(answer.into_body(), args.format).await;
     };
@@ -33,7 +36,7 @@ pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Ex
         let mut target =
             Target::open(path).with_context(|| format!("{} cannot be written", path.display()))?;
         let mut body = answer.into_body();
-        while let Some(bytes) = next(&mut body).await? {
+        while let Some(bytes) = next(&mut body).await.context(BROKEN_OFF)? {
             let written = target.file.write_all(&bytes);
             written.with_context(|| format!("{} cannot be written", path.display()))?;
         }
@@ -57,14 +60,14 @@ async fn whole_id(settings: &Settings, given: &str) -> anyhow::Result<ThreadId> 
 }
 
 /// Requests the export, and starts a daemon if none runs.
-async fn ask(
-    settings: &Settings,
-    thread: ThreadId,
-    format: ExportFormat,
-) -> anyhow::Result<Response<Incoming>> {
+async fn ask(settings: &Settings, thread: ThreadId, args: &ExportArgs) -> anyhow::Result<Response<Incoming>> {
     let reached = reach(settings).await?;
     let name = reached.name.clone();
-    let request = Request::get(format!("/api/threads/{thread}/export?format={}", format.word()))
+    let (format, salvage) = (
+        args.format.word(),
+        if args.salvage { "&salvage=true" } else { "" },
+    );
+    let request = Request::get(format!("/api/threads/{thread}/export?format={format}{salvage}"))
         .body(String::new())
         .context("the address has odd characters")?;
     let answer = reach::ask(reached, request).await?;
@@ -73,7 +76,7 @@ async fn ask(
 
 async fn to_stdout(mut body: Incoming, format: ExportFormat) -> anyhow::Result<ExitCode> {
     let mut pieces = JsonPieces::default();
-    while let Some(bytes) = next(&mut body).await? {
+    while let Some(bytes) = next(&mut body).await.context(BROKEN_OFF)? {
         let bytes = match format {
             // The daemon sends events as stored. Only for documents does it escape control characters itself.
             ExportFormat::Jsonl => pieces.next(&bytes).into(),

@@ -201,13 +201,26 @@ impl RowSpan {
     }
 
     fn damaged(&self, thread: ThreadId, what: &str) -> LogError {
-        let Self { first, last, .. } = self;
-        LogError::Damaged(format!("thread {thread}, events {first} to {last}: {what}"))
+        self.damaged_from(thread, self.first, what)
+    }
+
+    /// Returns the error for a row of which nothing from event `first` on can be read.
+    fn damaged_from(&self, thread: ThreadId, first: Seq, what: &str) -> LogError {
+        LogError::DamagedEvents {
+            thread,
+            first: first.max(self.first),
+            last: self.last.min(self.until),
+            reason: what.to_owned(),
+        }
     }
 
     fn decode(&self, thread: ThreadId, seq: Seq, record: &[u8]) -> Result<Event, LogError> {
-        let mut event =
-            Event::decode(record).map_err(|error| self.damaged(thread, &format!("event {seq}: {error}")))?;
+        let mut event = Event::decode(record).map_err(|error| LogError::DamagedEvents {
+            thread,
+            first: seq,
+            last: seq,
+            reason: error.to_string(),
+        })?;
         if event.seq != seq {
             let found = event.seq;
             return Err(self.damaged(thread, &format!("found event {found} where {seq} was expected")));
@@ -240,7 +253,10 @@ pub fn select(thread: ThreadId, span: RowSpan, chunk: &[u8], wanted: &[Seq]) -> 
 pub fn cut(span: RowSpan, chunk: &[u8]) -> Result<Chunk, String> {
     let unpacked = records(chunk)?;
     let last = span.last.min(span.until);
-    let kept = usize::try_from(last - span.first + 1).unwrap_or(usize::MAX);
+    let kept = last
+        .checked_sub(span.first)
+        .ok_or_else(|| span.damaged(thread, "its first number is invalid"))?;
+    let kept = usize::try_from(kept).map_or(usize::MAX, |kept| kept.saturating_add(1));
     let mut rest = Records(&unpacked);
     rest.by_ref().take(kept).for_each(drop);
     let kept = &unpacked[..unpacked.len() - rest.0.len()];
@@ -276,27 +292,62 @@ impl ChunkBuilder {
     }
 
     /// Adds those events of a chunk that the page does not have yet and that fit. A page ends with a whole chunk if
-    /// possible, so that no chunk is unpacked for two pages. Returns `false` if the page is full. Returns
-    /// [`LogError::Damaged`] if the chunk is invalid or is not the next one.
+    /// possible, so that no chunk is unpacked for two pages. Returns `false` if the page is full, or ends before damage.
+    /// Returns [`LogError::DamagedEvents`] if the page is empty and its first event cannot be read.
     pub fn add(&mut self, span: RowSpan, chunk: &[u8]) -> Result<bool, LogError> {
-        let damaged = |what: &str| span.damaged(self.thread, what);
+        let added = self.extend(span, chunk);
+        self.before_damage(added)
+    }
+
+    /// Records that the events up to `last` are in no chunk. Returns as [`add`](Self::add) does.
+    pub fn missing(&mut self, last: Seq) -> Result<bool, LogError> {
+        let missing = Err(LogError::DamagedEvents {
+            thread: self.thread,
+            first: self.next,
+            last,
+            reason: "their row is missing".to_owned(),
+        });
+        self.before_damage(missing)
+    }
+
+    fn before_damage(&mut self, added: Result<bool, LogError>) -> Result<bool, LogError> {
+        match added {
+            // The next page begins with the damage.
+            Err(LogError::DamagedEvents { .. }) if !self.page.events.is_empty() => Ok(self.full()),
+            added => added,
+        }
+    }
+
+    fn extend(&mut self, span: RowSpan, chunk: &[u8]) -> Result<bool, LogError> {
         let RowSpan { first, last, .. } = span;
-        if !(first..=last).contains(&self.next) {
-            return Err(damaged(&format!("event {} should be here", self.next)));
+        if first > self.next {
+            return self.missing(first - 1);
+        }
+        let begin = self.next;
+        let damaged = |what: &str| span.damaged_from(self.thread, begin, what);
+        if last < begin {
+            let what = format!(
+                "thread {}: a row ends with event {last}, before event {begin}",
+                self.thread
+            );
+            return Err(LogError::Damaged(what));
         }
         if self.room == 0 {
             return Ok(self.full());
         }
         let unpacked = records(chunk).map_err(|what| damaged(&what))?;
+        let whole = self.page.events.len();
         let fits = unpacked.len() <= LOG_ROW_BYTES;
         let mut records = Records(&unpacked);
 
         let seen = usize::try_from(self.next - first).unwrap_or(usize::MAX);
         records.by_ref().take(seen).for_each(drop);
         for seq in self.next..=last.min(span.until) {
-            let record = records
-                .next()
-                .ok_or_else(|| span.damaged(self.thread, &format!("event {seq} is missing")))?;
+            let Some(record) = records.next() else {
+                self.page.events.truncate(whole);
+                self.next = begin;
+                return Err(damaged(&format!("event {seq} is missing")));
+            };
             if !fits && record.len() > self.room && !self.page.events.is_empty() {
                 return Ok(self.full());
             }
@@ -308,7 +359,9 @@ impl ChunkBuilder {
         if records.0.is_empty() || last > span.until {
             Ok(true)
         } else {
-            Err(span.damaged(self.thread, "something follows the last event"))
+            self.page.events.truncate(whole);
+            self.next = begin;
+            Err(damaged("something follows the last event"))
         }
     }
 
@@ -467,7 +520,7 @@ mod tests {
         ] {
             let answer = read(after, &[(seqs.clone(), chunk)]);
             assert!(
-                matches!(answer, Err(LogError::Damaged(_))),
+                matches!(answer, Err(LogError::DamagedEvents { .. } | LogError::Damaged(_))),
                 "{after} {seqs:?}: {answer:?}"
             );
         }

@@ -59,6 +59,18 @@ pub enum LogError {
     /// Stored data cannot be decoded.
     #[error("the log is damaged: {0}")]
     Damaged(String),
+    /// Events of a thread cannot be decoded, or their row is missing. The other events of the thread can be read.
+    #[error("events {first} to {last} of thread {thread} cannot be read: {reason}")]
+    DamagedEvents {
+        /// The thread.
+        thread: ThreadId,
+        /// The first event that cannot be read.
+        first: Seq,
+        /// The last event that cannot be read.
+        last: Seq,
+        /// What is wrong with them.
+        reason: String,
+    },
     /// The disk, the file system or the database failed. Nothing of the batch was stored.
     #[error("the log cannot be written or read: {0}")]
     Storage(String),
@@ -203,11 +215,14 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
 
     /// Returns about [`LOG_PAGE_BYTES`](acpd_model::limits::LOG_PAGE_BYTES) of the events after `after`, and at least one
     /// event if there is one.
+    ///
+    /// Returns [`LogError::DamagedEvents`] if the next event cannot be read. A read after the last of these continues behind
+    /// the damage. A page ends before events that cannot be read.
     fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page>;
 
     /// Returns the events with these numbers, which ascend; as many as fit into
-    /// [`LOG_LOOKUP_BYTES`](acpd_model::limits::LOG_LOOKUP_BYTES), and at least one. Returns [`LogError::Damaged`] if one
-    /// of these does not exist.
+    /// [`LOG_LOOKUP_BYTES`](acpd_model::limits::LOG_LOOKUP_BYTES), and at least one. Returns [`LogError::DamagedEvents`]
+    /// if one of these cannot be read or does not exist.
     fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>>;
 
     /// Finds a page of turns, from the end. Returns `None` while the places of some turns are missing, see

@@ -89,3 +89,49 @@ async fn after_a_release_appends_are_as_ever() {
     log.release();
     append(&log, 2).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_failure_lasts_until_it_is_healed() {
+    for (fault, reads) in [
+        (Fault::FullDisk, true),
+        (Fault::ReadOnly, true),
+        (Fault::Busy, true),
+        (Fault::Io, false),
+    ] {
+        let log = Memory::new();
+        append(&log, 1).await.unwrap();
+        log.inject(fault);
+        for _ in 0..3 {
+            assert!(matches!(append(&log, 2).await, Err(LogError::Storage(_))));
+            assert_eq!(log.read(sample::thread(1), 0).await.is_ok(), reads, "{fault:?}");
+        }
+        log.heal();
+        append(&log, 2).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_read_tells_the_extent_of_the_damage_and_goes_on_behind_it() {
+    let (log, thread) = (Memory::new(), sample::thread(1));
+    let summary = sample::summary("damaged", 1);
+    for seqs in [1..=2, 3..=5, 6..=6] {
+        log.append(thread, &sample::run(seqs, 10), Some(&summary))
+            .await
+            .unwrap();
+    }
+    assert_eq!(log.damage(thread, 4), Some((3, 5)));
+    let page = log.read(thread, 0).await.unwrap();
+    assert_eq!((page.events, page.at_end), (sample::run(1..=2, 10), false));
+    for after in [2, 3] {
+        let found = log.read(thread, after).await;
+        let Err(LogError::DamagedEvents { first, last, .. }) = found else {
+            panic!("{after}: {found:?}");
+        };
+        assert_eq!((first, last), (after + 1, 5));
+    }
+    let page = log.read(thread, 5).await.unwrap();
+    assert_eq!((page.events, page.at_end), (sample::run(6..=6, 10), true));
+    assert!(log.events(thread, vec![2, 6]).await.is_ok());
+    let found = log.events(thread, vec![2, 4]).await;
+    assert!(matches!(found, Err(LogError::DamagedEvents { .. })), "{found:?}");
+}

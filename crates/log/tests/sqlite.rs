@@ -163,11 +163,49 @@ async fn damage_is_reported_and_other_threads_work() {
         let page = log.read(hurt, 0).await.map(|page| page.events.len());
         let told = page.and(log.summary(hurt).await.map(|_| 0)).unwrap_err();
         assert!(
-            matches!(&told, LogError::Damaged(what) if !what.is_empty()),
+            matches!(&told, LogError::DamagedEvents { .. } | LogError::Damaged(_)),
             "{number}: {told}"
         );
         assert_eq!(log.read(sound, 0).await.unwrap().events, sample::run(1..=1, 30));
         assert!(log.summary(sound).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn events_around_a_damaged_row_can_be_read() {
+    for damage in [
+        "UPDATE chunk SET body = x'' WHERE first_seq = 3",
+        "UPDATE chunk SET body = substr(body, 1, 40) WHERE first_seq = 3",
+        "UPDATE chunk SET body = CAST(x'ff' || substr(body, 2) AS BLOB) WHERE first_seq = 3",
+        "UPDATE chunk SET first_seq = -1 WHERE first_seq = 3",
+        "DELETE FROM chunk WHERE first_seq = 3",
+    ] {
+        let (_directory, path) = place();
+        let log = open(&path).unwrap();
+        let thread = sample::thread(1);
+        for seqs in [1..=2, 3..=5, 6..=6] {
+            append(&log, thread, seqs).await.unwrap();
+        }
+        meddle(&path, damage);
+        let page = log.read(thread, 0).await.unwrap();
+        assert_eq!(
+            (page.events, page.at_end),
+            (sample::run(1..=2, 30), false),
+            "{damage}"
+        );
+        let found = log.read(thread, 2).await;
+        let Err(LogError::DamagedEvents { first, last, .. }) = found else {
+            panic!("{damage}: {found:?}");
+        };
+        assert_eq!((first, last), (3, 5), "{damage}");
+        let page = log.read(thread, 5).await.unwrap();
+        assert_eq!(
+            (page.events, page.at_end),
+            (sample::run(6..=6, 30), true),
+            "{damage}"
+        );
+        assert!(log.events(thread, vec![1, 6]).await.is_ok(), "{damage}");
+        log.delete(thread).await.unwrap();
     }
 }
 

@@ -42,6 +42,8 @@ pub enum ErrorCode {
     Forbidden,
     /// The agent could not be started, exited, or did not answer in time.
     AgentFailed,
+    /// The daemon cannot write or read its log at the moment. Nothing was done.
+    Storage,
 }
 
 impl ErrorCode {
@@ -62,6 +64,7 @@ impl ErrorCode {
             Self::Unsupported => -32006,
             Self::Forbidden => -32007,
             Self::AgentFailed => -32008,
+            Self::Storage => -32009,
         }
     }
 
@@ -84,12 +87,16 @@ impl ErrorCode {
             Self::Unsupported => "unsupported",
             Self::Forbidden => "forbidden",
             Self::AgentFailed => "agent_failed",
+            Self::Storage => "storage",
         }
     }
 
     /// Returns whether the same request may succeed later without any other change.
     pub fn retryable(self) -> bool {
-        matches!(self, Self::Overloaded | Self::RateLimited | Self::AgentFailed)
+        matches!(
+            self,
+            Self::Overloaded | Self::RateLimited | Self::AgentFailed | Self::Storage
+        )
     }
 }
 

@@ -1,5 +1,7 @@
 //! All limits of the daemon, with their units. Queues and buffers take their sizes only from here.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// Limits that the configuration can change (`[limits]`).
@@ -211,6 +213,10 @@ pub const LOG_ROW_BYTES: usize = 256 << 10;
 /// Bytes of events after which the log gets another snapshot of a thread's state. A thread is loaded from its last
 /// snapshot and the events after it.
 pub const SNAPSHOT_BYTES: u64 = 1 << 20;
+/// Time after which a thread is loaded again whose log failed. It doubles with each attempt that fails.
+pub const LOG_RETRY: Duration = Duration::from_secs(1);
+/// The longest such time.
+pub const LOG_RETRY_MOST: Duration = Duration::from_mins(1);
 /// The bytes of events between two snapshots are at least this many times those of the snapshot.
 pub const SNAPSHOT_SHARE: u64 = 8;
 /// Bytes of events between two snapshots that the log keeps for forks of earlier turns.

@@ -18,6 +18,8 @@ pub enum ThreadStatus {
     Waiting,
     /// The thread is about to be deleted and accepts no more requests.
     Deleting,
+    /// The thread's log cannot be written, or part of it cannot be read. Only shown, never stored.
+    Failed,
 }
 
 impl ThreadStatus {
@@ -46,6 +48,9 @@ pub struct Summary {
     pub metadata: Option<RawJson>,
     /// Current status of the thread.
     pub status: ThreadStatus,
+    /// Why the status is [`ThreadStatus::Failed`].
+    #[serde(skip)]
+    pub error: Option<String>,
     /// Status of the last ended turn; absent if there was none, or if it was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TurnStatus>,

@@ -14,6 +14,7 @@ use crate::agent::process_table::ProcessTable;
 use crate::agent::registry::Agents;
 use crate::agent::shared::SharedAgents;
 use crate::clock::Clock;
+use crate::feed::log_faults::LogFaults;
 use crate::feed::presence::Subscribers;
 use crate::feed::session_claims::SessionClaims;
 use crate::feed::thread_list::ThreadListFeed;
@@ -74,6 +75,8 @@ pub struct Context {
     pub answers: RememberedAnswers,
     /// Publishes changes to the thread list.
     pub thread_list: ThreadListFeed,
+    /// The threads whose log fails.
+    pub log_faults: LogFaults,
     /// The subscribers of each thread.
     pub subscribers: Subscribers,
     /// Agent sessions that a new thread is about to use.
@@ -123,6 +126,7 @@ impl Context {
             policies,
             answers,
             thread_list: ThreadListFeed::open(),
+            log_faults: LogFaults::default(),
             subscribers: Subscribers::default(),
             session_claims: SessionClaims::default(),
             reserved,

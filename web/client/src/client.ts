@@ -264,7 +264,7 @@ export class Client {
       this.#emit(method, params);
       return;
     }
-    if (method.startsWith("thread/list/") || method === "thread/subscribers/changed") {
+    if (method.startsWith("thread/list/") || method === "thread/subscribers/changed" || method === "thread/log/changed") {
       if (!this.#optedOut.has(method)) {
         this.#emit(method, params);
       }

@@ -161,7 +161,9 @@ export class Subscription implements AsyncIterable<ThreadEvent> {
       if (seq <= this.#taken) {
         return "known";
       }
-      if (seq > this.#taken + 1) {
+      // The notice about lost events takes the place of all of them.
+      const first = event.method === "thread/log/damaged" ? event.params.firstSeq : seq;
+      if (first > this.#taken + 1) {
         return "gap";
       }
     }

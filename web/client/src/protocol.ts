@@ -324,6 +324,8 @@ export interface ChangedThread {
   createdAt: number;
   /** Absolute path of the working directory. */
   cwd: string;
+  /** Why the status is `failed`. */
+  error?: string | null;
   /** Id of the thread. */
   id: string;
   /** Status of the last ended turn; absent if there was none, or if it was dropped. */
@@ -665,6 +667,28 @@ export interface ListThreads {
 
 /** Filter of `thread/list`: what a thread is doing, or how its last turn ended. */
 export type ListedStatus = "active" | "running" | "waiting" | "idle" | "failed";
+
+/** Whether a thread's log can be written. */
+export interface LogChanged {
+  /** Why the log cannot be written, or which events cannot be read; absent if the thread works again. */
+  error?: string | null;
+  threadId: string;
+  /** Time of the notification, in milliseconds since the epoch. */
+  ts: number;
+}
+
+/** Events that cannot be read. */
+export interface LogDamaged {
+  /** Number of the first of these events. */
+  firstSeq: number;
+  /** Why they cannot be read. */
+  reason: string;
+  /** Number of the last of these events. */
+  seq: number;
+  threadId: string;
+  /** Time of the notification, in milliseconds since the epoch. */
+  ts: number;
+}
 
 /** A message or a thought. */
 export interface Message {
@@ -1246,6 +1270,8 @@ export interface Thread {
   cursor?: string | null;
   /** Absolute path of the working directory. */
   cwd: string;
+  /** Why the status is `failed`. */
+  error?: string | null;
   /** Id of the thread. */
   id: string;
   /** Status of the last ended turn; absent if there was none, or if it was dropped. */
@@ -1471,7 +1497,7 @@ export interface ThreadStarted {
 }
 
 /** What a thread is doing. */
-export type ThreadStatus = "idle" | "running" | "waiting" | "deleting";
+export type ThreadStatus = "idle" | "running" | "waiting" | "deleting" | "failed";
 
 /** The summary of a thread, as lists show it. */
 export interface ThreadSummary {
@@ -1483,6 +1509,8 @@ export interface ThreadSummary {
   createdAt: number;
   /** Absolute path of the working directory. */
   cwd: string;
+  /** Why the status is `failed`. */
+  error?: string | null;
   /** Id of the thread. */
   id: string;
   /** Status of the last ended turn; absent if there was none, or if it was dropped. */
@@ -1963,6 +1991,10 @@ export interface Notifications {
   "thread/list/changed": ListChanged;
   /** Sent to a connection that missed changes of the thread list and must request it again. The watch continues. */
   "thread/list/reset": ListReset;
+  /** Sent to subscribers when the daemon cannot write the thread's log, or can write it again. Until then the thread accepts no changes, and work that is not in the log is lost. Not an event of the thread: it has no `seq`. */
+  "thread/log/changed": LogChanged;
+  /** Sent to a subscriber in place of events that cannot be read, because their part of the log is damaged. `seq` is the number of the last one. */
+  "thread/log/damaged": LogDamaged;
   /** A notice for the user. */
   "thread/notice": Notice;
   /** Turns were dropped and are no longer part of the conversation. */

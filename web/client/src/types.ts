@@ -44,9 +44,14 @@ export type NotificationMethod = keyof Notifications;
 export type QuestionMethod = keyof ServerRequests;
 
 /**
- * Notifications that are not events of a thread: about this client's answer, the list of threads, or the subscribers.
+ * Notifications that are not events of a thread: about this client's answer, the list of threads, the subscribers, or
+ * whether the thread's log can be written.
  */
-type Aside = "serverRequest/rejected" | "thread/subscribers/changed" | `thread/list/${string}`;
+type Aside =
+  | "serverRequest/rejected"
+  | "thread/subscribers/changed"
+  | "thread/log/changed"
+  | `thread/list/${string}`;
 
 /** Notifications that are events of a thread. */
 type EventMethod = Exclude<NotificationMethod, Aside>;

@@ -55,7 +55,11 @@ export function listThreads(data: readonly ThreadSummary[], known: Known): Liste
     .map((thread) => {
       const { status, lastTurnStatus } = thread;
       const live: ThreadActivity =
-        status === "waiting" || status === "running" ? status : lastTurnStatus === "failed" ? "failed" : "idle";
+        status === "waiting" || status === "running"
+          ? status
+          : status === "failed" || lastTurnStatus === "failed"
+            ? "failed"
+            : "idle";
       const seenAt = known.seen[thread.id]?.at ?? known.since;
       const unread = thread.id !== known.open && status !== "running" && thread.updatedAt > seenAt;
       return { ...thread, live, unread };

@@ -88,7 +88,7 @@ pub(super) async fn events_are_looked_up_by_number(log: &SharedLog) {
     assert_eq!(found, at(&all[..found.len()]));
     for seqs in [vec![0], vec![61], vec![5, Seq::MAX]] {
         let found = log.events(thread, seqs).await;
-        assert!(matches!(found, Err(LogError::Damaged(_))), "{found:?}");
+        assert!(matches!(found, Err(LogError::DamagedEvents { .. })), "{found:?}");
     }
     let unknown = sample::new_thread();
     assert_eq!(

@@ -79,6 +79,7 @@ pub fn summary(name: &str, updated_at: Millis) -> Summary {
         project_id: None,
         metadata: None,
         status: ThreadStatus::Idle,
+        error: None,
         last_turn: None,
         session_id: None,
         created_at: 1,

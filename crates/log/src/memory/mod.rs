@@ -22,7 +22,8 @@ use crate::{
 use index::Index;
 use marks::Marks;
 
-/// A failure to inject once. `after` counts the calls that still succeed before it.
+/// A failure to inject. `after` counts the calls that still succeed before a failure that happens once; the others last
+/// until [`Memory::heal`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// An append fails with [`LogError::Storage`] and stores nothing.
@@ -35,6 +36,28 @@ pub enum Fault {
         /// Number of reads that succeed first.
         after: u32,
     },
+    /// The disk is full: writes fail.
+    FullDisk,
+    /// The data directory cannot be written.
+    ReadOnly,
+    /// Another program holds the database: writes fail.
+    Busy,
+    /// The disk fails: reads of events and writes fail.
+    Io,
+}
+
+impl Fault {
+    /// Returns the error of a failure that lasts.
+    fn error(self) -> LogError {
+        let words = match self {
+            Self::FailAppend { .. } | Self::FailRead { .. } => "a test wants it so",
+            Self::FullDisk => "database or disk is full",
+            Self::ReadOnly => "attempt to write a readonly database",
+            Self::Busy => "database is locked",
+            Self::Io => "disk I/O error",
+        };
+        LogError::Storage(words.to_owned())
+    }
 }
 
 /// An event log that is discarded with its last owner.
@@ -50,6 +73,8 @@ struct State {
     index: Index,
     failing_appends: Countdowns,
     failing_reads: Countdowns,
+    /// The failure that lasts.
+    lasting: Option<Fault>,
     /// `Some` while results are held back: the changes to apply on release, in order.
     held: Option<Vec<Change>>,
     closed: bool,
@@ -106,13 +131,34 @@ impl Memory {
         Self::default()
     }
 
-    /// Makes one of the next calls fail. Several faults can be pending.
+    /// Makes one of the next calls fail, or all of a kind. Several faults that happen once can be pending.
     pub fn inject(&self, fault: Fault) {
         let mut state = self.state();
         match fault {
             Fault::FailAppend { after } => state.failing_appends.0.push(after),
             Fault::FailRead { after } => state.failing_reads.0.push(after),
+            lasting => state.lasting = Some(lasting),
         }
+    }
+
+    /// Returns whether a failure lasts.
+    pub fn refuses_writes(&self) -> bool {
+        self.state().lasting.is_some()
+    }
+
+    /// Ends the failure that lasts.
+    pub fn heal(&self) {
+        self.state().lasting = None;
+    }
+
+    /// Damages the row with an event, as a disk does that returns other bytes than it stored. Returns the first and the last
+    /// event of the row, or `None` if there is no such row.
+    pub fn damage(&self, thread: ThreadId, seq: Seq) -> Option<(Seq, Seq)> {
+        let mut state = self.state();
+        let mut rows = state.threads.get_mut(&thread)?.chunks.range_mut(seq..);
+        let (last, (first, body)) = rows.next()?;
+        *body.last_mut()? ^= 0x20;
+        Some((*first, *last))
     }
 
     /// Holds back all following appends and [`close`](EventLog::close) until [`release`](Self::release): they neither
@@ -139,10 +185,10 @@ impl Memory {
     ) -> Answer<'_, ()> {
         let (answer, answered) = oneshot::channel();
         let change = move |state: &mut State| {
-            let done = if state.closed {
-                Err(LogError::Closed)
-            } else {
-                change(state)
+            let done = match state.lasting {
+                _ if state.closed => Err(LogError::Closed),
+                Some(fault) => Err(fault.error()),
+                None => change(state),
             };
             let _nobody_waits = answer.send(done);
         };
@@ -187,9 +233,7 @@ impl EventLog for Memory {
 
     fn read(&self, thread: ThreadId, after: Seq) -> Answer<'_, Page> {
         self.ask(|state| {
-            if state.failing_reads.strike() {
-                return Err(injected());
-            }
+            state.may_read()?;
             let mut filling = chunk::ChunkBuilder::new(thread, after);
             for (last, (first, chunk)) in &state.thread(thread)?.chunks {
                 if *last > after && !filling.add(RowSpan::own(*first, *last), chunk)? {
@@ -202,16 +246,19 @@ impl EventLog for Memory {
 
     fn events(&self, thread: ThreadId, seqs: Vec<Seq>) -> Answer<'_, Vec<Event>> {
         self.ask(|state| {
-            if state.failing_reads.strike() {
-                return Err(injected());
-            }
+            state.may_read()?;
             let held = state.thread(thread)?;
             let (mut found, mut room) = (Vec::new(), LOG_LOOKUP_BYTES);
             for seq in seqs {
                 if room == 0 {
                     break;
                 }
-                let missing = || LogError::Damaged(format!("thread {thread}: event {seq} is missing"));
+                let missing = || LogError::DamagedEvents {
+                    thread,
+                    first: seq,
+                    last: seq,
+                    reason: "they do not exist".to_owned(),
+                };
                 let (last, (first, chunk)) = held.chunks.range(seq..).next().ok_or_else(missing)?;
                 let event = chunk::select(thread, RowSpan::own(*first, *last), chunk, &[seq])?;
                 room = room.saturating_sub(event.iter().map(Event::weight).sum());
@@ -331,6 +378,7 @@ impl EventLog for Memory {
 
     fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId> {
         self.ask(|state| {
+            state.lasting.map_or(Ok(()), |fault| Err(fault.error()))?;
             state.thread(thread)?;
             let id = blob_id(&content);
             state.blobs.insert(id, content);
@@ -354,6 +402,15 @@ impl EventLog for Memory {
 impl State {
     fn thread(&self, thread: ThreadId) -> Result<&Thread, LogError> {
         self.threads.get(&thread).ok_or(LogError::NoSuchThread(thread))
+    }
+
+    /// Returns the failure of a read of events, if there is one.
+    fn may_read(&mut self) -> Result<(), LogError> {
+        match self.lasting {
+            Some(fault @ Fault::Io) => Err(fault.error()),
+            _ if self.failing_reads.strike() => Err(injected()),
+            _ => Ok(()),
+        }
     }
 
     fn append(&mut self, batch: Batch) -> Result<(), LogError> {

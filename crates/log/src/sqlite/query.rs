@@ -28,13 +28,17 @@ pub(super) fn page(connection: &Connection, thread: ThreadId, after: Seq) -> Res
             && let Some(row) = rows.next()?
         {
             let body = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-            if !filling.add(span(row, *segment)?, body)? {
+            let last = seq(row, 1)?;
+            let goes_on = match span(row, *segment) {
+                Ok(span) => filling.add(span, body)?,
+                Err(_) => filling.missing(last.min(segment.until))?,
+            };
+            if !goes_on {
                 return Ok(filling.finish());
             }
         }
-        if segment.inherited && filling.next() <= segment.until {
-            let what = format!("thread {thread}: event {} is missing", filling.next());
-            return Err(LogError::Damaged(what));
+        if segment.inherited && filling.next() <= segment.until && !filling.missing(segment.until)? {
+            return Ok(filling.finish());
         }
     }
     Ok(filling.finish())
@@ -59,7 +63,12 @@ pub(super) fn events(
     let mut find = connection.prepare_cached(
         "SELECT first_seq, last_seq, body FROM chunk WHERE thread = ? AND last_seq >= ? ORDER BY last_seq LIMIT 1",
     )?;
-    let missing = |seq| LogError::Damaged(format!("thread {thread}: event {seq} is missing"));
+    let missing = |seq| LogError::DamagedEvents {
+        thread,
+        first: seq,
+        last: seq,
+        reason: "they do not exist".to_owned(),
+    };
     let mut events = Vec::with_capacity(seqs.len());
     let (mut rest, mut room) = (seqs, LOG_LOOKUP_BYTES);
     while let [next, ..] = rest
@@ -69,7 +78,7 @@ pub(super) fn events(
         let wanted = i64::try_from(*next).map_err(|_| missing(*next))?;
         let mut rows = find.query((segment.row, wanted))?;
         let row = rows.next()?.ok_or_else(|| missing(*next))?;
-        let span = span(row, segment)?;
+        let span = span(row, segment).map_err(|_| missing(*next))?;
         if span.first > *next {
             return Err(missing(*next));
         }

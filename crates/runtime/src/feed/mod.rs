@@ -4,6 +4,7 @@
 //! the subscribers of each thread. Never: encodes frames that no client reads.
 
 pub mod batch;
+pub mod log_faults;
 pub mod presence;
 pub mod publisher;
 pub mod session_claims;

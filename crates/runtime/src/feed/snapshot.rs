@@ -17,4 +17,6 @@ pub struct ThreadSnapshot {
     pub live: Arc<Live>,
     /// The questions that were open at that moment.
     pub pending: Arc<BTreeSet<u32>>,
+    /// Why the thread's log cannot be written, or which events cannot be read.
+    pub log_error: Option<Arc<str>>,
 }

@@ -42,6 +42,16 @@ impl ThreadListFeed {
         });
     }
 
+    /// Publishes a thread's list entry after a change that is no event.
+    pub fn shown(&self, thread: ThreadId, at: Millis, summary: &Summary) {
+        self.publish(Source::Listed {
+            thread,
+            at,
+            summary: Some(summary),
+            with_metadata: false,
+        });
+    }
+
     /// Publishes that a thread was deleted.
     pub fn removed(&self, thread: ThreadId, at: Millis) {
         self.publish(Source::Listed {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use acpd_log::{Filter, ListCursor, ListedThread};
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::LIST_PAGE;
-use acpd_model::{Failure, Seq, ThreadId, ThreadStatus};
+use acpd_model::{Failure, ThreadId, ThreadStatus};
 use acpd_proto::surface::reply::{self, Reply, ThreadView};
 use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns, invalid_cursor};
 
+use crate::feed::log_faults::show;
 use crate::service::Service;
 use crate::service::caller::Caller;
 use crate::thread::directory::log_failure;
-use crate::thread::state::load_state;
+use crate::thread::state::load_readable;
 
 impl Service {
     pub(super) async fn list_threads(&self, caller: &Caller, wanted: ListThreads) -> Result<Reply, Failure> {
@@ -57,15 +58,24 @@ impl Service {
         let page = page
             .map(|listed| reply::ListedThread {
                 thread: listed.thread,
-                summary: listed.summary,
+                summary: {
+                    let mut summary = listed.summary;
+                    self.context.log_faults.show(listed.thread, &mut summary);
+                    summary
+                },
             })
             .collect();
         Ok(Reply::Threads { page, next })
     }
 
     pub(super) async fn read_thread(&self, thread: ThreadId, turns: Option<Turns>) -> Result<Reply, Failure> {
-        let live = load_state(&self.context.log, thread, Seq::MAX).await;
-        let live = Arc::new(live.map_err(|error| log_failure(&error))?);
+        let read = load_readable(&self.context.log, thread).await;
+        let (mut live, damage) = read.map_err(|error| log_failure(&error))?;
+        self.context.log_faults.show(thread, &mut live.summary);
+        if let Some(damage) = damage {
+            show(&damage.to_string(), &mut live.summary);
+        }
+        let live = Arc::new(live);
         let turns = match turns {
             Some(wanted) => Some(self.turns_page(&live, wanted).await?),
             None => None,

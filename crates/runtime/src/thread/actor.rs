@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use acpd_log::LogError;
-use acpd_model::{Failure, Origin, Seq, ThreadId};
+use acpd_model::{Failure, Origin, Seq, Summary, ThreadId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::{Command, Input, Reply, TerminalEvent, Thread};
@@ -25,6 +25,7 @@ use crate::metrics::Present;
 use crate::standby::process::{Standby, over};
 use crate::thread::delegates::{Attachment, Editors};
 use crate::thread::state::{SnapshotPlan, load_state};
+use crate::thread::task::Failed;
 
 /// A message to a thread actor.
 #[derive(Debug)]
@@ -110,6 +111,8 @@ pub struct ThreadActor {
     policies_of: Option<String>,
     replies: BTreeMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
     next_call: u64,
+    /// The first command of which nothing has left the process.
+    next_unsent: u64,
     /// Set once the last event is stored: what remains is to delete the log and to answer the command.
     pending_deletion: Option<PendingDeletion>,
     _awake: Present,
@@ -123,7 +126,7 @@ struct PendingDeletion {
 }
 
 /// How long a thread with no work and no agent stays loaded.
-const NAP: Duration = Duration::from_secs(30);
+pub(super) const NAP: Duration = Duration::from_secs(30);
 
 enum ActorInput {
     Message(Option<ToThread>),
@@ -171,32 +174,61 @@ impl ThreadActor {
             policies_of: None,
             replies: BTreeMap::new(),
             next_call: 0,
+            next_unsent: 0,
             pending_deletion: None,
         })
     }
 
-    /// Loads a thread from the log.
-    pub async fn load(id: ThreadId, context: Context) -> Result<Box<Self>, LogError> {
+    /// Loads a thread from the log. Unfinished work ends, because the log failed with `failed`, or because the daemon was
+    /// stopped.
+    pub async fn load(
+        id: ThreadId,
+        context: Context,
+        failed: Option<&LogError>,
+    ) -> Result<Box<Self>, LogError> {
         let live = load_state(&context.log, id, Seq::MAX).await?;
         let mut actor = Self::awake(id, context, true);
         actor.snapshots.loaded(&live);
         actor.machine.restore(live);
-        actor.machine.recover(actor.context.clock.now());
+        let now = actor.context.clock.now();
+        match failed {
+            Some(error) => actor.machine.recover_from_log(&lost_work(error), now),
+            None => actor.machine.recover(now),
+        }
         actor.settle().await?;
         Ok(actor)
     }
 
-    /// Runs until the thread is unloaded or deleted, or until the log fails.
-    pub async fn run(mut self: Box<Self>, mut requests_rx: mpsc::Receiver<ToThread>) {
-        let end = self.serve(&mut requests_rx).await;
-        if let Err(error) = end {
-            tracing::error!(thread = %self.id, %error, "the thread is put to sleep: its log cannot be written");
-        }
-        // Dropping the remaining messages fails their callers, which then retry through the directory.
-        requests_rx.close();
+    /// Returns the thread's list entry.
+    pub fn summary(&self) -> &Summary {
+        &self.machine.live().summary
     }
 
-    async fn serve(&mut self, requests_rx: &mut mpsc::Receiver<ToThread>) -> Result<(), LogError> {
+    /// Runs until the thread is unloaded or deleted, or until the log fails. Handles `first` before any other message.
+    pub async fn run(
+        mut self: Box<Self>,
+        first: Option<ToThread>,
+        requests_rx: &mut mpsc::Receiver<ToThread>,
+    ) -> Result<(), Failed> {
+        let Err(error) = self.serve(first, requests_rx).await else {
+            return Ok(());
+        };
+        tracing::error!(thread = %self.id, %error, "the thread stops: its log cannot be written");
+        self.fail_callers(&error);
+        let context = Box::new(self.context.clone());
+        Err(Failed { error, context })
+    }
+
+    async fn serve(
+        &mut self,
+        first: Option<ToThread>,
+        requests_rx: &mut mpsc::Receiver<ToThread>,
+    ) -> Result<(), LogError> {
+        if let Some(message) = first {
+            self.look_up_policies();
+            self.asked(message);
+            Box::pin(self.settle()).await?;
+        }
         loop {
             if let Some(deletion) = self.pending_deletion.take() {
                 return self.finish_deletion(deletion).await;
@@ -270,10 +302,7 @@ impl ThreadActor {
         self.wait_for_agent().await;
         match self.context.log.delete(self.id).await {
             Ok(()) | Err(LogError::NoSuchThread(_)) => {}
-            Err(error) => {
-                self.fail_callers(&error);
-                return Err(error);
-            }
+            Err(error) => return Err(error),
         }
         tracing::info!(thread = %self.id, "deleted");
         self.context
@@ -376,6 +405,7 @@ impl ThreadActor {
                     batches: self.publisher.subscribe(lane),
                     live,
                     pending,
+                    log_error: None,
                 }));
             }
         }
@@ -464,6 +494,16 @@ impl ThreadActor {
     }
 }
 
+/// Returns why a turn ends whose work was lost because the log failed.
+fn lost_work(error: &LogError) -> String {
+    match error {
+        LogError::Storage(words) | LogError::Unavailable(words) | LogError::UnknownOutcome(words) => {
+            format!("the log could not be written: {words}")
+        }
+        error => format!("the log could not be written: {error}"),
+    }
+}
+
 /// Waits for the agent's next message; waits forever if there is no agent.
 async fn from_agent(agent: Option<&mut AgentHandle>) -> Option<AgentMessage> {
     match agent {
@@ -504,7 +544,7 @@ mod tests {
     use super::*;
 
     /// Returns the size of the future that a function returns.
-    fn size_of_future<A, B, F>(_: fn(A, B) -> F) -> usize {
+    fn size_of_future<A, B, C, D, F>(_: fn(A, B, C, D) -> F) -> usize {
         size_of::<F>()
     }
 
@@ -513,7 +553,7 @@ mod tests {
     #[test]
     fn an_idle_thread_needs_little_memory() {
         let sizes = [
-            ("the task", size_of_future(ThreadActor::run), 1_700),
+            ("the task", size_of_future(crate::thread::task::run_thread), 1_900),
             ("the actor", size_of::<ThreadActor>(), 3_600),
             ("a message", size_of::<ToThread>(), 24),
             ("a message of the agent", size_of::<AgentMessage>(), 24),

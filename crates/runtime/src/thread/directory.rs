@@ -15,8 +15,9 @@ use tokio::task::JoinSet;
 use crate::context::Context;
 use crate::feed::snapshot::ThreadSnapshot;
 use crate::standby::process::Standby;
-use crate::thread::actor::{ThreadActor, ToThread};
+use crate::thread::actor::ToThread;
 use crate::thread::delegates::Attachment;
+use crate::thread::task::run_thread;
 
 type Mailbox = mpsc::Sender<ToThread>;
 
@@ -264,18 +265,9 @@ impl Task {
         let (mailbox, messages) = mpsc::channel(self.context.limits.thread_commands);
         // Before the task runs, which may end at once.
         mailbox.try_send(message).map_err(|_| unavailable())?;
-        let context = self.context.clone();
+        let context = Box::new(self.context.clone());
         self.actors.spawn(async move {
-            let actor = if create {
-                Ok(ThreadActor::new(thread, context))
-            } else {
-                // Boxed: loading is over before the actor runs, but the task would reserve space for it all the time.
-                Box::pin(ThreadActor::load(thread, context)).await
-            };
-            match actor {
-                Ok(actor) => actor.run(messages).await,
-                Err(error) => refuse(thread, messages, &error),
-            }
+            run_thread(thread, context, create, messages).await;
             thread
         });
         self.awake.insert(thread, mailbox);
@@ -286,22 +278,13 @@ impl Task {
         // A closed mailbox makes an actor stop.
         self.awake.clear();
         let mut woken = BTreeSet::new();
-        while let Some(Ok(thread)) = self.actors.join_next().await {
-            woken.insert(thread);
+        while let Some(ended) = self.actors.join_next().await {
+            match ended {
+                Ok(thread) => drop(woken.insert(thread)),
+                Err(error) => tracing::error!(%error, "a thread's task failed"),
+            }
         }
         tracing::info!(threads = woken.len(), "all threads stopped");
-    }
-}
-
-/// Answers the messages for a thread that cannot be loaded.
-fn refuse(thread: ThreadId, mut messages: mpsc::Receiver<ToThread>, error: &LogError) {
-    if !matches!(error, LogError::NoSuchThread(_)) {
-        tracing::error!(%thread, %error, "a thread cannot be loaded");
-    }
-    messages.close();
-    let failure = log_failure(error);
-    while let Ok(message) = messages.try_recv() {
-        message.refuse(&failure);
     }
 }
 
@@ -309,6 +292,49 @@ fn refuse(thread: ThreadId, mut messages: mpsc::Receiver<ToThread>, error: &LogE
 pub fn log_failure(error: &LogError) -> Failure {
     match error {
         LogError::NoSuchThread(thread) => Failure::not_found(format!("thread {thread}")),
+        LogError::Storage(_) | LogError::Unavailable(_) => {
+            Failure::new(ErrorCode::Storage, error.to_string())
+        }
         other => Failure::new(ErrorCode::Internal, other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::Limits;
+
+    use super::*;
+    use crate::test_context::context;
+
+    #[tokio::test]
+    async fn a_thread_that_panics_does_not_end_the_wait_for_the_others() {
+        let place = tempfile::tempdir().unwrap();
+        let context = context(place.path(), BTreeMap::new(), Limits::default());
+        let thread = context.ids.thread();
+        let (end, ended) = oneshot::channel::<()>();
+        let mut actors = JoinSet::new();
+        let panics = actors.spawn(async move {
+            assert_ne!(thread, thread, "this thread has a bug");
+            thread
+        });
+        actors.spawn(async move {
+            ended.await.unwrap();
+            thread
+        });
+        while !panics.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        let task = Task {
+            context,
+            awake: BTreeMap::new(),
+            actors,
+        };
+        let close = tokio::spawn(task.close());
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert!(!close.is_finished(), "one thread still works");
+        end.send(()).unwrap();
+        close.await.unwrap();
     }
 }

@@ -103,8 +103,8 @@ impl<'l> Indexer<'l> {
                 // The thread was deleted in the meantime.
                 Err(LogError::NoSuchThread(_)) => before = Some(thread),
                 // The thread stays in the backlog, so that no blob that it may need is dropped.
-                Err(LogError::Damaged(what)) => {
-                    tracing::warn!(%thread, what, "a thread cannot be indexed");
+                Err(error @ (LogError::Damaged(_) | LogError::DamagedEvents { .. })) => {
+                    tracing::warn!(%thread, %error, "a thread cannot be indexed");
                     before = Some(thread);
                 }
                 Err(error) => return Err(error),

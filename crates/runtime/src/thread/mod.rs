@@ -10,6 +10,8 @@ pub(crate) mod history;
 pub mod indexing;
 pub mod state;
 pub mod subscription;
+mod suspended;
+mod task;
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,28 @@ const LONG: u64 = 4;
 
 /// Returns the state of a thread after its event `until`, or after its last event if that comes first.
 pub async fn load_state(log: &SharedLog, thread: ThreadId, until: Seq) -> Result<Live, LogError> {
+    load(log, thread, until, &mut |damage| Err(damage)).await
+}
+
+/// Returns the state of a thread as far as its events can be read, and the first damage after its last snapshot. A state
+/// that lacks events is only for reading: what a thread decides must not depend on what was lost.
+pub async fn load_readable(log: &SharedLog, thread: ThreadId) -> Result<(Live, Option<LogError>), LogError> {
+    let mut damage = None;
+    let mut skip = |found| {
+        damage.get_or_insert(found);
+        Ok(())
+    };
+    let live = load(log, thread, Seq::MAX, &mut skip).await?;
+    Ok((live, damage))
+}
+
+/// Loads a state. `skip` decides about events that cannot be read: they are left out, or end the load.
+async fn load(
+    log: &SharedLog,
+    thread: ThreadId,
+    until: Seq,
+    skip: &mut (dyn FnMut(LogError) -> Result<(), LogError> + Send),
+) -> Result<Live, LogError> {
     let mut live = match log.snapshot(thread, until, SNAPSHOT_FORMAT).await? {
         Some(snapshot) => Live::from_snapshot(thread, &snapshot.body).unwrap_or_else(|error| {
             tracing::warn!(%thread, seq = snapshot.seq, %error, "a snapshot cannot be read");
@@ -18,8 +40,24 @@ pub async fn load_state(log: &SharedLog, thread: ThreadId, until: Seq) -> Result
         None => Live::new(thread),
     };
     let loaded = live.weight;
+    let mut is_whole = true;
     loop {
-        let page = log.read(thread, live.last_seq).await?;
+        let page = match log.read(thread, live.last_seq).await {
+            Ok(page) => page,
+            Err(LogError::DamagedEvents { first, .. }) if first > until => break,
+            Err(damage) => {
+                let LogError::DamagedEvents { last, .. } = damage else {
+                    return Err(damage);
+                };
+                skip(damage)?;
+                is_whole = false;
+                live.last_seq = last.min(until);
+                if live.last_seq >= until {
+                    break;
+                }
+                continue;
+            }
+        };
         for event in page.events.iter().take_while(|event| event.seq <= until) {
             live.fold(event);
         }
@@ -27,7 +65,7 @@ pub async fn load_state(log: &SharedLog, thread: ThreadId, until: Seq) -> Result
             break;
         }
     }
-    if live.weight - loaded > LONG * SNAPSHOT_BYTES {
+    if is_whole && live.weight - loaded > LONG * SNAPSHOT_BYTES {
         keep(log, &live).await;
     }
     Ok(live)

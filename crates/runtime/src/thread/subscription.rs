@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use acpd_log::SharedLog;
+use acpd_log::{LogError, SharedLog};
 use acpd_model::{Failure, Millis, Seq, ThreadId};
 use acpd_proto::fanout::{self, Step};
-use acpd_proto::surface::contract::{Lane, OtherSubscribers, Pending, Source};
+use acpd_proto::surface::contract::{Lane, LostEvents, OtherSubscribers, Pending, Source};
 use acpd_proto::surface::frames::Frames;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast;
@@ -56,6 +56,20 @@ pub enum News {
         /// The other subscribers.
         others: OtherSubscribers,
     },
+    /// The thread's log cannot be written, or works again.
+    Log {
+        /// When.
+        at: Millis,
+        /// Why it cannot be written.
+        error: Option<Arc<str>>,
+    },
+    /// Events cannot be read. The events after them follow.
+    Damaged {
+        /// When that was noticed.
+        at: Millis,
+        /// The events.
+        lost: LostEvents,
+    },
     /// The thread was deleted, or it cannot be read. Nothing follows.
     Closed(Failure),
 }
@@ -77,6 +91,10 @@ pub struct Subscription {
     at: fanout::Subscription,
     /// Whether the client missed events that the channel no longer holds.
     lagging: bool,
+    /// Why the thread's log cannot be written, as the client knows it.
+    log_error: Option<Arc<str>>,
+    /// Whether the client does not know `log_error` yet.
+    log_changed: bool,
     source: EventSource,
 }
 
@@ -127,6 +145,8 @@ impl Subscription {
             attachment,
             at: fanout::Subscription::new(cursor),
             lagging: false,
+            log_error: None,
+            log_changed: false,
             source: EventSource::Beginning(snapshot),
         };
         (subscription, attached)
@@ -143,6 +163,10 @@ impl Subscription {
 
     async fn next(&mut self) -> Option<News> {
         loop {
+            if std::mem::take(&mut self.log_changed) {
+                let (at, error) = (self.clock.now().wall, self.log_error.clone());
+                return Some(News::Log { at, error });
+            }
             let news = match std::mem::replace(&mut self.source, EventSource::Ended) {
                 EventSource::Beginning(snapshot) => Some(self.begin(snapshot)),
                 EventSource::Log {
@@ -198,7 +222,10 @@ impl Subscription {
             batches,
             live,
             pending,
+            log_error,
         } = snapshot;
+        self.log_changed = self.log_error != log_error;
+        self.log_error = log_error;
         let end = live.last_seq;
         if std::mem::take(&mut self.lagging) {
             self.metrics.behind(end.saturating_sub(self.at.cursor()));
@@ -232,6 +259,19 @@ impl Subscription {
         }
         let page = match self.log.read(self.thread, self.at.cursor()).await {
             Ok(page) => page,
+            Err(LogError::DamagedEvents {
+                first, last, reason, ..
+            }) => {
+                self.at.on_page(Some(last), false);
+                self.source = EventSource::Log {
+                    end,
+                    pending,
+                    batches,
+                };
+                let lost = LostEvents { first, last, reason };
+                let at = self.clock.now().wall;
+                return Some(News::Damaged { at, lost });
+            }
             Err(error) => return Some(self.close(log_failure(&error))),
         };
         let from = self.at.cursor() + 1;

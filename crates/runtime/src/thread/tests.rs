@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_log::Memory;
+use acpd_log::{Fault, Memory};
 use acpd_model::{ErrorCode, Limits, Origin, ThreadId};
+use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::Spec;
 use acpd_proto::thread::Command;
 
@@ -106,4 +107,29 @@ async fn a_thread_with_too_much_to_do_says_so_and_answers_what_it_took() {
         .command(stage.thread, Origin::Daemon, policy())
         .await;
     again.unwrap().await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_left_before_the_log_failed_is_not_said_to_be_undone() {
+    let stage = Stage::new(Limits::default()).await;
+    let send = async |command| {
+        let sent = stage.directory.command(stage.thread, Origin::Daemon, command);
+        sent.await.unwrap()
+    };
+    let request = AgentRequest::Extension {
+        method: "_x".into(),
+        params: None,
+    };
+    let left = send(Command::AgentRequest(request)).await;
+    // It is carried out before the next one is answered.
+    send(Command::Remembered).await.await.unwrap().unwrap();
+    stage.log.inject(Fault::FullDisk);
+    let undone = send(Command::SetPolicy(None)).await.await.unwrap().unwrap_err();
+    assert_eq!((undone.code, undone.code.retryable()), (ErrorCode::Storage, true));
+    assert!(undone.message.starts_with("nothing was done: "), "{undone}");
+    let left = left.await.unwrap().unwrap_err();
+    assert_eq!((left.code, left.code.retryable()), (ErrorCode::Internal, false));
+    assert!(left.message.starts_with("it is not known whether"), "{left}");
+    stage.log.heal();
+    send(Command::SetPolicy(None)).await.await.unwrap().unwrap();
 }

@@ -443,6 +443,14 @@ impl<S: Surface> Connection<S> {
                 self.surface
                     .handle_notice(Notice::Subscribers { thread, at, others });
             }
+            News::Log { at, error } => {
+                let error = error.as_deref();
+                self.surface.handle_notice(Notice::Log { thread, at, error });
+            }
+            News::Damaged { at, lost } => {
+                let lost = &lost;
+                self.surface.handle_notice(Notice::Damaged { thread, at, lost });
+            }
             News::Closed(failure) => {
                 self.close(thread);
                 self.surface.handle_closed(thread, &failure);

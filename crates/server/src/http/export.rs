@@ -3,8 +3,9 @@
 //! An export ends at the last event of the thread at the time of the request. It holds one page of the log and the buffer
 //! of the format. A client that stops reading costs only this memory and its connection.
 
-use acpd_log::SharedLog;
+use acpd_log::{LogError, SharedLog};
 use acpd_model::{ErrorCode, Failure, Seq, Summary, ThreadId};
+use acpd_proto::surface::contract::LostEvents;
 use acpd_proto::surface::export::{Export, Format};
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
@@ -12,14 +13,14 @@ use axum::extract::{Extension, Path, RawQuery, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::store::Identity;
 use crate::http::{ServerState, refuse};
 use acpd_runtime::thread::directory::log_failure;
 
-/// `GET /api/threads/{thread}/export?format=jsonl|md|html`.
+/// `GET /api/threads/{thread}/export?format=jsonl|md|html&salvage=true|false`.
 pub async fn export(
     State(server): State<ServerState>,
     thread: Result<Path<String>, PathRejection>,
@@ -30,7 +31,11 @@ pub async fn export(
     // An invalid encoding is not a valid id either.
     let thread = thread.map_or_else(|_| String::new(), |Path(thread)| thread);
     match begin(log, &thread, query.as_deref()).await {
-        Ok((format, writing)) => answer(format, writing, identity.ends),
+        // The first piece is made before the answer begins, so that an early error is an answer of its own.
+        Ok((format, writing)) => match (writing.thread, writing.next().await) {
+            (id, Ok((first, rest))) => answer(format, id, first, rest, identity.ends),
+            (_, Err(error)) => failed(&failure_of(&error)),
+        },
         Err(failure) => failed(&failure),
     }
 }
@@ -61,13 +66,15 @@ struct Writing {
     end: Seq,
     /// The text before the first event.
     head: Vec<u8>,
+    /// Whether events that cannot be read are left out.
+    salvages: bool,
 }
 
 async fn begin(log: SharedLog, thread: &str, query: Option<&str>) -> Result<(Format, Writing), Failure> {
     let thread: ThreadId = thread
         .parse()
         .map_err(|error| Failure::invalid_params(format!("{error}")))?;
-    let format = format(query)?;
+    let (format, salvages) = (format(query)?, salvages(query)?);
     let end = log.last_seq(thread).await.map_err(|error| log_failure(&error))?;
     let summary: Summary = log.summary(thread).await.map_err(|error| log_failure(&error))?;
     let mut head = Vec::new();
@@ -79,23 +86,43 @@ async fn begin(log: SharedLog, thread: &str, query: Option<&str>) -> Result<(For
         at: 0,
         end,
         head,
+        salvages,
     };
     Ok((format, writing))
 }
 
+/// Returns the first value of a parameter in a query.
+fn parameter<'q>(query: Option<&'q str>, wanted: &str) -> Option<&'q str> {
+    query.unwrap_or_default().split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (name == wanted).then_some(value)
+    })
+}
+
+/// Parses whether events that cannot be read are left out.
+fn salvages(query: Option<&str>) -> Result<bool, Failure> {
+    match parameter(query, "salvage").unwrap_or("false") {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(Failure::invalid_params("salvage is neither true nor false")),
+    }
+}
+
 /// Parses the format in a query.
 fn format(query: Option<&str>) -> Result<Format, Failure> {
-    let mut asked = query.unwrap_or_default().split('&').filter_map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (name == "format").then_some(value)
-    });
-    let word = asked.next().unwrap_or(Format::Jsonl.word());
+    let word = parameter(query, "format").unwrap_or(Format::Jsonl.word());
     Format::from_word(word).ok_or_else(|| Failure::invalid_params("format is none of jsonl, md and html"))
 }
 
-fn answer(format: Format, writing: Writing, ends: CancellationToken) -> Response {
-    let name = format!("attachment; filename=\"{}.{}\"", writing.thread, format.word());
-    let pages = stream::unfold(Some(writing), move |writing| {
+fn answer(
+    format: Format,
+    thread: ThreadId,
+    first: Bytes,
+    rest: Option<Writing>,
+    ends: CancellationToken,
+) -> Response {
+    let name = format!("attachment; filename=\"{thread}.{}\"", format.word());
+    let rest = stream::unfold(rest, move |writing| {
         let ends = ends.clone();
         async move {
             let writing = writing?;
@@ -103,9 +130,10 @@ fn answer(format: Format, writing: Writing, ends: CancellationToken) -> Response
             if ends.is_cancelled() {
                 return Some((Err(std::io::Error::other("access has ended")), None));
             }
-            writing.next().await
+            writing.piece().await
         }
     });
+    let pages = stream::once(std::future::ready(Ok(first))).chain(rest);
     let mut response = Body::from_stream(pages).into_response();
     let headers = response.headers_mut();
     headers.insert(
@@ -119,20 +147,35 @@ fn answer(format: Format, writing: Writing, ends: CancellationToken) -> Response
 }
 
 impl Writing {
-    /// Returns the next bytes, and the remaining export. An error aborts the response, so that the client does not accept a
-    /// partial export as complete.
-    async fn next(mut self) -> Option<(std::io::Result<Bytes>, Option<Self>)> {
+    /// Returns the next bytes of a response. An error aborts the response, so that the client does not accept a partial
+    /// export as complete.
+    async fn piece(self) -> Option<(std::io::Result<Bytes>, Option<Self>)> {
+        let thread = self.thread;
+        Some(match self.next().await {
+            Ok((bytes, rest)) => (Ok(bytes), rest),
+            Err(error) => {
+                tracing::error!(%thread, %error, "an export breaks off");
+                (Err(std::io::Error::other(error)), None)
+            }
+        })
+    }
+
+    /// Returns the next bytes, and the remaining export.
+    async fn next(mut self) -> Result<(Bytes, Option<Self>), LogError> {
         let mut out = std::mem::take(&mut self.head);
         while self.at < self.end {
             let page = match self.log.read(self.thread, self.at).await {
                 Ok(page) if page.events.is_empty() => {
-                    return Some((Err(std::io::Error::other("the log ends too early")), None));
+                    return Err(LogError::Damaged(format!("it ends before event {}", self.end)));
                 }
-                Ok(page) => page,
-                Err(error) => {
-                    tracing::error!(thread = %self.thread, %error, "an export breaks off");
-                    return Some((Err(std::io::Error::other(error)), None));
+                Err(LogError::DamagedEvents {
+                    first, last, reason, ..
+                }) if self.salvages => {
+                    self.export.lost(&LostEvents { first, last, reason }, &mut out);
+                    self.at = last;
+                    continue;
                 }
+                page => page?,
             };
             for event in page.events.iter().filter(|event| event.seq <= self.end) {
                 self.export.fold(event, &mut out);
@@ -140,18 +183,28 @@ impl Writing {
             }
             // The format of a document can hold a turn back until it ends.
             if !out.is_empty() && self.at < self.end {
-                return Some((Ok(out.into()), Some(self)));
+                return Ok((out.into(), Some(self)));
             }
         }
         self.export.finish(&mut out);
-        Some((Ok(out.into()), None))
+        Ok((out.into(), None))
     }
+}
+
+/// Returns the error of an export, with what to do about it.
+fn failure_of(error: &LogError) -> Failure {
+    let mut failure = log_failure(error);
+    if matches!(error, LogError::DamagedEvents { .. }) {
+        failure.message += ". Export the other events with \"acpd export --salvage\"";
+    }
+    failure
 }
 
 fn failed(failure: &Failure) -> Response {
     let (status, code) = match failure.code {
         ErrorCode::InvalidParams => (StatusCode::BAD_REQUEST, "invalid_params"),
         ErrorCode::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+        ErrorCode::Storage => (StatusCode::SERVICE_UNAVAILABLE, "storage"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
     };
     refuse(status, code, &failure.message)
@@ -161,11 +214,9 @@ fn failed(failure: &Failure) -> Response {
 mod tests {
     use std::sync::Arc;
 
+    use super::*;
     use acpd_log::conformance::sample;
     use acpd_log::{EventLog, Fault, Memory};
-    use futures_util::StreamExt;
-
-    use super::*;
 
     #[test]
     fn the_format_is_read_from_the_query() {
@@ -194,7 +245,7 @@ mod tests {
 
     /// Returns the chunks of an export.
     async fn pieces(writing: Writing) -> Vec<std::io::Result<Bytes>> {
-        stream::unfold(Some(writing), |writing| async { writing?.next().await })
+        stream::unfold(Some(writing), |writing| async { writing?.piece().await })
             .collect()
             .await
     }
@@ -229,6 +280,53 @@ mod tests {
             let (last, before) = pieces.split_last().unwrap();
             assert!(last.is_err() && before.iter().all(Result::is_ok), "{query}");
         }
+    }
+
+    #[tokio::test]
+    async fn an_export_leaves_damaged_events_out_only_if_asked_and_says_which() {
+        let (log, thread) = thread_of(9).await;
+        let (first, last) = log.damage(thread, 1).unwrap();
+        let (_, writing) = begin(log.clone(), &thread.to_string(), None).await.unwrap();
+        let refused = failure_of(&writing.next().await.err().unwrap());
+        assert!(
+            refused.message.contains(&format!("events {first} to {last} of")),
+            "{refused}"
+        );
+        assert!(refused.message.contains("--salvage"), "{refused}");
+        for format in ["jsonl", "md", "html"] {
+            let query = format!("format={format}&salvage=true");
+            let (_, writing) = begin(log.clone(), &thread.to_string(), Some(&query))
+                .await
+                .unwrap();
+            let all: Vec<u8> = pieces(writing)
+                .await
+                .into_iter()
+                .flat_map(Result::unwrap)
+                .collect();
+            let text = String::from_utf8(all).unwrap();
+            if format == "jsonl" {
+                let lines: Vec<serde_json::Value> = text
+                    .lines()
+                    .map(|line| serde_json::from_str(line).unwrap())
+                    .collect();
+                assert_eq!(lines[0]["type"], "log:damaged");
+                assert_eq!(
+                    (lines[0]["firstSeq"].as_u64(), lines[0]["seq"].as_u64()),
+                    (Some(first), Some(last))
+                );
+                let rest: Vec<_> = lines[1..]
+                    .iter()
+                    .map(|line| line["seq"].as_u64().unwrap())
+                    .collect();
+                assert_eq!(rest, (last + 1..=9).collect::<Vec<_>>());
+            } else {
+                assert!(
+                    text.contains(&format!("Events {first} to {last} cannot be read")),
+                    "{text}"
+                );
+            }
+        }
+        assert!(salvages(Some("salvage=yes")).is_err());
     }
 
     #[tokio::test]

@@ -16,6 +16,7 @@ mod history;
 mod host;
 mod line;
 mod log;
+mod log_failure;
 mod world;
 
 use std::collections::BTreeMap;
@@ -113,6 +114,21 @@ fn a_thread_that_takes_long_to_load_delays_no_other_thread_of_the_connection() {
 #[test]
 fn a_thread_that_takes_long_to_load_delays_no_other_session_of_an_editor() {
     on_paused_clock(async { World::new(0).await.load_one_of_two_slowly_for_an_editor().await });
+}
+
+#[test]
+fn a_thread_whose_log_fails_shows_it_and_continues_when_the_log_works_again() {
+    on_paused_clock(async { World::new(0).await.fill_the_disk_in_a_turn().await });
+}
+
+#[test]
+fn a_thread_with_a_damaged_end_can_be_read_forked_and_deleted() {
+    on_paused_clock(async { World::new(0).await.damage_the_end_of_a_thread().await });
+}
+
+#[test]
+fn a_thread_with_damage_before_its_last_snapshot_stays_writable() {
+    on_paused_clock(async { World::new(0).await.damage_the_beginning_of_a_thread().await });
 }
 
 #[test]

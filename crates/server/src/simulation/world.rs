@@ -150,7 +150,8 @@ impl World {
                 self.daemon.log.delay.store(delay, Ordering::Relaxed);
             }
             92..94 => self.garbage().await,
-            94..96 => sleep(Duration::from_secs(self.dice.roll(100))).await,
+            94 => sleep(Duration::from_secs(self.dice.roll(100))).await,
+            95 => self.fill_the_disk().await,
             96 => self.restart().await,
             97 => self.crash().await,
             98 => sleep(Duration::from_hours(1)).await,

@@ -8,6 +8,7 @@
 mod describe;
 mod encode;
 mod events;
+mod log_state;
 mod notifications;
 mod params;
 mod peer;

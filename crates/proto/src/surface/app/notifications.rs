@@ -86,6 +86,12 @@ notifications! {
         /// Sent to subscribers with `capabilities.subscribers`: the other clients that follow the thread. Sent at the start and
         /// whenever a client joins or leaves, possibly without a change. Not an event of the thread: it has no `seq`.
         "thread/subscribers/changed" ThreadSubscribersChanged(event::SubscribersChanged<'a>);
+        /// Sent to subscribers when the daemon cannot write the thread's log, or can write it again. Until then the thread
+        /// accepts no changes, and work that is not in the log is lost. Not an event of the thread: it has no `seq`.
+        "thread/log/changed" ThreadLogChanged(event::LogChanged<'a>);
+        /// Sent to a subscriber in place of events that cannot be read, because their part of the log is damaged. `seq` is the
+        /// number of the last one.
+        "thread/log/damaged" ThreadLogDamaged(event::LogDamaged<'a>);
         /// The thread was archived.
         "thread/archived" ThreadArchived(event::ThreadChanged<'a>);
         /// The thread was unarchived.

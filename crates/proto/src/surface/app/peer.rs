@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::encode::{Frame, frames, list_reset_frame, listed_frame, live_frame};
+use super::log_state::{log_changed_frame, log_damaged_frame};
 use super::notifications::Notification;
 use super::params::Response;
 use super::results::ResultType;
@@ -187,12 +188,20 @@ impl Surface for Peer {
     }
 
     fn handle_notice(&mut self, notice: Notice<'_, Frame>) {
-        let subscribers;
+        let own;
         let frames = match notice {
             Notice::List(frames) => frames,
             Notice::Subscribers { thread, at, others } => {
-                subscribers = subscribers_frame(thread, at, others);
-                std::slice::from_ref(&subscribers)
+                own = subscribers_frame(thread, at, others);
+                std::slice::from_ref(&own)
+            }
+            Notice::Log { thread, at, error } => {
+                own = log_changed_frame(thread, at, error);
+                std::slice::from_ref(&own)
+            }
+            Notice::Damaged { thread, at, lost } => {
+                own = log_damaged_frame(thread, at, lost);
+                std::slice::from_ref(&own)
             }
         };
         for frame in frames {

@@ -94,6 +94,35 @@ pub enum Notice<'a, F> {
         /// The other clients.
         others: &'a OtherSubscribers,
     },
+    /// A thread's log cannot be written, or can be written again.
+    Log {
+        /// The thread.
+        thread: ThreadId,
+        /// When.
+        at: Millis,
+        /// Why it cannot be written.
+        error: Option<&'a str>,
+    },
+    /// Events of a thread cannot be read.
+    Damaged {
+        /// The thread.
+        thread: ThreadId,
+        /// When that was noticed.
+        at: Millis,
+        /// The events.
+        lost: &'a LostEvents,
+    },
+}
+
+/// Events that cannot be read, because their part of the log is damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostEvents {
+    /// The first of these events.
+    pub first: Seq,
+    /// The last of these events.
+    pub last: Seq,
+    /// Why they cannot be read.
+    pub reason: String,
 }
 
 /// A client that follows a thread.

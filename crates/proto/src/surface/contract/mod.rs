@@ -11,7 +11,7 @@ mod output;
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Failure, Seq, ThreadId};
 
-pub use self::delivery::{Delivery, Notice, OtherSubscribers, Pending, Source, Subscriber};
+pub use self::delivery::{Delivery, LostEvents, Notice, OtherSubscribers, Pending, Source, Subscriber};
 pub use self::gate::{ANSWER, Gate, Handled, NewThread, Token, UNKNOWN_METHOD};
 pub use self::lane::Lane;
 pub use self::output::{Delegated, Output};

@@ -8,6 +8,7 @@ use acpd_model::{Event, EventKind, ItemEnd, ItemOutcome, ItemStart, Origin, RawJ
 use super::name::type_of;
 use super::text::{content_text, rfc3339};
 use crate::projection::server_name;
+use crate::surface::contract::LostEvents;
 use crate::wire::{Object, members};
 
 /// Appends the line of `event` with its line break. JSON from elsewhere is copied, not parsed.
@@ -41,6 +42,18 @@ pub fn line(out: &mut Vec<u8>, thread: &str, event: &Event) {
             *byte = b' ';
         }
     }
+    out.push(b'\n');
+}
+
+/// Appends the line in place of events that cannot be read.
+pub fn lost_line(out: &mut Vec<u8>, thread: &str, lost: &LostEvents) {
+    let mut line = Object::open(out);
+    line.put("seq", &lost.last)
+        .plain("type", "log:damaged")
+        .plain("threadId", thread)
+        .put("firstSeq", &lost.first)
+        .put("reason", &lost.reason);
+    line.close();
     out.push(b'\n');
 }
 

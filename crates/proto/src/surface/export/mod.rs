@@ -31,6 +31,8 @@ use acpd_model::{Event, Summary, ThreadId};
 use block::Page;
 use story::Story;
 
+use crate::surface::contract::LostEvents;
+
 /// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -101,6 +103,14 @@ impl Export {
         match &mut self.0 {
             Form::Lines { thread } => jsonl::line(out, thread, event),
             Form::Document(story) => story.fold(event, out),
+        }
+    }
+
+    /// Says which events cannot be read, in their place; appends the text to `out`.
+    pub fn lost(&mut self, lost: &LostEvents, out: &mut Vec<u8>) {
+        match &mut self.0 {
+            Form::Lines { thread } => jsonl::lost_line(out, thread, lost),
+            Form::Document(story) => story.lost(lost),
         }
     }
 

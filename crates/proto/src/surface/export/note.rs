@@ -7,6 +7,14 @@ use serde::Deserialize;
 use super::block::{Block, Span, code, word};
 use super::story::turn_title;
 use super::text::who;
+use crate::surface::contract::LostEvents;
+
+/// Returns the block in place of events that cannot be read.
+pub fn lost(at: Millis, lost: &LostEvents) -> Block {
+    let LostEvents { first, last, reason } = lost;
+    let title = format!("Events {first} to {last} cannot be read: {reason}");
+    Block::new("error", at, vec![word(title)])
+}
 
 /// Returns the block of an event that needs no other events; `None` if readers of documents do not need it.
 pub fn block(event: &Event) -> Option<Block> {

@@ -16,12 +16,15 @@ use super::item::{item_block, message_parts};
 use super::text::{moment, pieces};
 use super::{note, text};
 use crate::projection::{Item, ItemView, ToolView};
+use crate::surface::contract::LostEvents;
 use acpd_policy::shell_line;
 use acpd_policy::{PartInWords, part_in_words};
 
 /// A document that is being written.
 #[derive(Debug)]
 pub struct Story {
+    /// When the last event was recorded.
+    at: Millis,
     page: &'static dyn Page,
     /// Written text that the caller has not received yet.
     text: String,
@@ -108,6 +111,7 @@ impl Story {
         page.head(&mut text, title, &facts);
         out.extend_from_slice(text.as_bytes());
         Self {
+            at: summary.created_at,
             page,
             text: String::new(),
             turn: None,
@@ -122,9 +126,15 @@ impl Story {
         }
     }
 
+    /// Says which events cannot be read.
+    pub fn lost(&mut self, lost: &LostEvents) {
+        self.entries.push(Entry::Note(note::lost(self.at, lost)));
+    }
+
     /// Applies the next event. A kind without an arm here and without a [`note`] is ignored.
     pub fn fold(&mut self, event: &Event, out: &mut Vec<u8>) {
         use EventKind as K;
+        self.at = event.at;
         match &event.kind {
             K::TurnQueued { input, .. } => {
                 if let Some(turn) = event.turn {

@@ -10,7 +10,10 @@ use crate::thread::session::{Continuation, Continued, Wake};
 use crate::thread::turn::{self, TurnResult};
 
 /// The notice of a turn that was interrupted and ends with the daemon.
-const DAEMON_STOPPED: &str = "daemonStopped";
+pub(super) const DAEMON_STOPPED: &str = "daemonStopped";
+
+/// The code of the notice that the log has failed.
+pub(super) const LOG_FAILED: &str = "logFailed";
 
 impl Thread {
     pub(super) fn handle_agent(&mut self, event: AgentEvent) {
@@ -184,12 +187,6 @@ impl Thread {
         self.journal.note_status();
     }
 
-    /// Ends all open work because the daemon stops, or has stopped.
-    pub(super) fn abandon_with_daemon(&mut self, reason: &str) {
-        self.note_interrupted(DAEMON_STOPPED, reason);
-        self.abandon(reason, &Origin::Daemon, true);
-    }
-
     /// Stops the agent and all work, because the daemon stops.
     pub(super) fn stop(&mut self) {
         let reason = "the daemon is stopping";
@@ -199,7 +196,8 @@ impl Thread {
             turn::settle_queued(&mut self.journal, queued, result, &Origin::Daemon);
         }
         self.callbacks.drop_in_editors(&mut self.journal);
-        self.abandon_with_daemon(reason);
+        self.note_interrupted(DAEMON_STOPPED, reason);
+        self.abandon(reason, &Origin::Daemon, true);
         self.callbacks.abort_delegations(&mut self.journal, reason);
         self.stop_agent();
     }

@@ -15,7 +15,7 @@ mod updates;
 
 use std::sync::Arc;
 
-use acpd_model::{Event, Failure, Inherited, Limits, Summary, ThreadId, TurnMarks};
+use acpd_model::{Event, Failure, Inherited, Limits, Origin, Summary, ThreadId, TurnMarks};
 
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
@@ -67,14 +67,24 @@ impl Thread {
 
     /// Recovers after a restart: ends the work that the previous process left unfinished, and records that.
     pub fn recover(&mut self, now: Now) {
+        let reason = "the daemon was stopped while the turn was running";
+        self.recover_from(agent::DAEMON_STOPPED, reason, now);
+    }
+
+    /// Recovers after the log has failed: ends the work whose events were not stored, with this reason.
+    pub fn recover_from_log(&mut self, reason: &str, now: Now) {
+        self.recover_from(agent::LOG_FAILED, reason, now);
+    }
+
+    fn recover_from(&mut self, code: &str, reason: &str, now: Now) {
         self.journal.set_now(now);
         if self.live().is_deleted() {
             return self.journal.push(Effect::Delete { call: None });
         }
         self.callbacks.recover(self.live().last_terminal);
         self.callbacks.void_lease(&mut self.journal);
-        let reason = "the daemon was stopped while the turn was running";
-        self.abandon_with_daemon(reason);
+        self.note_interrupted(code, reason);
+        self.abandon(reason, &Origin::Daemon, true);
     }
 
     /// Handles one input.

@@ -78,6 +78,7 @@ impl ThreadActor {
         keep(&self.context.log, self.id, before).await?;
         let encoded = self.store(events, &shown, receives).await?;
         keep(&self.context.log, self.id, after).await?;
+        self.next_unsent = self.next_call;
         // Replies leave before notifications, so that a caller can match the notifications to its request.
         for (call, result) in replies {
             self.reply(call, result);
@@ -113,10 +114,7 @@ impl ThreadActor {
                 Some(from) = from_agent(self.agent.as_mut()), if room => self.handle_agent_event(from),
             }
         };
-        if let Err(error) = appended {
-            self.fail_callers(&error);
-            return Err(error);
-        }
+        appended?;
         self.context.metrics.appended(events, begun.elapsed());
         if let Some(summary) = &summary {
             self.context.thread_list.changed(self.id, events, summary);
@@ -152,10 +150,19 @@ impl ThreadActor {
         }
     }
 
+    /// Answers all callers after the log has failed. What their commands caused may have left the process already.
     pub(super) fn fail_callers(&mut self, error: &LogError) {
-        let failure = Failure::new(ErrorCode::Internal, format!("nothing was done: {error}"));
-        for reply in std::mem::take(&mut self.replies).into_values() {
-            let _ = reply.send(Err(failure.clone()));
+        for (call, reply) in std::mem::take(&mut self.replies) {
+            let is_stored = call < self.next_unsent || matches!(error, LogError::UnknownOutcome(_));
+            let failure = if is_stored {
+                let message = format!("it is not known whether the request was carried out: {error}");
+                Failure::new(ErrorCode::Internal, message)
+            } else {
+                let failure = log_failure(error);
+                Failure::new(failure.code, format!("nothing was done: {}", failure.message))
+            };
+            // A caller that has gone needs no answer.
+            let _ = reply.send(Err(failure));
         }
     }
 

@@ -59,6 +59,7 @@ async fn news(log: Arc<Memory>, publish: impl FnOnce(&Publisher)) -> Vec<News> {
         batches: publisher.subscribe(Lane::App),
         live: live.into(),
         pending: Arc::new(BTreeSet::new()),
+        log_error: None,
     };
     publish(&publisher);
     let someone = Subscriber {
@@ -124,5 +125,5 @@ async fn a_log_that_cannot_be_read_ends_the_subscription_with_its_error() {
     let Some(News::Closed(failure)) = news.last() else {
         panic!("{news:?}");
     };
-    assert_eq!(failure.code, ErrorCode::Internal);
+    assert_eq!(failure.code, ErrorCode::Storage);
 }

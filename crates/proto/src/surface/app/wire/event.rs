@@ -132,6 +132,28 @@ wire! {
     /// A reset of the thread list, without members.
     struct ListReset {}
 
+    /// Whether a thread's log can be written.
+    struct LogChanged<'a> {
+        thread_id: ThreadId,
+        /// Time of the notification, in milliseconds since the epoch.
+        ts: Millis as u64,
+        /// Why the log cannot be written, or which events cannot be read; absent if the thread works again.
+        error: Option<&'a str>,
+    }
+
+    /// Events that cannot be read.
+    struct LogDamaged<'a> {
+        thread_id: ThreadId,
+        /// Time of the notification, in milliseconds since the epoch.
+        ts: Millis as u64,
+        /// Number of the first of these events.
+        first_seq: Seq,
+        /// Number of the last of these events.
+        seq: Seq,
+        /// Why they cannot be read.
+        reason: &'a str,
+    }
+
     /// The other clients that follow a thread.
     struct SubscribersChanged<'a> {
         thread_id: ThreadId,

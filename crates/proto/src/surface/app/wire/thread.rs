@@ -40,6 +40,8 @@ wire! {
         /// Project id that the client chose to group threads by.
         project_id: Option<&'a String>,
         status: ThreadStatus,
+        /// Why the status is `failed`.
+        error: Option<&'a String>,
         /// Status of the last ended turn; absent if there was none, or if it was dropped.
         last_turn_status: Option<TurnStatus>,
         /// Whether the thread is archived.
@@ -81,6 +83,7 @@ impl<'a> ThreadEntry<'a> {
             name: summary.name.as_ref(),
             project_id: summary.project_id.as_ref(),
             status: summary.status,
+            error: summary.error.as_ref(),
             last_turn_status: summary.last_turn.map(TurnStatus::from),
             archived: summary.archived,
             created_at: summary.created_at,

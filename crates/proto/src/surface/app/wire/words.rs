@@ -18,6 +18,8 @@ wire! {
         Waiting,
         /// The thread is being deleted.
         Deleting,
+        /// The thread's log cannot be written, or part of it cannot be read; `error` says why.
+        Failed,
     }
 
     /// Status of a turn.

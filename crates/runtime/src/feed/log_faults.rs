@@ -1,0 +1,47 @@
+//! Threads whose log fails.
+//!
+//! In: failures, and their ends, from the threads' tasks. Out: the same to everything that shows a thread. Owns: the failures.
+//! Never: stores one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use acpd_model::{Summary, ThreadId, ThreadStatus};
+use tokio::sync::watch;
+
+/// The threads whose log cannot be written, or of which events cannot be read; cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct LogFaults {
+    failed: Arc<watch::Sender<BTreeMap<ThreadId, Arc<str>>>>,
+}
+
+impl LogFaults {
+    /// Records that a thread's log fails, and why.
+    pub fn set(&self, thread: ThreadId, error: &Arc<str>) {
+        self.failed.send_modify(|failed| {
+            failed.insert(thread, Arc::clone(error));
+        });
+    }
+
+    /// Records that a thread's log works, or that the thread is deleted.
+    pub fn clear(&self, thread: ThreadId) {
+        self.failed
+            .send_if_modified(|failed| failed.remove(&thread).is_some());
+    }
+
+    /// Shows the failure in the thread's summary, if there is one.
+    pub fn show(&self, thread: ThreadId, summary: &mut Summary) {
+        let error = self.failed.borrow().get(&thread).cloned();
+        if let Some(error) = error {
+            show(&error, summary);
+        }
+    }
+}
+
+/// Shows a failure in a summary. A thread that is about to be deleted stays so.
+pub fn show(error: &str, summary: &mut Summary) {
+    if summary.status != ThreadStatus::Deleting {
+        summary.status = ThreadStatus::Failed;
+    }
+    summary.error = Some(error.to_owned());
+}
