@@ -255,7 +255,7 @@ pub fn cut(span: RowSpan, chunk: &[u8]) -> Result<Chunk, String> {
     let last = span.last.min(span.until);
     let kept = last
         .checked_sub(span.first)
-        .ok_or_else(|| span.damaged(thread, "its first number is invalid"))?;
+        .ok_or_else(|| "its first number is invalid".to_owned())?;
     let kept = usize::try_from(kept).map_or(usize::MAX, |kept| kept.saturating_add(1));
     let mut rest = Records(&unpacked);
     rest.by_ref().take(kept).for_each(drop);

@@ -29,7 +29,7 @@ fn fill(path: &Path, threads: i64) {
              ALTER TABLE thread DROP COLUMN last_turn;
              ALTER TABLE thread DROP COLUMN session_id;
              CREATE INDEX thread_newest ON thread (updated_at DESC, uuid DESC);
-             PRAGMA user_version = 4;",
+             PRAGMA user_version = 5;",
         )
         .unwrap();
     connection

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use acpd_log::conformance::{read_all, sample};
-use acpd_log::{Durability, EventLog, LogError, SharedLog, Sqlite};
-use acpd_model::limits::{LOG_GROUP, LOG_QUEUE};
+use acpd_log::{Durability, EventLog, LogError, SharedLog, Sqlite, blob_id};
+use acpd_model::limits::{LOG_GROUP, LOG_QUEUE, LOG_QUEUE_BYTES};
 use acpd_model::{Seq, ThreadId};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -288,6 +288,32 @@ async fn a_full_queue_is_waited_for() {
         assert_eq!(answer.await, Ok(()));
     }
     assert_eq!(log.last_seq(sample::thread(count)).await, Ok(1));
+}
+
+#[tokio::test]
+async fn the_queue_is_bounded_in_bytes() {
+    const EACH: usize = LOG_QUEUE_BYTES as usize / 4;
+    let (_directory, path) = place();
+    let log = open(&path).unwrap();
+    let thread = sample::thread(1);
+    let summary = sample::summary("large", 1);
+    log.append(thread, &[sample::event(1, 30)], Some(&summary))
+        .await
+        .unwrap();
+    let writing = rusqlite::Connection::open(&path).unwrap();
+    writing.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let contents = || (0..8).map(|number| vec![number; EACH]);
+    let answers: Vec<_> = contents().map(|content| log.put_blob(thread, content)).collect();
+    assert!(log.stats().waiting <= 4, "{}", log.stats().waiting);
+    let too_large = log.put_blob(thread, vec![9; LOG_QUEUE_BYTES as usize + 1]);
+    writing.execute_batch("COMMIT").unwrap();
+    for answer in answers {
+        answer.await.unwrap();
+    }
+    too_large.await.unwrap();
+    for content in contents() {
+        assert_eq!(log.blob(blob_id(&content)).await, Ok(Some(content)));
+    }
 }
 
 #[tokio::test]

@@ -231,6 +231,8 @@ pub const BATCH_BYTES: usize = 1 << 20;
 pub const LOG_QUEUE: usize = 256;
 /// Appends that one commit may contain.
 pub const LOG_GROUP: usize = 128;
+/// Bytes of appends after which one commit takes no more of them, so that the next appends do not wait long for it.
+pub const LOG_GROUP_BYTES: usize = 4 << 20;
 /// Reads that may wait for each reader of the log.
 pub const LOG_READS: usize = 64;
 /// Last bytes of an agent's stderr that are kept to explain why it exited.
@@ -272,7 +274,7 @@ pub const CALL_BYTES: u32 = 256 << 20;
 /// Bytes of batches that the subscribers of all threads have not received yet. A batch that does not fit is not kept: its
 /// subscribers read it from the log.
 pub const LIVE_BYTES: u32 = 64 << 20;
-/// Bytes of appends that may wait for the log's writer. A larger one waits until the writer has nothing else to do.
+/// Bytes of appends that may wait for the log's writer. A larger one waits until no other does.
 pub const LOG_QUEUE_BYTES: u32 = 64 << 20;
 /// Bytes that are reserved for a file read before the size of the file is known.
 pub const READ_FIRST_BYTES: u64 = 64 << 10;

@@ -377,8 +377,12 @@ impl Client {
     /// Checks the invariants of every message that the daemon sends by itself.
     fn check(&mut self, message: &Arc<Incoming>) {
         app_schema::check_sent(&message.method, &message.params, message.id.is_some());
-        // These are no events of the thread: they concern this client's response, the thread list, or the subscribers.
-        let asides = ["serverRequest/rejected", "thread/subscribers/changed"];
+        // These are no events of the thread: they concern this client's response, the thread list, the subscribers, or the log.
+        let asides = [
+            "serverRequest/rejected",
+            "thread/subscribers/changed",
+            "thread/log/changed",
+        ];
         if asides.contains(&message.method.as_str()) || message.method.starts_with("thread/list/") {
             return;
         }

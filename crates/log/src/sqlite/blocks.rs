@@ -76,6 +76,7 @@ fn status_code(status: ThreadStatus) -> u8 {
         ThreadStatus::Running => 1,
         ThreadStatus::Waiting => 2,
         ThreadStatus::Deleting => 3,
+        ThreadStatus::Failed => 4,
     }
 }
 

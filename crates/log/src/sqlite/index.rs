@@ -49,6 +49,12 @@ impl Entries {
             dropped: extract.dropped.clone(),
         }
     }
+
+    /// Returns the bytes of the texts and of their words.
+    pub(super) fn bytes(&self) -> usize {
+        let texts = self.texts.iter();
+        texts.map(|entry| entry.text.len() + entry.words.len()).sum()
+    }
 }
 
 /// Stores the entries of events after `after` for the thread of this row.

@@ -37,11 +37,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use acpd_model::limits::LOG_QUEUE;
+use acpd_model::limits::{LOG_QUEUE, LOG_QUEUE_BYTES};
 use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId, TurnId};
 use rusqlite::Connection;
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use crate::stats::{Counters, Stats};
 use crate::{
@@ -50,7 +50,7 @@ use crate::{
 };
 use reader::{Queries, Reader};
 use store::{Batch, Change, Missing};
-use writer::Job;
+use writer::{Job, Work};
 
 /// Threads that read single threads. Lists and searches have one each, so that they delay no other reads.
 const READERS: usize = 2;
@@ -71,8 +71,8 @@ pub enum Durability {
 /// The log in one `SQLite` database, for one process at a time.
 ///
 /// An append is queued when it is called, not when its future is awaited. So successive appends keep their order. If
-/// [`LOG_QUEUE`] jobs are already waiting, an append is queued when its future is first awaited and room becomes free.
-/// A future that is dropped without being awaited then never appends.
+/// [`LOG_QUEUE`] jobs or [`LOG_QUEUE_BYTES`] are already waiting, an append is queued when its future is first awaited and
+/// room becomes free. A future that is dropped without being awaited then never appends.
 ///
 /// Dropping the log waits until all queued jobs are stored and the files are closed.
 #[derive(Debug)]
@@ -81,6 +81,8 @@ pub struct Sqlite {
     lists: Queries,
     searches: Queries,
     jobs: mpsc::Sender<Job>,
+    /// Bytes that may still be queued.
+    room: Arc<Semaphore>,
     counters: Arc<Counters>,
     /// Declared after the senders, because its drop waits for a thread that ends when the senders are dropped.
     _writer: WriterThread,
@@ -113,19 +115,33 @@ impl Sqlite {
             lists: list_queries,
             searches: search_queries,
             jobs,
+            room: Arc::new(Semaphore::new(LOG_QUEUE_BYTES as usize)),
             counters,
             _writer: WriterThread(Some(writer)),
         })
     }
 
     /// Queues a job for the writer, immediately if there is room.
-    fn submit(&self, job: impl FnOnce(oneshot::Sender<Result<(), LogError>>) -> Job) -> Answer<'_, ()> {
+    fn submit(&self, work: Work) -> Answer<'_, ()> {
+        let bytes = u32::try_from(work.bytes()).map_or(LOG_QUEUE_BYTES, |bytes| bytes.min(LOG_QUEUE_BYTES));
         let (answer, answered) = oneshot::channel();
-        let sent = self.jobs.try_send(job(answer));
+        let room = Arc::clone(&self.room).try_acquire_many_owned(bytes).ok();
+        let has_room = room.is_some();
+        let job = Job { work, answer, room };
+        let sent = if has_room {
+            self.jobs.try_send(job)
+        } else {
+            Err(TrySendError::Full(job))
+        };
         Box::pin(async move {
             match sent {
                 Ok(()) => {}
-                Err(TrySendError::Full(job)) => self.jobs.send(job).await.map_err(|_| LogError::Closed)?,
+                Err(TrySendError::Full(mut job)) => {
+                    if job.room.is_none() {
+                        job.room = Arc::clone(&self.room).acquire_many_owned(bytes).await.ok();
+                    }
+                    self.jobs.send(job).await.map_err(|_| LogError::Closed)?;
+                }
                 Err(TrySendError::Closed(_)) => return Err(LogError::Closed),
             }
             answered.await.unwrap_or(Err(LogError::Closed))
@@ -147,7 +163,7 @@ impl Sqlite {
 impl EventLog for Sqlite {
     fn store(&self, append: Append<'_>) -> Answer<'_, ()> {
         match Batch::new(&append) {
-            Ok(batch) => self.submit(|answer| Job::Store(Change::Append(batch), answer)),
+            Ok(batch) => self.submit(Work::Store(Change::Append(batch))),
             Err(error) => Box::pin(std::future::ready(Err(error))),
         }
     }
@@ -238,16 +254,16 @@ impl EventLog for Sqlite {
             through,
             data: Missing::new(lacks, extract, snapshot),
         };
-        self.submit(|answer| Job::Store(change, answer))
+        self.submit(Work::Store(change))
     }
 
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {
-        self.submit(|answer| Job::Store(Change::Delete(thread), answer))
+        self.submit(Work::Store(Change::Delete(thread)))
     }
 
     fn put_blob(&self, thread: ThreadId, content: Vec<u8>) -> Answer<'_, BlobId> {
         let id = blob_id(&content);
-        let stored = self.submit(|answer| Job::Store(Change::Blob { thread, id, content }, answer));
+        let stored = self.submit(Work::Store(Change::Blob { thread, id, content }));
         Box::pin(async move { stored.await.map(|()| id) })
     }
 
@@ -261,7 +277,7 @@ impl EventLog for Sqlite {
     }
 
     fn close(&self) -> Answer<'_, ()> {
-        self.submit(Job::Close)
+        self.submit(Work::Close)
     }
 }
 

@@ -38,6 +38,18 @@ pub(super) enum Change {
     Delete(ThreadId),
 }
 
+impl Change {
+    /// Returns about how many bytes the change holds until it is stored.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Append(batch) => batch.bytes(),
+            Self::Blob { content, .. } => content.len(),
+            Self::CatchUp { data, .. } => data.bytes(),
+            Self::Delete(_) => 0,
+        }
+    }
+}
+
 /// Data that is stored after its events.
 #[derive(Debug)]
 pub(super) enum Missing {
@@ -50,6 +62,13 @@ impl Missing {
         match lacks {
             Lacking::Texts => Self::Texts(Entries::new(extract)),
             Lacking::Marks => Self::Marks(extract.marks.clone(), snapshot.cloned()),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Texts(entries) => entries.bytes(),
+            Self::Marks(_, snapshot) => snapshot_bytes(snapshot.as_ref()),
         }
     }
 }
@@ -91,6 +110,11 @@ impl Batch {
             beside,
         })
     }
+
+    fn bytes(&self) -> usize {
+        let events: usize = self.chunks.iter().map(|chunk| chunk.body.len()).sum();
+        events + self.beside.as_ref().map_or(0, |beside| beside.bytes())
+    }
 }
 
 impl Beside {
@@ -114,6 +138,15 @@ impl Beside {
             memo: memo.map(<[u8]>::to_vec),
         })
     }
+
+    fn bytes(&self) -> usize {
+        let memo = self.memo.as_ref().map_or(0, Vec::len);
+        self.entries.bytes() + snapshot_bytes(self.snapshot.as_ref()) + memo
+    }
+}
+
+fn snapshot_bytes(snapshot: Option<&Snapshot>) -> usize {
+    snapshot.map_or(0, |snapshot| snapshot.body.len())
 }
 
 /// A summary with its table columns.

@@ -1,16 +1,17 @@
 //! The single writing thread. Appends that wait together are stored together, since one commit costs the same for one
 //! append and for many. While none waits, deleted data is erased, step by step.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use acpd_model::limits::{
-    LOG_CLOSE_MILLIS, LOG_CLOSE_WAL_BYTES, LOG_ERASE_COMMITS, LOG_ERASE_RETRY, LOG_GROUP,
+    LOG_CLOSE_MILLIS, LOG_CLOSE_WAL_BYTES, LOG_ERASE_COMMITS, LOG_ERASE_RETRY, LOG_GROUP, LOG_GROUP_BYTES,
 };
 use rusqlite::Connection;
 use tokio::sync::mpsc::error::TryRecvError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
 use super::cleanup::Cleaned;
 use super::reader::Reader;
@@ -23,12 +24,35 @@ const ATTEMPTS: u32 = 200;
 
 /// A job for the writer, with the channel for its result.
 #[derive(Debug)]
-pub(super) enum Job {
-    Store(Change, oneshot::Sender<Result<(), LogError>>),
-    Close(oneshot::Sender<Result<(), LogError>>),
+pub(super) struct Job {
+    pub(super) work: Work,
+    pub(super) answer: oneshot::Sender<Result<(), LogError>>,
+    /// The job's share of the bytes that may be queued, returned when the job is done.
+    pub(super) room: Option<OwnedSemaphorePermit>,
 }
 
-type Waiting = (Change, oneshot::Sender<Result<(), LogError>>);
+#[derive(Debug)]
+pub(super) enum Work {
+    Store(Change),
+    Close,
+}
+
+impl Work {
+    /// Returns about how many bytes the job holds until it is done.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Store(change) => change.bytes(),
+            Self::Close => 0,
+        }
+    }
+}
+
+/// A change, the channel for its result, and its share of the bytes that may be queued.
+type Waiting = (
+    Change,
+    oneshot::Sender<Result<(), LogError>>,
+    Option<OwnedSemaphorePermit>,
+);
 
 /// Stores queued jobs until it is closed or all senders are dropped. The writer ends last: when `close` returns, all
 /// files are closed and unlocked.
@@ -41,7 +65,7 @@ pub(super) fn run(
 ) {
     let mut store = Store::new(connection);
     let mut erasing = Erasing::new();
-    let mut jobs = Vec::with_capacity(LOG_GROUP);
+    let mut jobs = VecDeque::with_capacity(LOG_GROUP);
     let mut closing = None;
     while closing.is_none() {
         match receive(&mut queue, &mut jobs, erasing.is_due()) {
@@ -53,13 +77,18 @@ pub(super) fn run(
             Received::End => break,
         }
         let mut group = Vec::with_capacity(jobs.len());
-        for job in jobs.drain(..) {
-            match job {
-                Job::Close(answer) => {
+        let mut bytes = 0;
+        while let Some(Job { work, answer, room }) = jobs.pop_front() {
+            bytes += work.bytes();
+            match work {
+                Work::Close => {
                     closing = Some(answer);
                     break;
                 }
-                Job::Store(change, answer) => group.push((change, answer)),
+                Work::Store(change) => group.push((change, answer, room)),
+            }
+            if bytes >= LOG_GROUP_BYTES {
+                break;
             }
         }
         erasing.before_commit(&group, counters);
@@ -91,16 +120,16 @@ enum Received {
 }
 
 /// Takes the waiting jobs. If none waits, returns if there is other work, else waits for one.
-fn receive(queue: &mut mpsc::Receiver<Job>, jobs: &mut Vec<Job>, other_work: bool) -> Received {
-    if !other_work {
-        return match queue.blocking_recv_many(jobs, LOG_GROUP) {
-            0 => Received::End,
-            _ => Received::Jobs,
-        };
+fn receive(queue: &mut mpsc::Receiver<Job>, jobs: &mut VecDeque<Job>, other_work: bool) -> Received {
+    if jobs.is_empty() && !other_work {
+        match queue.blocking_recv() {
+            Some(job) => jobs.push_back(job),
+            None => return Received::End,
+        }
     }
     while jobs.len() < LOG_GROUP {
         match queue.try_recv() {
-            Ok(job) => jobs.push(job),
+            Ok(job) => jobs.push_back(job),
             Err(_) if !jobs.is_empty() => break,
             Err(TryRecvError::Empty) => return Received::Nothing,
             Err(TryRecvError::Disconnected) => return Received::End,
@@ -145,7 +174,7 @@ impl Erasing {
     fn before_commit(&mut self, group: &[Waiting], counters: &Counters) {
         self.commits = self.commits.saturating_sub(1);
         // The end of a backlog also leaves blobs to erase.
-        let erases = |(change, _): &Waiting| matches!(change, Change::Delete(_) | Change::CatchUp { .. });
+        let erases = |(change, ..): &Waiting| matches!(change, Change::Delete(_) | Change::CatchUp { .. });
         if group.iter().any(erases) {
             self.some = true;
             counters.erasing.store(true, Ordering::Relaxed);
@@ -198,12 +227,12 @@ fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
         return;
     }
     let begun = Instant::now();
-    let stored = store.store(group.iter().map(|(change, _)| change));
+    let stored = store.store(group.iter().map(|(change, ..)| change));
     counters.commit_time.observe_time(begun.elapsed());
     let error = match stored {
         Ok(answers) => {
             counters.commit_changes.observe(group.len() as u64);
-            for ((_, waiting), answer) in group.into_iter().zip(answers) {
+            for ((_, waiting, _), answer) in group.into_iter().zip(answers) {
                 let _nobody_waits = waiting.send(answer);
             }
             return;
@@ -218,7 +247,7 @@ fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
     };
     counters.failed_commits.fetch_add(1, Ordering::Relaxed);
     tracing::error!(%error, "the log did not store {} changes", group.len());
-    for (_, waiting) in group {
+    for (_, waiting, _) in group {
         let _nobody_waits = waiting.send(Err(error.clone()));
     }
 }

@@ -68,7 +68,7 @@ pub enum News {
         /// When that was noticed.
         at: Millis,
         /// The events.
-        lost: LostEvents,
+        lost: Box<LostEvents>,
     },
     /// The thread was deleted, or it cannot be read. Nothing follows.
     Closed(Failure),
@@ -268,7 +268,7 @@ impl Subscription {
                     pending,
                     batches,
                 };
-                let lost = LostEvents { first, last, reason };
+                let lost = Box::new(LostEvents { first, last, reason });
                 let at = self.clock.now().wall;
                 return Some(News::Damaged { at, lost });
             }

@@ -86,7 +86,7 @@ impl Suspended {
             failure,
             is_damaged,
             live: live.map(Arc::new),
-            publisher: Publisher::new(context.limits.live_batches),
+            publisher: Publisher::new(context.limits.live_batches, context.live_room.clone()),
             attempts: 0,
             failed_at: Instant::now(),
         });

@@ -112,6 +112,10 @@ async fn a_thread_with_too_much_to_do_says_so_and_answers_what_it_took() {
 #[tokio::test]
 async fn a_request_that_left_before_the_log_failed_is_not_said_to_be_undone() {
     let stage = Stage::new(Limits::default()).await;
+    #[expect(
+        clippy::async_yields_async,
+        reason = "a command is sent now and answered later"
+    )]
     let send = async |command| {
         let sent = stage.directory.command(stage.thread, Origin::Daemon, command);
         sent.await.unwrap()

@@ -448,8 +448,12 @@ impl<S: Surface> Connection<S> {
                 self.surface.handle_notice(Notice::Log { thread, at, error });
             }
             News::Damaged { at, lost } => {
-                let lost = &lost;
-                self.surface.handle_notice(Notice::Damaged { thread, at, lost });
+                let notice = Notice::Damaged {
+                    thread,
+                    at,
+                    lost: &lost,
+                };
+                self.surface.handle_notice(notice);
             }
             News::Closed(failure) => {
                 self.close(thread);

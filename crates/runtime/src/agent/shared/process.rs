@@ -429,7 +429,10 @@ mod tests {
                 sent += text.get().len();
             }
         };
+        // Time passes only when all tasks wait: a slow machine must not end the process before this has looked.
+        tokio::time::pause();
         let soon = tokio::time::timeout(STALL / 4, sending).await;
+        tokio::time::resume();
         assert!(
             soon.is_err() && sent <= AGENT_OUTBOX_BYTES,
             "{} MiB wait for a process that reads nothing",
