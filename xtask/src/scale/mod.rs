@@ -3,6 +3,7 @@
 
 mod thread;
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Instant;
 
@@ -38,7 +39,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     for &size in sizes {
         let dir = tempfile::tempdir()?;
         let data = dir.path().join("data");
-        std::fs::create_dir(&data)?;
+        std::fs::DirBuilder::new().mode(0o700).create(&data)?;
         let log = data.join("log.db");
         let begun = Instant::now();
         let turns = thread::store(&log, size)?;

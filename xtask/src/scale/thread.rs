@@ -203,6 +203,9 @@ impl<'l> Writer<'l> {
     }
 
     async fn flush(&mut self) -> anyhow::Result<()> {
+        if self.events.is_empty() {
+            return Ok(());
+        }
         let events = std::mem::take(&mut self.events);
         let extract = Extract {
             marks: std::mem::take(&mut self.extract.marks),
