@@ -67,12 +67,11 @@ impl Sizes {
 const MIB: f64 = 1024.0 * 1024.0;
 const KIB: f64 = 1024.0;
 
+/// Prefix of the daemon's last frame of a turn.
+pub const TURN_END: &[u8] = b"{\"jsonrpc\":\"2.0\",\"method\":\"turn/completed\"";
+
 /// Prefixes of the last frame of a turn, from the daemon and from the relay.
-pub(super) const ENDS: &[&[u8]] = &[
-    b"{\"jsonrpc\":\"2.0\",\"method\":\"turn/completed\"",
-    b"{\"id\":2,",
-    b"{\"jsonrpc\":\"2.0\",\"id\":2,",
-];
+pub(super) const ENDS: &[&[u8]] = &[TURN_END, b"{\"id\":2,", b"{\"jsonrpc\":\"2.0\",\"id\":2,"];
 
 /// Runs all measurements.
 pub fn all(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Result<()> {
@@ -444,7 +443,7 @@ pub(super) fn median(values: &mut [f64]) -> f64 {
     clippy::cast_sign_loss,
     reason = "an index"
 )]
-pub(super) fn percentile(values: &mut [u64], part: f64) -> u64 {
+pub fn percentile(values: &mut [u64], part: f64) -> u64 {
     values.sort_unstable();
     let at = ((values.len() as f64 * part) as usize).min(values.len().saturating_sub(1));
     values.get(at).copied().unwrap_or_default()

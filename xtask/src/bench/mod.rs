@@ -11,6 +11,7 @@ mod terminal;
 
 pub use self::client::Counter;
 pub use self::daemon::Daemon;
+pub use self::measure::{TURN_END, percentile};
 
 use std::path::PathBuf;
 
