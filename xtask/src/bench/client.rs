@@ -115,7 +115,12 @@ impl Counter {
         loop {
             let frame = self.next()?;
             bytes += frame.len() as u64;
-            if frame.starts_with(begin.as_bytes()) {
+            if let Some(rest) = frame.strip_prefix(begin.as_bytes()) {
+                anyhow::ensure!(
+                    rest.starts_with(b"\"result\":"),
+                    "{}",
+                    String::from_utf8_lossy(frame)
+                );
                 return Ok(bytes);
             }
         }
