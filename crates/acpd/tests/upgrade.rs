@@ -2,8 +2,11 @@
 
 mod support;
 
+use std::path::Path;
+use std::process::{Child, Stdio};
+
 use serde_json::{Value, json};
-use support::{Client, Daemon, Recording};
+use support::{Client, Daemon, Place, Recording, on_small_disk, outcome, wait_until};
 
 /// The form of a cursor is of one version only.
 fn without_cursors(value: &mut Value) {
@@ -49,11 +52,19 @@ fn without_later_changes(value: &mut Value) {
 
 fn check(version: &str, adapt: impl Fn(&mut Value)) {
     let recording = Recording::of(version);
-    let mut daemon = Daemon::at(recording.place());
+    let daemon = Daemon::at(recording.place());
     recording.check(&daemon, |answer| {
         without_cursors(answer);
         adapt(answer);
     });
+    check_end(daemon, version);
+}
+
+/// Waits until the upgrade is complete, and starts the daemon again.
+fn check_end(mut daemon: Daemon, version: &str) {
+    let copy = copy_of(&daemon.place, version);
+    let part = copy_of(&daemon.place, &format!("{version}.part"));
+    wait_until("the copy is removed", || !copy.exists() && !part.exists());
     assert!(daemon.stop().success());
     daemon.restart();
     Client::new(&daemon);
@@ -125,4 +136,83 @@ fn threads_of_an_older_log_are_continued_forked_and_deleted() {
     assert_eq!(turns(&mut client, &new), shared);
     assert_eq!(turns(&mut client, &fork), of_old_fork);
     client.refused("thread/read", &json!({ "threadId": origin }));
+}
+
+/// Returns the path of the copy of the log before its upgrade.
+fn copy_of(place: &Place, version: &str) -> std::path::PathBuf {
+    place.data().join(format!("log.db.{version}"))
+}
+
+/// Starts a daemon without waiting for it.
+fn begin(place: &Place) -> Child {
+    let mut command = place.command(&["serve"]);
+    let command = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn().expect("acpd starts")
+}
+
+/// Returns whether the daemon of a data directory has reached a step.
+type Reached = fn(&Path) -> bool;
+
+/// Returns whether the upgrade is in the database. It is in the write-ahead log first, which each start empties.
+fn is_upgraded(log: &Path) -> bool {
+    // The header has the version in these bytes.
+    std::fs::read(log).is_ok_and(|content| content.get(60..64).is_some_and(|number| number != [0, 0, 0, 2]))
+}
+
+#[test]
+fn a_kill_at_any_step_of_an_upgrade_loses_nothing() {
+    let recording = Recording::of("v2");
+    let steps: [(&str, Reached); 4] = [
+        ("a copy has begun", |data| {
+            data.join("log.db.v2.part").exists() || data.join("log.db.v2").exists()
+        }),
+        ("the copy is complete", |data| data.join("log.db.v2").exists()),
+        ("the database is upgraded", |data| {
+            is_upgraded(&data.join("log.db"))
+        }),
+        ("it listens", |data| data.join("acpd.sock").exists()),
+    ];
+    for rounds in [1, 3] {
+        for (step, is_reached) in steps {
+            let place = recording.place();
+            for _ in 0..rounds {
+                let mut child = begin(&place);
+                wait_until(step, || {
+                    is_reached(&place.data()) || child.try_wait().expect("it can be waited for").is_some()
+                });
+                child.kill().expect("it is our own");
+                child.wait().expect("it can be waited for");
+            }
+            place.wait_for_no_agents();
+            let daemon = Daemon::at(place);
+            recording.check_after_kills(&daemon, without_cursors);
+            check_end(daemon, "v2");
+        }
+    }
+}
+
+#[test]
+fn a_daemon_without_space_for_an_upgrade_does_not_start() {
+    let recording = Recording::of("v2");
+    let place = recording.place();
+    let Some(wrapper) = on_small_disk(&place, "1m") else {
+        return;
+    };
+    let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+    let refused = outcome(&mut place.command_behind(&wrapper, &["serve"]));
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    let data = place.data().display().to_string();
+    for expected in ["must be upgraded", &data, "of free space", "nothing was changed"] {
+        assert!(
+            refused.stderr.contains(expected),
+            "{expected}: {}",
+            refused.stderr
+        );
+    }
+    let daemon = Daemon::at(place);
+    recording.check(&daemon, without_cursors);
+    check_end(daemon, "v2");
 }

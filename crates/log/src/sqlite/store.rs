@@ -11,6 +11,7 @@ use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 use super::blocks::{self, Packed};
 use super::cleanup::{self, Cleaned, Cleanup};
 use super::index::{self, Entries};
+use super::upgrade::Copies;
 use super::{lineage, marks};
 use crate::chunk::Chunk;
 use crate::{Append, Lacking, LogError, Snapshot, chunk};
@@ -199,15 +200,44 @@ pub(super) struct Store {
     /// Buffer for compressed chunks.
     room: Vec<u8>,
     cleanup: Cleanup,
+    /// Copies of the database before its upgrade.
+    copies: Copies,
 }
 
 impl Store {
+    #[cfg(test)]
     pub(super) fn new(connection: Connection) -> Self {
+        Self::with_copies(connection, Copies::default())
+    }
+
+    /// Creates a store that removes the copies when they are not needed any more.
+    pub(super) fn with_copies(connection: Connection, copies: Copies) -> Self {
         Self {
             connection,
             positions: HashMap::new(),
             room: Vec::new(),
             cleanup: Cleanup::default(),
+            copies,
+        }
+    }
+
+    /// Gives up the copies from before an upgrade once all data beside the events is stored.
+    pub(super) fn release_copies(&mut self) {
+        if !self.copies.exist() {
+            return;
+        }
+        let retired = match index::is_anything_due(&self.connection) {
+            Ok(true) => return,
+            Ok(false) => self.copies.retire(),
+            Err(error) => Err(error.into()),
+        };
+        match retired {
+            Ok(()) => {
+                tracing::info!("the upgrade of the log is complete, so the copy from before it is removed")
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the copy of the log from before its upgrade is not removed")
+            }
         }
     }
 
@@ -234,6 +264,9 @@ impl Store {
 
     /// Takes one step to erase deleted data from the files.
     pub(super) fn clean(&mut self) -> Result<Cleaned, LogError> {
+        if self.copies.erase()? {
+            return Ok(Cleaned::Some);
+        }
         let cleaned = self.cleanup.step(&self.connection);
         if cleaned.is_err() {
             self.roll_back();
@@ -551,6 +584,9 @@ impl Store {
         let Some(Position { row, .. }) = self.position(thread)? else {
             return Ok(Err(LogError::NoSuchThread(thread)));
         };
+        if let Err(error) = self.retire_copies() {
+            return Ok(Err(error));
+        }
         for sql in [
             "DELETE FROM thread_metadata WHERE thread = ?",
             "DELETE FROM carried WHERE thread = ?",
@@ -564,6 +600,17 @@ impl Store {
         index::leave_backlog(&self.connection, row)?;
         self.positions.remove(&thread);
         Ok(Ok(()))
+    }
+
+    /// Gives up the copies from before an upgrade, which contain the thread that is deleted.
+    fn retire_copies(&mut self) -> Result<(), LogError> {
+        if self.copies.exist() {
+            self.copies.retire()?;
+            tracing::info!(
+                "removing the copy of the log from before its upgrade, because a thread is deleted"
+            );
+        }
+        Ok(())
     }
 
     /// Takes a blob back that is being erased, so that its content must be written again. Returns its row.
