@@ -299,6 +299,12 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
         snapshot: Option<&Snapshot>,
     ) -> Answer<'_, ()>;
 
+    /// Divides the row that has the event after this one, if an older version stored more in it than this one does. Each step
+    /// delays appends no longer than an append does. A backend whose rows are bounded has nothing to do.
+    fn divide_row(&self, _: ThreadId, _: Seq) -> Answer<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Deletes the thread: its events, its summary, its searchable texts, and blobs that no other thread needs. Returns
     /// when no call finds them. Their data is overwritten later.
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()>;

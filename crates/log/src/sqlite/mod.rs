@@ -16,12 +16,14 @@
 //! | `list` | lists of threads |
 //! | `blocks` | packed rows that lists can scan |
 //! | `marks` | the places of turns and items |
+//! | `divide` | dividing large rows of older versions |
 //! | `cleanup` | erasing deleted data, step by step |
 //! | `reader` | the reading threads |
 //! | `query` | the queries of reads |
 
 mod blocks;
 mod cleanup;
+mod divide;
 mod error;
 mod files;
 mod index;
@@ -265,6 +267,22 @@ impl EventLog for Sqlite {
             data: Missing::new(lacks, extract, snapshot),
         };
         self.submit(Work::Store(change))
+    }
+
+    fn divide_row(&self, thread: ThreadId, after: Seq) -> Answer<'_, ()> {
+        // Unpacking a large row takes long, so it is not done by a reader of threads.
+        let found = self
+            .searches
+            .ask(move |connection| divide::find(connection, thread, after));
+        Box::pin(async move {
+            let Some(mut large) = found.await? else {
+                return Ok(());
+            };
+            while let Some(part) = large.next_part() {
+                self.submit(Work::Store(Change::Divide(part))).await?;
+            }
+            Ok(())
+        })
     }
 
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {

@@ -10,6 +10,7 @@ use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
 use super::blocks::{self, Packed};
 use super::cleanup::{self, Cleaned, Cleanup};
+use super::divide::{self, Part};
 use super::index::{self, Entries};
 use super::upgrade::Copies;
 use super::{lineage, marks};
@@ -36,6 +37,7 @@ pub(super) enum Change {
         through: Seq,
         data: Missing,
     },
+    Divide(Part),
     Delete(ThreadId),
 }
 
@@ -46,6 +48,7 @@ impl Change {
             Self::Append(batch) => batch.bytes(),
             Self::Blob { content, .. } => content.len(),
             Self::CatchUp { data, .. } => data.bytes(),
+            Self::Divide(part) => part.bytes(),
             Self::Delete(_) => 0,
         }
     }
@@ -318,6 +321,7 @@ impl Store {
                 Some(Position { row, .. }) => self.catch_up(row, *through, data).map(Ok),
                 None => Ok(Err(LogError::NoSuchThread(*thread))),
             },
+            Change::Divide(part) => self.divide(part),
             Change::Delete(thread) => self.delete(*thread),
         }
     }
@@ -361,18 +365,7 @@ impl Store {
             lineage::inherit(&self.connection, row, origin, until)?;
         }
         let last = batch.last;
-        let mut insert = self
-            .connection
-            .prepare_cached("INSERT INTO chunk (thread, last_seq, first_seq, body) VALUES (?, ?, ?, ?)")?;
-        for Chunk { first, last, body } in &batch.chunks {
-            insert.execute((
-                row,
-                last.cast_signed(),
-                first.cast_signed(),
-                chunk::pack(body, &mut self.room),
-            ))?;
-        }
-        drop(insert);
+        self.insert_chunks(row, &batch.chunks)?;
         if let Some(beside) = &batch.beside {
             self.add(row, expected, beside)?;
         }
@@ -380,6 +373,29 @@ impl Store {
             self.room = Vec::new();
         }
         self.positions.insert(thread, Position { row, last });
+        Ok(Ok(()))
+    }
+
+    fn insert_chunks(&mut self, row: i64, chunks: &[Chunk]) -> rusqlite::Result<()> {
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO chunk (thread, last_seq, first_seq, body) VALUES (?, ?, ?, ?)")?;
+        for Chunk { first, last, body } in chunks {
+            insert.execute((
+                row,
+                last.cast_signed(),
+                first.cast_signed(),
+                chunk::pack(body, &mut self.room),
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn divide(&mut self, part: &Part) -> rusqlite::Result<Result<(), LogError>> {
+        if let Err(error) = divide::prepare(&self.connection, part)? {
+            return Ok(Err(error));
+        }
+        self.insert_chunks(part.number(), std::slice::from_ref(part.chunk()))?;
         Ok(Ok(()))
     }
 

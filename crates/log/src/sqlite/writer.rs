@@ -173,7 +173,11 @@ impl Erasing {
     fn before_commit(&mut self, group: &[Waiting], counters: &Counters) {
         self.commits = self.commits.saturating_sub(1);
         // The end of a backlog also leaves blobs to erase.
-        let erases = |(change, ..): &Waiting| matches!(change, Change::Delete(_) | Change::CatchUp { .. });
+        let erases = |(change, ..): &Waiting| match change {
+            Change::Delete(_) | Change::CatchUp { .. } => true,
+            Change::Divide(part) => part.is_last(),
+            Change::Append(_) | Change::Blob { .. } => false,
+        };
         if group.iter().any(erases) {
             self.some = true;
             counters.erasing.store(true, Ordering::Relaxed);
