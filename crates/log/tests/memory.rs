@@ -53,6 +53,34 @@ async fn a_read_fails() {
 }
 
 #[tokio::test]
+async fn an_append_whose_answer_is_lost_is_found_by_its_last_event() {
+    let log = Memory::new();
+    log.inject(Fault::LoseAnswer { after: 1 });
+    append(&log, 1).await.unwrap();
+    assert!(matches!(append(&log, 2).await, Err(LogError::UnknownOutcome(_))));
+    assert_eq!(log.last_seq(sample::thread(1)).await, Ok(2));
+    // Appending it once more shows that it was stored.
+    assert!(matches!(
+        append(&log, 2).await,
+        Err(LogError::Conflict { last: 2, .. })
+    ));
+    append(&log, 3).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_reached_stores_nothing_and_works_again() {
+    let log = Memory::new();
+    append(&log, 1).await.unwrap();
+    log.inject(Fault::Unreachable);
+    assert!(matches!(append(&log, 2).await, Err(LogError::Unavailable(_))));
+    let read = log.read(sample::thread(1), 0).await;
+    assert!(matches!(read, Err(LogError::Unavailable(_))), "{read:?}");
+    log.heal();
+    assert_eq!(log.last_seq(sample::thread(1)).await, Ok(1));
+    append(&log, 2).await.unwrap();
+}
+
+#[tokio::test]
 async fn what_is_held_back_shows_nowhere() {
     let log = Arc::new(Memory::new());
     let shared: SharedLog = log.clone();

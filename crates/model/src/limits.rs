@@ -227,6 +227,8 @@ pub const TURNS_PAGE_BYTES: u64 = 1 << 20;
 pub const LOG_LOOKUP_BYTES: usize = 1 << 20;
 /// Bytes of events that a thread stores together. It receives no more from its agent until they are stored.
 pub const BATCH_BYTES: usize = 1 << 20;
+/// Bytes of searchable text after which a step of the background index ends. An append waits at most one step.
+pub const INDEX_STEP_BYTES: usize = 8 << 10;
 /// Appends that may wait for the log's writer.
 pub const LOG_QUEUE: usize = 256;
 /// Appends that one commit may contain.

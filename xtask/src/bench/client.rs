@@ -108,6 +108,24 @@ impl Counter {
         }
     }
 
+    /// Returns the bytes of all frames up to the response to a request.
+    pub fn bytes_until_answer(&mut self, id: u64) -> anyhow::Result<u64> {
+        let begin = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},");
+        let mut bytes = 0;
+        loop {
+            let frame = self.next()?;
+            bytes += frame.len() as u64;
+            if let Some(rest) = frame.strip_prefix(begin.as_bytes()) {
+                anyhow::ensure!(
+                    rest.starts_with(b"\"result\":"),
+                    "{}",
+                    String::from_utf8_lossy(frame)
+                );
+                return Ok(bytes);
+            }
+        }
+    }
+
     /// Counts frames until one starts with one of `ends`.
     pub fn count_until(&mut self, ends: &[&[u8]]) -> anyhow::Result<u64> {
         let mut count = 0;

@@ -75,6 +75,17 @@ impl Daemon {
         Ok(client)
     }
 
+    /// Sends SIGTERM. Returns the time until the process has exited.
+    pub fn stop(mut self) -> anyhow::Result<Duration> {
+        let begun = Instant::now();
+        let pid = self.child.id().to_string();
+        let told = Command::new("kill").args(["-TERM", &pid]).status()?;
+        anyhow::ensure!(told.success(), "kill failed");
+        let ended = self.child.wait()?;
+        anyhow::ensure!(ended.success(), "the daemon ended with {ended}");
+        Ok(begun.elapsed())
+    }
+
     /// Returns the peak resident memory, in bytes.
     pub fn peak(&self) -> anyhow::Result<u64> {
         memory(self.child.id(), "VmHWM:")

@@ -11,6 +11,7 @@ mod terminal;
 
 pub use self::client::Counter;
 pub use self::daemon::Daemon;
+pub use self::measure::{TURN_END, percentile};
 
 use std::path::PathBuf;
 
@@ -53,7 +54,7 @@ impl Binaries {
     }
 }
 
-/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--memory`, `--crowd`, `--terminal` or
+/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--memory`, `--updates`, `--crowd`, `--terminal` or
 /// `--editor`, only runs and prints that part.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
     let sizes = if args.contains(&"--quick") {
@@ -67,6 +68,11 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     let only = |part| args.contains(&part);
     if only("--memory") {
         return measure::memory(&binaries, &sizes, &mut report);
+    }
+    if only("--updates") {
+        measure::updates(&binaries, &sizes, &mut report)?;
+        println!("{report}");
+        return Ok(());
     }
     if only("--terminal") {
         return terminal::flood(&binaries, quick, &mut report);

@@ -48,6 +48,18 @@ pub fn flood(turn: &mut Turn, args: &Args) -> Flow {
             close(turn, &id);
             Ok(())
         }
+        "call" => {
+            let id = format!("call-{COUNTER}");
+            let content = json!([{ "type": "content", "content": { "type": "text", "text": PAD } }]);
+            let begun = json!({
+                "sessionUpdate": "tool_call", "toolCallId": id, "title": "flood", "kind": "read",
+                "status": "in_progress", "content": content,
+            });
+            let ended =
+                json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": "completed" });
+            let lines = [begun, ended].map(|update| wire::update(&turn.id, &update).to_string());
+            pour(turn, &Template::new(&lines.join("\n"), PAD, bytes), n)
+        }
         "delta" => {
             let line = wire::update(&turn.id, &wire::chunk("agent_message_chunk", &text)).to_string();
             pour(turn, &Template::new(&line, "", 0), n)

@@ -187,3 +187,34 @@ pub(super) async fn a_claim_is_granted(log: &SharedLog) {
     log.store(append).await.unwrap();
     assert_eq!(log.last_seq(thread).await, Ok(2));
 }
+
+/// A log that one process uses alone grants every claim, and may return the same one again.
+pub(super) async fn of_two_claims_only_the_newer_one_may_write(log: &SharedLog) {
+    let thread = thread(log, 1).await;
+    let older = log.claim(thread).await.unwrap();
+    let newer = log.claim(thread).await.unwrap();
+    assert!(newer >= older);
+    let events = [sample::event(2, 10)];
+    let append = |claim| Append {
+        claim,
+        cursor: Some(7),
+        ..Append::new(thread, &events)
+    };
+    if newer > older {
+        assert_eq!(log.store(append(older)).await, Err(LogError::Fenced(thread)));
+        assert_eq!(log.last_seq(thread).await, Ok(1));
+        assert_eq!(
+            log.carried(thread).await,
+            Ok(Carried::default()),
+            "nothing was stored"
+        );
+    }
+    log.store(append(newer)).await.unwrap();
+    assert_eq!(log.last_seq(thread).await, Ok(2));
+    let unknown = sample::new_thread();
+    let refused = log.claim(unknown).await;
+    assert!(
+        matches!(refused, Ok(_) | Err(LogError::NoSuchThread(_))),
+        "{refused:?}"
+    );
+}

@@ -56,6 +56,7 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
     beside::a_cursor_and_a_memo_are_stored_with_their_events(&open().await).await;
     beside::a_client_turn_is_found(&open().await).await;
     beside::a_claim_is_granted(&open().await).await;
+    beside::of_two_claims_only_the_newer_one_may_write(&open().await).await;
 
     list::newest_first_page_by_page(&open().await).await;
     list::paging_is_stable(&open().await).await;

@@ -36,6 +36,13 @@ pub enum Fault {
         /// Number of reads that succeed first.
         after: u32,
     },
+    /// An append is stored and its answer lost: it fails with [`LogError::UnknownOutcome`].
+    LoseAnswer {
+        /// Number of appends whose answers arrive first.
+        after: u32,
+    },
+    /// The log cannot be reached: reads of events and writes fail with [`LogError::Unavailable`].
+    Unreachable,
     /// The disk is full: writes fail.
     FullDisk,
     /// The data directory cannot be written.
@@ -50,7 +57,8 @@ impl Fault {
     /// Returns the error of a failure that lasts.
     fn error(self) -> LogError {
         let words = match self {
-            Self::FailAppend { .. } | Self::FailRead { .. } => "a test wants it so",
+            Self::Unreachable => return LogError::Unavailable("no answer from its host".to_owned()),
+            Self::FailAppend { .. } | Self::FailRead { .. } | Self::LoseAnswer { .. } => "a test wants it so",
             Self::FullDisk => "database or disk is full",
             Self::ReadOnly => "attempt to write a readonly database",
             Self::Busy => "database is locked",
@@ -72,6 +80,7 @@ struct State {
     blobs: HashMap<BlobId, Vec<u8>>,
     index: Index,
     failing_appends: Countdowns,
+    lost_answers: Countdowns,
     failing_reads: Countdowns,
     /// The failure that lasts.
     lasting: Option<Fault>,
@@ -137,6 +146,7 @@ impl Memory {
         match fault {
             Fault::FailAppend { after } => state.failing_appends.0.push(after),
             Fault::FailRead { after } => state.failing_reads.0.push(after),
+            Fault::LoseAnswer { after } => state.lost_answers.0.push(after),
             lasting => state.lasting = Some(lasting),
         }
     }
@@ -146,9 +156,11 @@ impl Memory {
         self.state().lasting.is_some()
     }
 
-    /// Ends the failure that lasts.
+    /// Ends the failure that lasts, and loses no more answers.
     pub fn heal(&self) {
-        self.state().lasting = None;
+        let mut state = self.state();
+        state.lasting = None;
+        state.lost_answers.0.clear();
     }
 
     /// Damages the row with an event, as a disk does that returns other bytes than it stored. Returns the first and the last
@@ -407,7 +419,7 @@ impl State {
     /// Returns the failure of a read of events, if there is one.
     fn may_read(&mut self) -> Result<(), LogError> {
         match self.lasting {
-            Some(fault @ Fault::Io) => Err(fault.error()),
+            Some(fault @ (Fault::Io | Fault::Unreachable)) => Err(fault.error()),
             _ if self.failing_reads.strike() => Err(injected()),
             _ => Ok(()),
         }
@@ -461,6 +473,9 @@ impl State {
             held.carried.memo = Some(memo).filter(|memo| !memo.is_empty());
         }
         self.index.add(thread, batch.extract);
+        if self.lost_answers.strike() {
+            return Err(LogError::UnknownOutcome("the connection was lost".to_owned()));
+        }
         Ok(())
     }
 

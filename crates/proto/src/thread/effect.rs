@@ -54,7 +54,8 @@ pub enum Effect {
         order: RememberedChange,
     },
     /// Reads the conversation so far with [`Exchanges::known`](crate::projection::Exchanges::known), and returns the result as
-    /// [`Input::ExchangesCollected`](super::Input::ExchangesCollected).
+    /// [`Input::ExchangesCollected`](super::Input::ExchangesCollected). Other inputs may come before it. A later effect of
+    /// this kind, or a [`CollectHistory`](Self::CollectHistory), takes the place of this one.
     CollectExchanges {
         /// The turn to leave out, because its prompt is about to be sent.
         except: Option<TurnId>,
@@ -62,7 +63,8 @@ pub enum Effect {
         dropped: DroppedTurns,
     },
     /// Collects the text of the conversation so far with [`HistoryText`](crate::projection::HistoryText), and returns
-    /// the result as [`Input::HistoryCollected`](super::Input::HistoryCollected).
+    /// the result as [`Input::HistoryCollected`](super::Input::HistoryCollected). Other inputs may come before it. A later
+    /// effect of this kind, or a [`CollectExchanges`](Self::CollectExchanges), takes the place of this one.
     CollectHistory {
         /// The turn to leave out, because its prompt is about to be sent.
         except: TurnId,

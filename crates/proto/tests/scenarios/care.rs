@@ -223,6 +223,55 @@ fn the_history_for_an_agent_is_bounded_and_can_be_disabled() {
 }
 
 #[test]
+fn a_turn_that_is_interrupted_while_the_history_is_read_is_part_of_it_afterwards() {
+    check(|s| {
+        forget(s, r#"{"protocolVersion":1}"#);
+        s.reads_late = true;
+        let sent = s.sent_as("session/prompt").len();
+        s.prompt("and why?");
+        s.interrupt();
+        assert_eq!(
+            s.params("turn/completed").last().unwrap()["turn"]["status"],
+            "interrupted"
+        );
+        // What was read for the interrupted turn comes now.
+        s.read();
+        s.prompt("again");
+        assert_eq!(
+            s.sent_as("session/prompt").len(),
+            sent,
+            "no prompt without the history"
+        );
+        s.read();
+        let blocks = prompted(s);
+        let history = blocks[0]["text"].as_str().unwrap();
+        assert!(history.contains("and why?"), "{history}");
+        assert_eq!(blocks[1]["text"], "again");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_history_that_was_read_for_an_agent_that_has_exited_is_not_used() {
+    check(|s| {
+        forget(s, r#"{"protocolVersion":1}"#);
+        s.reads_late = true;
+        s.prompt("and why?");
+        s.exits("exit status 1");
+        s.read();
+        s.reads_late = false;
+        s.prompt("again");
+        s.later(1000);
+        s.answer("initialize", r#"{"protocolVersion":1}"#);
+        s.answer("session/new", r#"{"sessionId":"s-3"}"#);
+        let blocks = prompted(s);
+        let history = blocks[0]["text"].as_str().unwrap();
+        assert!(history.contains("and why?"), "{history}");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
 fn an_unreadable_history_is_not_sent_and_is_reported() {
     check(|s| {
         s.unreadable = Some(acpd_model::Failure::new(

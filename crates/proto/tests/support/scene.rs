@@ -64,6 +64,10 @@ pub struct Scene {
     pub shown: Vec<Frame>,
     /// The error of the next read of the log.
     pub unreadable: Option<Failure>,
+    /// Whether the conversation is read only by [`Scene::read`].
+    pub reads_late: bool,
+    /// The conversation that was read and not received.
+    collected: Option<Input>,
     /// The configured quirks of the agent.
     pub quirks: Quirks,
     pub thread: Thread,
@@ -128,6 +132,8 @@ impl Scene {
             deleted: Vec::new(),
             shown: Vec::new(),
             unreadable: None,
+            reads_late: false,
+            collected: None,
             quirks: Quirks::default(),
             thread: Thread::new(id, limits, now),
             id,
@@ -311,7 +317,7 @@ impl Scene {
                         Ok(text.finish())
                     }
                 };
-                self.thread.handle(Input::HistoryCollected(recalled), self.now);
+                self.collect(Input::HistoryCollected(recalled));
             }
             Effect::CollectExchanges { except, dropped } => {
                 let known = match self.unreadable.take() {
@@ -322,7 +328,7 @@ impl Scene {
                         Ok(known)
                     }
                 };
-                self.thread.handle(Input::ExchangesCollected(known), self.now);
+                self.collect(Input::ExchangesCollected(known));
             }
             Effect::Delete { call } => self.deleted.push(call),
             Effect::Editor { connection, order } => self.orders.push((connection, order)),
@@ -361,6 +367,21 @@ impl Scene {
     /// Resolves all pending paths.
     pub fn look_up(&mut self) {
         self.tell_paths();
+        self.settle();
+    }
+
+    fn collect(&mut self, collected: Input) {
+        if self.reads_late {
+            self.collected = Some(collected);
+        } else {
+            self.thread.handle(collected, self.now);
+        }
+    }
+
+    /// Delivers the conversation that was read last.
+    pub fn read(&mut self) {
+        let collected = self.collected.take().expect("the conversation was read");
+        self.thread.handle(collected, self.now);
         self.settle();
     }
 

@@ -12,6 +12,7 @@ use acpd_model::{Failure, Origin, Seq, Summary, ThreadId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::{Command, Input, Reply, TerminalEvent, Thread};
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::process::{AgentHandle, AgentMessage, sleep_until};
@@ -101,6 +102,8 @@ pub struct ThreadActor {
     /// The part of the agent's budget that the machine's latest answer holds. The answer goes to the agent while the
     /// thread settles, or never.
     charge: Option<Charge>,
+    /// Reads the conversation so far. Only the latest such effect needs its result.
+    collecting: Option<BoxFuture<'static, Input>>,
     /// Allocated on the first attachment: most threads never have an editor.
     editors: Option<Box<Editors>>,
     publisher: Publisher,
@@ -132,7 +135,7 @@ enum ActorInput {
     Message(Option<ToThread>),
     Agent(AgentMessage),
     Host(HostMessage),
-    Editor(Box<Input>),
+    Machine(Box<Input>),
     Due,
     Idle,
     /// Another thread's agent needs the process slot.
@@ -168,6 +171,7 @@ impl ThreadActor {
             host_tx,
             host_rx,
             charge: None,
+            collecting: None,
             editors: None,
             shared: Weak::new(),
             snapshots,
@@ -264,7 +268,7 @@ impl ThreadActor {
                     self.handle_host_message(from);
                     false
                 }
-                ActorInput::Editor(input) => {
+                ActorInput::Machine(input) => {
                     self.machine.handle(*input, self.context.clock.now());
                     false
                 }
@@ -326,7 +330,8 @@ impl ThreadActor {
             message = requests_rx.recv() => ActorInput::Message(message),
             // Host results come before the agent: a flood of agent messages would delay results that the agent waits for.
             Some(from) = self.host_rx.recv() => ActorInput::Host(*from),
-            input = from_editors(self.editors.as_deref_mut()) => ActorInput::Editor(Box::new(input)),
+            input = from_editors(self.editors.as_deref_mut()) => ActorInput::Machine(Box::new(input)),
+            input = collected(&mut self.collecting) => ActorInput::Machine(Box::new(input)),
             Some(from) = from_agent(self.agent.as_mut()) => ActorInput::Agent(from),
             () = released(self.using.as_deref()) => ActorInput::ReleaseAgent,
             () = over(self.standby.as_deref_mut()) => ActorInput::StandbyExpired,
@@ -518,6 +523,16 @@ async fn from_editors(editors: Option<&mut Editors>) -> Input {
         Some(editors) => editors.next().await,
         None => std::future::pending().await,
     }
+}
+
+/// Waits until the conversation is collected; waits forever if it is not being collected.
+async fn collected(collecting: &mut Option<BoxFuture<'static, Input>>) -> Input {
+    let Some(reading) = collecting else {
+        return std::future::pending().await;
+    };
+    let input = reading.await;
+    *collecting = None;
+    input
 }
 
 /// Waits until the agent should be released; waits forever if there is no agent.

@@ -2,14 +2,49 @@
 
 use acpd_log::{LogError, SharedLog, TurnsWanted};
 use acpd_model::limits::{TURNS_PAGE, TURNS_PAGE_BYTES};
-use acpd_model::{Event, Seq, ThreadId, TurnId};
+use acpd_model::{Event, Failure, Seq, ThreadId, TurnId};
 use acpd_proto::projection::{DroppedTurns, Exchanges, HistoryText};
+use acpd_proto::thread::Input;
+use futures_util::future::BoxFuture;
 
+use crate::thread::directory::log_failure;
 use crate::thread::indexing::{find_turns, look_up};
+
+/// Collects the end of the conversation, as [`collect_history`] does, for a thread that handles other inputs meanwhile.
+pub fn history_input(
+    log: SharedLog,
+    thread: ThreadId,
+    except: TurnId,
+    dropped: DroppedTurns,
+    bytes: usize,
+) -> BoxFuture<'static, Input> {
+    Box::pin(async move {
+        let history = collect_history(&log, thread, except, dropped, bytes).await;
+        Input::HistoryCollected(history.map_err(|error| unread(thread, &error)))
+    })
+}
+
+/// Collects the conversation as exchanges, as [`collect_exchanges`] does, for a thread that handles other inputs meanwhile.
+pub fn exchanges_input(
+    log: SharedLog,
+    thread: ThreadId,
+    except: Option<TurnId>,
+    dropped: DroppedTurns,
+) -> BoxFuture<'static, Input> {
+    Box::pin(async move {
+        let known = collect_exchanges(&log, thread, except, dropped).await;
+        Input::ExchangesCollected(known.map_err(|error| unread(thread, &error)))
+    })
+}
+
+fn unread(thread: ThreadId, error: &LogError) -> Failure {
+    tracing::error!(%thread, %error, "the conversation so far cannot be read");
+    log_failure(error)
+}
 
 /// Returns the end of the conversation in at most `bytes` bytes, without the turn `except` and without dropped turns.
 /// Returns an error rather than a part of the text: the end matters most, and it is read first.
-pub async fn collect_history(
+async fn collect_history(
     log: &SharedLog,
     thread: ThreadId,
     except: TurnId,
@@ -42,7 +77,7 @@ pub async fn collect_history(
 
 /// Returns the conversation as exchanges, without the turn `except` and without dropped turns, for comparison
 /// with the agent's replay.
-pub async fn collect_exchanges(
+async fn collect_exchanges(
     log: &SharedLog,
     thread: ThreadId,
     except: Option<TurnId>,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use acpd_log::{Backlog, Lacking, LogError, SharedLog, TurnsFound, TurnsWanted};
-use acpd_model::limits::SNAPSHOT_BYTES;
+use acpd_model::limits::{INDEX_STEP_BYTES, SNAPSHOT_BYTES};
 use acpd_model::{Event, Extract, Seq, ThreadId, TurnId};
 use acpd_proto::projection::{Live, extract, mark};
 use tokio::sync::Notify;
@@ -122,12 +122,12 @@ impl<'l> Indexer<'l> {
             self.log.divide_row(thread, done).await?;
         }
         let page = self.log.read(thread, done).await?;
-        let events = || page.events.iter().filter(|event| event.seq <= until);
+        let end = page.events.partition_point(|event| event.seq <= until);
+        let events = &page.events[..end];
         // A page without events means that there is nothing left to index.
-        let through = events().next_back().map_or(until, |event| event.seq);
+        let through = events.last().map_or(until, |event| event.seq);
         if self.lacks == Lacking::Texts {
-            let found = extract(events());
-            return self.log.catch_up(thread, self.lacks, through, &found, None).await;
+            return self.texts(thread, events, through).await;
         }
         let known = self.live.take();
         let known = known.filter(|(live, _)| (live.thread, live.last_seq) == (thread, done));
@@ -139,7 +139,7 @@ impl<'l> Indexer<'l> {
             ),
         };
         let mut found = Extract::default();
-        for event in events() {
+        for event in events {
             mark(&live, event, &mut found.marks);
             live.fold(event);
         }
@@ -149,6 +149,27 @@ impl<'l> Indexer<'l> {
             .await?;
         self.live = Some((live, plan));
         Ok(())
+    }
+
+    /// Stores the texts of events, some at a time, since an append waits until those before it are stored.
+    async fn texts(&self, thread: ThreadId, events: &[Event], last: Seq) -> Result<(), LogError> {
+        let mut found = Extract::default();
+        let mut bytes = 0;
+        for event in events {
+            let mut more = extract(std::slice::from_ref(event));
+            bytes += more.texts.iter().map(|found| found.text.len()).sum::<usize>();
+            found.texts.append(&mut more.texts);
+            found.blobs.append(&mut more.blobs);
+            found.dropped.append(&mut more.dropped);
+            if bytes >= INDEX_STEP_BYTES && event.seq < last {
+                let step = std::mem::take(&mut found);
+                self.log
+                    .catch_up(thread, self.lacks, event.seq, &step, None)
+                    .await?;
+                bytes = 0;
+            }
+        }
+        self.log.catch_up(thread, self.lacks, last, &found, None).await
     }
 }
 

@@ -48,6 +48,7 @@ impl SlowLog {
 
     /// Ends all delays and failures.
     pub fn heal(&self) {
+        self.truth.memory.heal();
         self.delay.store(0, Ordering::Relaxed);
         for countdown in &self.failing {
             countdown.store(0, Ordering::Relaxed);

@@ -12,9 +12,21 @@ use tokio::time::sleep;
 use super::world::World;
 
 impl World {
-    /// Lets all appends fail for some time.
-    pub(super) async fn fill_the_disk(&mut self) {
-        self.truth.memory.inject(Fault::FullDisk);
+    /// Lets all appends fail for some time, or loses the answer of one.
+    pub(super) async fn fail_the_log(&mut self) {
+        const LASTING: [Fault; 5] = [
+            Fault::FullDisk,
+            Fault::ReadOnly,
+            Fault::Busy,
+            Fault::Io,
+            Fault::Unreachable,
+        ];
+        let lasting = usize::try_from(self.dice.roll(LASTING.len() as u64 * 2)).unwrap_or_default();
+        let Some(fault) = LASTING.get(lasting) else {
+            let after = u32::try_from(self.dice.roll(4)).unwrap_or_default();
+            return self.truth.memory.inject(Fault::LoseAnswer { after });
+        };
+        self.truth.memory.inject(*fault);
         sleep(Duration::from_secs(self.dice.roll(100))).await;
         self.truth.memory.heal();
     }

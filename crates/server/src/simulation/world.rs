@@ -151,7 +151,7 @@ impl World {
             }
             92..94 => self.garbage().await,
             94 => sleep(Duration::from_secs(self.dice.roll(100))).await,
-            95 => self.fill_the_disk().await,
+            95 => self.fail_the_log().await,
             96 => self.restart().await,
             97 => self.crash().await,
             98 => sleep(Duration::from_hours(1)).await,

@@ -15,8 +15,9 @@ use crate::thread::journal::Journal;
 enum HistoryState {
     #[default]
     Unrequested,
-    Requested,
-    Collected(String),
+    /// For the prompt of this turn.
+    Requested(TurnId),
+    Collected(TurnId, String),
     /// The conversation cannot be read.
     Failed,
 }
@@ -49,8 +50,25 @@ impl Session {
             return Ok(None);
         }
         match std::mem::take(&mut self.history.state) {
-            HistoryState::Unrequested => {
-                self.history.state = HistoryState::Requested;
+            HistoryState::Requested(of) if of == turn => {
+                self.history.state = HistoryState::Requested(turn);
+                Err(HistoryPending)
+            }
+            HistoryState::Failed => {
+                self.history.due = true;
+                Ok(None)
+            }
+            HistoryState::Collected(of, text) if of == turn => {
+                self.history.due = false;
+                if text.is_empty() {
+                    return Ok(None);
+                }
+                let embeds = self.capabilities.as_ref().is_some_and(|c| c.embedded_context);
+                Ok(Some(primer_block(&text, embeds)))
+            }
+            // What was collected for a turn that was interrupted lacks that turn.
+            HistoryState::Unrequested | HistoryState::Requested(_) | HistoryState::Collected(..) => {
+                self.history.state = HistoryState::Requested(turn);
                 let dropped = journal.live().dropped.clone();
                 journal.push(Effect::CollectHistory {
                     except: turn,
@@ -59,28 +77,16 @@ impl Session {
                 });
                 Err(HistoryPending)
             }
-            HistoryState::Requested => {
-                self.history.state = HistoryState::Requested;
-                Err(HistoryPending)
-            }
-            HistoryState::Failed => {
-                self.history.due = true;
-                Ok(None)
-            }
-            HistoryState::Collected(text) => {
-                self.history.due = false;
-                if text.is_empty() {
-                    return Ok(None);
-                }
-                let embeds = self.capabilities.as_ref().is_some_and(|c| c.embedded_context);
-                Ok(Some(primer_block(&text, embeds)))
-            }
         }
     }
 
     /// Handles the collected conversation. If it cannot be read, the agent gets none of it, because a part that looks
     /// complete would mislead the agent. The next prompt tries again.
     pub fn history_collected(&mut self, journal: &mut Journal, collected: Result<String, Failure>) {
+        // It was for a process that has exited.
+        let HistoryState::Requested(turn) = self.history.state else {
+            return;
+        };
         self.history.state = collected.map_or_else(
             |failure| {
                 let message = format!(
@@ -89,7 +95,7 @@ impl Session {
                 journal.notice(Level::Warning, "notRecalled", &message);
                 HistoryState::Failed
             },
-            HistoryState::Collected,
+            |text| HistoryState::Collected(turn, text),
         );
     }
 }

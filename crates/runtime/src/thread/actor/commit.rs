@@ -15,7 +15,7 @@ use crate::feed::publisher::Encoded;
 use crate::host::paths;
 use crate::thread::actor::{PendingDeletion, ThreadActor, from_agent};
 use crate::thread::directory::log_failure;
-use crate::thread::history::{collect_exchanges, collect_history};
+use crate::thread::history::{exchanges_input, history_input};
 
 /// Commits during which agent messages are still accepted, before commands get their turn.
 const HEARING_ROUNDS: u32 = 8;
@@ -192,24 +192,12 @@ impl ThreadActor {
                 bytes,
             } => {
                 // Boxed for the same reason.
-                let recalled = collect_history(&self.context.log, self.id, except, dropped, bytes);
-                let recalled = Box::pin(recalled).await;
-                let recalled = recalled.map_err(|error| {
-                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
-                    log_failure(&error)
-                });
-                self.machine
-                    .handle(Input::HistoryCollected(recalled), self.context.clock.now());
+                let log = Arc::clone(&self.context.log);
+                self.collecting = Some(history_input(log, self.id, except, dropped, bytes));
             }
             Effect::CollectExchanges { except, dropped } => {
-                let known = collect_exchanges(&self.context.log, self.id, except, dropped);
-                let known = Box::pin(known).await;
-                let known = known.map_err(|error| {
-                    tracing::error!(thread = %self.id, %error, "the conversation so far cannot be read");
-                    log_failure(&error)
-                });
-                self.machine
-                    .handle(Input::ExchangesCollected(known), self.context.clock.now());
+                let log = Arc::clone(&self.context.log);
+                self.collecting = Some(exchanges_input(log, self.id, except, dropped));
             }
             Effect::Resolve { waiter, paths } => {
                 let spec = &self.machine.live().spec;

@@ -14,11 +14,8 @@ use acpd_proto::projection::{Live, SNAPSHOT_FORMAT, extract, mark, text_block};
 
 use crate::bench::WORKSPACE;
 
-/// Events of one append.
-const BATCH: usize = 256;
-
-/// Bytes of the agent's JSON in one update, on average.
-const UPDATE_BYTES: usize = 1000;
+/// Bytes of text in one append.
+const BATCH_BYTES: usize = 256 << 10;
 
 /// Updates of one tool call, and chunks of one message.
 const UPDATES: usize = 12;
@@ -26,21 +23,50 @@ const UPDATES: usize = 12;
 /// Items of one turn.
 const ITEMS: usize = 24;
 
-/// The id of the thread.
-pub const LONG: ThreadId = ThreadId(uuid::Uuid::from_u128(9 << 76));
+/// The id of a single thread.
+pub const LONG: ThreadId = id(0);
 
-/// Stores a thread of at least `events` events. Returns its number of turns.
-pub fn store(path: &Path, events: Seq) -> anyhow::Result<u32> {
+/// Returns the id of one of several threads.
+pub const fn id(number: u32) -> ThreadId {
+    ThreadId(uuid::Uuid::from_u128((9 << 76) + number as u128))
+}
+
+/// Length and grain of a thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Events at least.
+    events: Seq,
+    /// Bytes of the agent's JSON in one update, on average.
+    update_bytes: usize,
+}
+
+impl Shape {
+    /// Updates of about 1 KB.
+    pub fn usual(events: Seq) -> Self {
+        Self {
+            events,
+            update_bytes: 1000,
+        }
+    }
+
+    /// Updates of about 32 KB, so that the thread is stored quickly.
+    pub fn large(bytes: u64) -> Self {
+        Self {
+            events: bytes >> 14,
+            update_bytes: 32 << 10,
+        }
+    }
+}
+
+/// Stores a thread. Returns its number of turns.
+pub fn thread(path: &Path, id: ThreadId, shape: Shape) -> anyhow::Result<u32> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(async {
         let log = Sqlite::open(path, Durability::Process)?;
-        let mut thread = Writer::new(&log);
+        let mut thread = Writer::new(&log, id, shape);
         thread.create();
-        while thread.live.last_seq < events {
-            thread.turn();
-            if thread.events.len() >= BATCH {
-                thread.flush().await?;
-            }
+        while thread.live.last_seq < shape.events {
+            thread.turn().await?;
         }
         thread.flush().await?;
         let turns = thread.live.last_turn;
@@ -53,20 +79,25 @@ pub fn store(path: &Path, events: Seq) -> anyhow::Result<u32> {
 struct Writer<'l> {
     log: &'l Sqlite,
     live: Live,
+    shape: Shape,
     events: Vec<Event>,
     extract: Extract,
+    /// Bytes of the events' texts.
+    bytes: usize,
     /// Weight of the thread at which its next snapshot is due.
     due: u64,
     noise: u64,
 }
 
 impl<'l> Writer<'l> {
-    fn new(log: &'l Sqlite) -> Self {
+    fn new(log: &'l Sqlite, id: ThreadId, shape: Shape) -> Self {
         Self {
             log,
-            live: Live::new(LONG),
+            live: Live::new(id),
+            shape,
             events: Vec::new(),
             extract: Extract::default(),
+            bytes: 0,
             due: SNAPSHOT_BYTES,
             noise: 1,
         }
@@ -97,7 +128,7 @@ impl<'l> Writer<'l> {
         self.emit(None, EventKind::ThreadCreated(Box::new(created)), None);
     }
 
-    fn turn(&mut self) {
+    async fn turn(&mut self) -> anyhow::Result<()> {
         let turn = Some(TurnId(self.live.last_turn + 1));
         let started = EventKind::TurnStarted {
             client_turn_id: None,
@@ -110,6 +141,9 @@ impl<'l> Writer<'l> {
             } else {
                 self.tool(turn);
             }
+            if self.bytes >= BATCH_BYTES {
+                self.flush().await?;
+            }
         }
         let settled = EventKind::TurnSettled {
             status: acpd_model::event::TurnStatus::Completed,
@@ -119,6 +153,7 @@ impl<'l> Writer<'l> {
             usage: None,
         };
         self.emit(turn, settled, None);
+        Ok(())
     }
 
     fn message(&mut self, turn: Option<TurnId>) {
@@ -136,7 +171,7 @@ impl<'l> Writer<'l> {
         self.emit(turn, started, None);
         let mut whole = String::new();
         for _ in 0..UPDATES {
-            let text = self.words(UPDATE_BYTES / 2);
+            let text = self.words(self.shape.update_bytes / 2);
             whole.push_str(&text);
             let delta = EventKind::ItemDelta {
                 item,
@@ -176,7 +211,7 @@ impl<'l> Writer<'l> {
         self.emit(turn, started, Some(call("")));
         let mut last = call("");
         for _ in 0..UPDATES {
-            last = call(&self.words(UPDATE_BYTES * 3 / 2));
+            last = call(&self.words(self.shape.update_bytes * 3 / 2));
             let status = ToolStatus::InProgress;
             self.emit(turn, EventKind::ItemUpdated { item, status }, Some(last.clone()));
         }
@@ -199,6 +234,7 @@ impl<'l> Writer<'l> {
             self.noise = self.noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             text.push_str(&format!("line {:x} of it; ", self.noise >> 40));
         }
+        self.bytes += text.len();
         text
     }
 
@@ -207,6 +243,7 @@ impl<'l> Writer<'l> {
             return Ok(());
         }
         let events = std::mem::take(&mut self.events);
+        self.bytes = 0;
         let extract = Extract {
             marks: std::mem::take(&mut self.extract.marks),
             ..extract(&events)
@@ -226,7 +263,7 @@ impl<'l> Writer<'l> {
             summary: Some(&self.live.summary),
             extract: &extract,
             snapshot: snapshot.as_ref(),
-            ..Append::new(LONG, &events)
+            ..Append::new(self.live.thread, &events)
         };
         Ok(self.log.store(append).await?)
     }
