@@ -6,39 +6,21 @@ use std::fs::{File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::json;
-use support::{Client, Daemon, Place};
-
-/// Runs a program where it may mount file systems that it alone sees.
-const UNSHARE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];
-
-/// Copies the data directory `$0` to a file system of 24 MiB, which hides it from then on, and becomes the daemon.
-const SMALL_DISK: &str = r#"
-mkdir "$0.small" && mount -t tmpfs -o size=24m,mode=700 none "$0.small" &&
-cp -a "$0/." "$0.small" && mount --bind "$0.small" "$0" && exec "$@"
-"#;
+use support::{Client, Daemon, Place, on_small_disk};
 
 /// Starts a daemon whose data is on a small file system. Returns `None` where a user cannot mount one.
-fn on_small_disk() -> Option<(Daemon, PathBuf)> {
-    let may_mount = Command::new(UNSHARE[0])
-        .args(&UNSHARE[1..])
-        .args(["mount", "-t", "tmpfs", "none", "/mnt"])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !may_mount {
-        println!("skipped: a user cannot mount a file system here");
-        return None;
-    }
+fn full_disk_daemon() -> Option<(Daemon, PathBuf)> {
     let place = Place::without_sandbox("");
     place.make_data();
     // Tests read it from outside.
     let token = place.data().join("token");
     std::fs::write(&token, "a-token-that-is-long-enough-for-a-test").expect("it can be written");
     std::fs::set_permissions(&token, Permissions::from_mode(0o600)).expect("it is the user's own");
-    let data = place.data().display().to_string();
-    let daemon = Daemon::behind(place, &[&UNSHARE[..], &["sh", "-c", SMALL_DISK, &data]].concat());
+    let wrapper = on_small_disk(&place, "24m")?;
+    let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+    let daemon = Daemon::behind(place, &wrapper);
     let inside = PathBuf::from(format!("/proc/{}/root", daemon.pid()));
     let data = daemon.place.data();
     let data = inside.join(data.strip_prefix("/").expect("it is absolute"));
@@ -55,7 +37,7 @@ fn fill(data: &Path) {
 
 #[test]
 fn a_full_disk_fails_the_turn_and_loses_nothing() {
-    let Some((mut daemon, data)) = on_small_disk() else {
+    let Some((mut daemon, data)) = full_disk_daemon() else {
         return;
     };
     let mut client = Client::new(&daemon);

@@ -23,6 +23,10 @@ use acpd_model::{Event, Seq, ThreadId};
 
 use crate::{LogError, Page};
 
+mod large;
+
+pub use large::{RecordsOfRow, unpacked_bytes};
+
 /// Precedes each event (RFC 7464, ASCII RS).
 const RECORD: u8 = 0x1e;
 

@@ -74,6 +74,20 @@ pub enum LogError {
     /// The disk, the file system or the database failed. Nothing of the batch was stored.
     #[error("the log cannot be written or read: {0}")]
     Storage(String),
+    /// The log of an older version is not upgraded, because the file system has too little space. Nothing was changed.
+    #[error(
+        "the log in {directory} must be upgraded, which needs {} of free space, but only {} are free; nothing was changed, \
+         free some space and start again",
+        mebibytes(.needed.next_multiple_of(MIB)), mebibytes(*.free)
+    )]
+    NoSpace {
+        /// The directory of the log.
+        directory: String,
+        /// Bytes that the upgrade may need.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
     /// Another process has a newer claim to the thread. Nothing was stored, and this process must stop using the
     /// thread.
     #[error("thread {0} belongs to another process")]
@@ -88,6 +102,13 @@ pub enum LogError {
     /// The log is closed.
     #[error("the log is closed")]
     Closed,
+}
+
+const MIB: u64 = 1 << 20;
+
+/// Returns a size as users read it.
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes / MIB)
 }
 
 /// Events of one thread that one read returned.
@@ -277,6 +298,12 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
         extract: &Extract,
         snapshot: Option<&Snapshot>,
     ) -> Answer<'_, ()>;
+
+    /// Divides the row that has the event after this one, if an older version stored more in it than this one does. Each step
+    /// delays appends no longer than an append does. A backend whose rows are bounded has nothing to do.
+    fn divide_row(&self, _: ThreadId, _: Seq) -> Answer<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// Deletes the thread: its events, its summary, its searchable texts, and blobs that no other thread needs. Returns
     /// when no call finds them. Their data is overwritten later.

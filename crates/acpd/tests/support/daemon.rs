@@ -177,6 +177,25 @@ impl Place {
         command
     }
 
+    /// Returns an `acpd` command like [`command`](Self::command), run by a program that becomes acpd: its name and its
+    /// arguments.
+    pub fn command_behind(&self, wrapper: &[&str], args: &[&str]) -> Command {
+        let inner = self.command(args);
+        let mut command = Command::new(wrapper[0]);
+        command
+            .args(&wrapper[1..])
+            .arg(inner.get_program())
+            .args(inner.get_args())
+            .current_dir(self.work());
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
     /// Returns the access token.
     pub fn token(&self) -> String {
         std::fs::read_to_string(self.data().join("token")).expect("the daemon has made a token")
@@ -255,19 +274,7 @@ impl Daemon {
 
     /// Starts a daemon in an existing place, through a program that becomes the daemon: its name and its arguments.
     pub fn behind(place: Place, wrapper: &[&str]) -> Self {
-        let inner = place.command(&["serve"]);
-        let mut command = Command::new(wrapper[0]);
-        command
-            .args(&wrapper[1..])
-            .arg(inner.get_program())
-            .args(inner.get_args())
-            .current_dir(place.work());
-        for (name, value) in inner.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        let command = place.command_behind(wrapper, &["serve"]);
         let (child, address) = launch_as(&place, command);
         Self {
             place,

@@ -23,6 +23,8 @@ mod message;
 #[allow(clippy::unwrap_used, reason = "it is of another crate's tests")]
 mod official;
 mod processes;
+mod recording;
+mod small_disk;
 
 use std::time::{Duration, Instant};
 
@@ -39,6 +41,8 @@ pub use message::{Incoming, Turn};
 pub use processes::{
     MARK, children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark,
 };
+pub use recording::Recording;
+pub use small_disk::on_small_disk;
 
 /// Timeout of every wait. Long, since hosts can be slow; only failures reach it.
 pub const PATIENCE: Duration = Duration::from_secs(30);

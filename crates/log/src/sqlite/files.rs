@@ -10,6 +10,7 @@ use std::time::Duration;
 use acpd_model::limits::LOG_REWRITE_BYTES;
 use rusqlite::{Connection, OpenFlags};
 
+use super::upgrade::{self, FileSystem, Native};
 use super::{Durability, schema};
 use crate::LogError;
 
@@ -52,9 +53,20 @@ pub(super) fn lock(path: &Path) -> Result<File, LogError> {
 
 /// Opens the connection that writes, and updates the database to the current schema.
 pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, LogError> {
+    writer_on(path, durability, &Native)
+}
+
+/// Opens the connection that writes, on a file system that tests can replace.
+pub(super) fn writer_on(
+    path: &Path,
+    durability: Durability,
+    file_system: &dyn FileSystem,
+) -> Result<Connection, LogError> {
     private(path).map_err(|error| refused(path, &error))?;
-    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE_KIB)?;
+    let open = || connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, WRITER_CACHE_KIB);
+    let connection = open()?;
     schema::check(&connection, path)?;
+    let mut connection = upgrade::prepare(connection, path, file_system, open)?;
     // Lets a new database shrink in steps, and an older one once it is rewritten.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;

@@ -168,6 +168,13 @@ pub(super) fn catch_up(
     }
 }
 
+/// Returns whether data beside the events of any thread is missing.
+pub(super) fn is_anything_due(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM backlog) OR EXISTS (SELECT 1 FROM unmarked)")?
+        .query_row((), |row| row.get(0))
+}
+
 /// Removes a deleted thread from the backlog.
 pub(super) fn leave_backlog(connection: &Connection, row: i64) -> rusqlite::Result<()> {
     let left = connection

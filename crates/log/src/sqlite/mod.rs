@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `files` | the lock, the files' modes, connections and their settings |
 //! | `schema` | tables and their versions |
+//! | `upgrade` | free space and a copy, before an older database is upgraded |
 //! | `writer` | the writing thread: group commit, shutdown |
 //! | `store` | the effects of one transaction |
 //! | `index` | searchable texts, and which threads need which blob |
@@ -15,12 +16,14 @@
 //! | `list` | lists of threads |
 //! | `blocks` | packed rows that lists can scan |
 //! | `marks` | the places of turns and items |
+//! | `divide` | dividing large rows of older versions |
 //! | `cleanup` | erasing deleted data, step by step |
 //! | `reader` | the reading threads |
 //! | `query` | the queries of reads |
 
 mod blocks;
 mod cleanup;
+mod divide;
 mod error;
 mod files;
 mod index;
@@ -31,6 +34,7 @@ mod query;
 mod reader;
 mod schema;
 mod store;
+mod upgrade;
 mod writer;
 
 use std::path::Path;
@@ -49,7 +53,8 @@ use crate::{
     Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, blob_id,
 };
 use reader::{Queries, Reader};
-use store::{Batch, Change, Missing};
+use store::{Batch, Change, Missing, Store};
+use upgrade::Copies;
 use writer::{Job, Work};
 
 /// Threads that read single threads. Lists and searches have one each, so that they delay no other reads.
@@ -90,13 +95,14 @@ pub struct Sqlite {
 
 impl Sqlite {
     /// Opens the database at `path`, creating it if it does not exist. Its directory must exist. Blocks for some
-    /// milliseconds.
+    /// milliseconds, or while a database of an older version is copied and upgraded.
     ///
-    /// Returns [`LogError::Storage`] if the file system refuses, if another process has it open, or if a newer version
+    /// Returns [`LogError::NoSpace`] if there is not enough space for an upgrade, and [`LogError::Storage`] if the file system refuses, if another process has it open, or if a newer version
     /// created it. Returns [`LogError::Damaged`] if it is not a database.
     pub fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
         let lock = files::lock(path)?;
         let connection = files::writer(path, durability)?;
+        let copies = Copies::beside(path)?;
         let reader = |name: String| Reader::start(name, files::reader(path)?);
         let reads = (0..READERS).map(|number| reader(format!("log-reader-{number}")));
         let reads: Vec<Reader> = reads.collect::<Result<_, _>>()?;
@@ -108,7 +114,13 @@ impl Sqlite {
         let counters = Arc::new(Counters::default());
         let counting = Arc::clone(&counters);
         let writer = start("log-writer".into(), move || {
-            writer::run(connection, queue, readers, lock, &counting);
+            writer::run(
+                Store::with_copies(connection, copies),
+                queue,
+                readers,
+                lock,
+                &counting,
+            );
         })?;
         Ok(Self {
             reads: queries,
@@ -255,6 +267,22 @@ impl EventLog for Sqlite {
             data: Missing::new(lacks, extract, snapshot),
         };
         self.submit(Work::Store(change))
+    }
+
+    fn divide_row(&self, thread: ThreadId, after: Seq) -> Answer<'_, ()> {
+        // Unpacking a large row takes long, so it is not done by a reader of threads.
+        let found = self
+            .searches
+            .ask(move |connection| divide::find(connection, thread, after));
+        Box::pin(async move {
+            let Some(mut large) = found.await? else {
+                return Ok(());
+            };
+            while let Some(part) = large.next_part() {
+                self.submit(Work::Store(Change::Divide(part))).await?;
+            }
+            Ok(())
+        })
     }
 
     fn delete(&self, thread: ThreadId) -> Answer<'_, ()> {

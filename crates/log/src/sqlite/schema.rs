@@ -190,10 +190,13 @@ const LISTS: &str = "
 /// Number of threads whose indices take longer than about a second.
 const MANY_THREADS: i64 = 100_000;
 
+/// The version of the databases that this acpd writes.
+pub(super) const CURRENT: usize = MIGRATIONS.len();
+
 /// Rejects a database that a newer acpd created. Changes nothing.
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), LogError> {
     let version = version(connection)?;
-    let known = MIGRATIONS.len();
+    let known = CURRENT;
     if version <= known {
         return Ok(());
     }
@@ -203,16 +206,20 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), LogError
     )))
 }
 
-/// Migrates the database to the current version, each step atomically.
+/// Migrates the database to the current version, atomically: each version that can be found on a disk is that of a
+/// release.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), LogError> {
-    migrate_to(connection, MIGRATIONS.len())
+    migrate_to(connection, CURRENT)
 }
 
 /// Migrates the database to one of the versions.
 pub(super) fn migrate_to(connection: &mut Connection, version: usize) -> Result<(), LogError> {
-    let steps = MIGRATIONS.iter().take(version).enumerate();
-    for (done, step) in steps.skip(self::version(connection)?) {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let known = self::version(connection)?;
+    if known >= version {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for step in &MIGRATIONS[known..version] {
         if *step == LISTS {
             announce(&transaction)?;
         }
@@ -220,9 +227,9 @@ pub(super) fn migrate_to(connection: &mut Connection, version: usize) -> Result<
         if *step == LISTS {
             blocks::make_all(&transaction)?;
         }
-        transaction.pragma_update(None, "user_version", i64::try_from(done + 1).unwrap_or(i64::MAX))?;
-        transaction.commit()?;
     }
+    transaction.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
+    transaction.commit()?;
     Ok(())
 }
 
@@ -238,7 +245,8 @@ fn announce(connection: &Connection) -> Result<(), LogError> {
     Ok(())
 }
 
-fn version(connection: &Connection) -> Result<usize, LogError> {
+/// Returns the version of the database; 0 for a new one.
+pub(super) fn version(connection: &Connection) -> Result<usize, LogError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }

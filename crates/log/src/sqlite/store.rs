@@ -10,7 +10,9 @@ use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
 use super::blocks::{self, Packed};
 use super::cleanup::{self, Cleaned, Cleanup};
+use super::divide::{self, Part};
 use super::index::{self, Entries};
+use super::upgrade::Copies;
 use super::{lineage, marks};
 use crate::chunk::Chunk;
 use crate::{Append, Lacking, LogError, Snapshot, chunk};
@@ -35,6 +37,7 @@ pub(super) enum Change {
         through: Seq,
         data: Missing,
     },
+    Divide(Part),
     Delete(ThreadId),
 }
 
@@ -45,6 +48,7 @@ impl Change {
             Self::Append(batch) => batch.bytes(),
             Self::Blob { content, .. } => content.len(),
             Self::CatchUp { data, .. } => data.bytes(),
+            Self::Divide(part) => part.bytes(),
             Self::Delete(_) => 0,
         }
     }
@@ -199,15 +203,44 @@ pub(super) struct Store {
     /// Buffer for compressed chunks.
     room: Vec<u8>,
     cleanup: Cleanup,
+    /// Copies of the database before its upgrade.
+    copies: Copies,
 }
 
 impl Store {
+    #[cfg(test)]
     pub(super) fn new(connection: Connection) -> Self {
+        Self::with_copies(connection, Copies::default())
+    }
+
+    /// Creates a store that removes the copies when they are not needed any more.
+    pub(super) fn with_copies(connection: Connection, copies: Copies) -> Self {
         Self {
             connection,
             positions: HashMap::new(),
             room: Vec::new(),
             cleanup: Cleanup::default(),
+            copies,
+        }
+    }
+
+    /// Gives up the copies from before an upgrade once all data beside the events is stored.
+    pub(super) fn release_copies(&mut self) {
+        if !self.copies.exist() {
+            return;
+        }
+        let retired = match index::is_anything_due(&self.connection) {
+            Ok(true) => return,
+            Ok(false) => self.copies.retire(),
+            Err(error) => Err(error.into()),
+        };
+        match retired {
+            Ok(()) => {
+                tracing::info!("the upgrade of the log is complete, so the copy from before it is removed")
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the copy of the log from before its upgrade is not removed")
+            }
         }
     }
 
@@ -234,6 +267,9 @@ impl Store {
 
     /// Takes one step to erase deleted data from the files.
     pub(super) fn clean(&mut self) -> Result<Cleaned, LogError> {
+        if self.copies.erase()? {
+            return Ok(Cleaned::Some);
+        }
         let cleaned = self.cleanup.step(&self.connection);
         if cleaned.is_err() {
             self.roll_back();
@@ -285,6 +321,7 @@ impl Store {
                 Some(Position { row, .. }) => self.catch_up(row, *through, data).map(Ok),
                 None => Ok(Err(LogError::NoSuchThread(*thread))),
             },
+            Change::Divide(part) => self.divide(part),
             Change::Delete(thread) => self.delete(*thread),
         }
     }
@@ -328,18 +365,7 @@ impl Store {
             lineage::inherit(&self.connection, row, origin, until)?;
         }
         let last = batch.last;
-        let mut insert = self
-            .connection
-            .prepare_cached("INSERT INTO chunk (thread, last_seq, first_seq, body) VALUES (?, ?, ?, ?)")?;
-        for Chunk { first, last, body } in &batch.chunks {
-            insert.execute((
-                row,
-                last.cast_signed(),
-                first.cast_signed(),
-                chunk::pack(body, &mut self.room),
-            ))?;
-        }
-        drop(insert);
+        self.insert_chunks(row, &batch.chunks)?;
         if let Some(beside) = &batch.beside {
             self.add(row, expected, beside)?;
         }
@@ -347,6 +373,29 @@ impl Store {
             self.room = Vec::new();
         }
         self.positions.insert(thread, Position { row, last });
+        Ok(Ok(()))
+    }
+
+    fn insert_chunks(&mut self, row: i64, chunks: &[Chunk]) -> rusqlite::Result<()> {
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT INTO chunk (thread, last_seq, first_seq, body) VALUES (?, ?, ?, ?)")?;
+        for Chunk { first, last, body } in chunks {
+            insert.execute((
+                row,
+                last.cast_signed(),
+                first.cast_signed(),
+                chunk::pack(body, &mut self.room),
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn divide(&mut self, part: &Part) -> rusqlite::Result<Result<(), LogError>> {
+        if let Err(error) = divide::prepare(&self.connection, part)? {
+            return Ok(Err(error));
+        }
+        self.insert_chunks(part.number(), std::slice::from_ref(part.chunk()))?;
         Ok(Ok(()))
     }
 
@@ -551,6 +600,9 @@ impl Store {
         let Some(Position { row, .. }) = self.position(thread)? else {
             return Ok(Err(LogError::NoSuchThread(thread)));
         };
+        if let Err(error) = self.retire_copies() {
+            return Ok(Err(error));
+        }
         for sql in [
             "DELETE FROM thread_metadata WHERE thread = ?",
             "DELETE FROM carried WHERE thread = ?",
@@ -564,6 +616,17 @@ impl Store {
         index::leave_backlog(&self.connection, row)?;
         self.positions.remove(&thread);
         Ok(Ok(()))
+    }
+
+    /// Gives up the copies from before an upgrade, which contain the thread that is deleted.
+    fn retire_copies(&mut self) -> Result<(), LogError> {
+        if self.copies.exist() {
+            self.copies.retire()?;
+            tracing::info!(
+                "removing the copy of the log from before its upgrade, because a thread is deleted"
+            );
+        }
+        Ok(())
     }
 
     /// Takes a blob back that is being erased, so that its content must be written again. Returns its row.

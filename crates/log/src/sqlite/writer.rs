@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use acpd_model::limits::{
     LOG_CLOSE_MILLIS, LOG_CLOSE_WAL_BYTES, LOG_ERASE_COMMITS, LOG_ERASE_RETRY, LOG_GROUP, LOG_GROUP_BYTES,
 };
-use rusqlite::Connection;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
@@ -57,13 +56,13 @@ type Waiting = (
 /// Stores queued jobs until it is closed or all senders are dropped. The writer ends last: when `close` returns, all
 /// files are closed and unlocked.
 pub(super) fn run(
-    connection: Connection,
+    mut store: Store,
     mut queue: mpsc::Receiver<Job>,
     readers: Vec<Reader>,
     lock: File,
     counters: &Counters,
 ) {
-    let mut store = Store::new(connection);
+    store.release_copies();
     let mut erasing = Erasing::new();
     let mut jobs = VecDeque::with_capacity(LOG_GROUP);
     let mut closing = None;
@@ -174,7 +173,11 @@ impl Erasing {
     fn before_commit(&mut self, group: &[Waiting], counters: &Counters) {
         self.commits = self.commits.saturating_sub(1);
         // The end of a backlog also leaves blobs to erase.
-        let erases = |(change, ..): &Waiting| matches!(change, Change::Delete(_) | Change::CatchUp { .. });
+        let erases = |(change, ..): &Waiting| match change {
+            Change::Delete(_) | Change::CatchUp { .. } => true,
+            Change::Divide(part) => part.is_last(),
+            Change::Append(_) | Change::Blob { .. } => false,
+        };
         if group.iter().any(erases) {
             self.some = true;
             counters.erasing.store(true, Ordering::Relaxed);
@@ -228,6 +231,12 @@ fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
     }
     let begun = Instant::now();
     let stored = store.store(group.iter().map(|(change, ..)| change));
+    if group
+        .iter()
+        .any(|(change, ..)| matches!(change, Change::CatchUp { .. }))
+    {
+        store.release_copies();
+    }
     counters.commit_time.observe_time(begun.elapsed());
     let error = match stored {
         Ok(answers) => {
@@ -255,6 +264,8 @@ fn commit(store: &mut Store, group: Vec<Waiting>, counters: &Counters) {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+
+    use rusqlite::Connection;
 
     use super::super::store::Batch;
     use super::*;

@@ -118,6 +118,9 @@ impl<'l> Indexer<'l> {
         let Backlog {
             thread, done, until, ..
         } = backlog;
+        if self.lacks == Lacking::Marks {
+            self.log.divide_row(thread, done).await?;
+        }
         let page = self.log.read(thread, done).await?;
         let end = page.events.partition_point(|event| event.seq <= until);
         let events = &page.events[..end];
@@ -167,5 +170,74 @@ impl<'l> Indexer<'l> {
             }
         }
         self.log.catch_up(thread, self.lacks, last, &found, None).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_log::conformance::{read_all, sample};
+    use acpd_log::{Durability, Sqlite};
+    use acpd_model::limits::LOG_ROW_BYTES;
+    use rusqlite::Connection;
+
+    use super::*;
+
+    /// Length of a row's head: its format and its checksum.
+    const HEAD: usize = 5;
+
+    /// Joins all rows of the only thread, as an older version stored what it received at once, without places.
+    fn join_rows(path: &std::path::Path) {
+        let database = Connection::open(path).unwrap();
+        let mut rows = database
+            .prepare("SELECT body FROM chunk ORDER BY last_seq")
+            .unwrap();
+        let bodies: Vec<Vec<u8>> = rows
+            .query_map((), |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let records = bodies.iter().flat_map(|body| &body[HEAD..]);
+        let joined: Vec<u8> = std::iter::once(&acpd_model::event::FORMAT)
+            .chain(records)
+            .copied()
+            .collect();
+        assert!(joined.len() > 2 * LOG_ROW_BYTES, "{}", joined.len());
+        let last = i64::try_from(bodies.len()).unwrap();
+        database
+            .execute("DELETE FROM chunk WHERE last_seq < ?", [last])
+            .unwrap();
+        database
+            .execute("UPDATE chunk SET first_seq = 1, body = ?", [joined])
+            .unwrap();
+        database
+            .execute("INSERT INTO unmarked VALUES (1, 0, ?)", [last])
+            .unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_large_row_is_divided_before_it_is_indexed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.db");
+        let open = || -> SharedLog { Arc::new(Sqlite::open(&path, Durability::Process).unwrap()) };
+        let log = open();
+        let (thread, summary) = (sample::thread(1), sample::summary("large", 1));
+        let events = sample::run(1..=600, 1000);
+        for event in &events {
+            log.append(thread, std::slice::from_ref(event), Some(&summary))
+                .await
+                .unwrap();
+        }
+        log.close().await.unwrap();
+        drop(log);
+        join_rows(&path);
+        let log = open();
+        Indexer::new(&log, Lacking::Marks).run().await.unwrap();
+        assert_eq!(read_all(&log, thread, 0).await, events);
+        log.close().await.unwrap();
+        drop(log);
+        let database = Connection::open(&path).unwrap();
+        let largest = "SELECT max(last_seq - first_seq) FROM chunk";
+        let largest: i64 = database.query_row(largest, (), |row| row.get(0)).unwrap();
+        assert!(largest < 300, "a row has {largest} events");
     }
 }

@@ -4,6 +4,7 @@
 //! `SQLite` overwrites the rows that it removes (`secure_delete`). Where it had moved them before, copies remain, which
 //! [`scrub`] overwrites.
 
+use acpd_model::Seq;
 use acpd_model::limits::{LOG_ERASE_BYTES, LOG_ERASE_ROWS};
 use rusqlite::{Connection, MAIN_DB, OptionalExtension, Row};
 
@@ -198,6 +199,10 @@ fn cut_chunk(connection: &Connection, thread: i64, needed: i64) -> rusqlite::Res
         return Ok(false);
     };
     match chunk::cut(span, &body) {
+        // A part of a large row was divided: another row ends there and has the same events.
+        Ok(Chunk { last, .. }) if ends_at(connection, thread, last)? => {
+            execute(connection, "DELETE FROM chunk WHERE rowid = ?", row)?;
+        }
         Ok(Chunk { last, body, .. }) => {
             let mut room = Vec::new();
             connection
@@ -211,6 +216,13 @@ fn cut_chunk(connection: &Connection, thread: i64, needed: i64) -> rusqlite::Res
         }
     }
     Ok(true)
+}
+
+/// Returns whether a row of a thread ends with this event.
+fn ends_at(connection: &Connection, thread: i64, last: Seq) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM chunk WHERE thread = ? AND last_seq = ?)")?
+        .query_row((thread, last.cast_signed()), |row| row.get(0))
 }
 
 /// Removes needs of a deleted thread, and marks blobs that no other thread needs as deleted. Returns whether the thread
