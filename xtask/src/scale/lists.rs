@@ -47,7 +47,7 @@ fn measure(binaries: &Binaries, data: &Path) -> anyhow::Result<Vec<Figure>> {
         let times = (0..3).map(|_| timed(&mut client, "thread/list", &params));
         let times: Vec<f64> = times.collect::<anyhow::Result<_>>()?;
         let shortest = times.into_iter().fold(f64::MAX, f64::min);
-        let members = params.as_object().map_or(0, |params| params.len());
+        let members = params.as_object().map_or(0, serde_json::Map::len);
         let longest = if members < 2 { &mut along } else { &mut packed };
         *longest = longest.max(shortest);
     }
@@ -128,11 +128,10 @@ fn fill(path: &Path, threads: u32) -> anyhow::Result<()> {
         let stored = stream::iter(0..threads).map(|number| {
             let (event, summary) = thread(number, threads);
             let id = ThreadId(uuid::Uuid::from_u128(u128::from(number) + (7 << 76)));
-            let append = log.store(Append {
+            log.store(Append {
                 summary: Some(&summary),
                 ..Append::new(id, std::slice::from_ref(&event))
-            });
-            append
+            })
         });
         stored.buffer_unordered(AT_ONCE).try_collect::<()>().await?;
         log.close().await?;
