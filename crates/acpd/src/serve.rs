@@ -158,6 +158,7 @@ async fn serve_until_stopped(settings: Settings) -> anyhow::Result<()> {
     // A sign-in link expires after half a minute, and may end up in a log. So the output only names the command.
     let _ = writeln!(out, "web UI: run {open:?} to open it, signed in");
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
+    acpd_host::give_back_free_memory();
     let keep_up = async {
         let mut look = tokio::time::interval(LOOK_AT_FILES);
         loop {

@@ -13,6 +13,19 @@ const GROWTH_BYTES: libc::c_int = 1 << 20;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_BYTES: libc::c_int = 4 << 20;
 
+/// Returns all free memory to the system, for example after the start, which uses memory that is not needed again.
+#[cfg_attr(
+    all(target_os = "linux", target_env = "gnu"),
+    expect(unsafe_code, reason = "there is no safe form of malloc_trim(3)")
+)]
+pub fn give_back_free_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the call takes a number and is allowed at any time.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Makes the allocator return large buffers to the system when they are freed. glibc raises its threshold for that, up
 /// to 32 MiB, each time a large buffer is freed. It then keeps the memory that a burst of file contents used. Other C
 /// libraries are left unchanged.

@@ -34,7 +34,7 @@ mod tail;
 mod tcp_peer;
 mod terminal;
 
-pub use allocator::give_back_large_buffers;
+pub use allocator::{give_back_free_memory, give_back_large_buffers};
 pub use command::{Environment, Program, TERMINAL_TYPE};
 pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace};

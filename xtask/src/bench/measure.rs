@@ -315,8 +315,9 @@ fn replay(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Re
 pub fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow::Result<()> {
     let dir = tempfile::tempdir()?;
     let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
+    settle();
     let idle = daemon.rss()? as f64;
-    report.add("memory, idle", idle / MIB, "MiB", Some(Target::AtMost(25.0)));
+    report.add("memory, idle", idle / MIB, "MiB", Some(Target::AtMost(16.0)));
     let mut client = daemon.client()?;
     let turn = |client: &mut Counter, thread: &serde_json::Value| -> anyhow::Result<()> {
         client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "turn/start", "params": { "threadId": thread, "text": "say hello" } }))?;
@@ -356,7 +357,7 @@ pub fn memory(binaries: &Binaries, sizes: &Sizes, report: &mut Report) -> anyhow
         "memory, for each idle thread with its agent",
         each / KIB,
         "KiB",
-        Some(Target::AtMost(32.0)),
+        Some(Target::AtMost(20.0)),
     );
     let mut clients = Vec::new();
     for _ in 0..sizes.idle {

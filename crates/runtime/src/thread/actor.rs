@@ -284,7 +284,11 @@ impl ThreadActor {
                     self.standby = None;
                     false
                 }
-                ActorInput::Unwatched => false,
+                ActorInput::Unwatched => {
+                    // Even a weak reference keeps the memory of the state itself.
+                    self.shared = Weak::new();
+                    false
+                }
             };
             self.settle().await?;
             // An agent that would lose the conversation is kept for the usual idle time.
