@@ -60,12 +60,15 @@ test("a thread of 10,000 items opens within a second of work, and has few of the
   console.log(
     `10,000 items: ${Math.round(work * 1000)} ms of work, painted ${Math.round(seen)} ms after the click; the daemon alone takes ${Math.round(answered)} ms; ${lines} lines in the page`,
   );
-  expect(await page.getByRole("feed").evaluate((el) => el.scrollHeight)).toBeGreaterThan(100_000);
+  const height = () => page.getByRole("feed").evaluate((el) => el.scrollHeight);
+  expect(await height()).toBeGreaterThan(20_000);
   expect(lines).toBeLessThan(100);
   expect(work).toBeLessThan(1);
   await page.getByRole("feed").focus();
   await page.keyboard.press("Home");
   await page.locator(".virtual-line", { hasText: "number 0" }).first().waitFor();
+  // The daemon sends a turn of this size in pages.
+  expect(await height()).toBeGreaterThan(100_000);
   await page.keyboard.press("End");
   await page.locator(".virtual-line", { hasText: "number 4999" }).first().waitFor();
 });

@@ -11,7 +11,7 @@ fn main() -> anyhow::Result<()> {
         ["relay", ref agent @ ..] => relay::run(agent),
         ["scale", ref rest @ ..] => scale::run(rest),
         _ => anyhow::bail!(
-            "usage: xtask bench [--quick] [--memory|--updates|--crowd|--terminal|--editor] | xtask scale [--quick] [--thread] [--calls] [--files] [--lists] [--crowd] [--deletion] | xtask relay PROGRAM [ARG…]"
+            "usage: xtask bench [--quick] [--memory|--updates|--crowd|--terminal|--editor] | xtask scale [--quick] [--thread] [--calls] [--files] [--lists] [--crowd] [--clients] [--deletion] | xtask relay PROGRAM [ARG…]"
         ),
     }
 }

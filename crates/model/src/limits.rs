@@ -271,6 +271,11 @@ pub const AGENT_CALLS: usize = 256;
 /// the payload of the unanswered callbacks of one thread, such as the contents of files to write. A callback that
 /// exceeds it is refused.
 pub const AGENT_CALL_BYTES: u32 = 64 << 20;
+/// Bytes of an unfinished line of an agent from which on it needs room that all agents share.
+pub const LONG_LINE_BYTES: usize = 1 << 20;
+/// Bytes of the long lines of all agent processes. Each long line takes as much as the longest line may have; an agent waits
+/// within its line until there is room.
+pub const LINE_BYTES: u32 = 256 << 20;
 /// Bytes that the callbacks of all agent processes may load into memory.
 pub const CALL_BYTES: u32 = 256 << 20;
 /// Bytes of batches that the subscribers of all threads have not received yet. A batch that does not fit is not kept: its
@@ -292,7 +297,8 @@ pub const AGENT_OUTBOX_BYTES: usize = 32 << 20;
 pub const AGENT_COMMAND_BYTES: u32 = 32 << 20;
 /// Seconds that a thread waits for room for a command. Then it detaches from the agent.
 pub const AGENT_COMMAND_SECS: u64 = 60;
-/// Seconds that an agent process may stop reading its stdin while its command budget is full. Then it is terminated.
+/// Seconds that an agent process may stop reading its stdin while its command budget is full, or may pause within a long line
+/// while another agent's long line waits for room. Then it is terminated.
 pub const AGENT_STALL_SECS: u64 = 10;
 /// Threads that one shared agent process serves in its life. Then the next process is started. With this limit, a
 /// request's id, which has the thread's number above its own 32 bits, is exact in a double.

@@ -1,6 +1,7 @@
 //! What operations cost at different sizes.
 
 mod calls;
+mod clients;
 mod crowd;
 mod deletion;
 mod files;
@@ -15,12 +16,13 @@ use table::Table;
 
 type Part = (&'static str, fn(&Binaries, bool) -> anyhow::Result<Table>);
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
     ("--thread", long_thread::run),
     ("--calls", calls::run),
     ("--files", files::run),
     ("--lists", lists::run),
     ("--crowd", crowd::run),
+    ("--clients", clients::run),
     ("--deletion", deletion::run),
 ];
 

@@ -138,7 +138,7 @@ pub(super) fn prepare(connection: &Connection, part: &Part) -> rusqlite::Result<
 ///
 /// `SQLite` stores it in as many bytes as the thread's, so that it writes only the page with the number. It stores 0 and 1
 /// in none.
-fn erased_number(thread: i64) -> i64 {
+pub(super) fn erased_number(thread: i64) -> i64 {
     if thread == 1 { 0 } else { -thread }
 }
 

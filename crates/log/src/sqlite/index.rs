@@ -5,6 +5,7 @@ use acpd_model::limits::LOG_ERASE_WORDS;
 use acpd_model::{BlobId, Extract, Seq, TextKind, TurnsDropped};
 use rusqlite::{Connection, OptionalExtension};
 
+use super::divide;
 use crate::search::{bounded, joined, places};
 
 /// Words whose erasure costs about as much as that of an entry without words.
@@ -48,6 +49,11 @@ impl Entries {
             blobs: extract.blobs.clone(),
             dropped: extract.dropped.clone(),
         }
+    }
+
+    /// Returns whether turns were dropped, whose texts are to be erased.
+    pub(super) fn drops_turns(&self) -> bool {
+        !self.dropped.is_empty()
     }
 
     /// Returns the bytes of the texts and of their words.
@@ -94,7 +100,8 @@ pub(super) fn add(connection: &Connection, row: i64, after: Seq, entries: &Entri
     Ok(())
 }
 
-/// Removes the texts of dropped turns and of the events between them.
+/// Removes the texts of dropped turns and of the events between them. They become those of a deleted thread, which no search
+/// finds and which is erased in steps: removing words takes long, and there may be a million.
 fn drop_turns(connection: &Connection, row: i64, dropped: TurnsDropped) -> rusqlite::Result<()> {
     const THESE: &str = "thread = ?1 AND seq < ?2 AND (turn > ?3 OR (turn IS NULL AND seq >= ?4))";
     let TurnsDropped { seq, last_kept } = dropped;
@@ -103,14 +110,13 @@ fn drop_turns(connection: &Connection, row: i64, dropped: TurnsDropped) -> rusql
         .prepare_cached("SELECT min(seq) FROM entry WHERE thread = ? AND seq < ? AND turn > ?")?
         .query_row((row, seq, kept), |row| row.get(0))?;
     let Some(first) = first else { return Ok(()) };
-    for sql in [
-        format!("DELETE FROM word WHERE rowid IN (SELECT place FROM entry WHERE {THESE})"),
-        format!("DELETE FROM entry WHERE {THESE}"),
-    ] {
-        connection
-            .prepare_cached(&sql)?
-            .execute((row, seq, kept, first))?;
-    }
+    let erased = divide::erased_number(row);
+    connection
+        .prepare_cached(&format!("UPDATE entry SET thread = ?5 WHERE {THESE}"))?
+        .execute((row, seq, kept, first, erased))?;
+    connection
+        .prepare_cached("INSERT INTO deleted_thread VALUES (?) ON CONFLICT DO NOTHING")?
+        .execute([erased])?;
     Ok(())
 }
 

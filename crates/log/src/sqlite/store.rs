@@ -115,6 +115,13 @@ impl Batch {
         })
     }
 
+    /// Returns whether turns are dropped, whose texts are to be erased.
+    pub(super) fn drops_turns(&self) -> bool {
+        self.beside
+            .as_ref()
+            .is_some_and(|beside| beside.entries.drops_turns())
+    }
+
     fn bytes(&self) -> usize {
         let events: usize = self.chunks.iter().map(|chunk| chunk.body.len()).sum();
         events + self.beside.as_ref().map_or(0, |beside| beside.bytes())

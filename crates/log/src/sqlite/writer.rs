@@ -172,11 +172,12 @@ impl Erasing {
 
     fn before_commit(&mut self, group: &[Waiting], counters: &Counters) {
         self.commits = self.commits.saturating_sub(1);
-        // The end of a backlog also leaves blobs to erase.
+        // The end of a backlog also leaves blobs to erase, and dropped turns leave their texts.
         let erases = |(change, ..): &Waiting| match change {
             Change::Delete(_) | Change::CatchUp { .. } => true,
             Change::Divide(part) => part.is_last(),
-            Change::Append(_) | Change::Blob { .. } => false,
+            Change::Append(batch) => batch.drops_turns(),
+            Change::Blob { .. } => false,
         };
         if group.iter().any(erases) {
             self.some = true;

@@ -77,6 +77,11 @@ impl LineDecoder {
         self.start = 0;
     }
 
+    /// Returns the length of the unfinished line as far as it is kept, once all lines have been taken.
+    pub fn unfinished(&self) -> usize {
+        self.buffer.len() - self.start
+    }
+
     /// Appends bytes that were read elsewhere.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer().extend_from_slice(bytes);

@@ -5,6 +5,7 @@
 
 pub mod config;
 pub(crate) mod launcher;
+pub(crate) mod lines;
 pub mod mcp;
 pub mod probe;
 pub(crate) mod process;
@@ -13,4 +14,5 @@ pub mod registry;
 pub(crate) mod running;
 pub mod sandbox;
 pub mod shared;
+pub(crate) mod stalled;
 pub(crate) mod stdin;

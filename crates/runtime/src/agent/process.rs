@@ -3,21 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_host::{Program, read_through_stack};
+use acpd_host::Program;
 use acpd_model::limits::{
     AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SMALL_CALL_BYTES,
 };
 use acpd_model::{ErrorCode, Failure};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
 use acpd_proto::thread::AgentExit;
-use acpd_proto::wire::{LineDecoder, RpcError};
-use tokio::io::{AsyncRead, AsyncReadExt};
+use acpd_proto::wire::RpcError;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::launcher::{Launched, Launcher};
+use crate::agent::lines::{AgentLines, EndOfLines};
 use crate::agent::running::{Process, ProcessSlot};
-use crate::agent::stdin::{Stalled, Stdin};
+use crate::agent::stalled::Stalled;
+use crate::agent::stdin::Stdin;
 use crate::clock::Clock;
 use crate::host::budget::{Budget, Charge};
 use crate::host::{AgentProcess, AgentStdout};
@@ -178,7 +179,7 @@ pub(crate) fn spawn(
     // Boxed: a future reserves space twice for values that are moved into it.
     let actor = Box::new(Actor {
         connection: AgentConnection::new(start, launcher.clock.now()),
-        decoder: LineDecoder::new(launcher.limits.agent_line_bytes),
+        lines: AgentLines::new(launcher.limits.agent_line_bytes, slot.process().budget().clone()),
         clock: launcher.clock,
         stdin,
         events: Vec::new(),
@@ -192,7 +193,7 @@ pub(crate) fn spawn(
 
 struct Actor {
     connection: AgentConnection,
-    decoder: LineDecoder,
+    lines: AgentLines,
     clock: Clock,
     stdin: Stdin,
     /// Events that the thread has not received yet.
@@ -201,9 +202,6 @@ struct Actor {
     _running: Present,
     _slot: ProcessSlot,
 }
-
-/// How long a reader keeps its buffer while the agent is silent.
-const QUIET: Duration = Duration::from_secs(1);
 
 /// How long to wait for the rest of stdout after the process has ended.
 const SHUTDOWN_FLUSH: Duration = Duration::from_millis(200);
@@ -248,8 +246,11 @@ impl Actor {
                     Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
                     Err(_) => break,
                 },
-                read = read(&mut self.decoder, &mut stdout), if may_read => {
-                    open = matches!(read, Ok(1..));
+                read = self.lines.read(&mut stdout), if may_read => {
+                    open = read.is_ok();
+                    if let Err(EndOfLines::Paused) = read {
+                        stalled = Some(Stalled::Output);
+                    }
                     self.decode();
                 }
             }
@@ -263,7 +264,7 @@ impl Actor {
     /// Converts the bytes read so far to events.
     fn decode(&mut self) {
         let now = self.clock.now();
-        while let Some(line) = self.decoder.next_line() {
+        while let Some(line) = self.lines.next_line() {
             self.connection.handle_line(&line, now);
         }
     }
@@ -304,26 +305,23 @@ impl Actor {
                         is_reading = false;
                     }
                 },
-                read = read(&mut self.decoder, &mut stdout), if is_reading && self.events.is_empty() => {
-                    is_reading = matches!(read, Ok(1..));
+                read = self.lines.read(&mut stdout), if is_reading && self.events.is_empty() => {
+                    is_reading = read.is_ok();
                     self.decode();
                     self.collect();
                 }
             }
         };
-        // Reads what is left in the pipe. No process can write more, except one that cannot be killed.
-        let rest = async {
-            while matches!(stdout.read_buf(self.decoder.buffer()).await, Ok(1..)) {
-                let now = self.clock.now();
-                while let Some(line) = self.decoder.next_line() {
-                    self.connection.handle_line(&line, now);
-                }
-            }
-        };
         if is_reading {
+            // Reads what is left in the pipe. No process can write more, except one that cannot be killed.
+            let rest = async {
+                while self.lines.read_rest(&mut stdout).await {
+                    self.decode();
+                }
+            };
             let _ = tokio::time::timeout(SHUTDOWN_FLUSH, rest).await;
         }
-        if let Some(line) = self.decoder.finish() {
+        if let Some(line) = self.lines.finish() {
             self.connection.handle_line(&line, self.clock.now());
         }
         self.collect();
@@ -338,22 +336,6 @@ impl Actor {
                 stderr: ended.stderr,
             })))
             .await;
-    }
-}
-
-/// Reads once. An agent that is silent for a while uses no buffer.
-pub(crate) async fn read(
-    decoder: &mut LineDecoder,
-    stdout: &mut (impl AsyncRead + Unpin),
-) -> std::io::Result<usize> {
-    let first = tokio::time::timeout(QUIET, stdout.read_buf(decoder.buffer())).await;
-    match first {
-        Ok(read) => read,
-        Err(_) => {
-            decoder.shrink();
-            // A small read; the next one uses the whole buffer again.
-            read_through_stack(stdout, |bytes| decoder.push(bytes)).await
-        }
     }
 }
 
@@ -407,7 +389,7 @@ mod tests {
     fn an_idle_agent_needs_little_memory() {
         let sizes = [
             ("the task", size_of_future(Actor::run), 1_000),
-            ("the actor", size_of::<Actor>(), 900),
+            ("the actor", size_of::<Actor>(), 930),
         ];
         for (name, size, limit) in sizes {
             assert!(size <= limit, "{name} has {size} bytes (limit {limit})");

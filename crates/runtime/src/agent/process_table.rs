@@ -18,8 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::agent::launcher::Launcher;
 use crate::agent::running::{Process, ProcessSlot, ProcessUse};
 use crate::host::blocking;
-use crate::host::budget::Budget;
-use crate::room::Room;
+use crate::host::budget::{Budget, Total};
 
 /// Gives access to the process table; cheap to clone.
 #[derive(Debug, Clone)]
@@ -53,7 +52,7 @@ impl ProcessTable {
         let task = Task {
             processes: Vec::new(),
             uses: Vec::new(),
-            callbacks: Budget::total(),
+            total: Budget::total(),
             room: limits.agents,
             memory: memory.unwrap_or(u64::MAX),
             launcher,
@@ -103,8 +102,8 @@ struct Task {
     /// Bytes that all processes may use before idle ones are released.
     memory: u64,
     launcher: Launcher,
-    /// The room for the callbacks of all processes.
-    callbacks: Room,
+    /// The room that all processes share.
+    total: Total,
 }
 
 impl Task {
@@ -159,7 +158,7 @@ impl Task {
         let process = Arc::new(Process::new(
             agent,
             self.launcher.clock.now().wall,
-            Budget::new(&self.callbacks),
+            Budget::new(&self.total),
         ));
         self.processes.push(Arc::downgrade(&process));
         Ok(ProcessSlot(process))
@@ -397,7 +396,7 @@ mod tests {
         let mut task = Task {
             processes: Vec::new(),
             uses: Vec::new(),
-            callbacks: Budget::total(),
+            total: Budget::total(),
             room: 10,
             memory: 1,
             launcher: launcher(Limits::default()),

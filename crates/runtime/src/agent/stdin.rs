@@ -10,6 +10,7 @@ use acpd_model::limits::{AGENT_OUTBOX_BYTES, AGENT_STALL_SECS};
 use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
+use crate::agent::stalled::Stalled;
 use crate::host::AgentStdin;
 use crate::host::budget::{Budget, Charge};
 
@@ -44,24 +45,6 @@ pub struct Stdin {
 struct Part {
     lines: Vec<u8>,
     charges: Vec<Charge>,
-}
-
-/// The agent has stopped reading its stdin, and there is no capacity for more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stalled {
-    /// Bytes that the agent has not read.
-    bytes: usize,
-}
-
-impl std::fmt::Display for Stalled {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "the agent has stopped reading its stdin: it read none of {} waiting bytes for {} s, so acpd terminated it",
-            self.bytes,
-            STALL.as_secs()
-        )
-    }
 }
 
 impl Stdin {
@@ -121,7 +104,7 @@ impl Stdin {
                 biased;
                 written = pipe.write(lines) => written,
                 () = stalled(&self.budget, crowded, &mut self.stalled_since) => {
-                    return Err(Stalled { bytes: self.bytes });
+                    return Err(Stalled::Input { bytes: self.bytes });
                 }
             },
             None => Ok(lines.len()),

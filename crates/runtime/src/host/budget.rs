@@ -3,7 +3,7 @@
 //! In: the number of bytes that a callback is about to read, or that a command carries. Out: a charge, held until those
 //! bytes are in the agent's pipe. Owns: the budget of one process. Never: makes a callback wait for a command.
 
-use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_COMMAND_BYTES, CALL_BYTES};
+use acpd_model::limits::{AGENT_CALL_BYTES, AGENT_COMMAND_BYTES, CALL_BYTES, LINE_BYTES};
 
 pub use crate::room::Charge;
 use crate::room::Room;
@@ -20,6 +20,15 @@ use crate::room::Room;
 pub struct Budget {
     callbacks: Room,
     commands: Room,
+    /// For the long lines of all processes.
+    lines: Room,
+}
+
+/// The room that all processes of a daemon share.
+#[derive(Debug)]
+pub struct Total {
+    callbacks: Room,
+    lines: Room,
 }
 
 impl Default for Budget {
@@ -29,17 +38,22 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Creates the budget of a process. `total` is the room for the callbacks of all processes.
-    pub fn new(total: &Room) -> Self {
+    /// Creates the budget of a process.
+    pub fn new(total: &Total) -> Self {
         Self {
-            callbacks: total.part(AGENT_CALL_BYTES),
+            callbacks: total.callbacks.part(AGENT_CALL_BYTES),
             commands: Room::new(AGENT_COMMAND_BYTES),
+            lines: total.lines.clone(),
         }
     }
 
-    /// Returns the room for the callbacks of all processes of a daemon.
-    pub fn total() -> Room {
-        Room::new(CALL_BYTES)
+    /// Returns the room for all processes of a daemon.
+    pub fn total() -> Total {
+        Total {
+            callbacks: Room::new(CALL_BYTES),
+            // One byte more than lines take. It is free as long as none waits.
+            lines: Room::new(LINE_BYTES + 1),
+        }
     }
 
     /// Waits for `bytes` of the callback budget. A request larger than the whole budget receives all of it.
@@ -55,6 +69,16 @@ impl Budget {
     /// Waits for `bytes` of the command budget. A request larger than the whole budget receives all of it.
     pub async fn take_for_command(&self, bytes: u64) -> Charge {
         self.commands.take(bytes).await
+    }
+
+    /// Waits for room for a long line of up to `bytes`.
+    pub async fn take_for_line(&self, bytes: u64) -> Charge {
+        self.lines.take(bytes.min(u64::from(LINE_BYTES))).await
+    }
+
+    /// Returns whether a long line waits.
+    pub fn has_waiting_line(&self) -> bool {
+        self.lines.is_full()
     }
 
     /// Returns whether a further command must wait.

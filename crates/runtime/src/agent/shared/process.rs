@@ -14,16 +14,17 @@ use acpd_model::Failure;
 use acpd_model::limits::SHARED_INBOX;
 use acpd_proto::agent::{AgentEvent, Seat, SeatEvent, SharedAgent};
 use acpd_proto::thread::AgentExit;
-use acpd_proto::wire::LineDecoder;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::PollSender;
 
 use crate::agent::config::AgentConfig;
 use crate::agent::launcher::{Launched, Launcher};
-use crate::agent::process::{AgentMessage, AgentSide, Order, read, sleep_until};
+use crate::agent::lines::{AgentLines, EndOfLines};
+use crate::agent::process::{AgentMessage, AgentSide, Order, sleep_until};
 use crate::agent::running::ProcessSlot;
 use crate::agent::shared::JoiningThread;
-use crate::agent::stdin::{Stalled, Stdin};
+use crate::agent::stalled::Stalled;
+use crate::agent::stdin::Stdin;
 use crate::clock::Clock;
 use crate::host::{AgentProcess, AgentStdout};
 use crate::metrics::Present;
@@ -57,7 +58,7 @@ pub(super) fn spawn(
     let grace = Duration::from_secs(launcher.limits.agent_exit_grace_secs);
     let mut actor = Actor {
         agent: SharedAgent::new(grace),
-        decoder: LineDecoder::new(launcher.limits.agent_line_bytes),
+        lines: AgentLines::new(launcher.limits.agent_line_bytes, slot.process().budget().clone()),
         clock: launcher.clock,
         stdin,
         events_tx: BTreeMap::new(),
@@ -86,7 +87,7 @@ struct Inputs {
 
 struct Actor {
     agent: SharedAgent,
-    decoder: LineDecoder,
+    lines: AgentLines,
     clock: Clock,
     stdin: Stdin,
     events_tx: BTreeMap<Seat, SeatOutbox>,
@@ -152,8 +153,11 @@ impl Actor {
                 },
                 Some((seat, order)) = said.recv(), if has_room => self.handle_order(seat, *order),
                 () = hand_over(&mut self.events_tx), if behind => {}
-                read = read(&mut self.decoder, &mut stdout), if may_read => {
-                    open = matches!(read, Ok(1..));
+                read = self.lines.read(&mut stdout), if may_read => {
+                    open = read.is_ok();
+                    if let Err(EndOfLines::Paused) = read {
+                        stalled = Some(Stalled::Output);
+                    }
                     self.decode();
                 }
             }
@@ -202,7 +206,7 @@ impl Actor {
 
     fn decode(&mut self) {
         let now = self.clock.now();
-        while let Some(line) = self.decoder.next_line() {
+        while let Some(line) = self.lines.next_line() {
             self.agent.handle_line(&line, now);
         }
     }
@@ -221,7 +225,7 @@ impl Actor {
     }
 
     async fn finish(mut self, process: Box<dyn AgentProcess>, stalled: Option<Stalled>) {
-        if let Some(line) = self.decoder.finish() {
+        if let Some(line) = self.lines.finish() {
             self.agent.handle_line(&line, self.clock.now());
         }
         self.collect();

@@ -4,7 +4,7 @@ mod blobs;
 
 use std::path::{Path, PathBuf};
 
-use acpd_model::{Extract, Seq, ThreadId};
+use acpd_model::{Extract, Seq, ThreadId, TurnId, TurnsDropped};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -35,6 +35,16 @@ fn store(store: &mut Store, changes: &[Change]) {
             assert_eq!(answer, Ok(()));
         }
     }
+}
+
+fn append_with(thread: ThreadId, seq: Seq, extract: &Extract) -> Change {
+    let events = [sample::event(seq, 10)];
+    let append = Append {
+        summary: Some(&sample::summary("thread", 1)),
+        extract,
+        ..Append::new(thread, &events)
+    };
+    Change::Append(Batch::new(&append).unwrap())
 }
 
 fn append(thread: ThreadId, seq: Seq, raw: &str, text: &str) -> Change {
@@ -368,5 +378,50 @@ fn a_large_database_of_an_older_version_is_not_rewritten() {
         .query_row("PRAGMA auto_vacuum", (), |row| row.get(0))
         .unwrap();
     assert_eq!(mode, 0);
+    assert_sound(&database);
+}
+
+#[test]
+fn texts_of_dropped_turns_are_gone_before_they_are_erased() {
+    const TURNS: Seq = 2000;
+    let (_directory, path) = place();
+    let mut log = open(&path);
+    let database = Connection::open(&path).unwrap();
+    let (thread, other) = (sample::thread(1), sample::thread(2));
+    store(&mut log, &[append(other, 1, "", "a word of another thread")]);
+    for seq in 1..=TURNS {
+        let turn = u32::try_from(seq).unwrap();
+        let mut extract = sample::extract(seq, &[&format!("a word of turn{seq}")]);
+        extract.texts[0].turn = Some(TurnId(turn));
+        store(&mut log, &[append_with(thread, seq, &extract)]);
+    }
+    clean(&mut log);
+    let hits = || {
+        let text = "word".to_owned();
+        let search = Search { text, thread: None };
+        query::search(&database, &search, None, 9999).unwrap().len()
+    };
+    assert_eq!(hits() as u64, TURNS + 1);
+    let dropped = Extract {
+        dropped: vec![TurnsDropped {
+            seq: TURNS + 1,
+            last_kept: Some(TurnId(5)),
+        }],
+        ..Extract::default()
+    };
+    written_pages(&database);
+    store(&mut log, &[append_with(thread, TURNS + 1, &dropped)]);
+    let written = written_pages(&database);
+    assert_eq!(hits(), 6, "what is dropped is not found");
+    assert!(written <= STEP_PAGES, "the append writes {written} pages");
+    let words = count(&database, "word");
+    let mut most = 0;
+    while step(&mut log) {
+        most = most.max(written_pages(&database));
+    }
+    assert!(most <= STEP_PAGES, "a step writes {most} pages");
+    assert!(words > 2000 && count(&database, "word") == 6, "{words}");
+    assert_eq!(count(&database, "entry"), 6);
+    assert_eq!(hits(), 6);
     assert_sound(&database);
 }

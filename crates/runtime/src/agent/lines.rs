@@ -1,0 +1,201 @@
+//! The lines of an agent's standard output.
+//!
+//! In: bytes. Out: lines. Owns: the unfinished line. Never: lets the long lines of all agents fill the memory: an agent waits
+//! in the middle of one until there is room for the rest of it.
+
+use std::io;
+use std::time::Duration;
+
+use acpd_host::read_through_stack;
+use acpd_model::limits::{AGENT_STALL_SECS, LONG_LINE_BYTES};
+use acpd_proto::wire::{Line, LineDecoder};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::Instant;
+
+use crate::host::budget::{Budget, Charge};
+
+/// How long a reader keeps its buffer while the agent is silent.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// How long an agent may pause within a long line while another one waits for room.
+const PAUSE: Duration = Duration::from_secs(AGENT_STALL_SECS);
+
+/// Reads the lines of one agent.
+pub(crate) struct AgentLines {
+    decoder: LineDecoder,
+    limit: usize,
+    budget: Budget,
+    /// The room for a long line, and when the last part of it arrived.
+    long: Option<Box<(Charge, Instant)>>,
+}
+
+/// Why reading ended.
+#[derive(Debug)]
+pub(crate) enum EndOfLines {
+    /// The agent has closed its output.
+    Closed,
+    /// The agent paused within a long line, for which another one had to wait.
+    Paused,
+}
+
+impl AgentLines {
+    /// Creates a reader of lines of up to `limit` bytes.
+    pub fn new(limit: usize, budget: Budget) -> Self {
+        Self {
+            decoder: LineDecoder::new(limit),
+            limit,
+            budget,
+            long: None,
+        }
+    }
+
+    /// Reads once. An agent that is silent for a while uses no buffer. Cancel safe.
+    pub async fn read(&mut self, stdout: &mut (impl AsyncRead + Unpin)) -> Result<(), EndOfLines> {
+        if self.decoder.unfinished() < LONG_LINE_BYTES {
+            self.long = None;
+            return arrived(&self.read_once(stdout).await);
+        }
+        // Boxed: it is rare, and the agent's task would reserve space for it all the time.
+        Box::pin(self.read_long(stdout)).await
+    }
+
+    /// Reads a part of a long line, once there is room for it.
+    async fn read_long(&mut self, stdout: &mut (impl AsyncRead + Unpin)) -> Result<(), EndOfLines> {
+        let since = match &self.long {
+            Some(long) => long.1,
+            None => {
+                let charge = self.budget.take_for_line(self.limit as u64).await;
+                self.long.insert(Box::new((charge, Instant::now()))).1
+            }
+        };
+        let mut due = since + PAUSE;
+        loop {
+            match tokio::time::timeout_at(due, stdout.read_buf(self.decoder.buffer())).await {
+                Ok(read) => {
+                    if let Some(long) = &mut self.long {
+                        long.1 = Instant::now();
+                    }
+                    return arrived(&read);
+                }
+                Err(_) if self.budget.has_waiting_line() => return Err(EndOfLines::Paused),
+                Err(_) => due = Instant::now() + PAUSE,
+            }
+        }
+    }
+
+    async fn read_once(&mut self, stdout: &mut (impl AsyncRead + Unpin)) -> io::Result<usize> {
+        let first = tokio::time::timeout(QUIET, stdout.read_buf(self.decoder.buffer())).await;
+        match first {
+            Ok(read) => read,
+            Err(_) => {
+                self.decoder.shrink();
+                // A small read; the next one uses the whole buffer again.
+                read_through_stack(stdout, |bytes| self.decoder.push(bytes)).await
+            }
+        }
+    }
+
+    /// Reads what is left of the output of a process that has ended.
+    pub async fn read_rest(&mut self, stdout: &mut (impl AsyncRead + Unpin)) -> bool {
+        matches!(stdout.read_buf(self.decoder.buffer()).await, Ok(1..))
+    }
+
+    /// Returns the next line, if one is complete.
+    pub fn next_line(&mut self) -> Option<Line<'_>> {
+        self.decoder.next_line()
+    }
+
+    /// Returns the rest of the output, if it does not end with a newline.
+    pub fn finish(&mut self) -> Option<Line<'_>> {
+        self.decoder.finish()
+    }
+}
+
+fn arrived(read: &io::Result<usize>) -> Result<(), EndOfLines> {
+    match read {
+        Ok(1..) => Ok(()),
+        Ok(0) | Err(_) => Err(EndOfLines::Closed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::limits::LINE_BYTES;
+    use futures_util::FutureExt;
+    use tokio::io::{AsyncWriteExt, DuplexStream};
+
+    use super::*;
+
+    /// As many lines of this length as there is room for.
+    const AT_ONCE: usize = 4;
+    const LIMIT: usize = LINE_BYTES as usize / AT_ONCE;
+
+    /// An agent that has written a part of a long line, and the reader of its output.
+    async fn in_a_long_line(budget: Budget) -> (AgentLines, DuplexStream, DuplexStream) {
+        let (agent, mut stdout) = tokio::io::duplex(LONG_LINE_BYTES);
+        let mut lines = AgentLines::new(LIMIT, budget);
+        let mut agent = agent;
+        agent.write_all(&vec![b'x'; LONG_LINE_BYTES]).await.unwrap();
+        while lines.decoder.unfinished() < LONG_LINE_BYTES {
+            lines.read(&mut stdout).await.unwrap();
+            assert!(lines.next_line().is_none());
+        }
+        (lines, agent, stdout)
+    }
+
+    #[tokio::test]
+    async fn a_long_line_waits_until_there_is_room_for_it() {
+        let total = Budget::total();
+        let mut readers = Vec::new();
+        for _ in 0..=AT_ONCE {
+            readers.push(in_a_long_line(Budget::new(&total)).await);
+        }
+        let mut last = readers.pop().unwrap();
+        for (lines, agent, stdout) in &mut readers {
+            agent.write_all(b"y").await.unwrap();
+            lines.read(stdout).await.unwrap();
+        }
+        last.1.write_all(b"the end\n").await.unwrap();
+        {
+            let mut waiting = Box::pin(last.0.read(&mut last.2));
+            assert!(waiting.as_mut().now_or_never().is_none(), "there is no room");
+            // A line of another agent ends, and a short one begins.
+            let (lines, agent, stdout) = &mut readers[1];
+            agent.write_all(b"\n{").await.unwrap();
+            lines.read(stdout).await.unwrap();
+            assert!(lines.next_line().is_some() && lines.next_line().is_none());
+            assert!(lines.read(stdout).now_or_never().is_none(), "nothing arrived");
+            waiting.await.unwrap();
+        }
+        let Some(Line::Whole(line)) = last.0.next_line() else {
+            panic!("the line is whole");
+        };
+        assert!(line.ends_with(b"xxthe end"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_pauses_within_a_long_line_makes_room_for_others() {
+        let total = Budget::total();
+        let mut readers = Vec::new();
+        for _ in 0..AT_ONCE {
+            readers.push(in_a_long_line(Budget::new(&total)).await);
+        }
+        let (mut lines, _agent, mut stdout) = readers.pop().unwrap();
+        for (lines, agent, stdout) in &mut readers {
+            agent.write_all(b"y").await.unwrap();
+            lines.read(stdout).await.unwrap();
+        }
+        {
+            let alone = tokio::time::timeout(10 * PAUSE, lines.read(&mut stdout)).await;
+            assert!(alone.is_err(), "nobody waits for its room");
+        }
+        let mut other = in_a_long_line(Budget::new(&total)).await;
+        other.1.write_all(b"\n").await.unwrap();
+        let waiting = tokio::spawn(async move { other.0.read(&mut other.2).await.is_ok() });
+        tokio::task::yield_now().await;
+        let paused = lines.read(&mut stdout).await;
+        assert!(matches!(paused, Err(EndOfLines::Paused)), "{paused:?}");
+        drop(lines);
+        assert!(waiting.await.unwrap());
+    }
+}

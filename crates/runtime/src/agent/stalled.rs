@@ -1,0 +1,34 @@
+//! Why an agent is terminated that holds up others.
+
+use acpd_model::limits::{AGENT_STALL_SECS, LONG_LINE_BYTES};
+
+use crate::agent::stdin::STALL;
+
+/// Why an agent is terminated that holds up others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stalled {
+    /// It has stopped reading its stdin, and there is no capacity for more.
+    Input {
+        /// Bytes that the agent has not read.
+        bytes: usize,
+    },
+    /// It paused within a long line, and there is no room for those of other agents.
+    Output,
+}
+
+impl std::fmt::Display for Stalled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Input { bytes } => write!(
+                f,
+                "the agent has stopped reading its stdin: it read none of {bytes} waiting bytes for {} s, so acpd terminated it",
+                STALL.as_secs()
+            ),
+            Self::Output => write!(
+                f,
+                "the agent paused for {AGENT_STALL_SECS} s within a line of more than {} MiB while other agents waited for room, so acpd terminated it",
+                LONG_LINE_BYTES >> 20
+            ),
+        }
+    }
+}
