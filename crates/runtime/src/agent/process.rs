@@ -353,7 +353,7 @@ mod tests {
     use super::*;
     use crate::agent::config::AgentConfig;
     use crate::agent::process_table::ProcessTable;
-    use crate::agent::stdin::STALL;
+    use crate::agent::stalled::STALL;
     use crate::metrics::Metrics;
     use acpd_model::limits::{AGENT_COMMAND_BYTES, AGENT_OUTBOX_BYTES};
     use acpd_model::{Limits, RawJson};

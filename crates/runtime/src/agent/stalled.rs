@@ -1,8 +1,11 @@
 //! Why an agent is terminated that holds up others.
 
+use std::time::Duration;
+
 use acpd_model::limits::{AGENT_STALL_SECS, LONG_LINE_BYTES};
 
-use crate::agent::stdin::STALL;
+/// How long the agent may read nothing while there is no capacity for more.
+pub(crate) const STALL: Duration = Duration::from_secs(if cfg!(test) { 2 } else { AGENT_STALL_SECS });
 
 /// Why an agent is terminated that holds up others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

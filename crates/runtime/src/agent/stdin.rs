@@ -6,19 +6,16 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use acpd_model::limits::{AGENT_OUTBOX_BYTES, AGENT_STALL_SECS};
+use acpd_model::limits::AGENT_OUTBOX_BYTES;
 use tokio::io::AsyncWriteExt;
 use tokio::time::Instant;
 
-use crate::agent::stalled::Stalled;
+use crate::agent::stalled::{STALL, Stalled};
 use crate::host::AgentStdin;
 use crate::host::budget::{Budget, Charge};
 
 /// Lines are joined up to this size, so that a single write sends them.
 const JOINED_BYTES: usize = 64 << 10;
-
-/// How long the agent may read nothing while there is no capacity for more.
-pub(crate) const STALL: Duration = Duration::from_secs(if cfg!(test) { 2 } else { AGENT_STALL_SECS });
 
 /// The interval of checks while the agent reads nothing: a command that starts to wait for capacity wakes no task.
 const STALL_CHECK: Duration = Duration::from_millis(500);

@@ -354,7 +354,7 @@ mod tests {
     use super::*;
     use crate::agent::process::AgentHandle;
     use crate::agent::process_table::ProcessTable;
-    use crate::agent::stdin::STALL;
+    use crate::agent::stalled::STALL;
     use crate::metrics::Metrics;
 
     fn outbox(room: usize) -> (SeatOutbox, mpsc::Receiver<AgentMessage>) {
