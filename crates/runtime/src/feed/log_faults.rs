@@ -4,37 +4,37 @@
 //! Never: stores one.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acpd_model::{Summary, ThreadId, ThreadStatus};
-use tokio::sync::watch;
 
 /// The threads whose log cannot be written, or of which events cannot be read; cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct LogFaults {
-    failed: Arc<watch::Sender<BTreeMap<ThreadId, Arc<str>>>>,
+    failed: Arc<Mutex<BTreeMap<ThreadId, Arc<str>>>>,
 }
 
 impl LogFaults {
     /// Records that a thread's log fails, and why.
     pub fn set(&self, thread: ThreadId, error: &Arc<str>) {
-        self.failed.send_modify(|failed| {
-            failed.insert(thread, Arc::clone(error));
-        });
+        self.failed().insert(thread, Arc::clone(error));
     }
 
     /// Records that a thread's log works, or that the thread is deleted.
     pub fn clear(&self, thread: ThreadId) {
-        self.failed
-            .send_if_modified(|failed| failed.remove(&thread).is_some());
+        self.failed().remove(&thread);
     }
 
     /// Shows the failure in the thread's summary, if there is one.
     pub fn show(&self, thread: ThreadId, summary: &mut Summary) {
-        let error = self.failed.borrow().get(&thread).cloned();
+        let error = self.failed().get(&thread).cloned();
         if let Some(error) = error {
             show(&error, summary);
         }
+    }
+
+    fn failed(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Arc<str>>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -73,17 +73,12 @@ impl Suspended {
             return None;
         }
         let error = damage.as_ref().unwrap_or(error);
-        let failure = if is_damaged {
-            read_only(error)
-        } else {
-            waits(error)
-        };
         let mut suspended = Box::new(Self {
             context: context.clone(),
             id,
             cause: error.clone(),
             shown: Arc::from(""),
-            failure,
+            failure: answer_of(error, is_damaged),
             is_damaged,
             live: live.map(Arc::new),
             publisher: Publisher::new(context.limits.live_batches, context.live_room.clone()),
@@ -100,15 +95,16 @@ impl Suspended {
     }
 
     /// Handles another failure. Refuses the message for which the thread was to be loaded.
-    pub fn fail_again(&mut self, error: &LogError, message: Option<ToThread>) {
+    pub async fn fail_again(&mut self, error: &LogError, message: Option<ToThread>) {
         self.attempts = self.attempts.saturating_add(1);
         self.failed_at = Instant::now();
         self.is_damaged = matches!(error, LogError::DamagedEvents { .. });
-        self.failure = if self.is_damaged {
-            read_only(error)
-        } else {
-            waits(error)
-        };
+        let failure = answer_of(error, self.is_damaged);
+        if failure != std::mem::replace(&mut self.failure, failure.clone()) {
+            self.show().await;
+            // Its subscribers subscribe again, and then know the new failure.
+            self.publisher = Publisher::new(self.context.limits.live_batches, self.context.live_room.clone());
+        }
         if let Some(message) = message {
             message.refuse(&self.failure);
         }
@@ -256,6 +252,15 @@ impl Suspended {
         let at = self.context.clock.now().wall;
         self.context.thread_list.removed(self.id, at);
         Ok(())
+    }
+}
+
+/// Returns the answer of a suspended thread.
+fn answer_of(error: &LogError, is_damaged: bool) -> Failure {
+    if is_damaged {
+        read_only(error)
+    } else {
+        waits(error)
     }
 }
 

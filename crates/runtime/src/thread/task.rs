@@ -52,7 +52,7 @@ async fn recover(thread: ThreadId, failed: Failed, mut messages_rx: mpsc::Receiv
     while may_recover(&error) {
         let mut waiting = match suspended.take() {
             Some(mut suspended) => {
-                suspended.fail_again(&error, first.take());
+                suspended.fail_again(&error, first.take()).await;
                 suspended
             }
             None => match Suspended::begin(thread, &context, &error).await {

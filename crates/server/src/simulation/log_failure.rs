@@ -113,6 +113,13 @@ impl World {
         let tried = self.daemon.log.appends.load(Ordering::Relaxed) - before;
         assert!((9..=11).contains(&tried), "{tried} attempts in ten minutes");
 
+        self.truth.memory.inject(Fault::Busy);
+        sleep(Duration::from_mins(2)).await;
+        let entry = self.listed_entry().await;
+        assert!(entry["error"].as_str().unwrap().contains("locked"), "{entry}");
+        let told = self.notified("thread/log/changed").pop().unwrap();
+        assert!(told["error"].as_str().unwrap().contains("locked"), "{told}");
+
         self.truth.memory.heal();
         sleep(Duration::from_mins(2)).await;
         self.check().await;
