@@ -20,6 +20,9 @@ const QUIET: Duration = Duration::from_secs(1);
 /// How long an agent may pause within a long line while another one waits for room.
 const PAUSE: Duration = Duration::from_secs(AGENT_STALL_SECS);
 
+/// Time that an agent has after acpd has begun to read again. acpd does not read while the agent's thread is behind.
+const RESUMED: Duration = Duration::from_secs(1);
+
 /// Reads the lines of one agent.
 pub(crate) struct AgentLines {
     decoder: LineDecoder,
@@ -68,7 +71,7 @@ impl AgentLines {
                 self.long.insert(Box::new((charge, Instant::now()))).1
             }
         };
-        let mut due = since + PAUSE;
+        let mut due = (since + PAUSE).max(Instant::now() + RESUMED);
         loop {
             match tokio::time::timeout_at(due, stdout.read_buf(self.decoder.buffer())).await {
                 Ok(read) => {
@@ -171,6 +174,31 @@ mod tests {
             panic!("the line is whole");
         };
         assert!(line.ends_with(b"xxthe end"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_was_not_read_has_time_to_continue() {
+        let total = Budget::total();
+        let mut readers = Vec::new();
+        for _ in 0..AT_ONCE {
+            readers.push(in_a_long_line(Budget::new(&total)).await);
+        }
+        for (lines, agent, stdout) in &mut readers {
+            agent.write_all(b"y").await.unwrap();
+            lines.read(stdout).await.unwrap();
+        }
+        let mut other = in_a_long_line(Budget::new(&total)).await;
+        let waiting = tokio::spawn(async move { other.0.read(&mut other.2).await.is_ok() });
+        // The agent's thread is behind, so nothing is read.
+        tokio::time::sleep(10 * PAUSE).await;
+        let (lines, agent, stdout) = &mut readers[0];
+        let later = async {
+            tokio::time::sleep(RESUMED / 2).await;
+            agent.write_all(b"z").await.unwrap();
+        };
+        let (read, ()) = tokio::join!(lines.read(stdout), later);
+        assert!(read.is_ok(), "{read:?}");
+        waiting.abort();
     }
 
     #[tokio::test(start_paused = true)]
