@@ -16,11 +16,9 @@ const SETTLED: Duration = Duration::from_secs(30);
 
 /// Measures turns with different numbers of calls.
 pub fn run(binaries: &Binaries, quick: bool) -> anyhow::Result<Table> {
-    let mut table = Table::new("Tool calls of 4 MB in a turn");
-    for &calls in if quick { &[10, 100][..] } else { &[10, 100, 1000] } {
-        table.add(calls.to_string(), calls, measure(binaries, calls)?);
-    }
-    Ok(table)
+    Table::measured("Tool calls of 4 MB in a turn", quick, [10, 100, 1000], |calls| {
+        Ok((calls.to_string(), measure(binaries, calls)?))
+    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]

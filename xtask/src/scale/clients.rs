@@ -8,11 +8,12 @@ use crate::bench::{Binaries, Daemon, TURN_END};
 
 /// Measures different numbers of clients.
 pub fn run(binaries: &Binaries, quick: bool) -> anyhow::Result<Table> {
-    let mut table = Table::new("Clients that follow a thread");
-    for &clients in if quick { &[10, 100][..] } else { &[10, 100, 1000] } {
-        table.add(clients.to_string(), clients, measure(binaries, clients)?);
-    }
-    Ok(table)
+    Table::measured(
+        "Clients that follow a thread",
+        quick,
+        [10, 100, 1000],
+        |clients| Ok((clients.to_string(), measure(binaries, clients)?)),
+    )
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]

@@ -6,21 +6,20 @@ use super::probe::{Updates, mib, private_dir, start_thread, turn};
 use super::table::{Figure, Table, bounded};
 use crate::bench::{Binaries, Daemon};
 
+/// Bytes that a page with many calls has at least.
+const PAGE: u64 = 256 << 10;
+
 /// Clients that resume the thread at once.
 const CLIENTS: usize = 30;
 
 /// Measures sessions with different numbers of tool calls.
 pub fn run(binaries: &Binaries, quick: bool) -> anyhow::Result<Table> {
-    let mut table = Table::new("Tool calls in a session, then 30 clients resume at once");
-    let sizes: &[u64] = if quick {
-        &[2_000, 20_000]
-    } else {
-        &[2_000, 20_000, 200_000]
-    };
-    for &calls in sizes {
-        table.add(calls.to_string(), calls, measure(binaries, calls)?);
-    }
-    Ok(table)
+    Table::measured(
+        "Tool calls in a session, then 30 clients resume at once",
+        quick,
+        [2_000, 20_000, 200_000],
+        |calls| Ok((calls.to_string(), measure(binaries, calls)?)),
+    )
 }
 
 fn measure(binaries: &Binaries, calls: u64) -> anyhow::Result<Vec<Figure>> {
@@ -36,7 +35,8 @@ fn measure(binaries: &Binaries, calls: u64) -> anyhow::Result<Vec<Figure>> {
     let mut clients: Vec<_> = (0..CLIENTS)
         .map(|_| daemon.client())
         .collect::<anyhow::Result<_>>()?;
-    let params = json!({ "threadId": thread, "limit": 1 });
+    // Without a limit: the newest turn is that of the updates, and small.
+    let params = json!({ "threadId": thread });
     let resume = json!({ "jsonrpc": "2.0", "id": 5, "method": "thread/resume", "params": params });
     let before = daemon.rss()?;
     daemon.forget_peak()?;
@@ -56,6 +56,7 @@ fn measure(binaries: &Binaries, calls: u64) -> anyhow::Result<Vec<Figure>> {
             anyhow::Ok(most.max(read))
         })
     })?;
+    anyhow::ensure!(most > PAGE, "the page of {most} bytes lacks the calls");
     let waits = updates.finish()?;
     let grown = daemon.peak()?.saturating_sub(before);
     Ok(vec![

@@ -14,12 +14,7 @@ const THREADS: u32 = 10;
 
 /// Measures logs of different sizes.
 pub fn run(binaries: &Binaries, quick: bool) -> anyhow::Result<Table> {
-    let mut table = Table::new("Deletion of 30 % of a log");
-    for &mib in if quick {
-        &[100, 1_000][..]
-    } else {
-        &[100, 1_000, 10_000]
-    } {
+    Table::measured("Deletion of 30 % of a log", quick, [100, 1_000, 10_000], |mib| {
         let dir = tempfile::tempdir()?;
         let data = private_dir(dir.path())?;
         let log = data.join("log.db");
@@ -28,9 +23,8 @@ pub fn run(binaries: &Binaries, quick: bool) -> anyhow::Result<Table> {
             stored::thread(&log, stored::id(number), Shape::large(bytes))?;
         }
         let label = format!("{} MiB", std::fs::metadata(&log)?.len() >> 20);
-        table.add(label, mib, measure(binaries, &data)?);
-    }
-    Ok(table)
+        Ok((label, measure(binaries, &data)?))
+    })
 }
 
 fn measure(binaries: &Binaries, data: &Path) -> anyhow::Result<Vec<Figure>> {

@@ -9,11 +9,9 @@ const BYTES: u64 = 6000;
 
 /// Measures turns with different numbers of files.
 pub fn run(binaries: &Binaries, quick: bool) -> anyhow::Result<Table> {
-    let mut table = Table::new("New files of 6 KB in a turn");
-    for &files in if quick { &[40, 400][..] } else { &[40, 400, 4000] } {
-        table.add(files.to_string(), files, measure(binaries, files)?);
-    }
-    Ok(table)
+    Table::measured("New files of 6 KB in a turn", quick, [40, 400, 4000], |files| {
+        Ok((files.to_string(), measure(binaries, files)?))
+    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]

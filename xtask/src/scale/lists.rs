@@ -21,19 +21,12 @@ const LISTS: u64 = 50;
 
 /// Measures different numbers of threads.
 pub fn run(binaries: &Binaries, quick: bool) -> anyhow::Result<Table> {
-    let mut table = Table::new("Threads");
-    let sizes: &[u32] = if quick {
-        &[500, 5_000, 50_000]
-    } else {
-        &[5_000, 50_000, 500_000]
-    };
-    for &threads in sizes {
+    Table::measured("Threads", quick, [5_000, 50_000, 500_000], |threads| {
         let dir = tempfile::tempdir()?;
         let data = private_dir(dir.path())?;
-        fill(&data.join("log.db"), threads)?;
-        table.add(threads.to_string(), threads.into(), measure(binaries, &data)?);
-    }
-    Ok(table)
+        fill(&data.join("log.db"), u32::try_from(threads)?)?;
+        Ok((threads.to_string(), measure(binaries, &data)?))
+    })
 }
 
 fn measure(binaries: &Binaries, data: &Path) -> anyhow::Result<Vec<Figure>> {

@@ -20,21 +20,19 @@ const READERS: u64 = 64;
 
 /// Measures threads of different lengths.
 pub fn run(binaries: &Binaries, quick: bool) -> anyhow::Result<Table> {
-    let mut table = Table::new("A thread of events");
-    let sizes: &[u64] = if quick {
-        &[1_000, 10_000, 100_000]
-    } else {
-        &[10_000, 100_000, 1_000_000]
-    };
-    for &events in sizes {
-        let dir = tempfile::tempdir()?;
-        let data = private_dir(dir.path())?;
-        let log = data.join("log.db");
-        let turns = stored::thread(&log, stored::LONG, Shape::usual(events))?;
-        let label = format!("{events}, {} MiB", std::fs::metadata(&log)?.len() >> 20);
-        table.add(label, events, measure(binaries, &data, turns)?);
-    }
-    Ok(table)
+    Table::measured(
+        "A thread of events",
+        quick,
+        [10_000, 100_000, 1_000_000],
+        |events| {
+            let dir = tempfile::tempdir()?;
+            let data = private_dir(dir.path())?;
+            let log = data.join("log.db");
+            let turns = stored::thread(&log, stored::LONG, Shape::usual(events))?;
+            let label = format!("{events}, {} MiB", std::fs::metadata(&log)?.len() >> 20);
+            Ok((label, measure(binaries, &data, turns)?))
+        },
+    )
 }
 
 fn measure(binaries: &Binaries, data: &Path, turns: u32) -> anyhow::Result<Vec<Figure>> {

@@ -48,8 +48,22 @@ struct Line {
 }
 
 impl Table {
-    /// Creates an empty table.
-    pub fn new(title: &'static str) -> Self {
+    /// Measures all sizes; the largest is left out if `quick`. `measure` returns a label and the figures of one size.
+    pub fn measured(
+        title: &'static str,
+        quick: bool,
+        sizes: [u64; 3],
+        measure: impl Fn(u64) -> anyhow::Result<(String, Vec<Figure>)>,
+    ) -> anyhow::Result<Self> {
+        let mut table = Self::new(title);
+        for &size in &sizes[..if quick { 2 } else { 3 }] {
+            let (label, figures) = measure(size)?;
+            table.add(label, size, figures);
+        }
+        Ok(table)
+    }
+
+    fn new(title: &'static str) -> Self {
         Self {
             title,
             sizes: Vec::new(),
@@ -59,7 +73,7 @@ impl Table {
 
     /// Adds a column. All columns have the same figures in the same order.
     #[expect(clippy::cast_precision_loss, reason = "a size")]
-    pub fn add(&mut self, label: String, size: u64, figures: Vec<Figure>) {
+    fn add(&mut self, label: String, size: u64, figures: Vec<Figure>) {
         self.sizes.push((label, size as f64));
         for (at, Figure { name, value, most }) in figures.into_iter().enumerate() {
             match self.lines.get_mut(at) {
