@@ -13,6 +13,7 @@ use crate::agent::launcher::Launcher;
 use crate::agent::process_table::ProcessTable;
 use crate::agent::registry::Agents;
 use crate::agent::shared::SharedAgents;
+use crate::bulk::Bulk;
 use crate::clock::Clock;
 use crate::feed::log_faults::LogFaults;
 use crate::feed::presence::Subscribers;
@@ -46,6 +47,8 @@ pub struct Parts {
     pub answers: RememberedAnswers,
     /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
+    /// Runs work that reads much of the log.
+    pub bulk: Bulk,
 }
 
 /// State that every thread of a daemon shares; cheap to clone.
@@ -83,6 +86,8 @@ pub struct Context {
     pub session_claims: SessionClaims,
     /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
+    /// Runs work that reads much of the log.
+    pub bulk: Bulk,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
     /// Bytes of a thread's events after which it stores another snapshot of its state.
@@ -104,6 +109,7 @@ impl Context {
             policies,
             answers,
             reserved,
+            bulk,
         } = parts;
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
@@ -130,6 +136,7 @@ impl Context {
             subscribers: Subscribers::default(),
             session_claims: SessionClaims::default(),
             reserved,
+            bulk,
             live_room: Room::new(LIVE_BYTES),
             snapshot_bytes: SNAPSHOT_BYTES,
             indexing: Arc::default(),

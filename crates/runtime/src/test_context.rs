@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::agent::config::AgentConfig;
 use crate::agent::registry::Agents;
 use crate::agent::sandbox::SandboxSettings;
+use crate::bulk::Bulk;
 use crate::clock::Clock;
 use crate::context::{Context, Parts};
 use crate::host::Host;
@@ -42,5 +43,6 @@ pub fn context_with_log(
         answers: RememberedAnswers::open(Arc::clone(&host), data_dir).expect("answers are read"),
         host,
         reserved: Arc::default(),
+        bulk: Bulk::here(),
     })
 }

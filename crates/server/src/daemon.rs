@@ -30,6 +30,7 @@ use crate::net::tls::{Certified, TlsConfig, TlsError};
 use crate::net::unix_socket;
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox;
+use acpd_runtime::bulk::Bulk;
 use acpd_runtime::clock::Clock;
 use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::host::Host;
@@ -105,6 +106,9 @@ pub enum StartError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// The operating system refuses threads.
+    #[error("no threads can be started: {0}")]
+    Threads(std::io::Error),
     /// The daemon cannot listen on the socket in the data directory.
     #[error("cannot listen on {path}: {source}")]
     Socket {
@@ -203,7 +207,9 @@ impl Daemon {
             host,
             policies: policies_now,
             reserved,
+            bulk: Bulk::start().map_err(StartError::Threads)?,
         });
+        let bulk = context.bulk.clone();
         let directory = Directory::open(context.clone()).await?;
         let refused = |source| StartError::Listen {
             address: listen,
@@ -232,6 +238,8 @@ impl Daemon {
             stop,
             peers: TaskTracker::new(),
         };
+        let indexing = index_backlog(log.clone(), due);
+        let indexing = async move { bulk.run(indexing).await };
         let certificates = tls.as_ref().map(|tls| tls.shown.subscribe());
         let servers = [
             tokio::spawn(listen::serve(listener, server.clone(), certificates)),
@@ -244,7 +252,7 @@ impl Daemon {
             servers,
             tls,
             sockets,
-            indexing: tokio::spawn(index_backlog(log.clone(), due)),
+            indexing: tokio::spawn(indexing),
             log,
             supervision,
             reaper: tokio::spawn(Supervision::reap()),

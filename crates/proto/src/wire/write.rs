@@ -194,6 +194,13 @@ pub fn response(out: &mut Vec<u8>, id: &str, result: &str) {
     });
 }
 
+/// Appends a result that `write` appends, under the peer's own id, which is JSON text.
+pub fn response_with(out: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut Vec<u8>)) {
+    message(out, |m| {
+        m.raw("id", id).with("result", write);
+    });
+}
+
 /// Appends an error under the peer's own id, which is JSON text.
 pub fn error_response(out: &mut Vec<u8>, id: &str, error: &RpcError) {
     message(out, |m| {

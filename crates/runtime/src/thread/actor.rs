@@ -190,7 +190,9 @@ impl ThreadActor {
         context: Context,
         failed: Option<&LogError>,
     ) -> Result<Box<Self>, LogError> {
-        let live = load_state(&context.log, id, Seq::MAX).await?;
+        let log = context.log.clone();
+        let loading = async move { load_state(&log, id, Seq::MAX).await };
+        let live = context.bulk.run(loading).await?;
         let mut actor = Self::awake(id, context, true);
         actor.snapshots.loaded(&live);
         actor.machine.restore(live);

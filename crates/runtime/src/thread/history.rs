@@ -7,32 +7,37 @@ use acpd_proto::projection::{DroppedTurns, Exchanges, HistoryText};
 use acpd_proto::thread::Input;
 use futures_util::future::BoxFuture;
 
+use crate::context::Context;
 use crate::thread::directory::log_failure;
 use crate::thread::indexing::{find_turns, look_up};
 
 /// Collects the end of the conversation, as [`collect_history`] does, for a thread that handles other inputs meanwhile.
 pub fn history_input(
-    log: SharedLog,
+    context: &Context,
     thread: ThreadId,
     except: TurnId,
     dropped: DroppedTurns,
     bytes: usize,
 ) -> BoxFuture<'static, Input> {
+    let (bulk, log) = (context.bulk.clone(), context.log.clone());
+    let collecting = async move { collect_history(&log, thread, except, dropped, bytes).await };
     Box::pin(async move {
-        let history = collect_history(&log, thread, except, dropped, bytes).await;
+        let history = bulk.run(collecting).await;
         Input::HistoryCollected(history.map_err(|error| unread(thread, &error)))
     })
 }
 
 /// Collects the conversation as exchanges, as [`collect_exchanges`] does, for a thread that handles other inputs meanwhile.
 pub fn exchanges_input(
-    log: SharedLog,
+    context: &Context,
     thread: ThreadId,
     except: Option<TurnId>,
     dropped: DroppedTurns,
 ) -> BoxFuture<'static, Input> {
+    let (bulk, log) = (context.bulk.clone(), context.log.clone());
+    let collecting = async move { collect_exchanges(&log, thread, except, dropped).await };
     Box::pin(async move {
-        let known = collect_exchanges(&log, thread, except, dropped).await;
+        let known = bulk.run(collecting).await;
         Input::ExchangesCollected(known.map_err(|error| unread(thread, &error)))
     })
 }

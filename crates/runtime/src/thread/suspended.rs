@@ -59,7 +59,9 @@ impl Suspended {
     /// Suspends a thread after a failure. Returns `None` if the thread has no open work: it can be loaded whenever it is
     /// needed.
     pub async fn begin(id: ThreadId, context: &Context, error: &LogError) -> Option<Box<Self>> {
-        let (live, damage) = match load_readable(&context.log, id).await {
+        let log = context.log.clone();
+        let loading = async move { load_readable(&log, id).await };
+        let (live, damage) = match context.bulk.run(loading).await {
             Ok((live, damage)) => (Some(live), damage),
             Err(LogError::NoSuchThread(_)) => return None,
             Err(_) => (None, None),

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::limits::{LAST_REQUESTS_SECS, LAST_WORDS_SECS};
+use acpd_model::limits::{LAST_REQUESTS_SECS, LAST_WORDS_SECS, TURN_BYTES};
 use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
 use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile, Subscriber, Surface};
 use acpd_proto::surface::reply::Reply;
@@ -64,6 +64,8 @@ pub struct Connection<S: Surface> {
     signing_in: Option<ThreadId>,
     /// The number of the last queued message.
     last_queued: u64,
+    /// The bytes that were queued since other tasks last had their turn.
+    queued_in_turn: usize,
     /// The size of the message that is being handled, in bytes.
     received: usize,
     /// Set when the surface ends the connection.
@@ -87,6 +89,7 @@ impl<S: Surface> Connection<S> {
             delegated: None,
             signing_in: None,
             last_queued: 0,
+            queued_in_turn: 0,
             received: 0,
             ended: None,
         }
@@ -153,6 +156,11 @@ impl<S: Surface> Connection<S> {
             self.pump();
             if let Some(end) = self.ended {
                 return end;
+            }
+            // With a client that reads at once and messages that are always ready, nothing below waits.
+            if self.queued_in_turn >= TURN_BYTES {
+                self.queued_in_turn = 0;
+                tokio::task::yield_now().await;
             }
             if self.requests.are_too_many() {
                 return End::Flooding;
@@ -268,6 +276,7 @@ impl<S: Surface> Connection<S> {
     /// Queues a message. Returns its size in bytes.
     fn queue(&mut self, text: Bytes) -> u64 {
         let bytes = text.len() as u64;
+        self.queued_in_turn += text.len();
         self.last_queued = self.link.queue(text);
         bytes
     }

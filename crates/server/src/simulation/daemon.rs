@@ -9,6 +9,7 @@ use acpd_proto::surface::app::Peer;
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox::SandboxSettings;
+use acpd_runtime::bulk::Bulk;
 use acpd_runtime::clock::Clock;
 use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::ids::Ids;
@@ -65,6 +66,7 @@ impl Daemon {
             answers: RememberedAnswers::open(Arc::clone(&host), place).unwrap(),
             host,
             reserved: Arc::default(),
+            bulk: Bulk::here(),
         });
         // Every few events, so that restarts begin in the middle of turns.
         context.snapshot_bytes = 4 << 10;

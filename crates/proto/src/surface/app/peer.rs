@@ -166,7 +166,9 @@ impl Surface for Peer {
         free_if_empty(&mut self.waiting);
         self.opened(call, &reply);
         let error = match reply_to {
-            ReplyTo::Request(id, result) => self.respond(&id, reply.and_then(|reply| result.write(reply))),
+            ReplyTo::Request(id, result) => {
+                self.respond(&id, reply.and_then(|reply| result.respond(id.get(), &reply)))
+            }
             ReplyTo::Response(request) => reply.err().map(|failure| {
                 self.late_answer(request, &failure);
                 failure.code
@@ -274,12 +276,10 @@ impl Peer {
     }
 
     /// Sends the result of a request, or why it failed, which is returned.
-    fn respond(&mut self, id: &RawJson, result: Result<RawJson, Failure>) -> Option<ErrorCode> {
-        match result {
-            Ok(result) => {
-                let mut out = Vec::new();
-                crate::wire::response(&mut out, id.get(), result.get());
-                self.out.push(Output::Send(out.into()));
+    fn respond(&mut self, id: &RawJson, response: Result<Vec<u8>, Failure>) -> Option<ErrorCode> {
+        match response {
+            Ok(response) => {
+                self.out.push(Output::Send(response.into()));
                 None
             }
             Err(failure) => {

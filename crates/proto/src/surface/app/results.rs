@@ -1,32 +1,39 @@
 //! Writes the results of methods from the daemon's replies.
 
-use acpd_model::{ErrorCode, Failure, RawJson};
+use acpd_model::{ErrorCode, Failure};
 
 use super::wire::results::MethodResult;
 use crate::surface::reply::Reply;
 
 /// The type of a method's result.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ResultType(fn(&Reply) -> Option<RawJson>);
+pub(super) struct ResultType(fn(&mut Vec<u8>, &str, &Reply) -> bool);
 
 impl ResultType {
-    /// Creates the type from the function that writes it.
-    pub const fn of(write: fn(&Reply) -> Option<RawJson>) -> Self {
+    /// Creates the type from the function that writes responses with such results.
+    pub const fn of(write: fn(&mut Vec<u8>, &str, &Reply) -> bool) -> Self {
         Self(write)
     }
 
-    /// Writes a result of this type.
-    #[allow(clippy::needless_pass_by_value, reason = "the reply ends here")]
-    pub fn write(self, reply: Reply) -> Result<RawJson, Failure> {
-        self.0(&reply)
-            .ok_or_else(|| Failure::new(ErrorCode::Internal, "internal error: unexpected reply type"))
+    /// Writes the response to the request `id` with a result of this type.
+    pub fn respond(self, id: &str, reply: &Reply) -> Result<Vec<u8>, Failure> {
+        let mut out = Vec::new();
+        if self.0(&mut out, id, reply) {
+            Ok(out)
+        } else {
+            Err(Failure::new(
+                ErrorCode::Internal,
+                "internal error: unexpected reply type",
+            ))
+        }
     }
 }
 
-/// Writes a result of the type `R`. Returns `None` for a reply to another request.
-pub(super) fn write<'a, R: MethodResult<'a>>(reply: &'a Reply) -> Option<RawJson> {
-    let mut out = Vec::new();
-    R::from_reply(reply)?.write(&mut out);
-    // Received members were validated on arrival.
-    Some(RawJson::trusted(&String::from_utf8_lossy(&out)))
+/// Writes a response whose result has the type `R`. Returns `false` for a reply to another request.
+pub(super) fn write<'a, R: MethodResult<'a>>(out: &mut Vec<u8>, id: &str, reply: &'a Reply) -> bool {
+    let Some(result) = R::from_reply(reply) else {
+        return false;
+    };
+    crate::wire::response_with(out, id, |out| result.write(out));
+    true
 }

@@ -69,7 +69,7 @@ macro_rules! methods {
             Method {
                 name: $name,
                 kind: RequestKind::$kind,
-                result: ResultType::of(|reply| write::<$result>(reply)),
+                result: ResultType::of(|out, id, reply| write::<$result>(out, id, reply)),
                 read: |params, current| {
                     let request: fn($params) -> Result<Request, Failure> = $request;
                     request(<$params>::read(params, current)?)

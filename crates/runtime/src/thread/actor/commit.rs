@@ -192,12 +192,10 @@ impl ThreadActor {
                 bytes,
             } => {
                 // Boxed for the same reason.
-                let log = Arc::clone(&self.context.log);
-                self.collecting = Some(history_input(log, self.id, except, dropped, bytes));
+                self.collecting = Some(history_input(&self.context, self.id, except, dropped, bytes));
             }
             Effect::CollectExchanges { except, dropped } => {
-                let log = Arc::clone(&self.context.log);
-                self.collecting = Some(exchanges_input(log, self.id, except, dropped));
+                self.collecting = Some(exchanges_input(&self.context, self.id, except, dropped));
             }
             Effect::Resolve { waiter, paths } => {
                 let spec = &self.machine.live().spec;
