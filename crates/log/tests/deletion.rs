@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +13,8 @@ use std::sync::Arc;
 use acpd_log::conformance::{read_all, sample};
 use acpd_log::{Append, Durability, Lacking, LogError, Search, SharedLog, Sqlite};
 use acpd_model::{Extract, Inherited, Seq, ThreadId};
+
+use support::{erased, occurrences};
 
 const ROUNDS: usize = 8;
 
@@ -33,28 +37,6 @@ async fn found(log: &SharedLog, thread: Option<ThreadId>, text: &str) -> usize {
         .await
         .unwrap()
         .len()
-}
-
-/// Returns how often a word occurs in the files of a directory.
-fn occurrences(directory: &Path, word: &str) -> usize {
-    let entries = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let contents = entries.map(|path| fs::read(path).unwrap().to_ascii_lowercase());
-    contents
-        .map(|bytes| memchr::memmem::find_iter(&bytes, word.as_bytes()).count())
-        .sum()
-}
-
-/// Waits until deleted data is erased from the files.
-async fn erased(log: &SharedLog) {
-    for _ in 0..1_000_000 {
-        if !log.stats().erasing {
-            return;
-        }
-        log.backlog(Lacking::Texts, None).await.unwrap();
-    }
-    panic!("deleted data is not erased");
 }
 
 /// Stores a thread whose events, name, texts and blob all contain the word.

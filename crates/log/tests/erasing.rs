@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,8 @@ use acpd_log::conformance::{read_all, sample};
 use acpd_log::{Durability, LogError, Search, SharedLog, Sqlite};
 use acpd_model::limits::LOG_CLOSE_WAL_BYTES;
 use acpd_model::{BlobId, ThreadId};
+
+use support::{erased, occurrences};
 
 /// Passes the database's path to the child. Without it, the child's test does nothing.
 const DATABASE: &str = "ACPD_TEST_ERASE_FROM";
@@ -27,28 +31,6 @@ const EVENTS: u64 = 1000;
 
 fn open(path: &Path) -> SharedLog {
     Arc::new(Sqlite::open(path, Durability::Process).unwrap())
-}
-
-/// Returns how often a word occurs in the files of a directory.
-fn occurrences(directory: &Path, word: &str) -> usize {
-    let entries = fs::read_dir(directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let contents = entries.map(|path| fs::read(path).unwrap().to_ascii_lowercase());
-    contents
-        .map(|bytes| memchr::memmem::find_iter(&bytes, word.as_bytes()).count())
-        .sum()
-}
-
-/// Waits until deleted data is erased from the files.
-async fn erased(log: &SharedLog) {
-    for _ in 0..10_000_000 {
-        if !log.stats().erasing {
-            return;
-        }
-        log.backlog(acpd_log::Lacking::Texts, None).await.unwrap();
-    }
-    panic!("deleted data is not erased");
 }
 
 /// Stores a thread with secret events and texts, and a blob of 4 MiB. Returns the blob.

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use acpd_log::conformance::sample;
 use acpd_log::{Durability, EventLog, Filter, ListCursor, Sqlite};
 use acpd_model::event::TurnStatus;
 use acpd_model::{ThreadId, ThreadStatus};
@@ -142,20 +143,6 @@ fn filters() -> Vec<(String, Filter)> {
     filters
 }
 
-fn both(one: &Filter, other: &Filter) -> Filter {
-    let (one, other) = (one.clone(), other.clone());
-    Filter {
-        archived: other.archived.or(one.archived),
-        agent: other.agent.or(one.agent),
-        cwd: other.cwd.or(one.cwd),
-        active: other.active.or(one.active),
-        status: other.status.or(one.status),
-        last_turn: other.last_turn.or(one.last_turn),
-        session_id: other.session_id.or(one.session_id),
-        search: other.search.or(one.search),
-    }
-}
-
 /// Some filters match more threads than a walk along an index passes over, and others none.
 #[tokio::test]
 async fn lists_of_an_older_versions_threads_are_complete() {
@@ -169,7 +156,7 @@ async fn lists_of_an_older_versions_threads_are_complete() {
     assert_eq!(all.len(), 4000);
     for (one_name, one) in &filters() {
         for (other_name, other) in &filters() {
-            let filter = both(one, other);
+            let filter = sample::both(one, other);
             let found = log.list(filter.clone(), None, 100).await.unwrap();
             let expected = all.iter().filter(|listed| filter.admits(&listed.summary));
             assert!(found.iter().eq(expected.take(100)), "{one_name}, {other_name}");
@@ -226,8 +213,8 @@ async fn lists_of_500_000_threads() {
         let (mut longest, mut longest_with) = (Duration::ZERO, String::new());
         for (other_name, other) in filters() {
             for archived in [None, Some(false)] {
-                let filter = both(
-                    &both(
+                let filter = sample::both(
+                    &sample::both(
                         &Filter {
                             archived,
                             ..Filter::default()

@@ -1,11 +1,11 @@
-//! A [`Context`] for tests, with an in-memory log.
+//! A [`Context`] for tests, with an in-memory log, and an event.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use acpd_log::{Memory, SharedLog};
-use acpd_model::Limits;
+use acpd_model::{Event, EventKind, Limits, Origin, Seq};
 use tokio::sync::watch;
 
 use crate::agent::config::AgentConfig;
@@ -45,4 +45,17 @@ pub fn context_with_log(
         reserved: Arc::default(),
         bulk: Bulk::here(),
     })
+}
+
+/// Returns an event that an agent's notification made.
+pub fn event(seq: Seq) -> Event {
+    Event {
+        seq,
+        at: 0,
+        turn: None,
+        by: Origin::Agent,
+        kind: EventKind::AgentNotified { method: "_x".into() },
+        raw: None,
+        raw_params: None,
+    }
 }

@@ -8,6 +8,8 @@ use acpd_model::{
 };
 use uuid::Uuid;
 
+use crate::Filter;
+
 /// Returns the thread number `number`. Higher numbers sort later.
 pub fn thread(number: u64) -> ThreadId {
     ThreadId(Uuid::from_u128(
@@ -86,5 +88,20 @@ pub fn summary(name: &str, updated_at: Millis) -> Summary {
         updated_at,
         turns: 1,
         archived: false,
+    }
+}
+
+/// Returns filters with the conditions of both. Where both have the same, the second one counts.
+pub fn both(one: &Filter, other: &Filter) -> Filter {
+    let (one, other) = (one.clone(), other.clone());
+    Filter {
+        archived: other.archived.or(one.archived),
+        agent: other.agent.or(one.agent),
+        cwd: other.cwd.or(one.cwd),
+        active: other.active.or(one.active),
+        status: other.status.or(one.status),
+        last_turn: other.last_turn.or(one.last_turn),
+        session_id: other.session_id.or(one.session_id),
+        search: other.search.or(one.search),
     }
 }

@@ -150,8 +150,9 @@ mod tests {
     use acpd_model::limits::LOG_CLOSE_WAL_BYTES;
     use tempfile::TempDir;
 
+    use super::super::change::{Batch, Change};
     use super::super::cleanup::Cleaned;
-    use super::super::store::{Batch, Change, Store};
+    use super::super::store::Store;
     use super::super::{Durability, files, query};
     use super::*;
     use crate::chunk;

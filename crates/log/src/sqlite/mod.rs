@@ -22,6 +22,7 @@
 //! | `query` | the queries of reads |
 
 mod blocks;
+mod change;
 mod cleanup;
 mod divide;
 mod error;
@@ -52,8 +53,9 @@ use crate::{
     Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
     Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, blob_id,
 };
+use change::{Batch, Change, Missing};
 use reader::{Queries, Reader};
-use store::{Batch, Change, Missing, Store};
+use store::Store;
 use upgrade::Copies;
 use writer::{Job, Work};
 

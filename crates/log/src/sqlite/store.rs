@@ -4,186 +4,25 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use acpd_model::limits::SNAPSHOT_SPACING;
-use acpd_model::{BlobId, Extract, Inherited, RawJson, Seq, Summary, ThreadId, TurnMarks};
+use acpd_model::{BlobId, Inherited, RawJson, Seq, ThreadId};
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
-use super::blocks::{self, Packed};
+use super::blocks;
+use super::change::{Batch, Beside, Change, Columns, Missing};
 use super::cleanup::{self, Cleaned, Cleanup};
 use super::divide::{self, Part};
-use super::index::{self, Entries};
+use super::index;
 use super::upgrade::Copies;
 use super::{lineage, marks};
 use crate::chunk::Chunk;
-use crate::{Append, Lacking, LogError, Snapshot, chunk};
+use crate::{LogError, Snapshot, chunk};
 
 /// Bytes of the compression buffer that are kept for the next chunk.
 const PACKING_ROOM: usize = 1 << 20;
 
 /// Number of threads whose position is cached.
 const REMEMBERED: usize = 4096;
-
-/// A change to store.
-#[derive(Debug)]
-pub(super) enum Change {
-    Append(Batch),
-    Blob {
-        thread: ThreadId,
-        id: BlobId,
-        content: Vec<u8>,
-    },
-    CatchUp {
-        thread: ThreadId,
-        through: Seq,
-        data: Missing,
-    },
-    Divide(Part),
-    Delete(ThreadId),
-}
-
-impl Change {
-    /// Returns about how many bytes the change holds until it is stored.
-    pub(super) fn bytes(&self) -> usize {
-        match self {
-            Self::Append(batch) => batch.bytes(),
-            Self::Blob { content, .. } => content.len(),
-            Self::CatchUp { data, .. } => data.bytes(),
-            Self::Divide(part) => part.bytes(),
-            Self::Delete(_) => 0,
-        }
-    }
-}
-
-/// Data that is stored after its events.
-#[derive(Debug)]
-pub(super) enum Missing {
-    Texts(Entries),
-    Marks(TurnMarks, Option<Snapshot>),
-}
-
-impl Missing {
-    pub(super) fn new(lacks: Lacking, extract: &Extract, snapshot: Option<&Snapshot>) -> Self {
-        match lacks {
-            Lacking::Texts => Self::Texts(Entries::new(extract)),
-            Lacking::Marks => Self::Marks(extract.marks.clone(), snapshot.cloned()),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Texts(entries) => entries.bytes(),
-            Self::Marks(_, snapshot) => snapshot_bytes(snapshot.as_ref()),
-        }
-    }
-}
-
-/// An append, ready to be written. The caller's task, not the single writing thread, pays for the encoding.
-#[derive(Debug)]
-pub(super) struct Batch {
-    thread: ThreadId,
-    after: Seq,
-    last: Seq,
-    chunks: Vec<Chunk>,
-    summary: Option<Box<Columns>>,
-    beside: Option<Box<Beside>>,
-}
-
-/// What an append stores beside its events.
-#[derive(Debug)]
-struct Beside {
-    entries: Entries,
-    marks: TurnMarks,
-    snapshot: Option<Snapshot>,
-    inherits: Option<Inherited>,
-    cursor: Option<u64>,
-    memo: Option<Vec<u8>>,
-}
-
-impl Batch {
-    pub(super) fn new(append: &Append<'_>) -> Result<Self, LogError> {
-        let beside = Beside::new(append).map(Box::new);
-        Ok(Self {
-            thread: append.thread,
-            after: append.after,
-            last: append.last()?,
-            chunks: chunk::encode(append.events)?,
-            summary: append
-                .summary
-                .map(|summary| Columns::boxed(append.thread, summary))
-                .transpose()?,
-            beside,
-        })
-    }
-
-    /// Returns whether turns are dropped, whose texts are to be erased.
-    pub(super) fn drops_turns(&self) -> bool {
-        self.beside
-            .as_ref()
-            .is_some_and(|beside| beside.entries.drops_turns())
-    }
-
-    fn bytes(&self) -> usize {
-        let events: usize = self.chunks.iter().map(|chunk| chunk.body.len()).sum();
-        events + self.beside.as_ref().map_or(0, |beside| beside.bytes())
-    }
-}
-
-impl Beside {
-    /// Returns `None` for the frequent append of events alone.
-    fn new(append: &Append<'_>) -> Option<Self> {
-        let Append {
-            extract,
-            snapshot,
-            inherits,
-            cursor,
-            memo,
-            ..
-        } = append;
-        let carries = snapshot.is_some() || inherits.is_some() || cursor.is_some() || memo.is_some();
-        (carries || !extract.is_empty()).then(|| Self {
-            entries: Entries::new(extract),
-            marks: extract.marks.clone(),
-            snapshot: snapshot.cloned(),
-            inherits: *inherits,
-            cursor: *cursor,
-            memo: memo.map(<[u8]>::to_vec),
-        })
-    }
-
-    fn bytes(&self) -> usize {
-        let memo = self.memo.as_ref().map_or(0, Vec::len);
-        self.entries.bytes() + snapshot_bytes(self.snapshot.as_ref()) + memo
-    }
-}
-
-fn snapshot_bytes(snapshot: Option<&Snapshot>) -> usize {
-    snapshot.map_or(0, |snapshot| snapshot.body.len())
-}
-
-/// A summary with its table columns.
-#[derive(Debug)]
-struct Columns {
-    /// The summary without its metadata.
-    summary: Summary,
-    json: String,
-    metadata: Option<RawJson>,
-    packed: Packed,
-}
-
-impl Columns {
-    fn boxed(thread: ThreadId, summary: &Summary) -> Result<Box<Self>, LogError> {
-        let mut summary = summary.clone();
-        let metadata = summary.metadata.take();
-        let json = serde_json::to_string(&summary)
-            .map_err(|error| LogError::Storage(format!("the summary cannot be written: {error}")))?;
-        Ok(Box::new(Self {
-            packed: Packed::new(thread, &summary),
-            summary,
-            json,
-            metadata,
-        }))
-    }
-}
 
 /// The last position of a thread.
 #[derive(Debug, Clone, Copy)]
@@ -654,7 +493,10 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use acpd_model::{Extract, Summary};
+
     use super::*;
+    use crate::Append;
     use crate::conformance::sample;
     use crate::sqlite::schema;
 

@@ -12,9 +12,10 @@ use acpd_model::limits::{
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
+use super::change::Change;
 use super::cleanup::Cleaned;
 use super::reader::Reader;
-use super::store::{Change, Store, StoreError};
+use super::store::{Store, StoreError};
 use crate::LogError;
 use crate::stats::Counters;
 
@@ -268,7 +269,7 @@ mod tests {
 
     use rusqlite::Connection;
 
-    use super::super::store::Batch;
+    use super::super::change::Batch;
     use super::*;
     use crate::Append;
     use crate::Durability;

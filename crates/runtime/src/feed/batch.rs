@@ -105,23 +105,12 @@ impl Batch {
 
 #[cfg(test)]
 mod tests {
-    use acpd_model::{EventKind, ItemId, Origin};
+    use acpd_model::ItemId;
     use acpd_proto::fanout::LiveText;
     use acpd_proto::surface::app::Peer;
 
     use super::*;
-
-    fn event(seq: Seq) -> Event {
-        Event {
-            seq,
-            at: 0,
-            turn: None,
-            by: Origin::Agent,
-            kind: EventKind::AgentNotified { method: "_x".into() },
-            raw: None,
-            raw_params: None,
-        }
-    }
+    use crate::test_context::event;
 
     fn order(stored: std::ops::RangeInclusive<Seq>, after: &[Seq]) -> Vec<(Seq, Seq, Vec<Seq>)> {
         let events: Vec<_> = stored.map(event).collect();

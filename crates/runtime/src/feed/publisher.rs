@@ -95,19 +95,15 @@ impl Publisher {
 
 #[cfg(test)]
 mod tests {
-    use acpd_model::{EventKind, Origin, RawJson};
+    use acpd_model::RawJson;
 
     use super::*;
+    use crate::test_context;
 
     fn event(seq: u64, bytes: usize) -> Event {
         Event {
-            seq,
-            at: 0,
-            turn: None,
-            by: Origin::Agent,
-            kind: EventKind::AgentNotified { method: "_x".into() },
             raw: Some(RawJson::from(serde_json::json!("x".repeat(bytes)))),
-            raw_params: None,
+            ..test_context::event(seq)
         }
     }
 

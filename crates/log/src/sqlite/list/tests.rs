@@ -5,8 +5,9 @@ use acpd_model::{Millis, Summary};
 use super::*;
 use crate::append::Append;
 use crate::conformance::sample;
+use crate::sqlite::change::{Batch, Change};
 use crate::sqlite::schema;
-use crate::sqlite::store::{Batch, Change, Store};
+use crate::sqlite::store::Store;
 
 const THREADS: u64 = 300;
 
@@ -83,24 +84,9 @@ fn conditions() -> Vec<Filter> {
     conditions
 }
 
-/// Returns filters with the conditions of both. Where both have the same, the second one counts.
-fn both(one: &Filter, other: &Filter) -> Filter {
-    let (one, other) = (one.clone(), other.clone());
-    Filter {
-        archived: other.archived.or(one.archived),
-        agent: other.agent.or(one.agent),
-        cwd: other.cwd.or(one.cwd),
-        active: other.active.or(one.active),
-        status: other.status.or(one.status),
-        last_turn: other.last_turn.or(one.last_turn),
-        session_id: other.session_id.or(one.session_id),
-        search: other.search.or(one.search),
-    }
-}
-
 fn pairs() -> Vec<Filter> {
     let conditions = conditions();
-    let with = |one| conditions.iter().map(move |other| both(one, other));
+    let with = |one| conditions.iter().map(move |other| sample::both(one, other));
     let pairs = conditions.iter().flat_map(with);
     std::iter::once(Filter::default()).chain(pairs).collect()
 }

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_log::{EventLog, Fault, Memory};
 use acpd_model::event::ClientOrigin;
-use acpd_model::{ErrorCode, Event, EventKind, ItemId, Limits, Origin, Summary};
+use acpd_model::{ErrorCode, Event, ItemId, Limits, Summary};
 use acpd_proto::fanout::{LiveText, LiveUpdate};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::app::Peer;
@@ -11,22 +11,10 @@ use acpd_proto::surface::contract::Subscriber;
 use super::*;
 use crate::feed::batch::Shown;
 use crate::feed::publisher::Publisher;
-use crate::test_context::context_with_log;
+use crate::test_context::{context_with_log, event};
 
 fn thread() -> ThreadId {
     ThreadId(uuid::Uuid::from_u128(7))
-}
-
-fn event(seq: Seq) -> Event {
-    Event {
-        seq,
-        at: 0,
-        turn: None,
-        by: Origin::Agent,
-        kind: EventKind::AgentNotified { method: "_x".into() },
-        raw: None,
-        raw_params: None,
-    }
 }
 
 fn shown(after: Seq) -> Shown {

@@ -8,7 +8,7 @@ use super::{append, blob, clean, count, noise, open, place, step, store};
 use crate::conformance::sample;
 use crate::{Lacking, blob_id};
 
-use crate::sqlite::store::{Change, Missing};
+use crate::sqlite::change::{Change, Missing};
 use crate::sqlite::{files, query};
 
 #[test]

@@ -11,8 +11,9 @@ use tempfile::TempDir;
 use super::Cleaned;
 use crate::Append;
 use crate::conformance::sample;
+use crate::sqlite::change::{Batch, Change};
 use crate::sqlite::schema;
-use crate::sqlite::store::{Batch, Change, Store};
+use crate::sqlite::store::Store;
 use crate::sqlite::{files, list, query};
 use crate::{Durability, Filter, LogError, Search, blob_id};
 
