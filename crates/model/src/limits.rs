@@ -203,7 +203,8 @@ pub const SHOWN_OUTPUT_BYTES: usize = 1 << 20;
 /// Bytes that may be queued for a client before the daemon queues no more events and large answers for it. One batch of events
 /// or one answer may exceed the limit.
 pub const OUTBOX_BYTES: usize = 1 << 20;
-/// Bytes that a connection queues before other tasks have their turn. A connection that is always ready would delay them.
+/// Bytes of answers that a connection queues before other tasks have their turn. A connection whose answers are always ready
+/// would delay them.
 pub const TURN_BYTES: usize = 256 << 10;
 /// Steps that may queue more for a client at that limit: small answers, and errors. A client that exceeds it, or [`OUTBOX_BYTES`] of
 /// such answers, sends requests without reading, and is disconnected.

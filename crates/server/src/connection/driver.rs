@@ -64,8 +64,8 @@ pub struct Connection<S: Surface> {
     signing_in: Option<ThreadId>,
     /// The number of the last queued message.
     last_queued: u64,
-    /// The bytes that were queued since other tasks last had their turn.
-    queued_in_turn: usize,
+    /// The bytes of answers that were queued since other tasks last had their turn.
+    answered_in_turn: u64,
     /// The size of the message that is being handled, in bytes.
     received: usize,
     /// Set when the surface ends the connection.
@@ -89,7 +89,7 @@ impl<S: Surface> Connection<S> {
             delegated: None,
             signing_in: None,
             last_queued: 0,
-            queued_in_turn: 0,
+            answered_in_turn: 0,
             received: 0,
             ended: None,
         }
@@ -157,9 +157,9 @@ impl<S: Surface> Connection<S> {
             if let Some(end) = self.ended {
                 return end;
             }
-            // With a client that reads at once and messages that are always ready, nothing below waits.
-            if self.queued_in_turn >= TURN_BYTES {
-                self.queued_in_turn = 0;
+            // With a client that reads at once and answers that are always ready, nothing below waits.
+            if self.answered_in_turn >= TURN_BYTES as u64 {
+                self.answered_in_turn = 0;
                 tokio::task::yield_now().await;
             }
             if self.requests.are_too_many() {
@@ -235,7 +235,8 @@ impl<S: Surface> Connection<S> {
         self.service.context.metrics.handled(&handled);
     }
 
-    fn outputs(&mut self) {
+    /// Carries out what the surface wants. Returns the bytes of queued messages.
+    fn outputs(&mut self) -> u64 {
         let (before, mut bytes) = (self.last_queued, 0);
         while let Some(output) = self.surface.poll_output() {
             match output {
@@ -271,12 +272,12 @@ impl<S: Surface> Connection<S> {
         if messages > 0 {
             self.service.context.metrics.sent(messages, bytes);
         }
+        bytes
     }
 
     /// Queues a message. Returns its size in bytes.
     fn queue(&mut self, text: Bytes) -> u64 {
         let bytes = text.len() as u64;
-        self.queued_in_turn += text.len();
         self.last_queued = self.link.queue(text);
         bytes
     }
@@ -290,7 +291,7 @@ impl<S: Surface> Connection<S> {
             };
             if self.link.has_room() || is_small(&answer) {
                 self.answered(call, answer);
-                self.outputs();
+                self.answered_in_turn += self.outputs();
             } else {
                 self.unsent.push_back((call, answer));
             }

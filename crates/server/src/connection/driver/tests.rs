@@ -49,7 +49,7 @@ async fn an_idle_connection_is_small() {
     assert!(size_of::<Output>() <= 64, "{}", size_of::<Output>());
 }
 
-/// A surface that answers every message with the same text.
+/// A surface that takes every message for the same request, and answers with the same text.
 struct Answering {
     gate: Gate,
     answer: Bytes,
@@ -88,10 +88,16 @@ impl Surface for Answering {
     }
 
     fn handle_message(&mut self, _: &str, _: Now) {
-        self.out.push_back(Output::Send(self.answer.clone()));
+        self.out.push_back(Output::Request {
+            call: 0,
+            request: Box::new(Request::ListAgents),
+            after_sent: false,
+        });
     }
 
-    fn handle_reply(&mut self, _: u64, _: Result<Reply, Failure>) {}
+    fn handle_reply(&mut self, _: u64, _: Result<Reply, Failure>) {
+        self.out.push_back(Output::Send(self.answer.clone()));
+    }
 
     fn handle_frames(&mut self, _: Delivery<'_, ()>) {}
 
