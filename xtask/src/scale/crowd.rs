@@ -44,20 +44,21 @@ fn measure(binaries: &Binaries, calls: u64) -> anyhow::Result<Vec<Figure>> {
     for client in &mut clients {
         client.send(&resume)?;
     }
-    let most = std::thread::scope(|scope| {
+    let (most, waits) = std::thread::scope(|scope| {
         let reading: Vec<_> = clients
             .into_iter()
             .map(|mut client| scope.spawn(move || client.bytes_until_answer(5)))
             .collect();
-        reading.into_iter().try_fold(0, |most, reader| {
+        let waits = updates.finish()?;
+        let most = reading.into_iter().try_fold(0, |most, reader| {
             let read = reader
                 .join()
                 .map_err(|_| anyhow::anyhow!("a reader panicked"))??;
             anyhow::Ok(most.max(read))
-        })
+        })?;
+        anyhow::Ok((most, waits))
     })?;
     anyhow::ensure!(most > PAGE, "the page of {most} bytes lacks the calls");
-    let waits = updates.finish()?;
     let grown = daemon.peak()?.saturating_sub(before);
     Ok(vec![
         bounded("longest wait of an update meanwhile, ms", waits.longest, 50.0),
