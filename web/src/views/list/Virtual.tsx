@@ -118,7 +118,20 @@ export function Virtual<T>(props: VirtualProps<T>) {
     }
   }, [away, lastKey]);
 
+  // `Home` leads to the first item, also where earlier ones have yet to be loaded. Whatever else the user does ends that.
+  const rising = useRef(false);
+  useLayoutEffect(() => {
+    if (rising.current) {
+      virtual.scrollToOffset(0);
+      rising.current = onNearStart !== undefined;
+    }
+  });
+  const stay = () => {
+    rising.current = false;
+  };
+
   const toTheEnd = () => {
+    stay();
     stuck.current = true;
     virtual.scrollToEnd();
   };
@@ -146,6 +159,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
     scroller.current?.focus({ preventScroll: true });
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    stay();
     if (event.target !== scroller.current || event.altKey || event.ctrlKey || event.metaKey) {
       return;
     }
@@ -155,6 +169,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
     } else if (event.key === "Home") {
       event.preventDefault();
       stuck.current = false;
+      rising.current = onNearStart !== undefined;
       virtual.scrollToOffset(0);
     }
   };
@@ -170,6 +185,8 @@ export function Virtual<T>(props: VirtualProps<T>) {
         tabIndex={0}
         onScroll={onScroll}
         onKeyDown={onKeyDown}
+        onWheel={stay}
+        onPointerDown={stay}
       >
         <div class="virtual-space" style={{ height: `${virtual.getTotalSize()}px` }}>
           <div class="virtual-window" style={{ transform: `translateY(${shown[0]?.start ?? 0}px)` }}>
