@@ -67,7 +67,7 @@ impl Default for Limits {
             requests_in_flight: 64,
             thread_commands: 128,
             outbound_queue: 32,
-            live_batches: 32,
+            live_batches: 64,
             ping_secs: 30,
             pong_secs: 35,
             write_secs: 30,
