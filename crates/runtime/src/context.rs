@@ -143,6 +143,15 @@ impl Context {
         }
     }
 
+    /// Runs a long read of the log where it delays no other task.
+    pub(crate) async fn read_log<T, F>(&self, read: impl FnOnce(SharedLog) -> F) -> T
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        self.bulk.run(read(self.log.clone())).await
+    }
+
     /// Returns the gate of a new connection.
     pub fn gate(&self) -> Gate {
         let ids = self.ids.clone();

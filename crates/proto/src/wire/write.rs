@@ -189,9 +189,7 @@ pub fn notification_with(out: &mut Vec<u8>, method: &str, params: Option<&RawJso
 
 /// Appends a result under the peer's own id, which is JSON text.
 pub fn response(out: &mut Vec<u8>, id: &str, result: &str) {
-    message(out, |m| {
-        m.raw("id", id).raw("result", result);
-    });
+    response_with(out, id, |out| out.extend_from_slice(result.as_bytes()));
 }
 
 /// Appends a result that `write` appends, under the peer's own id, which is JSON text.

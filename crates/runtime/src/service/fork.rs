@@ -101,11 +101,10 @@ impl Service {
 
     /// Returns the state of the thread `from` at the end of the turn `last`, or before its first turn.
     async fn state_at(&self, from: ThreadId, last: Option<TurnId>) -> Result<Live, LogError> {
-        let log = self.context.log.clone();
-        let loading = async move {
+        let loading = self.context.read_log(|log| async move {
             let end = end_of_turns(&log, from, last).await?;
             load_state(&log, from, end).await
-        };
-        self.context.bulk.run(loading).await
+        });
+        loading.await
     }
 }

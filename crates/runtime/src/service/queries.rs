@@ -69,9 +69,9 @@ impl Service {
     }
 
     pub(super) async fn read_thread(&self, thread: ThreadId, turns: Option<Turns>) -> Result<Reply, Failure> {
-        let log = self.context.log.clone();
-        let loading = async move { load_readable(&log, thread).await };
-        let read = self.context.bulk.run(loading).await;
+        let context = &self.context;
+        let loading = context.read_log(|log| async move { load_readable(&log, thread).await });
+        let read = loading.await;
         let (mut live, damage) = read.map_err(|error| log_failure(&error))?;
         self.context.log_faults.show(thread, &mut live.summary);
         if let Some(damage) = damage {

@@ -15,8 +15,8 @@ use crate::thread::indexing::{find_turns, look_up};
 impl Service {
     /// Returns a page of a thread's turns at the event of `live`.
     pub async fn turns_page(&self, live: &Arc<Live>, wanted: Turns) -> Result<TurnsPage, Failure> {
-        let reading = read_page(self.context.log.clone(), Arc::clone(live), wanted);
-        let page = self.context.bulk.run(reading).await;
+        let live = Arc::clone(live);
+        let page = self.context.read_log(|log| read_page(log, live, wanted)).await;
         page.map_err(|error| log_failure(&error))
     }
 }

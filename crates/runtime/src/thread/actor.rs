@@ -190,9 +190,8 @@ impl ThreadActor {
         context: Context,
         failed: Option<&LogError>,
     ) -> Result<Box<Self>, LogError> {
-        let log = context.log.clone();
-        let loading = async move { load_state(&log, id, Seq::MAX).await };
-        let live = context.bulk.run(loading).await?;
+        let loading = context.read_log(|log| async move { load_state(&log, id, Seq::MAX).await });
+        let live = loading.await?;
         let mut actor = Self::awake(id, context, true);
         actor.snapshots.loaded(&live);
         actor.machine.restore(live);

@@ -19,10 +19,11 @@ pub fn history_input(
     dropped: DroppedTurns,
     bytes: usize,
 ) -> BoxFuture<'static, Input> {
-    let (bulk, log) = (context.bulk.clone(), context.log.clone());
-    let collecting = async move { collect_history(&log, thread, except, dropped, bytes).await };
+    let context = context.clone();
     Box::pin(async move {
-        let history = bulk.run(collecting).await;
+        let collecting = context
+            .read_log(|log| async move { collect_history(&log, thread, except, dropped, bytes).await });
+        let history = collecting.await;
         Input::HistoryCollected(history.map_err(|error| unread(thread, &error)))
     })
 }
@@ -34,10 +35,11 @@ pub fn exchanges_input(
     except: Option<TurnId>,
     dropped: DroppedTurns,
 ) -> BoxFuture<'static, Input> {
-    let (bulk, log) = (context.bulk.clone(), context.log.clone());
-    let collecting = async move { collect_exchanges(&log, thread, except, dropped).await };
+    let context = context.clone();
     Box::pin(async move {
-        let known = bulk.run(collecting).await;
+        let collecting =
+            context.read_log(|log| async move { collect_exchanges(&log, thread, except, dropped).await });
+        let known = collecting.await;
         Input::ExchangesCollected(known.map_err(|error| unread(thread, &error)))
     })
 }

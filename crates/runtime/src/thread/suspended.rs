@@ -59,9 +59,8 @@ impl Suspended {
     /// Suspends a thread after a failure. Returns `None` if the thread has no open work: it can be loaded whenever it is
     /// needed.
     pub async fn begin(id: ThreadId, context: &Context, error: &LogError) -> Option<Box<Self>> {
-        let log = context.log.clone();
-        let loading = async move { load_readable(&log, id).await };
-        let (live, damage) = match context.bulk.run(loading).await {
+        let loading = context.read_log(|log| async move { load_readable(&log, id).await });
+        let (live, damage) = match loading.await {
             Ok((live, damage)) => (Some(live), damage),
             Err(LogError::NoSuchThread(_)) => return None,
             Err(_) => (None, None),
