@@ -1,6 +1,7 @@
 //! What one append stores.
 
 use acpd_model::{Event, Extract, Inherited, Seq, Summary, ThreadId};
+use bytes::Bytes;
 
 use crate::{LogError, chunk};
 
@@ -76,8 +77,8 @@ pub struct Snapshot {
     pub weight: u64,
     /// Version of the form of `body`. A reader skips other versions.
     pub format: u32,
-    /// The state.
-    pub body: Vec<u8>,
+    /// The state. Clones share it.
+    pub body: Bytes,
 }
 
 /// The right to write a thread. Of two claims to the same thread, the one with the higher token is valid.

@@ -151,7 +151,7 @@ async fn perform(log: &SharedLog, operation: &Operation) -> String {
                 seq: last,
                 weight: last * SNAPSHOT_SPACING / 4,
                 format: 1,
-                body: format!("{thread} at {last}").into_bytes(),
+                body: format!("{thread} at {last}").into(),
             };
             let append = Append {
                 summary: Some(&summary),

@@ -41,7 +41,7 @@ impl Sizes {
             broadcast: 5_000,
             replay: 100_000,
             idle: 200,
-            turns: 1_000,
+            turns: 5_000,
             threads: 10_000,
             rounds: 5,
         }

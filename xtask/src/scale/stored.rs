@@ -254,7 +254,7 @@ impl<'l> Writer<'l> {
                 seq: self.live.last_seq,
                 weight: self.live.weight,
                 format: SNAPSHOT_FORMAT,
-                body: self.live.to_snapshot()?,
+                body: self.live.to_snapshot()?.into(),
             })
         } else {
             None

@@ -11,7 +11,7 @@ fn snapshot(seq: Seq, weight: u64) -> Snapshot {
         seq,
         weight,
         format: 1,
-        body: format!("state at {seq}").into_bytes(),
+        body: format!("state at {seq}").into(),
     }
 }
 

@@ -127,7 +127,7 @@ pub(super) async fn a_fork_outlives_its_origin(log: &SharedLog) {
         seq: 3 * TURN_EVENTS,
         weight: 1,
         format: 1,
-        body: b"state".to_vec(),
+        body: "state".into(),
     };
     let append = Append {
         after: 3 * TURN_EVENTS,

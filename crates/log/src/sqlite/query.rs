@@ -149,7 +149,7 @@ pub(super) fn snapshot(
                     seq: row.get::<_, i64>(0)?.cast_unsigned(),
                     weight: row.get::<_, i64>(1)?.cast_unsigned(),
                     format,
-                    body: row.get(2)?,
+                    body: row.get::<_, Vec<u8>>(2)?.into(),
                 })
             })
             .optional()?;

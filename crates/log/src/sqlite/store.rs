@@ -283,7 +283,7 @@ impl Store {
             .prepare_cached(
                 "INSERT OR REPLACE INTO snapshot (thread, seq, weight, format, body) VALUES (?, ?, ?, ?, ?)",
             )?
-            .execute((row, seq.cast_signed(), weight.cast_signed(), format, body))?;
+            .execute((row, seq.cast_signed(), weight.cast_signed(), format, &body[..]))?;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use acpd_model::collections::free_if_empty;
 use acpd_model::{EventKind, ItemId, ItemStart, RawJson, Seq, TurnId};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::item::ItemView;
 
@@ -28,8 +28,8 @@ pub struct OpenItem {
 
 /// Unfinished items, in the order of their start. There may be thousands, and each may end at any time. No operation on
 /// one item iterates over the others.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(from = "BTreeMap<ItemId, OpenItem>", into = "BTreeMap<ItemId, OpenItem>")]
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(from = "BTreeMap<ItemId, OpenItem>")]
 pub struct OpenItems {
     items: BTreeMap<ItemId, OpenItem>,
     tools: BTreeSet<ItemId>,
@@ -54,9 +54,9 @@ impl Deref for OpenItems {
     }
 }
 
-impl From<OpenItems> for BTreeMap<ItemId, OpenItem> {
-    fn from(open: OpenItems) -> Self {
-        open.items
+impl Serialize for OpenItems {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.items.serialize(serializer)
     }
 }
 

@@ -46,6 +46,12 @@ impl<'a> Object<'a> {
         write(self.out);
     }
 
+    /// Adds a string that may be large. The text grows once for it, not in steps that each copy all.
+    pub fn large(&mut self, key: &str, text: &str) -> &mut Self {
+        self.out.reserve(key.len() + text.len() + text.len() / 16);
+        self.put(key, text)
+    }
+
     /// Adds a string that needs no escapes, such as a method or an id. It is copied, not escaped.
     #[inline]
     pub fn plain(&mut self, key: &str, text: &str) -> &mut Self {

@@ -45,8 +45,7 @@ pub(crate) struct Order {
 pub struct AgentHandle {
     // A channel reserves space for 32 messages; boxes keep that small for the many agents that are silent.
     commands: mpsc::Sender<Box<Order>>,
-    /// Messages from the agent.
-    pub events: mpsc::Receiver<AgentMessage>,
+    messages: mpsc::Receiver<Box<AgentMessage>>,
     stop: CancellationToken,
     /// The longest time that a command may wait for capacity.
     patience: Duration,
@@ -64,7 +63,7 @@ impl Drop for AgentHandle {
 #[derive(Debug)]
 pub(crate) struct AgentSide {
     pub commands: mpsc::Receiver<Box<Order>>,
-    pub events_tx: mpsc::Sender<AgentMessage>,
+    pub events_tx: mpsc::Sender<Box<AgentMessage>>,
     pub stop: CancellationToken,
 }
 
@@ -106,7 +105,7 @@ impl AgentHandle {
     /// Creates a handle for the process, and the agent's side of it.
     pub(crate) fn new(process: Arc<Process>) -> (Self, AgentSide) {
         let (commands, commanded) = mpsc::channel(AGENT_WRITES);
-        let (events_tx, events) = mpsc::channel(AGENT_BATCHES);
+        let (events_tx, messages) = mpsc::channel(AGENT_BATCHES);
         let stop = CancellationToken::new();
         let ends = AgentSide {
             commands: commanded,
@@ -115,12 +114,22 @@ impl AgentHandle {
         };
         let handle = Self {
             commands,
-            events,
+            messages,
             stop,
             patience: Duration::from_secs(AGENT_COMMAND_SECS),
             process,
         };
         (handle, ends)
+    }
+
+    /// Returns the agent's next message; `None` after its last one. Cancel safe.
+    pub async fn receive(&mut self) -> Option<AgentMessage> {
+        self.messages.recv().await.map(|message| *message)
+    }
+
+    /// Returns the agent's next message if it is there.
+    pub fn try_receive(&mut self) -> Option<AgentMessage> {
+        self.messages.try_recv().ok().map(|message| *message)
     }
 
     /// Sends a command once the process's budget has capacity for it. An agent that has exited receives nothing;
@@ -243,7 +252,7 @@ impl Actor {
                     None => break,
                 },
                 permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
-                    Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
+                    Ok(permit) => permit.send(Box::new(self.batch())),
                     Err(_) => break,
                 },
                 read = self.lines.read(&mut stdout), if may_read => {
@@ -284,7 +293,7 @@ impl Actor {
         mut self: Box<Self>,
         process: Box<dyn AgentProcess>,
         mut stdout: AgentStdout,
-        events_tx: mpsc::Sender<AgentMessage>,
+        events_tx: mpsc::Sender<Box<AgentMessage>>,
         mut is_reading: bool,
         stalled: Option<Stalled>,
     ) {
@@ -298,7 +307,7 @@ impl Actor {
                 biased;
                 ended = &mut stopped => break ended,
                 permit = events_tx.reserve(), if !self.events.is_empty() => match permit {
-                    Ok(permit) => permit.send(AgentMessage::Events(std::mem::take(&mut self.events))),
+                    Ok(permit) => permit.send(Box::new(self.batch())),
                     // A thread that has gone needs no events; the process is stopped all the same.
                     Err(_) => {
                         self.events.clear();
@@ -326,16 +335,19 @@ impl Actor {
         }
         self.collect();
         if !self.events.is_empty() {
-            let _ = events_tx
-                .send(AgentMessage::Events(std::mem::take(&mut self.events)))
-                .await;
+            let _ = events_tx.send(Box::new(self.batch())).await;
         }
         let _ = events_tx
-            .send(AgentMessage::Exited(Box::new(AgentExit {
+            .send(Box::new(AgentMessage::Exited(Box::new(AgentExit {
                 reason: stalled.map_or(ended.reason, |stalled| stalled.to_string()),
                 stderr: ended.stderr,
-            })))
+            }))))
             .await;
+    }
+
+    /// Takes the collected events as one message.
+    fn batch(&mut self) -> AgentMessage {
+        AgentMessage::Events(std::mem::take(&mut self.events))
     }
 }
 
@@ -406,7 +418,7 @@ mod tests {
     async fn exit_reason(mut handle: AgentHandle) -> String {
         let exited = async {
             loop {
-                match handle.events.recv().await.expect("its end is told") {
+                match handle.receive().await.expect("its end is told") {
                     AgentMessage::Exited(exit) => break exit.reason,
                     AgentMessage::Events(_) => {}
                 }
@@ -419,7 +431,7 @@ mod tests {
     /// Returns the malformed lines that the agent wrote until its end.
     async fn words(mut handle: AgentHandle) -> Vec<String> {
         let mut words = Vec::new();
-        while let Some(AgentMessage::Events(events)) = handle.events.recv().await {
+        while let Some(AgentMessage::Events(events)) = handle.receive().await {
             words.extend(events.into_iter().filter_map(|event| match event {
                 AgentEvent::Malformed { text, .. } => Some(text),
                 _ => None,

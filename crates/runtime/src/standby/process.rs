@@ -111,7 +111,7 @@ impl Standby {
         };
         standby.note();
         loop {
-            match standby.handle.events.recv().await {
+            match standby.handle.receive().await {
                 Some(AgentMessage::Events(events)) => {
                     let mut greeting = None;
                     for event in events {
@@ -139,7 +139,7 @@ impl Standby {
     /// Stops a process that cannot be used; the end of its standard error may give the reason.
     async fn failed(mut self, name: &str, failure: Failure) -> Failure {
         self.handle.stop();
-        while let Some(from) = self.handle.events.recv().await {
+        while let Some(from) = self.handle.receive().await {
             if let AgentMessage::Exited(gone) = from {
                 return cannot(name, failure.with_detail(gone.stderr));
             }
@@ -209,7 +209,7 @@ impl Standby {
                 biased;
                 () = self.using.released() => None,
                 () = tokio::time::sleep_until(self.until), if !self.is_needed() => None,
-                from = self.handle.events.recv() => from,
+                from = self.handle.receive() => from,
             };
             let Some(AgentMessage::Events(events)) = from else {
                 return State::Over;

@@ -258,7 +258,7 @@ impl ThreadActor {
                     self.handle_agent_event(from);
                     // Further agent messages that have already arrived are stored in the same commit.
                     while self.machine.has_room() {
-                        let Some(Ok(more)) = self.agent.as_mut().map(|agent| agent.events.try_recv()) else {
+                        let Some(more) = self.agent.as_mut().and_then(AgentHandle::try_receive) else {
                             break;
                         };
                         self.handle_agent_event(more);
@@ -517,7 +517,7 @@ fn lost_work(error: &LogError) -> String {
 /// Waits for the agent's next message; waits forever if there is no agent.
 async fn from_agent(agent: Option<&mut AgentHandle>) -> Option<AgentMessage> {
     match agent {
-        Some(agent) => agent.events.recv().await,
+        Some(agent) => agent.receive().await,
         None => std::future::pending().await,
     }
 }
@@ -549,7 +549,7 @@ async fn released(using: Option<&ProcessUse>) {
 }
 
 async fn from_agent_once(agent: Option<&mut AgentHandle>) -> Option<AgentMessage> {
-    agent?.events.recv().await
+    agent?.receive().await
 }
 
 async fn sleep_for(duration: Option<Duration>) {

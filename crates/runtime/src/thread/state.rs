@@ -96,7 +96,7 @@ pub fn snapshot(live: &Live) -> Option<Snapshot> {
         seq: live.last_seq,
         weight: live.weight,
         format: SNAPSHOT_FORMAT,
-        body: body.ok()?,
+        body: body.ok()?.into(),
     })
 }
 

@@ -156,8 +156,8 @@ impl Callbacks {
             (HostTask::Read { path }, HostReply::Read { content }) => {
                 let bytes = content.len() as u64;
                 journal.emit(Origin::Agent, EventKind::FileRead { path, bytes }, None);
-                wire::object(|result| {
-                    result.put("content", &content);
+                wire::object(move |result| {
+                    result.large("content", &content);
                 })
             }
             (HostTask::Write(write), HostReply::Written { old }) => {
@@ -176,8 +176,8 @@ impl Callbacks {
                     truncated,
                     exit,
                 },
-            ) => wire::object(|result| {
-                result.put("output", &output).put("truncated", &truncated);
+            ) => wire::object(move |result| {
+                result.large("output", &output).put("truncated", &truncated);
                 result.put("exitStatus", &exit.as_ref().map(exit_json));
             }),
             (_, HostReply::Exited(exit)) => exit_json(&exit).into(),

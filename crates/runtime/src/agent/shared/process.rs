@@ -31,7 +31,7 @@ use crate::metrics::Present;
 
 /// Messages that a thread has not received yet.
 struct SeatOutbox {
-    to: PollSender<AgentMessage>,
+    to: PollSender<Box<AgentMessage>>,
     events: Vec<AgentEvent>,
     /// Whether the thread's exit message follows the events.
     left: bool,
@@ -255,11 +255,14 @@ impl SeatOutbox {
     }
 
     /// Returns the thread's next message, and whether it is the last.
-    fn next(&mut self) -> (AgentMessage, bool) {
+    fn next(&mut self) -> (Box<AgentMessage>, bool) {
         if self.events.is_empty() {
-            (AgentMessage::Exited(Box::new(expected_exit())), true)
+            (Box::new(AgentMessage::Exited(Box::new(expected_exit()))), true)
         } else {
-            (AgentMessage::Events(std::mem::take(&mut self.events)), false)
+            (
+                Box::new(AgentMessage::Events(std::mem::take(&mut self.events))),
+                false,
+            )
         }
     }
 
@@ -269,13 +272,18 @@ impl SeatOutbox {
         };
         // The channel slot that the sender reserved must be released first.
         drop(self.to);
-        if !self.events.is_empty() && to.send(AgentMessage::Events(self.events)).await.is_err() {
+        if !self.events.is_empty()
+            && to
+                .send(Box::new(AgentMessage::Events(self.events)))
+                .await
+                .is_err()
+        {
             return;
         }
         let gone = if self.left { Ok(expected_exit()) } else { end.await };
         if let Ok(gone) = gone {
             // A thread that has gone needs no message.
-            let _ = to.send(AgentMessage::Exited(Box::new(gone))).await;
+            let _ = to.send(Box::new(AgentMessage::Exited(Box::new(gone)))).await;
         }
     }
 }
@@ -357,7 +365,7 @@ mod tests {
     use crate::agent::stalled::STALL;
     use crate::metrics::Metrics;
 
-    fn outbox(room: usize) -> (SeatOutbox, mpsc::Receiver<AgentMessage>) {
+    fn outbox(room: usize) -> (SeatOutbox, mpsc::Receiver<Box<AgentMessage>>) {
         let (to, events) = mpsc::channel(room);
         let events_tx = SeatOutbox {
             to: PollSender::new(to),
@@ -377,11 +385,15 @@ mod tests {
         })
     }
 
+    fn is_events(message: Option<Box<AgentMessage>>) -> bool {
+        message.is_some_and(|message| matches!(*message, AgentMessage::Events(_)))
+    }
+
     /// Returns the exit message that a thread receives.
     async fn exit(mut handle: AgentHandle) -> AgentExit {
         let exited = async {
             loop {
-                match handle.events.recv().await {
+                match handle.receive().await {
                     Some(AgentMessage::Exited(exit)) => break *exit,
                     Some(AgentMessage::Events(_)) => {}
                     None => panic!("the thread is not told"),
@@ -461,7 +473,7 @@ mod tests {
         all.get_mut(&slow).unwrap().events.push(AgentEvent::Retiring);
         // The slow thread's channel is full now.
         hand_over(&mut all).await;
-        assert!(matches!(quick_rx.try_recv(), Ok(AgentMessage::Events(_))));
+        assert!(is_events(quick_rx.try_recv().ok()));
         assert!(all[&slow].waits() && !all[&quick].waits());
         let waits = tokio::select! {
             biased;
@@ -469,9 +481,9 @@ mod tests {
             () = std::future::ready(()) => true,
         };
         assert!(waits, "nothing is dropped, nothing is queued");
-        assert!(matches!(slow_rx.try_recv(), Ok(AgentMessage::Events(_))));
+        assert!(is_events(slow_rx.try_recv().ok()));
         hand_over(&mut all).await;
-        assert!(matches!(slow_rx.try_recv(), Ok(AgentMessage::Events(_))));
+        assert!(is_events(slow_rx.try_recv().ok()));
         assert!(!all.values().any(SeatOutbox::waits));
     }
 
@@ -486,10 +498,9 @@ mod tests {
         while all.values().any(SeatOutbox::waits) {
             hand_over(&mut all).await;
         }
-        assert!(matches!(messages_rx.recv().await, Some(AgentMessage::Events(_))));
-        assert!(
-            matches!(messages_rx.recv().await, Some(AgentMessage::Exited(gone)) if gone.stderr.is_empty())
-        );
+        assert!(is_events(messages_rx.recv().await));
+        let last = messages_rx.recv().await.map(|message| *message);
+        assert!(matches!(last, Some(AgentMessage::Exited(gone)) if gone.stderr.is_empty()));
         assert!(messages_rx.recv().await.is_none());
         assert!(all.contains_key(&other), "its handle says when it has left");
     }
