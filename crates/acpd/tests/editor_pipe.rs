@@ -108,7 +108,10 @@ fn a_daemon_that_is_killed_in_mid_turn_costs_the_turn_and_no_more() {
     daemon.kill();
     daemon.restart();
     let error = pipe.editor.answer(prompt).unwrap_err();
-    assert!(error["message"].as_str().unwrap().contains("daemon"), "{error}");
+    assert!(
+        error["message"].as_str().unwrap().contains("acpd was restarted"),
+        "{error}"
+    );
     let (said, end) = pipe.editor.turn(&session, "say after");
     assert_eq!((said.as_str(), &end["stopReason"]), ("after", &json!("end_turn")));
     // Nothing was shown twice: neither the agent's messages nor the editor's own prompts.

@@ -44,6 +44,9 @@ const TABLE: &str = "
     app    turn/start                      operator
     app    turn/steer                      operator
     app    turn/interrupt                  operator
+    app    turn/queue/arrange              operator
+    app    turn/queue/edit                 operator
+    app    turn/queue/steer                operator
     app    item/approve                    approver
     app    item/answer                     approver
     app    policy/explain                  observer

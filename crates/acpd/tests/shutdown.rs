@@ -31,13 +31,17 @@ fn a_turn_in_the_middle_fails_with_the_reason_and_the_log_keeps_it() {
     assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
     daemon.place.wait_for_no_agents();
     assert_eq!(closed.unwrap().0, 1001);
-    for id in [&turn, &queued] {
+    let reasons = [
+        (&turn, "acpd was restarted while this turn was running"),
+        (&queued, "acpd was restarted before this was sent to the agent"),
+    ];
+    for (id, reason) in reasons {
         let end = rest
             .iter()
             .find(|message| message.method == "turn/completed" && message.params["turn"]["id"] == **id)
             .unwrap_or_else(|| panic!("{id} did not end: {rest:#?}"));
-        assert_eq!(end.params["turn"]["status"], "failed");
-        assert_eq!(end.params["turn"]["error"], "the daemon is stopping");
+        assert_eq!(end.params["turn"]["status"], "interrupted");
+        assert_eq!(end.params["turn"]["error"], reason);
     }
 
     daemon.restart();
@@ -49,7 +53,7 @@ fn a_turn_in_the_middle_fails_with_the_reason_and_the_log_keeps_it() {
     let turns = read["thread"]["turns"].as_array().unwrap();
     assert_eq!(
         (&turns[0]["status"], &turns[1]["status"]),
-        (&json!("failed"), &json!("failed"))
+        (&json!("interrupted"), &json!("interrupted"))
     );
     assert_eq!(turns[0]["items"][1]["text"].as_str().unwrap()[..4], *"half");
     assert_eq!(read["thread"]["status"], "idle");

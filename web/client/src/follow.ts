@@ -13,6 +13,8 @@ export interface FollowOptions {
   after?: number;
   /** Without `after`: the number of latest turns in `resumed`. */
   limit?: number;
+  /** Whether following starts the agent, so that the next turn begins sooner; by default, it does. */
+  startAgent?: boolean;
   /** Called for each event. Without it, events are read by `for await`. */
   onEvent?: (event: ThreadEvent) => void;
   /** Called once when the subscription ends; with an error, unless it was closed on purpose. */

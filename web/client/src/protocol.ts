@@ -886,6 +886,22 @@ export interface QuestionAnswered {
   scope?: Scope | null;
 }
 
+/** The queue of a thread. */
+export interface QueueChanged {
+  by: By;
+  /** Whether no queued turn starts by itself. */
+  paused: boolean;
+  /** Ids of the queued turns, in their order. */
+  queuedTurnIds: string[];
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn in which the event happened. */
+  turnId?: string | null;
+}
+
 /** Params of `policy/read`. */
 export interface ReadPolicy {
   /** Name of an agent whose own policy is also returned, as in `agent/list`. */
@@ -1296,6 +1312,8 @@ export interface Thread {
   policy?: Json | null;
   /** Project id that the client chose to group threads by. */
   projectId?: string | null;
+  /** Whether no queued turn starts by itself. */
+  queuePaused?: boolean | null;
   /** Ids of queued turns. */
   queuedTurnIds: string[];
   /** The agent's id for its session. */
@@ -1466,6 +1484,8 @@ export interface ThreadResumeParams {
   after?: number | null;
   /** Maximum number of turns in the result, if `after` is absent. A page has at most about 1 MiB; the earlier items of a turn that is too large for it are on the next page, in a turn with the same id. */
   limit?: number | null;
+  /** Whether to start the agent now; by default, it is started, so that the next turn begins sooner. */
+  startAgent?: boolean | null;
   /** Id of the thread. */
   threadId: string;
 }
@@ -1702,6 +1722,8 @@ export interface Turn {
   id?: string | null;
   /** Whether the turn took place in the agent's session outside of acpd and was imported. It is already over. */
   imported?: boolean | null;
+  /** ACP content blocks of the prompt, while the turn is queued, and if it ended without a start. */
+  input?: AcpObject[] | null;
   /** Items in the order in which they started; only if the request includes turns. */
   items?: Item[] | null;
   /** Milliseconds since the epoch. */
@@ -1740,6 +1762,10 @@ export interface TurnCompleted {
 
 /** Params of `turn/interrupt`. */
 export interface TurnInterruptParams {
+  /** Whether to terminate the agent instead of waiting for it. Also for a turn that was interrupted before. */
+  atOnce?: boolean;
+  /** Whether to pause the queue, so that no queued turn starts after the running one. */
+  pauseQueue?: boolean;
   /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
   threadId?: string;
   /** Id of the turn; by default, the running turn. */
@@ -1756,6 +1782,34 @@ export interface TurnInterrupting {
   ts: number;
   /** The turn in which the event happened. */
   turnId?: string | null;
+}
+
+/** Params of `turn/queue/arrange`. */
+export interface TurnQueueArrangeParams {
+  /** Whether no queued turn starts by itself; if absent, that does not change. */
+  paused?: boolean | null;
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+  /** Ids of the turns that come first, in this order. Turns that are not queued any more are ignored. */
+  turnIds?: string[];
+}
+
+/** Params of `turn/queue/edit`. */
+export interface TurnQueueEditParams {
+  /** Plain text, or ACP content blocks. */
+  content: Words;
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+  /** Id of the queued turn. */
+  turnId: string;
+}
+
+/** Params of `turn/queue/steer`. */
+export interface TurnQueueSteerParams {
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+  /** Id of the queued turn. */
+  turnId: string;
 }
 
 /** Params of `turn/start`, with at least one of `text` and `input`. */
@@ -1929,6 +1983,12 @@ export interface Methods {
   "thread/unsubscribe": { params: ThreadUnsubscribeParams; result: Unsubscribed };
   /** Ends a turn. The agent is asked to stop, and its open questions are answered with `cancelled`. `turn/completed` follows with the agent's response. If the agent or the daemon ends first, or `cancel_secs` pass without a response, the turn is `interrupted` and a notice says why. A queued turn is removed from the queue. */
   "turn/interrupt": { params: TurnInterruptParams; result: Nothing };
+  /** Reorders, pauses or continues the queue of turns. While it is paused, `turn/start` without a running turn starts a turn before the queued ones. */
+  "turn/queue/arrange": { params: TurnQueueArrangeParams; result: Nothing };
+  /** Replaces the prompt of a queued turn. Returns `conflict` if the turn is not queued any more. */
+  "turn/queue/edit": { params: TurnQueueEditParams; result: Nothing };
+  /** Sends the prompt of a queued turn during the running turn, as `turn/steer` does, and removes it from the queue. Returns `unsupported` if the agent does not accept messages during a turn. */
+  "turn/queue/steer": { params: TurnQueueSteerParams; result: TurnSteered };
   /** Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn. */
   "turn/start": { params: TurnStartParams; result: TurnStartedResult };
   /** Sends a message during the running turn. `steered` means that the agent accepted it, and it is a message of that turn. `queued` means that it becomes a turn of its own, after the turns that are already queued. */
@@ -2023,7 +2083,9 @@ export interface Notifications {
   "turn/interrupting": TurnInterrupting;
   /** The agent replaced the whole plan. An empty plan counts too. */
   "turn/plan/updated": PlanUpdated;
-  /** A prompt was queued until the turns before it are over. */
+  /** The queue was reordered, paused or continued. */
+  "turn/queue/changed": QueueChanged;
+  /** A prompt was queued until the turns before it are over, or the prompt of a queued turn was replaced. */
   "turn/queued": TurnChanged;
   /** A turn started. */
   "turn/started": TurnChanged;

@@ -196,7 +196,10 @@ export class ThreadStream {
   }
 
   #resume(params: { after?: number; limit?: number | undefined }, readers: Subscription[]): void {
-    const sent = this.wire.send("thread/resume", { threadId: this.threadId, ...params }, (error, result) => {
+    // The agent stays stopped only if every reader wants that.
+    const all = [...this.#readers];
+    const startAgent = all.length > 0 && all.every((reader) => reader.options.startAgent === false) ? false : undefined;
+    const sent = this.wire.send("thread/resume", { threadId: this.threadId, ...params, startAgent }, (error, result) => {
       this.#busy = false;
       if (error) {
         this.#refused(error, readers);

@@ -7,7 +7,7 @@ import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber
 import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
-import { fold, learn, openThread, OutOfOrder, prependOlder, remind, withOthers } from "../state/fold.ts";
+import { fold, learn, openThread, OutOfOrder, prependOlder, withOthers } from "../state/fold.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
 import { newId } from "./new-id.ts";
@@ -60,8 +60,6 @@ export class OpenThread implements ThreadActions {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAt = 0;
   #closed = false;
-  /** Prompts that this page has sent, by the turn's client id. */
-  readonly #sentWords = new Map<string, string>();
   #offQuestions: (() => void) | undefined;
   #lookTimer: ReturnType<typeof setTimeout> | undefined;
   #learnTimer: ReturnType<typeof setTimeout> | undefined;
@@ -103,6 +101,8 @@ export class OpenThread implements ThreadActions {
     this.#early = [];
     const subscription = this.client.follow(this.threadId, {
       limit: FIRST_PAGE,
+      // Reading a thread starts nothing; sending does.
+      startAgent: false,
       onEvent: (event) => this.#event(event),
       onEnd: (error) => {
         if (error && !this.#closed) {
@@ -200,11 +200,6 @@ export class OpenThread implements ThreadActions {
   #fold(event: ThreadEvent): void {
     try {
       this.#state = fold(this.#state!, event);
-      const turn = event.method === "turn/queued" ? event.params.turn : undefined;
-      const words = this.#sentWords.get(turn?.clientTurnId ?? "");
-      if (turn?.id && words) {
-        this.#state = remind(this.#state, turn.id, words);
-      }
     } catch (error) {
       if (!(error instanceof OutOfOrder)) {
         throw error;
@@ -244,7 +239,6 @@ export class OpenThread implements ThreadActions {
     } else {
       // A retry with the same id refers to the same turn, so a broken connection cannot duplicate it.
       const clientTurnId = newId();
-      this.#sentWords.set(clientTurnId, text);
       const prompt = { threadId, clientTurnId, text: text || undefined, input };
       await this.#twice(() => this.client.call("turn/start", prompt));
     }
@@ -252,7 +246,25 @@ export class OpenThread implements ThreadActions {
   }
 
   async interrupt(turnId?: string): Promise<void> {
-    await this.client.call("turn/interrupt", { threadId: this.threadId, turnId });
+    // A queued turn is removed; stopping the running one must not start the next one.
+    await this.client.call("turn/interrupt", { threadId: this.threadId, turnId, pauseQueue: turnId === undefined });
+  }
+
+  async stopNow(): Promise<void> {
+    await this.client.call("turn/interrupt", { threadId: this.threadId, pauseQueue: true, atOnce: true });
+  }
+
+  async arrangeQueue(turnIds: readonly string[], paused?: boolean): Promise<void> {
+    await this.client.call("turn/queue/arrange", { threadId: this.threadId, turnIds: [...turnIds], paused });
+  }
+
+  async editQueued(turnId: string, text: string, others: readonly AcpObject[]): Promise<void> {
+    const content: AcpObject[] = [...(text ? [{ type: "text", text }] : []), ...others];
+    await this.client.call("turn/queue/edit", { threadId: this.threadId, turnId, content });
+  }
+
+  async steerQueued(turnId: string): Promise<void> {
+    await this.client.call("turn/queue/steer", { threadId: this.threadId, turnId });
   }
 
   async answer(question: Question, answer: QuestionAnswered): Promise<void> {

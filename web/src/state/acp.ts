@@ -111,6 +111,17 @@ export function commandsOf(update: AcpObject | null | undefined): Command[] {
   });
 }
 
+/** Returns the text of a prompt's blocks. */
+export function contentText(blocks: readonly AcpObject[]): string {
+  return blocks.flatMap((block) => (block.type === "text" ? (text(block.text) ?? "") : [])).join("\n");
+}
+
+/** Returns whether the agent's `initialize` response says that it accepts messages during a turn. */
+export function steers(initialize: unknown): boolean {
+  const meta = isObject(initialize) && isObject(initialize._meta) ? initialize._meta : {};
+  return isObject(meta.steering) && meta.steering.supported === true;
+}
+
 /** Supported contents of a prompt, besides text and links. */
 export interface PromptCapabilities {
   image: boolean;

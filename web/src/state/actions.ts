@@ -13,8 +13,16 @@ export type Delivery = "queue" | "steer";
 export interface ThreadActions {
   /** Sends a prompt: text, then further ACP content blocks (images, files). */
   send(text: string, blocks: readonly AcpObject[], delivery: Delivery): Promise<void>;
-  /** Interrupts the running turn, or cancels a queued one. */
+  /** Interrupts the running turn and pauses the queue, or removes a queued turn. */
   interrupt(turnId?: string): Promise<void>;
+  /** Ends the running turn without waiting for the agent, which is terminated. */
+  stopNow(): Promise<void>;
+  /** Puts queued turns first, in this order; pauses or continues the queue. */
+  arrangeQueue(turnIds: readonly string[], paused?: boolean): Promise<void>;
+  /** Replaces the prompt of a queued turn: its text, then other ACP content blocks. */
+  editQueued(turnId: string, text: string, others: readonly AcpObject[]): Promise<void>;
+  /** Sends the prompt of a queued turn into the running turn. */
+  steerQueued(turnId: string): Promise<void>;
   /** Answers a permission request or a form. */
   answer(question: Question, answer: QuestionAnswered): Promise<void>;
   setMode(modeId: string): Promise<void>;

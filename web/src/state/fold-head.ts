@@ -41,6 +41,8 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
         ? { ...head, queuedTurnIds: [...head.queuedTurnIds, id], turnCount: head.turnCount + 1 }
         : head;
     }
+    case "turn/queue/changed":
+      return { ...head, queuedTurnIds: event.params.queuedTurnIds, queuePaused: event.params.paused };
     case "turn/started": {
       const id = event.params.turn.id;
       return {
@@ -48,7 +50,7 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
         turnId: id,
         updatedAt: event.params.ts,
         turnCount: id && head.queuedTurnIds.includes(id) ? head.turnCount : head.turnCount + 1,
-        queuedTurnIds: head.queuedTurnIds.filter((queued) => queued !== id),
+        ...withoutQueued(head, id),
       };
     }
     case "turn/completed": {
@@ -57,7 +59,7 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
         ...head,
         updatedAt: event.params.ts,
         turnId: head.turnId === id ? undefined : head.turnId,
-        queuedTurnIds: head.queuedTurnIds.filter((queued) => queued !== id),
+        ...withoutQueued(head, id),
       };
     }
     case "thread/rolledBack":
@@ -67,6 +69,12 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
     default:
       return head;
   }
+}
+
+/** Removes a turn from the queue. An empty queue is not paused. */
+function withoutQueued({ queuedTurnIds: all, queuePaused }: ThreadHead, id: string | null | undefined) {
+  const queuedTurnIds = all.filter((queued) => queued !== id);
+  return { queuedTurnIds, queuePaused: queuedTurnIds.length > 0 && queuePaused === true };
 }
 
 function updated(head: ThreadHead, params: ThreadUpdated): ThreadHead {

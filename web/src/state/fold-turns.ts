@@ -18,6 +18,13 @@ export function changeTurn(
   return { ...state, turns };
 }
 
+/** Returns the queued turns, in the order in which they start. */
+export function queueOf({ turns, head }: Pick<ThreadState, "turns" | "head">): readonly FoldedTurn[] {
+  const queued = turns.filter(({ id, status }) => status === "queued" && id != null);
+  const place = ({ id }: FoldedTurn) => head.queuedTurnIds.indexOf(id!);
+  return queued.sort((one, other) => place(one) - place(other));
+}
+
 function indexOfTurn(turns: readonly FoldedTurn[], turnId: string | undefined): number {
   if (turnId !== undefined) {
     // The last turn is almost always the one that changes.

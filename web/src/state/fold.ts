@@ -63,11 +63,6 @@ export function withOthers(state: ThreadState, others: readonly Subscriber[]): T
   return { ...state, others };
 }
 
-/** Adds the prompt that this page has sent for a queued turn. */
-export function remind(state: ThreadState, turnId: string, words: string): ThreadState {
-  return changeTurn(state, turnId, (turn) => ({ ...turn, words }));
-}
-
 /** Folds one event. A known event changes nothing; a gap throws an error. */
 export function fold(state: ThreadState, event: ThreadEvent): ThreadState {
   const seq = event.params.seq ?? undefined;

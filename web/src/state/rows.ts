@@ -87,7 +87,7 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
 
   /** Returns the status row below the turn's items. It does not depend on the items. */
   const lastRow = (turn: FoldedTurn): Row => {
-    const kind = turn.status === "running" ? "working" : turn.status === "queued" ? "queued" : "turnEnd";
+    const kind = turn.status === "running" ? "working" : "turnEnd";
     return same({ kind, key: `end-${turn.key}`, turn } as Extract<Row, { turn: FoldedTurn }>, (old) =>
       kind === "turnEnd" ? old.turn === turn : old.turn.interrupting === turn.interrupting,
     );
@@ -101,7 +101,7 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
     const rows: Row[] = early.map(({ notice }) =>
       same({ kind: "notice", key: `notice-${notice.seq}`, notice }, (old) => old.notice === notice),
     );
-    for (const turn of state.turns) {
+    for (const turn of state.turns.filter(isShown)) {
       for (const row of layTurn(state, turn)) {
         rows.push(row);
       }
@@ -114,6 +114,11 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
 }
 
 const NONE: readonly Item[] = [];
+
+/** The queue shows turns that wait; one that was removed from it leaves nothing. */
+function isShown({ status, startedAt, items }: FoldedTurn): boolean {
+  return status !== "queued" && !(status === "interrupted" && startedAt == null && items.length === 0);
+}
 
 /** Returns each nested item's parent: its `parentItemId`, or the tool call whose content names its terminal. */
 function parentsOf(items: readonly Item[]): Map<string, string> {

@@ -27,8 +27,6 @@ export interface FoldedTurn extends Omit<Turn, "items"> {
   readonly items: readonly Item[];
   /** Unified diff of all file changes in the turn so far. */
   readonly diff?: string;
-  /** The prompt of a queued turn that this page has sent: the daemon repeats it only when the turn starts. */
-  readonly words?: string;
   /** Whether an interruption was requested and the turn still runs. */
   readonly interrupting?: boolean;
 }
@@ -115,8 +113,6 @@ export type Row =
     }
   /** The outcome of a turn: stop reason, error, tokens. Only for completed turns. */
   | { readonly kind: "turnEnd"; readonly key: string; readonly turn: FoldedTurn }
-  /** A turn that waits for earlier ones. */
-  | { readonly kind: "queued"; readonly key: string; readonly turn: FoldedTurn }
   /** The running turn, after all of its items: the agent is working. */
   | { readonly kind: "working"; readonly key: string; readonly turn: FoldedTurn }
   /** A follow-up for the running turn that the agent has not received yet. */

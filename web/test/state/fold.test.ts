@@ -3,7 +3,8 @@
 import type { Item, Thread, ThreadEvent } from "@acpd/client";
 import { describe, expect, test } from "vitest";
 
-import { fold, openThread, OutOfOrder, prependOlder, remind } from "../../src/state/fold.ts";
+import { fold, openThread, OutOfOrder, prependOlder } from "../../src/state/fold.ts";
+import { queueOf } from "../../src/state/fold-turns.ts";
 import { layOut } from "../../src/state/rows.ts";
 import type { ThreadState } from "../../src/state/thread.ts";
 
@@ -169,7 +170,7 @@ test("queued turns wait at the end; words into a turn are gone once they are a m
   const state = replay(all.slice(0, at + 1));
   expect(state.turns.map(({ id, status }) => `${id} ${status}`)).toEqual(["turn_1 running", "turn_2 queued"]);
   expect(state.steering).toMatchObject([{ text: "look left", turnId: "turn_1" }]);
-  expect(layOut()(state).map(({ kind }) => kind)).toEqual(["item", "steering", "working", "queued"]);
+  expect(layOut()(state).map(({ kind }) => kind)).toEqual(["item", "steering", "working"]);
   expect(replay(all.slice(at + 1, at + 3), state).steering).toEqual([]);
 });
 
@@ -236,10 +237,32 @@ test("a turn's diff changes live, and at its end", () => {
   expect([diff(stored), stored.seq]).toEqual(["+3", begun.seq + 1]);
 });
 
-test("what this page has sent for a turn that waits is shown until the turn begins", () => {
+test("the queue has the prompts of all clients, in its order", () => {
   const all = events("turns");
-  const at = all.findIndex(({ method }) => method === "turn/queued");
-  const state = remind(replay(all.slice(0, at + 1)), "turn_2", "say second one");
-  expect(layOut()(state).find(({ kind }) => kind === "queued")).toMatchObject({ turn: { words: "say second one" } });
-  expect(replay(all.slice(at + 1), state).turns.every(({ status }) => status !== "queued")).toBe(true);
+  const state = replay(all.slice(0, all.findIndex(({ method }) => method === "turn/queued")));
+  const { threadId } = state;
+  const queued = (seq: number, id: string, text: string) =>
+    ({
+      method: "turn/queued",
+      params: { threadId, seq, ts: 1, turnId: id, turn: { id, status: "queued", input: [{ type: "text", text }] } },
+    }) as ThreadEvent;
+  const changed = (seq: number, queuedTurnIds: string[], paused: boolean) =>
+    ({ method: "turn/queue/changed", params: { threadId, seq, ts: 1, queuedTurnIds, paused } }) as ThreadEvent;
+  const texts = (thread: ThreadState) => queueOf(thread).map(({ input }) => input?.[0]?.text);
+  const at = state.seq;
+  const two = fold(fold(state, queued(at + 1, "turn_2", "b")), queued(at + 2, "turn_3", "c"));
+  expect(texts(two)).toEqual(["b", "c"]);
+  const edited = fold(fold(two, changed(at + 3, ["turn_3", "turn_2"], true)), queued(at + 4, "turn_2", "better"));
+  expect([texts(edited), edited.head.queuePaused]).toEqual([["c", "better"], true]);
+  expect(layOut()(edited).some(({ key }) => key.includes("turn_2"))).toBe(false);
+  const gone = ["turn_2", "turn_3"].reduce(
+    (thread, id, n) =>
+      fold(thread, {
+        method: "turn/completed",
+        params: { threadId, seq: at + 5 + n, ts: 2, turnId: id, turn: { id, status: "interrupted", completedAt: 2 } },
+      } as ThreadEvent),
+    edited,
+  );
+  expect([texts(gone), gone.head.queuePaused]).toEqual([[], false]);
+  expect(layOut()(gone).some(({ key }) => /turn_[23]/.test(key)), "a removed turn leaves no row").toBe(false);
 });

@@ -233,7 +233,7 @@ pub enum EventKind {
         reason: String,
     },
 
-    /// A prompt was queued until the turns before it are over.
+    /// A prompt was queued until the turns before it are over, or the prompt of a queued turn was replaced.
     TurnQueued {
         /// ACP content blocks.
         input: Vec<RawJson>,
@@ -243,6 +243,14 @@ pub enum EventKind {
         /// The client's own id for the turn. A repeated id refers to the same turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client_turn_id: Option<String>,
+    },
+    /// The queue was reordered, paused or continued.
+    QueueChanged {
+        /// The queued turns, in their new order.
+        order: Vec<TurnId>,
+        /// Whether no queued turn starts by itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        paused: bool,
     },
     /// A turn started.
     TurnStarted {

@@ -116,6 +116,8 @@ pub struct Live {
     pub turn: Option<RunningTurn>,
     /// Queued turns, in order.
     pub queue: VecDeque<QueuedTurn>,
+    /// Whether no queued turn starts by itself. Never set for an empty queue.
+    pub queue_paused: bool,
     /// Client turn ids and their turns. A repeated id refers to the same turn.
     pub client_turns: BTreeMap<String, ClientTurn>,
     /// Unfinished items, in the order of their start.
@@ -174,6 +176,7 @@ impl Live {
             bound: false,
             turn: None,
             queue: VecDeque::new(),
+            queue_paused: false,
             client_turns: BTreeMap::new(),
             items: OpenItems::default(),
             tools: KnownTools::default(),
@@ -212,6 +215,7 @@ impl Live {
             | EventKind::ThreadForked(_)
             | EventKind::TurnsRolledBack { .. }
             | EventKind::TurnQueued { .. }
+            | EventKind::QueueChanged { .. }
             | EventKind::TurnStarted { .. }
             | EventKind::TurnSettled { .. } => {
                 self.fold_thread(event);
@@ -289,15 +293,26 @@ impl Live {
                 client_turn_id,
             } => {
                 let Some(id) = event.turn else { return };
-                self.count_turn(id, client_turn_id.as_ref());
-                let client_turn_id = client_turn_id.clone();
-                self.queue.push_back(QueuedTurn {
+                let queued = QueuedTurn {
                     id,
                     input: input.clone(),
                     meta: meta.clone(),
-                    client_turn_id,
+                    client_turn_id: client_turn_id.clone(),
                     by: event.by.clone(),
-                });
+                };
+                match self.queue.iter_mut().find(|known| known.id == id) {
+                    Some(known) => *known = queued,
+                    None => {
+                        self.count_turn(id, client_turn_id.as_ref());
+                        self.queue.push_back(queued);
+                    }
+                }
+            }
+            EventKind::QueueChanged { order, paused } => {
+                let place = |turn: &QueuedTurn| order.iter().position(|id| *id == turn.id);
+                let turns = self.queue.make_contiguous();
+                turns.sort_by_key(|turn| place(turn).unwrap_or(usize::MAX));
+                self.queue_paused = *paused && !self.queue.is_empty();
             }
             EventKind::TurnStarted {
                 client_turn_id,
@@ -309,7 +324,7 @@ impl Live {
                 if *imported {
                     return;
                 }
-                self.queue.retain(|queued| queued.id != id);
+                self.leave_queue(id);
                 self.turn = Some(RunningTurn {
                     id,
                     started_at: event.at,
@@ -326,7 +341,7 @@ impl Live {
                 if stop_reason.is_some() {
                     self.forgotten = false;
                 }
-                self.queue.retain(|queued| Some(queued.id) != event.turn);
+                event.turn.into_iter().for_each(|turn| self.leave_queue(turn));
                 self.turn = self.turn.filter(|turn| Some(turn.id) != event.turn);
                 for turn in self.client_turns.values_mut() {
                     if Some(turn.id) == event.turn {
@@ -341,6 +356,11 @@ impl Live {
             }
             _ => {}
         }
+    }
+
+    fn leave_queue(&mut self, id: TurnId) {
+        self.queue.retain(|queued| queued.id != id);
+        self.queue_paused &= !self.queue.is_empty();
     }
 
     fn count_turn(&mut self, id: TurnId, client_turn_id: Option<&String>) {

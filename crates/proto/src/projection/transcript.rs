@@ -35,6 +35,8 @@ pub struct Turn {
     pub started_at: Option<Millis>,
     /// The result of the turn, once it has ended.
     pub settled: Option<Settled>,
+    /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
+    pub input: Vec<RawJson>,
     /// The items of the turn, in order.
     pub items: Vec<Item>,
 }
@@ -90,6 +92,15 @@ pub struct TurnsPage {
 }
 
 impl Transcript {
+    /// Sets the present prompts of queued turns.
+    pub fn add_queued(&mut self, live: &Live) {
+        for queued in &live.queue {
+            if let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == Some(queued.id)) {
+                turn.input.clone_from(&queued.input);
+            }
+        }
+    }
+
     /// Adds the unfinished items of these turns that are between two positions.
     pub fn add_open(&mut self, live: &Live, from: Option<TurnPosition>, before: Option<TurnPosition>) {
         for (id, open) in live.items.iter() {
@@ -126,8 +137,14 @@ impl Transcript {
     pub fn fold(&mut self, event: &Event) {
         self.last_seq = event.seq;
         match &event.kind {
-            EventKind::TurnQueued { client_turn_id, .. } => {
-                self.turn(event.turn).client_turn_id.clone_from(client_turn_id)
+            EventKind::TurnQueued {
+                client_turn_id,
+                input,
+                ..
+            } => {
+                let turn = self.turn(event.turn);
+                turn.client_turn_id.clone_from(client_turn_id);
+                turn.input.clone_from(input);
             }
             EventKind::TurnStarted {
                 client_turn_id,
@@ -137,6 +154,7 @@ impl Transcript {
                 turn.imported = *imported;
                 turn.client_turn_id.clone_from(client_turn_id);
                 turn.started_at = Some(event.at);
+                turn.input.clear();
             }
             EventKind::TurnSettled {
                 status,
@@ -238,6 +256,7 @@ impl Transcript {
                 imported: false,
                 started_at: None,
                 settled: None,
+                input: Vec::new(),
                 items: Vec::new(),
             });
             self.turns.len() - 1

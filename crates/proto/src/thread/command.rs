@@ -58,7 +58,11 @@ pub enum Command {
     Interrupt {
         /// The turn to interrupt; the running one if absent.
         turn: Option<TurnId>,
+        /// Further effects.
+        options: InterruptOptions,
     },
+    /// Changes the queue of turns.
+    ChangeQueue(QueueChange),
     /// Answers a request of the agent.
     Answer {
         /// The request to answer.
@@ -114,6 +118,39 @@ pub enum Command {
     Rest,
     /// Ends the agent and all pending work because the daemon stops, and records that.
     Stop,
+}
+
+/// What an interruption of the running turn does beside asking the agent to end it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InterruptOptions {
+    /// Pauses the queue, so that no queued turn starts by itself.
+    pub pause_queue: bool,
+    /// Terminates the agent instead of waiting for it. This also applies to a turn that was interrupted before.
+    pub at_once: bool,
+}
+
+/// A change to the queue of turns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueueChange {
+    /// Reorders, pauses or continues the queue.
+    Arrange {
+        /// The turns that come first, in this order. Turns that are not queued any more are ignored.
+        first: Vec<TurnId>,
+        /// Whether no queued turn starts by itself; if absent, that does not change.
+        paused: Option<bool>,
+    },
+    /// Replaces the prompt of a queued turn.
+    Edit {
+        /// The turn.
+        turn: TurnId,
+        /// ACP content blocks.
+        input: Vec<RawJson>,
+    },
+    /// Sends the prompt of a queued turn into the running turn; the reply is [`Reply::Steered`](super::Reply::Steered).
+    Steer {
+        /// The queued turn, which ends.
+        turn: TurnId,
+    },
 }
 
 /// A change to a thread as a whole.

@@ -26,7 +26,7 @@ mod tool_call;
 mod turn;
 
 pub use approval::Policies;
-pub use command::{Answer, Change, Command, PickedOption, Sight, Verdict};
+pub use command::{Answer, Change, Command, InterruptOptions, PickedOption, QueueChange, Sight, Verdict};
 pub(crate) use editors::EditorRequest;
 pub use editors::{EditorCapabilities, EditorCommand};
 pub use effect::{Effect, RememberedChange, RememberedOutcome, Waiter};

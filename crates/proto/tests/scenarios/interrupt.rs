@@ -164,7 +164,7 @@ fn a_daemon_that_stops_after_the_cancel() {
         s.open_turn();
         s.interrupt();
         s.ask(Command::Stop).unwrap();
-        is_interrupted_with_a_notice(s, "daemonStopped", "the daemon is stopping");
+        is_interrupted_with_a_notice(s, "daemonStopped", "acpd was restarted");
         assert_eq!(s.stops, 1);
     });
 }
@@ -177,7 +177,7 @@ fn a_daemon_that_was_killed_after_the_cancel() {
         s.interrupt();
     });
     check_in(Scene::restarted(&before.log), |s| {
-        is_interrupted_with_a_notice(s, "daemonStopped", "the daemon was stopped");
+        is_interrupted_with_a_notice(s, "daemonStopped", "acpd was restarted");
         assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Interrupted, "the message");
         assert!(s.agent.is_none());
     });

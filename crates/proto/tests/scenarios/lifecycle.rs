@@ -4,7 +4,7 @@ use acpd_model::event::SessionDeleted;
 use acpd_model::{ErrorCode, EventKind, Failure, RawJson, ThreadStatus, TurnId};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::text_block;
-use acpd_proto::thread::{Change, Command, Input, Reply};
+use acpd_proto::thread::{Change, Command, Input, InterruptOptions, Reply};
 use serde_json::json;
 
 use crate::support::{FULL, Scene, check};
@@ -268,6 +268,7 @@ fn a_daemon_that_was_killed_finishes_the_deletion() {
     let by = acpd_model::Origin::Daemon;
     let command = Command::Interrupt {
         turn: Some(TurnId(1)),
+        options: InterruptOptions::default(),
     };
     again.handle(Input::Command { call, by, command });
     assert_eq!(

@@ -2,6 +2,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, EventKind, ItemId, ItemOutcome, TurnId};
+use acpd_proto::projection::text_block;
 use acpd_proto::thread::{Command, HostReply, Reply};
 
 use crate::support::{FULL, Scene, check, tool};
@@ -233,8 +234,13 @@ fn a_daemon_that_stops_says_so() {
         s.update(&tool("t", false, ""));
         s.asks_permission("7", "t");
         assert_eq!(s.ask(Command::Stop), Ok(Reply::Done));
-        assert_eq!(s.ending(TurnId(1)).2, Some("the daemon is stopping"));
-        assert_eq!(s.ending(waiting).2, Some("the daemon is stopping"));
+        let reason = "acpd was restarted while this turn was running";
+        assert_eq!(s.ending(TurnId(1)), (TurnStatus::Interrupted, None, Some(reason)));
+        let reason = "acpd was restarted before this was sent to the agent";
+        assert_eq!(s.ending(waiting), (TurnStatus::Interrupted, None, Some(reason)));
+        let turns = s.transcript().turns;
+        let unsent = turns.iter().find(|turn| turn.id == Some(waiting)).unwrap();
+        assert_eq!(unsent.input, [text_block("later")], "it can be sent again");
         assert_eq!(s.params("serverRequest/resolved")[0]["outcome"], "void");
         assert_eq!(s.stops, 1);
         s.exits("exit status 0");

@@ -9,7 +9,7 @@ use acpd_proto::surface::app::Peer;
 use acpd_proto::surface::contract::{Delivery, Output, Pending, Surface};
 use acpd_proto::surface::reply::{Opened, Reply};
 use acpd_proto::surface::request::{ListThreads, Request, Turns};
-use acpd_proto::thread::SteerDelivery;
+use acpd_proto::thread::{InterruptOptions, SteerDelivery};
 use acpd_proto::time::Now;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -385,7 +385,8 @@ fn a_thread_that_is_left_out_is_the_current_one() {
         line.wants("turn/interrupt", r#"{"turnId":"turn_3"}"#),
         Request::Interrupt {
             thread: thread(),
-            turn: Some(TurnId(3))
+            turn: Some(TurnId(3)),
+            options: InterruptOptions::default(),
         }
     );
     let other = ThreadId(Uuid::from_u128(8));
@@ -393,7 +394,8 @@ fn a_thread_that_is_left_out_is_the_current_one() {
         line.wants("turn/interrupt", &format!(r#"{{"threadId":"{other}"}}"#)),
         Request::Interrupt {
             thread: other,
-            turn: None
+            turn: None,
+            options: InterruptOptions::default(),
         }
     );
     let read = |turns| Request::ReadThread {

@@ -3,10 +3,10 @@
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, Limits, RawJson, TurnId};
 use acpd_proto::projection::text_block;
-use acpd_proto::thread::TurnView;
+use acpd_proto::thread::{Command, InterruptOptions, QueueChange, Reply, SteerDelivery, TurnView};
 use serde_json::json;
 
-use crate::support::{Scene, check, check_in};
+use crate::support::{FULL, Scene, check, check_in};
 
 fn block(json: &str) -> RawJson {
     RawJson::parse(json).unwrap()
@@ -44,7 +44,12 @@ fn the_agent_has_one_prompt_at_a_time() {
         );
         assert_eq!(s.said(), ["1", "2", "3"]);
         let queued = s.params("turn/queued");
-        assert_eq!(queued[0]["turn"], json!({ "id": "turn_2", "status": "queued" }));
+        let input = json!([{ "type": "text", "text": "two" }]);
+        assert_eq!(
+            queued[0]["turn"],
+            json!({ "id": "turn_2", "status": "queued", "input": input }),
+            "every client learns what waits"
+        );
     });
 }
 
@@ -237,5 +242,194 @@ fn an_error_of_the_agent_fails_the_turn_with_its_words() {
         assert_eq!((status, stop), (TurnStatus::Failed, None));
         assert_eq!(error, Some(r#"bad model (400): {"why":"quota"}"#));
         assert_eq!(s.said(), ["half"]);
+    });
+}
+
+fn arrange(s: &mut Scene, first: &[u32], paused: Option<bool>) {
+    let first = first.iter().copied().map(TurnId).collect();
+    let change = QueueChange::Arrange { first, paused };
+    assert_eq!(s.ask(Command::ChangeQueue(change)), Ok(Reply::Done));
+}
+
+fn queue(s: &Scene) -> (Vec<u32>, bool) {
+    let live = s.thread.live();
+    (
+        live.queue.iter().map(|turn| turn.id.0).collect(),
+        live.queue_paused,
+    )
+}
+
+const PAUSE: InterruptOptions = InterruptOptions {
+    pause_queue: true,
+    at_once: false,
+};
+
+#[test]
+fn an_interruption_can_pause_the_queue() {
+    check(|s| {
+        s.open_session();
+        s.prompt("one");
+        s.prompt("two");
+        s.prompt("three");
+        s.interrupt_with(None, PAUSE).unwrap();
+        s.stops_with("cancelled");
+        assert_eq!(prompts(s), ["one"], "the rest waits");
+        assert_eq!(queue(s), (vec![2, 3], true));
+        let changed = &s.params("turn/queue/changed")[0];
+        assert_eq!(changed["queuedTurnIds"], json!(["turn_2", "turn_3"]));
+        assert_eq!(
+            (&changed["paused"], &changed["by"]["principal"]),
+            (&json!(true), &json!("owner"))
+        );
+        let sent = s.prompt("now");
+        assert_eq!(prompts(s), ["one", "now"], "a new message does not wait for them");
+        s.stops_with("end_turn");
+        assert_eq!(
+            (queue(s), s.status(sent)),
+            ((vec![2, 3], true), TurnStatus::Completed)
+        );
+        arrange(s, &[], Some(false));
+        s.stops_with("end_turn");
+        s.stops_with("end_turn");
+        assert_eq!(prompts(s), ["one", "now", "two", "three"]);
+        assert_eq!(queue(s), (vec![], false));
+    });
+}
+
+#[test]
+fn a_queue_that_becomes_empty_is_not_paused() {
+    check(|s| {
+        s.open_turn();
+        let queued = s.prompt("later");
+        s.interrupt_with(None, PAUSE).unwrap();
+        s.interrupt_turn(Some(queued)).unwrap();
+        assert_eq!(queue(s), (vec![], false));
+        s.prompt("again");
+        s.stops_with("cancelled");
+        assert_eq!(prompts(s), ["do it", "again"]);
+    });
+    check(|s| {
+        s.open_turn();
+        s.interrupt_with(None, PAUSE).unwrap();
+        assert!(s.params("turn/queue/changed").is_empty(), "nothing waits");
+    });
+}
+
+#[test]
+fn queued_turns_are_put_in_order() {
+    check(|s| {
+        s.open_turn();
+        for text in ["b", "c", "d"] {
+            s.prompt(text);
+        }
+        arrange(s, &[4, 9, 1], None);
+        assert_eq!(queue(s), (vec![4, 2, 3], false), "other turns are ignored");
+        let before = s.log.len();
+        arrange(s, &[4], None);
+        assert_eq!(s.log.len(), before, "nothing changed");
+        for _ in 0..4 {
+            s.stops_with("end_turn");
+        }
+        assert_eq!(prompts(s), ["do it", "d", "b", "c"]);
+    });
+}
+
+#[test]
+fn a_queued_prompt_can_be_replaced() {
+    check(|s| {
+        s.open_turn();
+        let queued = s.start_turn(vec![text_block("b")], Some("B")).unwrap().id;
+        s.prompt("c");
+        let edit =
+            |s: &mut Scene, turn, input| s.ask(Command::ChangeQueue(QueueChange::Edit { turn, input }));
+        assert_eq!(edit(s, queued, vec![text_block("better")]), Ok(Reply::Done));
+        let told = s.params("turn/queued").pop().unwrap();
+        assert_eq!(
+            told["turn"],
+            json!({
+                "id": "turn_2",
+                "status": "queued",
+                "clientTurnId": "B",
+                "input": [{ "type": "text", "text": "better" }],
+            })
+        );
+        assert_eq!(
+            edit(s, queued, vec![]).unwrap_err().code,
+            ErrorCode::InvalidParams
+        );
+        assert_eq!(
+            edit(s, TurnId(1), vec![text_block("x")]).unwrap_err().code,
+            ErrorCode::Conflict,
+            "it runs"
+        );
+        let again = s.start_turn(vec![text_block("b")], Some("B")).unwrap();
+        assert_eq!((again.id, again.queued), (queued, true));
+        s.stops_with("end_turn");
+        s.stops_with("end_turn");
+        assert_eq!(prompts(s), ["do it", "better", "c"], "it keeps its place");
+    });
+}
+
+#[test]
+fn a_queued_prompt_can_be_sent_into_the_running_turn() {
+    const STEERS: &str =
+        r#"{"protocolVersion":1,"agentCapabilities":{},"_meta":{"steering":{"supported":true}}}"#;
+    let steer = |turn| Command::ChangeQueue(QueueChange::Steer { turn });
+    check(|s| {
+        s.create();
+        s.answer("initialize", STEERS);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        s.prompt("one");
+        let queued = s.prompt("two");
+        let call = s.send(steer(queued));
+        assert_eq!(queue(s), (vec![], false));
+        s.answer("_session/steering", r#"{"outcome":"injected"}"#);
+        let reply = Reply::Steered {
+            turn: TurnId(1),
+            delivery: SteerDelivery::Steered,
+        };
+        assert_eq!(s.replies[&call], Ok(reply));
+        s.stops_with("end_turn");
+        assert_eq!(prompts(s), ["one"], "it is not sent twice");
+    });
+    check(|s| {
+        s.open_turn();
+        let queued = s.prompt("two");
+        let refused = s.ask(steer(queued)).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Unsupported);
+        assert_eq!(queue(s), (vec![2], false), "it still waits");
+    });
+}
+
+#[test]
+fn the_agent_is_terminated_at_once_if_a_client_wants_that() {
+    let now = InterruptOptions {
+        pause_queue: false,
+        at_once: true,
+    };
+    check(|s| {
+        s.open_turn();
+        s.chunk("I go on and");
+        s.interrupt();
+        assert!(s.thread.live().turn.is_some(), "the agent does not end the turn");
+        s.interrupt_with(None, now).unwrap();
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Interrupted);
+        assert_eq!(s.stops, 1);
+    });
+    check(|s| {
+        s.open_turn();
+        s.interrupt_with(Some(TurnId(1)), now).unwrap();
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Interrupted);
+        let next = s.prompt("again");
+        s.exits("killed by SIGKILL");
+        s.answer("initialize", FULL);
+        s.answer("session/resume", "{}");
+        s.later(100);
+        s.stops_with("end_turn");
+        assert_eq!(
+            s.status(next),
+            TurnStatus::Completed,
+            "the next turn gets a new process"
+        );
     });
 }

@@ -136,8 +136,8 @@ fn after_any_event() {
                 let expected = match turn.interrupted {
                     Some(_) => (TurnStatus::Interrupted, None),
                     None => (
-                        TurnStatus::Failed,
-                        Some("the daemon was stopped while the turn was running"),
+                        TurnStatus::Interrupted,
+                        Some("acpd was restarted while this turn was running"),
                     ),
                 };
                 assert_eq!((status, error), expected, "cut after {cut}");

@@ -135,18 +135,19 @@ fn a_change_that_the_cut_diff_does_not_show_is_not_sent() {
 
 #[test]
 fn a_turn_that_fails_has_its_diff() {
-    let ends: [fn(&mut Scene); 2] = [
-        |s| s.exits("exit status 1"),
-        |s| {
+    type End = (TurnStatus, fn(&mut Scene));
+    let ends: [End; 2] = [
+        (TurnStatus::Failed, |s| s.exits("exit status 1")),
+        (TurnStatus::Interrupted, |s| {
             s.ask(Command::Stop).unwrap();
-        },
+        }),
     ];
-    for end in ends {
+    for (status, end) in ends {
         check(|s| {
             s.open_turn();
             adds(s, 1, "one\n");
             end(s);
-            assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
+            assert_eq!(s.status(TurnId(1)), status);
             assert_eq!(stored(s).len(), 1);
             assert!(stored(s)[0].contains("+one\n"));
         });
@@ -168,7 +169,7 @@ fn a_restart_in_a_turn_stores_no_diff_of_it() {
         assert_eq!(live(s).len(), 1);
     });
     check_in(Scene::restarted(&killed.log), |s| {
-        assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Interrupted);
         assert_eq!(stored(s), [""; 0]);
         assert_eq!(s.params("item/fileChange/completed").len(), 1);
         s.later(10_000);

@@ -4,7 +4,7 @@ use acpd_model::event::ClientOrigin;
 use acpd_model::{Failure, Origin, RawJson, RequestId, TurnId};
 use acpd_policy::Scope;
 use acpd_proto::projection::{SessionChange, Spec, text_block};
-use acpd_proto::thread::{Answer, Command, Input, Reply, TurnView};
+use acpd_proto::thread::{Answer, Command, Input, InterruptOptions, Reply, TurnView};
 
 use super::scene::Scene;
 
@@ -96,7 +96,12 @@ impl Scene {
 
     /// Interrupts one turn, or the running turn.
     pub fn interrupt_turn(&mut self, turn: Option<TurnId>) -> Result<(), Failure> {
-        self.ask(Command::Interrupt { turn })
+        self.interrupt_with(turn, InterruptOptions::default())
+    }
+
+    /// Interrupts one turn, or the running turn, with options.
+    pub fn interrupt_with(&mut self, turn: Option<TurnId>, options: InterruptOptions) -> Result<(), Failure> {
+        self.ask(Command::Interrupt { turn, options })
             .map(|reply| assert_eq!(reply, Reply::Done))
     }
 

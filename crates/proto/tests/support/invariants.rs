@@ -261,15 +261,23 @@ fn items_are_bracketed(log: &[Event]) {
     }
 }
 
-/// Checks that turns do not overlap, that each starts and settles at most once, and that every event's turn exists.
+/// Checks that turns do not overlap, that only prompts of queued turns are replaced, that each turn starts and settles at most once, and that every event's turn exists.
 fn turns_end_once(log: &[Event]) {
     let mut known: BTreeSet<TurnId> = BTreeSet::new();
+    let mut queued: BTreeSet<TurnId> = BTreeSet::new();
     let mut running: Option<TurnId> = None;
     let mut settled: BTreeSet<TurnId> = BTreeSet::new();
     for event in log {
         let turn = event.turn;
         match &event.kind {
-            EventKind::TurnQueued { .. } => assert!(known.insert(turn.unwrap()), "{turn:?} is queued twice"),
+            EventKind::TurnQueued { .. } => {
+                let is_new = known.insert(turn.unwrap());
+                assert!(
+                    is_new || queued.contains(&turn.unwrap()),
+                    "{turn:?} is not queued"
+                );
+                queued.insert(turn.unwrap());
+            }
             // An imported turn has already ended, independent of the running turn.
             EventKind::TurnStarted { imported: true, .. } => {
                 assert!(known.insert(turn.unwrap()), "{turn:?} begins twice");
@@ -278,10 +286,12 @@ fn turns_end_once(log: &[Event]) {
                 assert_eq!(running, None, "one turn at a time");
                 assert!(!settled.contains(&turn.unwrap()), "{turn:?} is over");
                 known.insert(turn.unwrap());
+                queued.remove(&turn.unwrap());
                 running = turn;
             }
             EventKind::TurnSettled { .. } => {
                 assert!(settled.insert(turn.unwrap()), "{turn:?} ends twice");
+                queued.remove(&turn.unwrap());
                 running = running.filter(|running| Some(*running) != turn);
             }
             _ => {}

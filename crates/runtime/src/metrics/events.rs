@@ -124,6 +124,7 @@ fn group(kind: &EventKind) -> Group {
         | EventKind::ItemCompleted { .. }
         | EventKind::UserMessageAdded { .. } => Group::Item,
         EventKind::TurnQueued { .. }
+        | EventKind::QueueChanged { .. }
         | EventKind::TurnStarted { .. }
         | EventKind::TurnSettled { .. }
         | EventKind::DiffUpdated { .. }

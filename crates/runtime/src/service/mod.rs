@@ -162,7 +162,17 @@ impl Service {
             Request::MoveLease { thread, take } => self.move_lease(caller, thread, take).await,
             Request::StartTurn(start) => self.start_turn(by, start).await,
             Request::SteerTurn { thread, input, turn } => self.steer_turn(by, thread, input, turn).await,
-            Request::Interrupt { thread, turn } => self.interrupt(by, thread, turn).await,
+            Request::Interrupt {
+                thread,
+                turn,
+                options,
+            } => {
+                self.command(by, thread, Command::Interrupt { turn, options })
+                    .await
+            }
+            Request::ChangeQueue { thread, change } => {
+                self.command(by, thread, Command::ChangeQueue(change)).await
+            }
             Request::Answer {
                 request,
                 answer,

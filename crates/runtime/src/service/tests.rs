@@ -12,7 +12,7 @@ use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::marks_of;
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::surface::request::{ListThreads, Request};
-use acpd_proto::thread::Answer;
+use acpd_proto::thread::{Answer, InterruptOptions};
 
 use super::{Caller, Defaults, Service};
 use crate::test_context::context;
@@ -53,7 +53,14 @@ async fn what_a_role_may_not_ask_is_refused_whatever_its_surface_lets_through() 
         (Role::Operator, Request::DeleteThread { thread }),
         (Role::Operator, sign_in(Some(thread))),
         (Role::Operator, sign_in(None)),
-        (Role::Observer, Request::Interrupt { thread, turn: None }),
+        (
+            Role::Observer,
+            Request::Interrupt {
+                thread,
+                turn: None,
+                options: InterruptOptions::default(),
+            },
+        ),
         (Role::Observer, answer(None)),
         (Role::Approver, answer(Some(Scope::Agent))),
     ] {

@@ -19,6 +19,7 @@ impl Service {
             turns,
             session,
             claims,
+            starts_agent,
         } = open;
         if let Some(session) = session {
             self.set_session(caller, thread, session).await?;
@@ -35,7 +36,9 @@ impl Service {
             }
         };
         let attachment = self.attach(caller, thread).await?;
-        self.wake(caller, &snapshot.live).await?;
+        if starts_agent {
+            self.wake(caller, &snapshot.live).await?;
+        }
         let live = Arc::clone(&snapshot.live);
         let service = self.clone();
         let answer = Dispatched::answer(async move {

@@ -38,6 +38,7 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
         page.fold(event);
     }
     page.add_open(&live, older, before);
+    page.add_queued(&live);
     Ok(TurnsPage {
         turns: page.turns,
         older,

@@ -33,15 +33,6 @@ impl Service {
         self.command(by, thread, Command::Steer { input, turn }).await
     }
 
-    pub(super) async fn interrupt(
-        &self,
-        by: Origin,
-        thread: ThreadId,
-        turn: Option<TurnId>,
-    ) -> Result<Dispatched, Failure> {
-        self.command(by, thread, Command::Interrupt { turn }).await
-    }
-
     pub(super) async fn answer(
         &self,
         by: Origin,

@@ -11,7 +11,7 @@ import { folderOf, type ThreadActivity, nameOf } from "../../state/threads.ts";
 import { StatusPill } from "../parts/StatusMark.tsx";
 import { Head } from "../parts/Head.tsx";
 import { ThreadMenu } from "../sidebar/ThreadMenu.tsx";
-import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf } from "../thread/index.ts";
+import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf, Queue } from "../thread/index.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 
 import "./pane.css";
@@ -107,6 +107,7 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
       )}
       <div class="pane-foot">
         <PlanCard {...props} />
+        <Queue {...props} />
         <Approvals {...props} />
         <Composer {...props} promptCapabilities={promptCapabilities} />
       </div>

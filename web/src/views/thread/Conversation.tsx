@@ -83,20 +83,6 @@ function inside({ row, actions, role }: LineProps) {
       return <NoticeView notice={row.notice} />;
     case "working":
       return <Working stopping={row.turn.interrupting === true} />;
-    case "queued":
-      return (
-        <div class="th-queued" role="group" aria-label="Queued">
-          {row.turn.words && <div class="th-user th-steering th-user-text">{row.turn.words}</div>}
-          <p class="th-working">
-            Waits for the turns before it
-            {row.turn.id != null && (role === "operator" || role === "owner") && (
-              <button type="button" class="button quiet" onClick={() => takeBack(actions, row.turn.id)}>
-                Take back
-              </button>
-            )}
-          </p>
-        </div>
-      );
     case "steering":
       return (
         <div class="th-user th-steering" role="group" aria-label="Sent to the running turn">
@@ -105,11 +91,6 @@ function inside({ row, actions, role }: LineProps) {
         </div>
       );
   }
-}
-
-/** Cancels a queued turn. If it has started meanwhile, the conversation shows that. */
-function takeBack(actions: LineProps["actions"], turnId: string | null | undefined): void {
-  if (turnId != null) actions.interrupt(turnId).catch(() => {});
 }
 
 function Working({ stopping }: { stopping: boolean }) {

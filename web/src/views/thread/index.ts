@@ -12,6 +12,7 @@ import "./composer/composer.css";
 export { Approvals } from "./questions/Approvals.tsx";
 export { Composer, type ComposerProps } from "./composer/Composer.tsx";
 export { Conversation } from "./Conversation.tsx";
+export { Queue } from "./queue/Queue.tsx";
 export { PlanCard } from "./items/PlanCard.tsx";
 
 export { type PromptCapabilities, promptCapabilitiesOf } from "../../state/acp.ts";

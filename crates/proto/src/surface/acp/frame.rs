@@ -1,7 +1,7 @@
 //! Frames: the messages for editors that an event produces.
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, EventKind, RawJson, RequestId, Seq, TurnId};
+use acpd_model::{Event, EventKind, Origin, RawJson, RequestId, Seq, TurnId};
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -114,10 +114,12 @@ impl TurnResult {
         if let Some(raw) = raw.filter(|raw| raw.read::<Response>().is_ok()) {
             return Self::Stopped(raw.clone());
         }
+        // Only a client's cancellation is answered as one.
+        let by_restart = event.by == Origin::Daemon && error.is_some();
         let reason = match (stop_reason, status) {
             (Some(reason), _) => reason.as_str(),
-            (None, TurnStatus::Interrupted) => "cancelled",
-            (None, TurnStatus::Failed | TurnStatus::Limited) => {
+            (None, TurnStatus::Interrupted) if !by_restart => "cancelled",
+            (None, TurnStatus::Interrupted | TurnStatus::Failed | TurnStatus::Limited) => {
                 let ours = || RpcError::new(INTERNAL, error.as_deref().unwrap_or("the turn failed"));
                 return Self::Failed(raw.and_then(|raw| raw.read().ok()).unwrap_or_else(ours));
             }

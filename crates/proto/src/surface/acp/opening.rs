@@ -40,6 +40,7 @@ impl Peer {
             turns: None,
             session,
             claims: Vec::new(),
+            starts_agent: true,
         };
         if method == "session/load" {
             return Ok((Request::OpenThread(Box::new(open)), ReplyTo::Open(OpenMode::Load)));
@@ -79,6 +80,7 @@ impl Peer {
                 turns: None,
                 session: Some(session),
                 claims: Vec::new(),
+                starts_agent: true,
             })));
         }
         let cwd = self.start.cwd.join(cwd);

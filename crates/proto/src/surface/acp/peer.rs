@@ -22,7 +22,7 @@ use crate::surface::contract::{
 };
 use crate::surface::reply::Reply;
 use crate::surface::request::{Request, RequestKind, StartTurn};
-use crate::thread::EditorCommand;
+use crate::thread::{EditorCommand, InterruptOptions};
 use crate::time::{Instant, Now};
 use crate::wire::{self, Message, RpcError};
 
@@ -323,7 +323,7 @@ impl Peer {
             .filter(|at| self.prompts[*at].thread == thread)
             .collect();
         if own.is_empty() {
-            self.call(Request::Interrupt { thread, turn: None }, None);
+            self.interrupt(thread, None);
         }
         for at in own {
             self.cancel_prompt(at);
@@ -334,13 +334,7 @@ impl Peer {
         let prompt = &mut self.prompts[at];
         let thread = prompt.thread;
         match prompt.turn {
-            Some(turn) => self.call(
-                Request::Interrupt {
-                    thread,
-                    turn: Some(turn),
-                },
-                None,
-            ),
+            Some(turn) => self.interrupt(thread, Some(turn)),
             None => prompt.cancelled = true,
         }
     }
@@ -357,14 +351,20 @@ impl Peer {
             self.prompts.remove(at);
         }
         if cancelled {
-            self.call(
-                Request::Interrupt {
-                    thread,
-                    turn: Some(turn),
-                },
-                None,
-            );
+            self.interrupt(thread, Some(turn));
         }
+    }
+
+    fn interrupt(&mut self, thread: ThreadId, turn: Option<TurnId>) {
+        let options = InterruptOptions::default();
+        self.call(
+            Request::Interrupt {
+                thread,
+                turn,
+                options,
+            },
+            None,
+        );
     }
 
     /// Closes a session on this connection: cancels its prompts and stops sending its messages.

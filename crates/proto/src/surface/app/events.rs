@@ -47,6 +47,7 @@ pub(super) fn notification<'a>(thread: &'a str, event: &'a Event) -> Option<N<'a
         | K::CommandsReplaced { .. }
         | K::PolicySet { .. } => of_session(at, event),
         K::TurnQueued { .. }
+        | K::QueueChanged { .. }
         | K::TurnStarted { .. }
         | K::TurnSettled { .. }
         | K::DiffUpdated { .. }
@@ -220,16 +221,20 @@ fn of_session<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
 fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
     let by = || By::from(&event.by);
     Some(match &event.kind {
-        K::TurnQueued { client_turn_id, .. } => {
-            let client_turn_id = client_turn_id.as_ref();
-            let turn = Turn::with_status(event.turn, TurnStatus::Queued);
-            N::TurnQueued(event::TurnChanged::new(
-                at,
-                Turn {
-                    client_turn_id,
-                    ..turn
-                },
-            ))
+        K::TurnQueued {
+            client_turn_id,
+            input,
+            ..
+        } => {
+            let turn = Turn {
+                client_turn_id: client_turn_id.as_ref(),
+                input: Some(input),
+                ..Turn::with_status(event.turn, TurnStatus::Queued)
+            };
+            N::TurnQueued(event::TurnChanged::new(at, turn))
+        }
+        K::QueueChanged { order, paused } => {
+            N::TurnQueueChanged(event::QueueChanged::new(at, order, *paused, by()))
         }
         K::TurnStarted {
             client_turn_id,

@@ -125,8 +125,10 @@ notifications! {
         "policy/revoked" PolicyRevoked(event::Revoked<'a>);
         /// An unknown message from the agent, unchanged.
         "agent/notification" AgentNotification(event::AgentNotification<'a>);
-        /// A prompt was queued until the turns before it are over.
+        /// A prompt was queued until the turns before it are over, or the prompt of a queued turn was replaced.
         "turn/queued" TurnQueued(event::TurnChanged<'a>);
+        /// The queue was reordered, paused or continued.
+        "turn/queue/changed" TurnQueueChanged(event::QueueChanged<'a>);
         /// A turn started.
         "turn/started" TurnStarted(event::TurnChanged<'a>);
         /// A turn is being interrupted.

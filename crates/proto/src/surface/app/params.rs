@@ -10,7 +10,7 @@ use crate::projection::{SessionChange, text_block};
 use crate::surface::request::{
     self, AgentFilter, Follow, FollowFrom, ListedStatus, OpenThread, Request, Turns, invalid_cursor,
 };
-use crate::thread::{Answer, PickedOption, Verdict};
+use crate::thread::{Answer, InterruptOptions, PickedOption, Verdict};
 use acpd_policy::Scope;
 
 #[cfg(test)]
@@ -215,6 +215,9 @@ pub struct ResumeThread {
     /// turn that is too large for it are on the next page, in a turn with the same id.
     #[serde(default)]
     pub limit: Option<usize>,
+    /// Whether to start the agent now; by default, it is started, so that the next turn begins sooner.
+    #[serde(default)]
+    pub start_agent: Option<bool>,
 }
 
 /// Params of `thread/list`.
@@ -317,7 +320,11 @@ impl From<StartThread> for request::StartThread {
 impl ResumeThread {
     /// A client that has seen events has their turns.
     pub fn on(self, thread: ThreadId) -> OpenThread {
-        let Self { after, limit } = self;
+        let Self {
+            after,
+            limit,
+            start_agent,
+        } = self;
         let turns = after.is_none().then_some(Turns { before: None, limit });
         OpenThread {
             thread,
@@ -325,6 +332,7 @@ impl ResumeThread {
             turns,
             session: None,
             claims: Vec::new(),
+            starts_agent: start_agent.unwrap_or(true),
         }
     }
 }
@@ -410,6 +418,27 @@ pub struct InterruptTurn {
     #[serde(default)]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub turn_id: Option<TurnId>,
+    /// Whether to pause the queue, so that no queued turn starts after the running one.
+    #[serde(default)]
+    pub pause_queue: bool,
+    /// Whether to terminate the agent instead of waiting for it. Also for a turn that was interrupted before.
+    #[serde(default)]
+    pub at_once: bool,
+}
+
+impl InterruptTurn {
+    /// The interruption in `thread`.
+    pub fn on(self, thread: ThreadId) -> Request {
+        let options = InterruptOptions {
+            pause_queue: self.pause_queue,
+            at_once: self.at_once,
+        };
+        Request::Interrupt {
+            thread,
+            turn: self.turn_id,
+            options,
+        }
+    }
 }
 
 /// Params of `thread/mode/set`.

@@ -10,7 +10,9 @@ use super::params::{
     ResumeThread, RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
 };
 use super::results::{ResultType, write};
-use super::thread_params::{ForkThread, RollBack, SetMetadata, SetName, SteerTurn};
+use super::thread_params::{
+    ArrangeQueue, EditQueued, ForkThread, RollBack, SetMetadata, SetName, SteerQueued, SteerTurn,
+};
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentsListed, AgentsRunning, Nothing, PoliciesRead, PolicyExplained,
     RememberedListed, RolledBack, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted,
@@ -18,7 +20,7 @@ use super::wire::results::{
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
-use crate::thread::Change;
+use crate::thread::{Change, QueueChange};
 
 /// The properties of one method.
 pub struct Method {
@@ -87,6 +89,10 @@ macro_rules! methods {
 
 fn change(thread: ThreadId, change: Change) -> Request {
     Request::ChangeThread { thread, change }
+}
+
+fn queue(thread: ThreadId, change: QueueChange) -> Request {
+    Request::ChangeQueue { thread, change }
 }
 
 fn ask_agent(thread: ThreadId, request: AgentRequest) -> Request {
@@ -215,7 +221,21 @@ methods! {
     /// with the agent's response. If the agent or the daemon ends first, or `cancel_secs` pass without a response, the turn
     /// is `interrupted` and a notice says why. A queued turn is removed from the queue.
     "turn/interrupt" Interrupt(On<InterruptTurn>) -> Nothing,
-        |On { thread, params }| Ok(Request::Interrupt { thread, turn: params.turn_id });
+        |On { thread, params }| Ok(params.on(thread));
+
+    /// Reorders, pauses or continues the queue of turns. While it is paused, `turn/start` without a running turn starts a
+    /// turn before the queued ones.
+    "turn/queue/arrange" ChangeQueue(On<ArrangeQueue>) -> Nothing,
+        |On { thread, params }| Ok(queue(thread, QueueChange::Arrange { first: params.turn_ids, paused: params.paused }));
+
+    /// Replaces the prompt of a queued turn. Returns `conflict` if the turn is not queued any more.
+    "turn/queue/edit" ChangeQueue(On<EditQueued>) -> Nothing,
+        |On { thread, params }| Ok(queue(thread, QueueChange::Edit { turn: params.turn_id, input: params.content.0 }));
+
+    /// Sends the prompt of a queued turn during the running turn, as `turn/steer` does, and removes it from the queue. Returns
+    /// `unsupported` if the agent does not accept messages during a turn.
+    "turn/queue/steer" ChangeQueue(On<SteerQueued>) -> TurnSteered,
+        |On { thread, params }| Ok(queue(thread, QueueChange::Steer { turn: params.turn_id }));
 
     /// Answers a permission request. `optionId` selects one of the agent's options; `approved` alone selects the first
     /// once-option of that kind.

@@ -85,6 +85,42 @@ pub struct SteerTurn {
     pub turn_id: Option<TurnId>,
 }
 
+/// Params of `turn/queue/arrange`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ArrangeQueue {
+    /// Ids of the turns that come first, in this order. Turns that are not queued any more are ignored.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub turn_ids: Vec<TurnId>,
+    /// Whether no queued turn starts by itself; if absent, that does not change.
+    #[serde(default)]
+    pub paused: Option<bool>,
+}
+
+/// Params of `turn/queue/edit`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct EditQueued {
+    /// Plain text, or ACP content blocks.
+    pub content: Words,
+    /// Id of the queued turn.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub turn_id: TurnId,
+}
+
+/// Params of `turn/queue/steer`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct SteerQueued {
+    /// Id of the queued turn.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub turn_id: TurnId,
+}
+
 /// Plain text, or ACP content blocks. Plain text becomes one block.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawJson")]

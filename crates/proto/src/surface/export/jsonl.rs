@@ -132,6 +132,9 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         | K::TurnsRolledBack { .. }
         | K::SessionParamsSet(_)
         | K::SteerRequested { .. } => fill_lifecycle(line, event),
+        K::QueueChanged { order, paused } => {
+            line.put("order", order).put("paused", paused);
+        }
         K::TurnQueued { .. } | K::TurnStarted { .. } | K::TurnSettled { .. } | K::DiffUpdated { .. } => {
             fill_turn(line, event);
         }

@@ -64,6 +64,7 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
         K::AgentNotified { .. } => "agent:notification",
         K::CallRefused { .. } => "agent:refused",
         K::TurnQueued { .. } => "turn:queue",
+        K::QueueChanged { .. } => "queue:change",
         K::TurnStarted { .. } => "turn:start",
         K::TurnSettled { .. } => "turn:end",
         K::InterruptRequested {} => "turn:interrupt",

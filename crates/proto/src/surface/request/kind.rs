@@ -52,6 +52,7 @@ pub enum RequestKind {
     StartTurn,
     SteerTurn,
     Interrupt,
+    ChangeQueue,
     Answer,
     AskAgent,
     /// [`Request::AskAgent`] to sign in or out.
@@ -86,6 +87,7 @@ impl RequestKind {
             | Self::StartTurn
             | Self::SteerTurn
             | Self::Interrupt
+            | Self::ChangeQueue
             | Self::AskAgent
             | Self::NotifyAgent => Role::Operator,
             Self::DeleteThread | Self::SetThreadPolicy | Self::SignIn | Self::ChangeProvider => Role::Owner,
@@ -118,6 +120,7 @@ impl RequestKind {
             | Self::StartTurn
             | Self::SteerTurn
             | Self::Interrupt
+            | Self::ChangeQueue
             | Self::Answer
             | Self::AskAgent
             | Self::SignIn
@@ -154,6 +157,7 @@ impl Request {
             Self::StartTurn(_) => RequestKind::StartTurn,
             Self::SteerTurn { .. } => RequestKind::SteerTurn,
             Self::Interrupt { .. } => RequestKind::Interrupt,
+            Self::ChangeQueue { .. } => RequestKind::ChangeQueue,
             Self::Answer { .. } => RequestKind::Answer,
             Self::AskAgent { request, .. } => match request {
                 AgentRequest::Authenticate { .. } | AgentRequest::Logout => RequestKind::SignIn,
@@ -204,6 +208,7 @@ impl Request {
             | Self::MoveLease { thread, .. }
             | Self::SteerTurn { thread, .. }
             | Self::Interrupt { thread, .. }
+            | Self::ChangeQueue { thread, .. }
             | Self::NotifyAgent { thread, .. } => Some(*thread),
             Self::Initialize
             | Self::ListAgents

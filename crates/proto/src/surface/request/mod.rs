@@ -17,7 +17,7 @@ use serde::Deserialize;
 pub use self::kind::{Order, RequestKind};
 use crate::agent::{AgentRequest, ConfigValue};
 use crate::projection::SessionChange;
-use crate::thread::{Answer, Change};
+use crate::thread::{Answer, Change, InterruptOptions, QueueChange};
 
 /// A request of a client.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,6 +129,15 @@ pub enum Request {
         thread: ThreadId,
         /// The turn to interrupt; the running one if absent.
         turn: Option<TurnId>,
+        /// Further effects.
+        options: InterruptOptions,
+    },
+    /// Changes the queue of turns.
+    ChangeQueue {
+        /// The thread that has the queue.
+        thread: ThreadId,
+        /// The change.
+        change: QueueChange,
     },
     /// Answers a question.
     Answer {
@@ -289,6 +298,8 @@ pub struct OpenThread {
     pub session: Option<SessionOptions>,
     /// Prompts of an earlier connection, by the client's own ids for their turns.
     pub claims: Vec<String>,
+    /// Whether the agent is started now; otherwise it is started when it is needed.
+    pub starts_agent: bool,
 }
 
 /// Where the delivery of a thread's events starts.

@@ -1,6 +1,6 @@
 //! Events of the agent, and the start and end of its process.
 
-use acpd_model::event::SessionDeleted;
+use acpd_model::event::{SessionDeleted, TurnStatus};
 use acpd_model::{EventKind, Failure, ItemOutcome, Origin};
 
 use super::Thread;
@@ -11,6 +11,12 @@ use crate::thread::turn::{self, TurnResult};
 
 /// The notice of a turn that was interrupted and ends with the daemon.
 pub(super) const DAEMON_STOPPED: &str = "daemonStopped";
+
+/// Why a turn ended with the daemon, as clients read it afterwards.
+pub(super) const RESTARTED: &str = "acpd was restarted while this turn was running";
+
+/// Why a queued turn ended with the daemon.
+const NOT_SENT: &str = "acpd was restarted before this was sent to the agent";
 
 /// The code of the notice that the log has failed.
 pub(super) const LOG_FAILED: &str = "logFailed";
@@ -116,7 +122,7 @@ impl Thread {
         while let Some(continued) = self.session.refuse_unsigned(&mut self.journal, failure) {
             self.go_on(continued);
         }
-        self.settle_unanswered(&failure.message, &Origin::Agent);
+        self.settle_unanswered(TurnResult::failed(&failure.message), &Origin::Agent);
         self.send_requests();
     }
 
@@ -125,13 +131,13 @@ impl Thread {
             return;
         }
         self.session.failed(&mut self.journal, failure);
-        self.abandon(&failure.message, &Origin::Agent, true);
+        self.abandon(&failure.message, TurnStatus::Failed, &Origin::Agent, true);
         self.stop_agent();
     }
 
     pub(super) fn handle_agent_exit(&mut self, exit: &AgentExit) {
         let expected = self.session.exited(&mut self.journal, exit);
-        self.abandon(&exit.reason, &Origin::Agent, !expected);
+        self.abandon(&exit.reason, TurnStatus::Failed, &Origin::Agent, !expected);
         // While the old process was exiting, a client may have started a turn or requested the agent.
         if self.session.take_restart() || self.live().turn.is_some() {
             self.wake();
@@ -161,9 +167,9 @@ impl Thread {
         }
     }
 
-    /// Ends all work that the exited process left open. A turn whose prompt was never sent fails only if
-    /// `unsent_too`; otherwise the next process gets the prompt.
-    pub(super) fn abandon(&mut self, reason: &str, by: &Origin, unsent_too: bool) {
+    /// Ends all work that the exited process left open; the running turn gets the status, unless a client interrupted it. A
+    /// turn whose prompt was never sent ends only if `unsent_too`; otherwise the next process gets the prompt.
+    pub(super) fn abandon(&mut self, reason: &str, status: TurnStatus, by: &Origin, unsent_too: bool) {
         self.journal.flush();
         self.void_requests(reason);
         self.approvals.abandon();
@@ -176,7 +182,7 @@ impl Thread {
         self.callbacks.close_terminals(&mut self.journal);
         let sent = self.turns.abandon();
         if self.live().turn.is_some() && (sent || unsent_too) {
-            self.settle_unanswered(reason, by);
+            self.settle_unanswered(TurnResult::ended(status, reason), by);
         } else {
             // The next process does not continue the items of the previous one.
             self.close_items(ItemOutcome::Failed);
@@ -189,15 +195,15 @@ impl Thread {
 
     /// Stops the agent and all work, because the daemon stops.
     pub(super) fn stop(&mut self) {
-        let reason = "the daemon is stopping";
+        let reason = RESTARTED;
         self.session.fail_continuations(&mut self.journal, reason);
         while let Some(queued) = self.live().queue.front().map(|queued| queued.id) {
-            let result = TurnResult::failed(reason);
+            let result = TurnResult::ended(TurnStatus::Interrupted, NOT_SENT);
             turn::settle_queued(&mut self.journal, queued, result, &Origin::Daemon);
         }
         self.callbacks.drop_in_editors(&mut self.journal);
         self.note_interrupted(DAEMON_STOPPED, reason);
-        self.abandon(reason, &Origin::Daemon, true);
+        self.abandon(reason, TurnStatus::Interrupted, &Origin::Daemon, true);
         self.callbacks.abort_delegations(&mut self.journal, reason);
         self.stop_agent();
     }

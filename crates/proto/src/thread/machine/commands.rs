@@ -4,7 +4,7 @@ use acpd_model::event::ThreadCreated;
 use acpd_model::{EventKind, Origin};
 
 use super::Thread;
-use crate::thread::command::Command;
+use crate::thread::command::{Command, QueueChange};
 use crate::thread::reply::Reply;
 use crate::thread::session::name_linked_directories;
 use crate::thread::turn::UnsentPrompt;
@@ -61,7 +61,14 @@ impl Thread {
             Command::Delete => return self.delete(call, by),
             Command::Fork { turn } => return self.fork(call, by, turn),
             Command::Adopt(adopted) => self.adopt(&by, *adopted),
-            Command::Interrupt { turn } => self.interrupt(&by, turn).map(|()| Reply::Done),
+            Command::Interrupt { turn, options } => self.interrupt(&by, turn, options).map(|()| Reply::Done),
+            Command::ChangeQueue(QueueChange::Arrange { first, paused }) => {
+                self.arrange_queue(by, &first, paused).map(|()| Reply::Done)
+            }
+            Command::ChangeQueue(QueueChange::Edit { turn, input }) => {
+                self.edit_queued(by, turn, input).map(|()| Reply::Done)
+            }
+            Command::ChangeQueue(QueueChange::Steer { turn }) => return self.steer_queued(call, by, turn),
             Command::Answer {
                 request,
                 answer,

@@ -9,12 +9,14 @@ mod commands;
 mod fork;
 mod import;
 mod lifecycle;
+mod queue;
 mod steer;
 mod turns;
 mod updates;
 
 use std::sync::Arc;
 
+use acpd_model::event::TurnStatus;
 use acpd_model::{Event, Failure, Inherited, Limits, Origin, Summary, ThreadId, TurnMarks};
 
 use super::approval::{Approvals, Policies};
@@ -67,16 +69,20 @@ impl Thread {
 
     /// Recovers after a restart: ends the work that the previous process left unfinished, and records that.
     pub fn recover(&mut self, now: Now) {
-        let reason = "the daemon was stopped while the turn was running";
-        self.recover_from(agent::DAEMON_STOPPED, reason, now);
+        self.recover_from(
+            agent::DAEMON_STOPPED,
+            agent::RESTARTED,
+            TurnStatus::Interrupted,
+            now,
+        );
     }
 
     /// Recovers after the log has failed: ends the work whose events were not stored, with this reason.
     pub fn recover_from_log(&mut self, reason: &str, now: Now) {
-        self.recover_from(agent::LOG_FAILED, reason, now);
+        self.recover_from(agent::LOG_FAILED, reason, TurnStatus::Failed, now);
     }
 
-    fn recover_from(&mut self, code: &str, reason: &str, now: Now) {
+    fn recover_from(&mut self, code: &str, reason: &str, status: TurnStatus, now: Now) {
         self.journal.set_now(now);
         if self.live().is_deleted() {
             return self.journal.push(Effect::Delete { call: None });
@@ -84,7 +90,7 @@ impl Thread {
         self.callbacks.recover(self.live().last_terminal);
         self.callbacks.void_lease(&mut self.journal);
         self.note_interrupted(code, reason);
-        self.abandon(reason, &Origin::Daemon, true);
+        self.abandon(reason, status, &Origin::Daemon, true);
     }
 
     /// Handles one input.

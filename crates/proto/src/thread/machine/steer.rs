@@ -44,7 +44,7 @@ impl Thread {
     }
 
     /// Returns the running turn, if the agent has its prompt, was not asked to end it, and accepts input for it.
-    fn steerable_turn(&self) -> Option<TurnId> {
+    pub(super) fn steerable_turn(&self) -> Option<TurnId> {
         let can_steer = self.session.is_ready() && self.session.capabilities().is_some_and(|c| c.steering);
         let running = self
             .live()

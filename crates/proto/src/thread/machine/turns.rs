@@ -4,6 +4,7 @@ use acpd_model::event::Level;
 use acpd_model::{Failure, ItemOutcome, Origin, RawJson, TurnId};
 
 use super::Thread;
+use crate::thread::command::InterruptOptions;
 use crate::thread::reply::TurnView;
 use crate::thread::turn::{self, Interrupt, TurnResult, UnsentPrompt, check_input};
 use crate::time::Instant;
@@ -41,7 +42,11 @@ impl Thread {
         self.prompt_if_ready();
     }
 
+    /// Starts the next queued turn, unless the queue is paused.
     pub(super) fn begin_next(&mut self) {
+        if self.live().queue_paused {
+            return;
+        }
         if let Some(next) = self.live().queue.front().cloned() {
             let prompt = UnsentPrompt {
                 blocks: next.input,
@@ -74,15 +79,29 @@ impl Thread {
         }
     }
 
-    pub(super) fn interrupt(&mut self, by: &Origin, id: Option<TurnId>) -> Result<(), Failure> {
-        let Interrupt::End { knows } = turn::interrupt(&mut self.journal, by, id)? else {
+    pub(super) fn interrupt(
+        &mut self,
+        by: &Origin,
+        id: Option<TurnId>,
+        options: InterruptOptions,
+    ) -> Result<(), Failure> {
+        let interrupt = turn::interrupt(&mut self.journal, by, id)?;
+        if interrupt == Interrupt::Dequeued {
             return Ok(());
-        };
-        self.cancel_requests(by);
-        self.journal.note_status();
+        }
+        if options.pause_queue {
+            self.pause_queue(by);
+        }
+        if let Interrupt::End { .. } = interrupt {
+            self.cancel_requests(by);
+            self.journal.note_status();
+        }
         if !self.turns.is_prompted() {
             self.settle(TurnResult::interrupted(), by);
-        } else if !knows {
+        } else if options.at_once {
+            self.stop_agent();
+            self.settle(TurnResult::interrupted(), by);
+        } else if interrupt == (Interrupt::End { knows: false }) {
             self.turns.cancel(&mut self.journal);
         }
         Ok(())
@@ -119,7 +138,7 @@ impl Thread {
             }
         };
         self.note_interrupted("cancelTimedOut", &reason);
-        self.settle_unanswered(&reason, &Origin::Daemon);
+        self.settle_unanswered(TurnResult::failed(&reason), &Origin::Daemon);
     }
 
     /// Handles the agent's response to a prompt.
@@ -143,12 +162,12 @@ impl Thread {
     }
 
     /// Ends the running turn, if there is one, without the agent's response: as interrupted if a client interrupted
-    /// it, else as failed.
-    pub(super) fn settle_unanswered(&mut self, reason: &str, by: &Origin) {
+    /// it, else with `result`.
+    pub(super) fn settle_unanswered(&mut self, result: TurnResult, by: &Origin) {
         let result = if turn::is_interrupted_by_client(&self.journal) {
             TurnResult::interrupted()
         } else {
-            TurnResult::failed(reason)
+            result
         };
         self.settle(result, by);
     }

@@ -21,9 +21,12 @@ pub(super) use input::{UnsentPrompt, check_input};
 pub(super) use result::TurnResult;
 
 /// The action after an interrupt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interrupt {
-    /// No action: the turn was only queued and is settled now, or a client had already interrupted it.
-    Nothing,
+    /// No action: the turn was only queued and is settled now.
+    Dequeued,
+    /// No action: a client has already interrupted the running turn.
+    Known,
     /// End the running turn. The agent `knows` if it was already asked to.
     End { knows: bool },
 }
@@ -147,7 +150,7 @@ pub(super) fn interrupt(
     let is_queued = |id: &TurnId| journal.live().queue.iter().any(|queued| queued.id == *id);
     if let Some(queued) = turn.filter(is_queued) {
         settle_queued(journal, queued, TurnResult::interrupted(), by);
-        return Ok(Interrupt::Nothing);
+        return Ok(Interrupt::Dequeued);
     }
     let Some(running) = journal.live().turn else {
         return Err(Failure::new(ErrorCode::Conflict, "no turn is running"));
@@ -156,7 +159,7 @@ pub(super) fn interrupt(
         return Err(Failure::new(ErrorCode::Conflict, "that turn is not running"));
     }
     if running.interrupted == Some(Interrupter::Client) {
-        return Ok(Interrupt::Nothing);
+        return Ok(Interrupt::Known);
     }
     let kind = EventKind::InterruptRequested {};
     journal.emit_in(Some(running.id), by.clone(), kind, None);

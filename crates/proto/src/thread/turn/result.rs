@@ -18,13 +18,7 @@ pub(in crate::thread) struct TurnResult {
 
 impl TurnResult {
     pub fn failed(error: &str) -> Self {
-        Self {
-            status: TurnStatus::Failed,
-            stop_reason: None,
-            error: Some(error.to_owned()),
-            usage: None,
-            raw: None,
-        }
+        Self::ended(TurnStatus::Failed, error)
     }
 
     pub fn interrupted() -> Self {
@@ -34,6 +28,15 @@ impl TurnResult {
             error: None,
             usage: None,
             raw: None,
+        }
+    }
+
+    /// A turn that ended without the agent's response, for this reason.
+    pub fn ended(status: TurnStatus, reason: &str) -> Self {
+        Self {
+            status,
+            error: Some(reason.to_owned()),
+            ..Self::interrupted()
         }
     }
 

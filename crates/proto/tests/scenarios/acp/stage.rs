@@ -423,7 +423,7 @@ impl Stage {
                 meta: turn.meta,
                 client_turn_id: turn.client_turn_id,
             },
-            Request::Interrupt { turn, .. } => Command::Interrupt { turn },
+            Request::Interrupt { turn, options, .. } => Command::Interrupt { turn, options },
             Request::Answer {
                 request,
                 answer,

@@ -317,6 +317,16 @@ wire! {
     /// A turn.
     struct TurnChanged<'a> { [flatten] at: At<'a>, turn: Turn<'a> }
 
+    /// The queue of a thread.
+    struct QueueChanged<'a> {
+        [flatten] at: At<'a>,
+        /// Ids of the queued turns, in their order.
+        queued_turn_ids: &'a [TurnId],
+        /// Whether no queued turn starts by itself.
+        paused: bool,
+        by: By<'a>,
+    }
+
     /// The originator of the interruption.
     struct TurnInterrupting<'a> { [flatten] at: At<'a>, by: By<'a> }
 

@@ -109,6 +109,8 @@ wire! {
         turn_id: Option<TurnId>,
         /// Ids of queued turns.
         queued_turn_ids: Vec<TurnId>,
+        /// Whether no queued turn starts by itself.
+        queue_paused: Option<bool>,
         /// Ids of open questions.
         pending_request_ids: Vec<RequestId>,
         /// Id of the agent's current mode.
@@ -144,6 +146,7 @@ impl<'a> Thread<'a> {
             session_id: live.summary.session_id.as_ref(),
             turn_id: live.turn.as_ref().map(|turn| turn.id),
             queued_turn_ids: live.queue.iter().map(|turn| turn.id).collect(),
+            queue_paused: live.queue_paused.then_some(true),
             pending_request_ids: live.requests.values().map(|request| request.id).collect(),
             mode_id: live.mode.as_ref(),
             modes: live.modes.as_ref(),

@@ -29,6 +29,8 @@ wire! {
         completed_at: Option<Millis> as Option<u64>,
         /// The token usage that the agent reported.
         token_usage: Option<&'a RawJson> as Option<Acp>,
+        /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
+        input: Option<&'a [RawJson]> as Option<Vec<Acp>>,
         /// Items in the order in which they started; only if the request includes turns.
         items: Option<&'a [Item]>,
     }
@@ -47,6 +49,7 @@ impl<'a> Turn<'a> {
             started_at: None,
             completed_at: None,
             token_usage: None,
+            input: None,
             items: None,
         }
     }
@@ -80,6 +83,7 @@ impl<'a> Turn<'a> {
             started_at: turn.started_at,
             completed_at: settled.map(|settled| settled.at),
             token_usage: settled.and_then(|settled| settled.usage.as_ref()),
+            input: Some(&*turn.input).filter(|input| !input.is_empty()),
             items: Some(&turn.items),
             ..Self::with_status(turn.id, status)
         }
