@@ -1,4 +1,4 @@
-/** Downloads of stored content. A plain link could not send the page key. */
+/** Stored content of the daemon, and downloads. A plain link could not send the page key. */
 
 import { fetchAsPage } from "./page-key.ts";
 import { Refused } from "./session.ts";
@@ -6,13 +6,18 @@ import { Refused } from "./session.ts";
 /** Time for the browser to start the download, in milliseconds. */
 const TAKEN_MS = 60_000;
 
-/** Downloads the content that the daemon stores under an id. */
-export async function downloadBlob(id: string, name: string): Promise<void> {
+/** Returns the text that the daemon stores under an id. */
+export async function readBlob(id: string): Promise<string> {
   const response = await fetchAsPage(`/api/blobs/${encodeURIComponent(id)}`);
   if (!response.ok) {
     throw new Refused(`The daemon answered ${response.status}.`);
   }
-  const url = URL.createObjectURL(await response.blob());
+  return response.text();
+}
+
+/** Saves content as a file. */
+export function saveFile(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content);
   const link = document.createElement("a");
   link.href = url;
   link.download = name;

@@ -155,6 +155,8 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, interrupting: true }));
     case "turn/diff/updated":
       return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, diff: event.params.diff }));
+    case "turn/plan/updated":
+      return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, plan: event.params.entries }));
     case "thread/rolledBack":
       return rolledBack(next, event.params.lastKeptTurnId ?? undefined);
     case "thread/deleted":

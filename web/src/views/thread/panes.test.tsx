@@ -131,12 +131,15 @@ test("what the agent refuses to set is said", async () => {
   expect(view.one("[role=alert]").textContent).toBe("The agent stays as it is.");
 });
 
-test("while nothing goes on, the plan is one line", () => {
+test("the plan is pinned while its turn runs, and one line while a question is open", () => {
   const plan = [{ content: "one", status: "pending", priority: "high" }];
-  const open = (more: object, questions: ThreadState["questions"] = []) =>
-    drawn(<PlanCard {...props({ head: { ...head, plan, ...more } as Thread, questions })} />).one<HTMLDetailsElement>("details").open;
-  expect(open({})).toBe(false);
-  expect(open({ turnId: "1" })).toBe(true);
-  expect(open({ turnId: "1" }, [question])).toBe(false);
+  const card = (more: object, rest: Partial<ThreadState> = {}) =>
+    drawn(<PlanCard {...props({ head: { ...head, plan, ...more } as Thread, ...rest })} />).all("details") as HTMLDetailsElement[];
+  expect(card({})).toEqual([]);
+  expect(card({ turnId: "2" })[0]!.open).toBe(true);
+  expect(card({ turnId: "2" }, { questions: [question] })[0]!.open).toBe(false);
+  // The plan of an earlier turn is in the conversation.
+  const turns = [{ key: "1", id: "1", status: "completed", items: [], plan }] as unknown as ThreadState["turns"];
+  expect(card({ turnId: "2" }, { turns })).toEqual([]);
+  expect(card({ turnId: "1" }, { turns })).toHaveLength(1);
 });
-
