@@ -58,8 +58,6 @@ export interface OutlineOptions {
   target?: string | undefined;
   /** Whether the first turn is loaded in part. */
   partial?: boolean;
-  /** The thread's plan. If no turn is known to have made it, the last one has. */
-  plan?: readonly PlanEntry[] | undefined;
 }
 
 /** Minimum number of calls in a group, and of rows in the work of a turn. */
@@ -83,14 +81,13 @@ export function layOutline(): (rows: readonly Row[], options: OutlineOptions) =>
   return (rows, options) => {
     const shown: ShownRow[] = [];
     let from = 0;
-    const plan = lastPlan(rows, options.plan);
     rows.forEach((row, at) => {
       if (row.kind === "turnEnd" || row.kind === "working" || row.kind === "queued") {
         const turn = new TurnOutline(options, same, row, options.partial === true && from === 0);
         shown.push(...turn.rows(rows.slice(from, at)));
-        const entries = row === plan?.end ? plan.entries : row.turn.plan;
-        if (row.kind === "turnEnd" && entries !== undefined && entries.length > 0) {
-          shown.push(same({ kind: "plan", key: `plan-${row.turn.key}`, entries }));
+        const { plan = [] } = row.turn;
+        if (row.kind === "turnEnd" && plan.length > 0) {
+          shown.push(same({ kind: "plan", key: `plan-${row.turn.key}`, entries: plan }));
         }
         shown.push(row);
         from = at + 1;
@@ -100,15 +97,6 @@ export function layOutline(): (rows: readonly Row[], options: OutlineOptions) =>
     last = areSame(last, shown) ? last : shown;
     return last;
   };
-}
-
-/** Returns the last row of the turn that has made the thread's plan, if no loaded turn is known to have. */
-function lastPlan(rows: readonly Row[], plan: readonly PlanEntry[] | undefined) {
-  const ends = rows.filter((row): row is EndRow => row.kind === "turnEnd" || row.kind === "working");
-  const end = ends.at(-1);
-  return plan === undefined || end === undefined || ends.some(({ turn }) => turn.plan !== undefined)
-    ? undefined
-    : { end, entries: plan };
 }
 
 class TurnOutline {

@@ -30,7 +30,7 @@ export interface FoldedTurn extends Omit<Turn, "items"> {
   readonly diff?: string;
   /** The prompt of a queued turn that this page has sent: the daemon repeats it only when the turn starts. */
   readonly words?: string;
-  /** The plan that the agent has made in the turn since the page opened the thread. */
+  /** The plan that the agent has made in the turn, if it is known. */
   readonly plan?: readonly PlanEntry[];
   /** Whether an interruption was requested and the turn still runs. */
   readonly interrupting?: boolean;

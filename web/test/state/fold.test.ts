@@ -243,3 +243,14 @@ test("what this page has sent for a turn that waits is shown until the turn begi
   expect(layOut()(state).find(({ kind }) => kind === "queued")).toMatchObject({ turn: { words: "say second one" } });
   expect(replay(all.slice(at + 1), state).turns.every(({ status }) => status !== "queued")).toBe(true);
 });
+
+test("the plan belongs to the turn that has made it", () => {
+  const thread = { ...read("turns"), plan: [{ content: "one", priority: "low", status: "pending" }] } as Thread;
+  const opened = openThread({ thread, latestSeq: thread.latestSeq });
+  expect(opened.turns.filter(({ plan }) => plan !== undefined).map(({ id }) => id)).toEqual([opened.turns.at(-1)!.id]);
+  const params = { threadId: thread.id, turnId: "turn_9", seq: thread.latestSeq + 1, ts: 0 };
+  const started = fold(opened, { method: "turn/started", params: { ...params, turn: { id: "turn_9", status: "running" } } } as unknown as ThreadEvent);
+  expect(started.turns.at(-1)).not.toHaveProperty("plan");
+  const updated = fold(started, { method: "turn/plan/updated", params: { ...params, seq: params.seq + 1, entries: [] } } as unknown as ThreadEvent);
+  expect(updated.turns.at(-1)!.plan).toEqual([]);
+});

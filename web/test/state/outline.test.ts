@@ -86,9 +86,6 @@ test("a turn that is loaded in part has no summary", () => {
 test("the plan of an ended turn is above its end", () => {
   const plan = [{ content: "one", priority: "low", status: "pending" }] as const;
   expect(shown(ended([user("u")], { plan }))).toEqual(["u", "plan-1", "end-1"]);
-  // A thread that was just opened knows its plan only.
-  expect(shown(ended([user("u")]), { plan: [...plan] })).toEqual(["u", "plan-1", "end-1"]);
-  expect(shown(running([user("u")]), { plan: [...plan] })).toEqual(["u", "end-1"]);
 });
 
 test("rows that did not change stay the same objects", () => {

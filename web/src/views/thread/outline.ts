@@ -51,11 +51,10 @@ export function useOutline(thread: ThreadState, rows: readonly Row[], target: st
   useMemo(() => reveal(view), [view, target]);
   const [first] = rows;
   const partial = thread.older !== undefined && first?.kind === "item" && first.item.type !== "userMessage";
-  const { plan } = thread.head;
   const shown = useMemo(() => {
     const chosen = (key: string) => view.folds.get(key);
-    return layOut(rows, { chosen, usual, target, partial, plan: plan ?? undefined });
-  }, [rows, view, version, target, partial, plan]);
+    return layOut(rows, { chosen, usual, target, partial });
+  }, [rows, view, version, target, partial]);
   return { shown, view, choose };
 }
 

@@ -133,13 +133,12 @@ test("what the agent refuses to set is said", async () => {
 
 test("the plan is pinned while its turn runs, and one line while a question is open", () => {
   const plan = [{ content: "one", status: "pending", priority: "high" }];
-  const card = (more: object, rest: Partial<ThreadState> = {}) =>
-    drawn(<PlanCard {...props({ head: { ...head, plan, ...more } as Thread, ...rest })} />).all("details") as HTMLDetailsElement[];
-  expect(card({})).toEqual([]);
-  expect(card({ turnId: "2" })[0]!.open).toBe(true);
-  expect(card({ turnId: "2" }, { questions: [question] })[0]!.open).toBe(false);
-  // The plan of an earlier turn is in the conversation.
-  const turns = [{ key: "1", id: "1", status: "completed", items: [], plan }] as unknown as ThreadState["turns"];
-  expect(card({ turnId: "2" }, { turns })).toEqual([]);
-  expect(card({ turnId: "1" }, { turns })).toHaveLength(1);
+  const turns = [{ key: "1", id: "1", status: "running", items: [], plan }] as unknown as ThreadState["turns"];
+  const card = (turnId: string | undefined, questions: ThreadState["questions"] = []) =>
+    drawn(<PlanCard {...props({ head: { ...head, turnId } as Thread, turns, questions })} />).all("details") as HTMLDetailsElement[];
+  expect(card("1")[0]!.open).toBe(true);
+  expect(card("1", [question])[0]!.open).toBe(false);
+  // Afterwards it is in the conversation.
+  expect(card(undefined)).toEqual([]);
+  expect(card("2")).toEqual([]);
 });

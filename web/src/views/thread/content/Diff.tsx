@@ -8,7 +8,7 @@ import { visibleLine, visibleOrder } from "../../../text/bidi-guard.ts";
 import { type DiffStyle, useThread } from "./context.ts";
 import { CopyButton } from "./CopyButton.tsx";
 import { useColours } from "./diff-colours.ts";
-import { DiffTable } from "./DiffRows.tsx";
+import { beginsChange, DiffTable } from "./DiffRows.tsx";
 import { Icon } from "./Icon.tsx";
 import { count } from "../../../text/format.ts";
 import { Path } from "./Path.tsx";
@@ -75,6 +75,7 @@ function FileDiffView({ file, path, source, full = false, named = false, counted
   const colours = useColours(file, path);
   const place = useRef<HTMLElement>(null);
   const rows = file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
+  const changes = file.hunks.reduce((sum, hunk) => sum + hunk.lines.filter((_, at) => beginsChange(hunk, at)).length, 0);
   return (
     <section class="th-diff" ref={place} aria-label={`Changes of ${visibleLine(path ?? "a file")}`}>
       <header class="th-diff-head">
@@ -83,7 +84,7 @@ function FileDiffView({ file, path, source, full = false, named = false, counted
         {!counted && <Counts added={file.added} removed={file.removed} />}
         <span class="th-space" />
         <span class="th-diff-tools">
-          {rows > file.added + file.removed && <Steps place={place} />}
+          {changes > 1 && <Steps place={place} />}
           <StyleSwitch />
           <CopyButton text={source} what="diff" />
         </span>

@@ -91,7 +91,7 @@ function SplitRows({ hunk, ...line }: RowsProps) {
 
 function UnifiedRows({ hunk, ...line }: RowsProps) {
   return hunk.lines.map((one, at) => (
-    <tr key={at} class={`th-line-${one.kind}`} data-change={begins(hunk, at) || undefined}>
+    <tr key={at} class={`th-line-${one.kind}`} data-change={beginsChange(hunk, at) || undefined}>
       <td class="th-number">{one.before}</td>
       <td class="th-number">{one.after}</td>
       <td class="th-text" data-sign={SIGNS[one.kind]}>
@@ -103,7 +103,7 @@ function UnifiedRows({ hunk, ...line }: RowsProps) {
 }
 
 /** Returns whether consecutive changed lines begin here. */
-function begins(hunk: Hunk, at: number): boolean {
+export function beginsChange(hunk: Hunk, at: number): boolean {
   const isChange = (line: DiffLine | undefined) => line?.kind === "add" || line?.kind === "del";
   return isChange(hunk.lines[at]) && !isChange(hunk.lines[at - 1]);
 }

@@ -50,17 +50,26 @@ function Found({ lines, label }: { lines: readonly Line[]; label: string }) {
   const [at, setAt] = useState(0);
   const found = useMemo(() => linesWith(lines, query), [lines, query]);
   const step = (by: number) => found.length > 0 && setAt((at + by + found.length) % found.length);
+  useEffect(() => {
+    field.current?.focus();
+    // The browser's own search would find the visible lines only.
+    const find = (event: KeyboardEvent) => {
+      if (event.key === "f" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        field.current?.select();
+      }
+    };
+    addEventListener("keydown", find);
+    return () => removeEventListener("keydown", find);
+  }, []);
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "f" && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      field.current?.select();
-    } else if (event.key === "Enter" && event.target === field.current) {
+    if (event.key === "Enter") {
       event.preventDefault();
       step(event.shiftKey ? -1 : 1);
     }
   };
   return (
-    <div class="th-viewer-inside" onKeyDown={onKeyDown}>
+    <div class="th-viewer-inside">
       <div class="th-viewer-find">
         <input
           ref={field}
@@ -69,6 +78,7 @@ function Found({ lines, label }: { lines: readonly Line[]; label: string }) {
           aria-label="Find in the output"
           placeholder="Find"
           value={query}
+          onKeyDown={onKeyDown}
           onInput={(event) => {
             setQuery(event.currentTarget.value);
             setAt(0);

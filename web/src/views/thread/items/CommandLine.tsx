@@ -29,7 +29,11 @@ export function CommandLine({ item }: { item: Item & TerminalCommand }) {
           </>
         }
       >
-        {() => <CommandOutput item={item} />}
+        {() => (
+          <div class="th-tool-body">
+            <CommandOutput item={item} />
+          </div>
+        )}
       </Fold>
       <span class="th-line-acts">
         <CopyButton text={line} what="command" />
@@ -42,7 +46,7 @@ export function CommandLine({ item }: { item: Item & TerminalCommand }) {
 export function CommandOutput({ item }: { item: Item & TerminalCommand }) {
   const { cwd } = useThread();
   return (
-    <div class="th-tool-body">
+    <>
       {item.cwd != null && item.cwd !== cwd && (
         <p class="th-quiet th-cwd">
           in <Path path={item.cwd} />
@@ -55,7 +59,7 @@ export function CommandOutput({ item }: { item: Item & TerminalCommand }) {
         live={item.outcome == null}
         label={`Output of ${visibleLine(commandLine(item))}`}
       />
-    </div>
+    </>
   );
 }
 

@@ -28,7 +28,11 @@ export function FileLine({ item }: { item: Item & FileChange }) {
           </>
         }
       >
-        {() => <WrittenFile item={item} />}
+        {() => (
+          <div class="th-tool-body">
+            <WrittenFile item={item} />
+          </div>
+        )}
       </Fold>
     </section>
   );
@@ -37,14 +41,14 @@ export function FileLine({ item }: { item: Item & FileChange }) {
 /** The content of a written file's line. */
 export function WrittenFile({ item: { diff, path, replaced } }: { item: Item & FileChange }) {
   return (
-    <div class="th-tool-body">
+    <>
       {replaced === "unknown" && <p class="th-quiet th-note">The previous content cannot be compared as text.</p>}
       {diff != null && diff !== "" ? (
         <UnifiedDiff diff={diff} path={path} named counted />
       ) : (
         replaced !== "unknown" && <p class="th-quiet th-note">No lines changed</p>
       )}
-    </div>
+    </>
   );
 }
 

@@ -88,7 +88,7 @@ export function Thought({ item, live: streaming = item.outcome == null }: Messag
   return (
     <Fold
       id={item.itemId}
-      class="th-thought"
+      class="th-thought th-line-fold"
       summary={
         <>
           <Icon name="think" />

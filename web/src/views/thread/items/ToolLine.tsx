@@ -96,7 +96,7 @@ function ToolHead({ item, nested, title, terminal, asked }: HeadProps) {
 }
 
 function Progress({ item, terminal, asked }: Pick<HeadProps, "item" | "terminal" | "asked">) {
-  if (asked) return <Status status="pending" said="Waiting for approval below" />;
+  if (asked) return <Status status="asked" said="Waiting for approval below" />;
   if (terminal !== undefined && (terminal.outcome != null || item.status === "in_progress")) return <Ended item={terminal} />;
   const status = item.outcome === "interrupted" ? "interrupted" : item.status;
   return <Status status={status} brief={status === "completed"} />;
