@@ -101,7 +101,11 @@ function keepLanguage(element: Element): void {
 
 /** Puts a heading below those of the page: its title, and one for each prompt. */
 function lower(heading: Element): void {
-  heading.setAttribute("aria-level", String(Math.min(6, Number(heading.tagName.slice(1)) + 2)));
+  const level = Number(heading.tagName.slice(1));
+  const lowered = document.createElement(`h${Math.min(6, level + 2)}`);
+  lowered.className = `md-h${level}`;
+  lowered.append(...heading.childNodes);
+  heading.replaceWith(lowered);
 }
 
 /** Makes wide tables scroll, so that they do not widen the page. */

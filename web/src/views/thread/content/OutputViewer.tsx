@@ -74,7 +74,8 @@ function Found({ lines, label }: { lines: readonly Line[]; label: string }) {
         <input
           ref={field}
           class="field"
-          type="search"
+          type="text"
+          inputMode="search"
           aria-label="Find in the output"
           placeholder="Find"
           value={query}
