@@ -1,7 +1,7 @@
 // All rows of a thread's conversation.
 
 import type { Item, Role } from "@acpd/client";
-import { useCallback, useContext, useEffect, useMemo, useRef } from "preact/hooks";
+import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ThreadActions } from "../../state/actions.ts";
 import type { ShownRow } from "../../state/outline.ts";
@@ -40,12 +40,7 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
   );
   const draw = useCallback((row: ShownRow) => <Line row={row} actions={actions} role={role} />, [actions, role]);
   const more = useCallback(() => void actions.loadOlder().catch(() => {}), [actions]);
-  // The user's place in the thread may be in turns that have yet to be loaded again.
-  const place = view.place.current?.key;
-  const isAway = target === undefined && place !== undefined && !shown.some(({ key }) => key === place);
-  useEffect(() => {
-    if (isAway && thread.older !== undefined) more();
-  }, [isAway, thread.older]);
+  useReturn(view.place.current?.key, shown, target === undefined && thread.older !== undefined ? more : undefined);
   return (
     <CurrentThread.Provider value={context}>
       <Waiting.Provider value={useWaiting(thread)}>
@@ -65,6 +60,21 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
       </Waiting.Provider>
     </CurrentThread.Provider>
   );
+}
+
+/** Maximum number of pages that are loaded to return to the user's place. */
+const PAGES = 20;
+
+/** Loads older turns until they contain the user's place, if it is not in the loaded ones. */
+function useReturn(place: string | undefined, shown: readonly ShownRow[], more: (() => void) | undefined): void {
+  const [first] = useState(place);
+  const left = useRef(PAGES);
+  // Notices and the like exist only while the page follows the thread.
+  const isOver = first === undefined || /^(notice|steering)-/.test(first) || shown.some(({ key }) => key === first);
+  if (isOver) left.current = 0;
+  useEffect(() => {
+    if (more !== undefined && left.current-- > 0) more();
+  }, [shown]);
 }
 
 /** Returns what the thread waits for; the same object until that changes. */

@@ -77,7 +77,7 @@ function FileDiffView({ file, path, source, full = false, named = false, counted
   const rows = file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
   const changes = file.hunks.reduce((sum, hunk) => sum + hunk.lines.filter((_, at) => beginsChange(hunk, at)).length, 0);
   return (
-    <section class="th-diff" ref={place} aria-label={`Changes of ${visibleLine(path ?? "a file")}`}>
+    <section class="th-diff" ref={place} role="group" aria-label={`Changes of ${visibleLine(path ?? "a file")}`}>
       <header class="th-diff-head">
         {path !== undefined && !named && <Path path={path} />}
         {file.state !== "changed" && !named && <span class="th-tag">{file.state}</span>}

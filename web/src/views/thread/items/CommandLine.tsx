@@ -16,7 +16,7 @@ import { Output } from "../content/Terminal.tsx";
 export function CommandLine({ item }: { item: Item & TerminalCommand }) {
   const line = commandLine(item);
   return (
-    <section class="th-tool th-command" aria-label={`Command: ${visibleLine(line)}`} data-kind="execute">
+    <div class="th-tool" data-kind="execute">
       <Fold
         id={item.itemId}
         class="th-line-fold"
@@ -38,7 +38,7 @@ export function CommandLine({ item }: { item: Item & TerminalCommand }) {
       <span class="th-line-acts">
         <CopyButton text={line} what="command" />
       </span>
-    </section>
+    </div>
   );
 }
 

@@ -3,7 +3,6 @@
 import type { FileChange, Item } from "@acpd/client";
 
 import { changesOf, sumOf } from "../../../state/tool-calls.ts";
-import { visibleLine } from "../../../text/bidi-guard.ts";
 import { Counts, UnifiedDiff } from "../content/Diff.tsx";
 import { Fold } from "../content/Fold.tsx";
 import { Icon } from "../content/Icon.tsx";
@@ -13,7 +12,7 @@ import { Status } from "../content/Status.tsx";
 export function FileLine({ item }: { item: Item & FileChange }) {
   const { path, replaced, outcome } = item;
   return (
-    <section class="th-tool th-file" aria-label={`Change of ${visibleLine(path)}`} data-kind="edit">
+    <div class="th-tool" data-kind="edit">
       <Fold
         id={item.itemId}
         class="th-line-fold"
@@ -34,7 +33,7 @@ export function FileLine({ item }: { item: Item & FileChange }) {
           </div>
         )}
       </Fold>
-    </section>
+    </div>
   );
 }
 

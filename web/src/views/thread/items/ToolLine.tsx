@@ -34,7 +34,7 @@ export function ToolLine({ item, nested = [] }: ToolProps) {
   const { button, details } = useRawDetails({ id: item.itemId, input: call?.rawInput, output: call?.rawOutput });
   const head = <ToolHead item={item} nested={nested} title={title} terminal={parts.terminals[0]} asked={asked} />;
   return (
-    <section class="th-tool" aria-label={`Tool call: ${visibleLine(title)}`} data-kind={item.kind ?? "other"}>
+    <div class="th-tool" data-kind={item.kind ?? "other"}>
       {parts.isEmpty ? (
         <div class="th-summary th-line-plain">
           <Chevron />
@@ -50,7 +50,7 @@ export function ToolLine({ item, nested = [] }: ToolProps) {
         {button}
       </span>
       {details}
-    </section>
+    </div>
   );
 }
 

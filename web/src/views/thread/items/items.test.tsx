@@ -64,6 +64,27 @@ test("text that happens to be JSON of a content block stays text", () => {
   expect(shown.text()).toContain(text);
 });
 
+test("a message that was cut off leaves that to the end of its turn", () => {
+  expect(view({ type: "agentMessage", text: "I was", outcome: "failed" }).one(".th-agent").textContent.trim()).toBe("I was");
+});
+
+test("a picture is enlarged by a click", async () => {
+  HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
+    this.open = true;
+  };
+  HTMLDialogElement.prototype.close ??= () => {};
+  const shown = view({ type: "agentMessage", content: [{ type: "image", mimeType: "image/png", data: "iVBORw0KGgo=", uri: "file:///w/shot.png" }] });
+  await after(() => shown.button("Enlarge").click());
+  expect(shown.one("dialog h2").textContent).toBe("file:///w/shot.png");
+  shown.button("Save");
+});
+
+test("text of any script has its own direction", () => {
+  expect(view({ type: "userMessage", text: "مرحبا" }).one(".th-user-text").dir).toBe("auto");
+  const shown = view({ type: "agentMessage", text: "شكرا\n\n- א\n\n> ב" });
+  expect(shown.all(".th-markdown-block > *").map(({ tagName, dir }) => `${tagName} ${dir}`)).toEqual(["P auto", "UL auto", "BLOCKQUOTE auto"]);
+});
+
 test("a thought is folded, and opens", async () => {
   const shown = view({ type: "agentThought", text: "Let me *think*." });
   const fold = shown.one<HTMLDetailsElement>("details");
