@@ -137,7 +137,7 @@ class TurnOutline {
   private part(rows: readonly Row[], index: number, isLast: boolean): ShownRow[] {
     const { turn, kind } = this.end;
     const live = kind === "working" && isLast;
-    const answer = live ? new Set<Row>() : answerOf(rows);
+    const answer = answerOf(rows);
     const hides = (row: Row) => row.kind === "item" && !answer.has(row) && !(kind === "working" && row.live);
     const hidden = rows.filter((row): row is ItemRow => hides(row) && row.kind === "item");
     const grouped = this.grouped(rows);
@@ -197,7 +197,7 @@ class TurnOutline {
   }
 }
 
-/** Returns the agent's last messages: what the turn has led to. */
+/** Returns the agent's last messages: what the turn has led to so far. */
 function answerOf(rows: readonly Row[]): Set<Row> {
   const isMessage = (row: Row) => row.kind === "item" && row.item.type === "agentMessage";
   const end = rows.findLastIndex(isMessage);

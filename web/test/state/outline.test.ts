@@ -43,10 +43,12 @@ test("it opens to its rows, and a group of lookups to its own", () => {
   expect(shown(ended(WORK), chosen("work-1", "group-r1"))).toContain("r2");
 });
 
-test("while a turn runs its work is open, and if it is closed, what runs is shown", () => {
+test("while a turn runs its work is open, and if it is closed, what runs and what was said last is shown", () => {
   const rows = running(WORK.slice(0, 6), ["e"]);
   expect(shown(rows)).toEqual(["u", "work-1", "t", "first", "group-r1", "e", "end-1"]);
-  expect(shown(rows, { chosen: (key) => (key === "work-1" ? false : undefined) })).toEqual(["u", "work-1", "e", "end-1"]);
+  expect(shown(rows, { chosen: (key) => (key === "work-1" ? false : undefined) })).toEqual([
+    "u", "work-1", "first", "e", "end-1",
+  ]);
 });
 
 test("one line of work needs no summary", () => {
