@@ -1,6 +1,5 @@
 // The output of a command, as its terminal showed it.
 
-import { type ComponentType } from "preact";
 import { useRef, useState } from "preact/hooks";
 
 import { toast } from "../../../app/toasts.ts";
@@ -8,26 +7,18 @@ import { sentence } from "../../../connection/connection.ts";
 import { readBlob, saveFile } from "../../../connection/download.ts";
 import { AnsiText, type Line, LINES_KEPT, plainText } from "../../../text/ansi.ts";
 import { count } from "../../../text/format.ts";
+import { lazy } from "../../parts/lazy.tsx";
 import { CopyButton } from "./CopyButton.tsx";
+import type { OutputProps } from "./Output.tsx";
 import type { ViewerProps } from "./OutputViewer.tsx";
 import { TerminalScreen } from "./TerminalScreen.tsx";
+
+import "./terminal.css";
 
 /** Number of lines that fit without scrolling. */
 const FIT = 20;
 
-export interface OutputProps {
-  output: string;
-  /** Whether a part of the output is missing. */
-  truncated?: boolean;
-  /** The id of the stored content, if `output` is only its end. */
-  blob?: string;
-  /** The label for screen readers. */
-  label: string;
-  /** Whether the command still runs. */
-  live?: boolean;
-}
-
-export function Output({ output, truncated = false, blob, label, live = false }: OutputProps) {
+export function Terminal({ output, truncated = false, blob, label, live = false }: OutputProps) {
   const terminal = useOutput(output);
   const lines = withoutLastEmpty(terminal.lines);
   const missing = missed(truncated, blob !== undefined, terminal.dropped > 0);
@@ -48,21 +39,22 @@ export function Output({ output, truncated = false, blob, label, live = false }:
   );
 }
 
+const OutputViewer = lazy<ViewerProps>(async () => ({ default: (await import("./OutputViewer.tsx")).OutputViewer }));
+
 /** Buttons for all of the output that was kept. */
 function Whole({ label, load }: ViewerProps["source"]) {
-  const [Viewer, setViewer] = useState<ComponentType<ViewerProps>>();
-  const failed = (error: unknown) => void toast(sentence(error), { kind: "error" });
-  const open = () => import("./OutputViewer.tsx").then(({ OutputViewer }) => setViewer(() => OutputViewer), failed);
+  const [open, setOpen] = useState(false);
   const save = async () => saveFile(new Blob([plainText(await load())], { type: "text/plain" }), "output.txt");
+  const failed = (error: unknown) => void toast(sentence(error), { kind: "error" });
   return (
     <>
-      <button type="button" class="th-link" aria-haspopup="dialog" onClick={() => void open()}>
+      <button type="button" class="th-link" aria-haspopup="dialog" onClick={() => setOpen(true)}>
         Open all
       </button>
       <button type="button" class="th-link" onClick={() => void save().catch(failed)}>
         Download
       </button>
-      {Viewer !== undefined && <Viewer source={{ label, load }} onClose={() => setViewer(undefined)} />}
+      {open && <OutputViewer source={{ label, load }} onClose={() => setOpen(false)} />}
     </>
   );
 }

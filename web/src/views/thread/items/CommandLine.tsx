@@ -1,6 +1,7 @@
 // A command in a terminal: one line with its exit state, which opens to its output.
 
 import type { Item, TerminalCommand } from "@acpd/client";
+import { useEffect } from "preact/hooks";
 
 import { hasFailed } from "../../../state/tool-calls.ts";
 import { visible, visibleLine } from "../../../text/bidi-guard.ts";
@@ -9,9 +10,9 @@ import { CopyButton } from "../content/CopyButton.tsx";
 import { useThread } from "../content/context.ts";
 import { Fold } from "../content/Fold.tsx";
 import { Icon } from "../content/Icon.tsx";
+import { Output } from "../content/Output.tsx";
 import { Path } from "../content/Path.tsx";
 import { Status, type Tone } from "../content/Status.tsx";
-import { Output } from "../content/Terminal.tsx";
 
 export function CommandLine({ item }: { item: Item & TerminalCommand }) {
   const line = commandLine(item);
@@ -69,7 +70,9 @@ export function commandLine(item: Pick<TerminalCommand, "command" | "args">): st
   return [command ?? "", ...(args ?? []).map(quoted)].join(" ").trim();
 }
 
+/** The exit state of a command. Where it is shown, the output may be opened next. */
 export function Ended({ item }: { item: Item & TerminalCommand }) {
+  useEffect(() => Output.preload(), []);
   const { tone, said } = ending(item);
   return <Status status={item.outcome ?? "in_progress"} tone={tone} said={said} />;
 }

@@ -1,12 +1,18 @@
 // @vitest-environment jsdom
 import type { Item as ItemType } from "@acpd/client";
-import { expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 
 import { aloneContext, type ThreadContext, Waiting } from "../content/context.ts";
-import { Item, CurrentThread } from "../index.ts";
+import { Item, CurrentThread, Output } from "../index.ts";
 import { after, type Drawn, drawn } from "../../testing.ts";
 
 const item = (rest: object): ItemType => ({ itemId: "i", outcome: "completed", ...rest }) as unknown as ItemType;
+// Its view is loaded lazily.
+beforeAll(async () => {
+  Output.preload();
+  await vi.dynamicImportSettled();
+});
+
 const fresh = () => ({ ...aloneContext, folds: new Map<string, boolean>() });
 const view = (rest: object, nested: ItemType[] = [], context: Partial<ThreadContext> = {}) =>
   drawn(
