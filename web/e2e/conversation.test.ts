@@ -46,8 +46,8 @@ test("words stream in as Markdown, thoughts are folded, the end says why and how
 test("a live turn is followed only by who is at the end", async () => {
   const id = await startThread(stage, other, "stream n=40");
   await until(other, id, "idle");
-  const lines = Array.from({ length: 40 }, (_, n) => `say "paragraph ${n}"; tool kind=read`).join("; ");
-  await other.call("turn/start", { threadId: id, text: lines });
+  const lines = Array.from({ length: 40 }, (_, n) => `paragraph ${n}`).join("\\n\\n");
+  await other.call("turn/start", { threadId: id, text: `say "${lines}"` });
   await until(other, id, "idle");
   await openThread(stage, page, id);
   await line("paragraph 39").first().waitFor();
@@ -65,7 +65,7 @@ test("a live turn is followed only by who is at the end", async () => {
   await expect.poll(distance).toBeLessThan(4);
 });
 
-test("the plan is a card that is replaced live", async () => {
+test("the plan is a card that is replaced live, and stays in the conversation after the turn", async () => {
   const id = await startThread(stage, other, "plan; slow ms=600000");
   await openThread(stage, page, id);
   const plan = page.locator(".pane-foot", { hasText: "Look around" });
@@ -75,37 +75,68 @@ test("the plan is a card that is replaced live", async () => {
   }
   await shoot(page, "plan-desktop");
   await accessible(page);
+  await other.call("turn/interrupt", { threadId: id });
+  await plan.waitFor({ state: "detached" });
+  const kept = line("1 of 3 done");
+  await kept.locator("summary").click();
+  expect(await kept.locator("li").allInnerTexts()).toHaveLength(3);
+  await kept.getByText("not done").first().waitFor();
+  await shoot(page, "plan-ended-desktop");
+  // The next turn has no plan.
+  await say(page, "slow ms=600000");
+  await page.locator(".pane-foot").getByRole("button", { name: "Stop" }).waitFor();
+  expect(await page.locator(".pane-foot .th-plan").count()).toBe(0);
 });
 
 test("tool calls show what they do: diffs, terminals, places", async () => {
   const id = await startThread(stage, other);
   await openThread(stage, page, id);
   await say(page, `tool kind=edit; terminal sh -c 'printf "\\033[31mred\\033[0m"; exit 3'`);
+  await until(other, id, "idle");
+  await page.locator(".th-work", { hasText: "ran 1 command · 1 file +1" }).click();
+  const edit = page.locator(".th-tool[data-kind=edit] summary");
+  expect(await edit.innerText()).toMatch(/edit src\/example\.rs\s*\+1\s*−1/);
+  await edit.click();
   await line("println").first().waitFor();
-  await page.getByText("+1").first().waitFor();
-  await page.getByText("example.rs").first().waitFor();
-  await page.getByRole("button", { name: "Split" }).or(page.getByText("Split")).first().click();
+  await page.locator(".hljs-built_in, .hljs-title").first().waitFor();
+  await page.getByRole("button", { name: "Split" }).click();
   await shoot(page, "tools-split-desktop");
-  await page.getByText("Unified").first().click();
+  await page.getByRole("button", { name: "Unified" }).click();
+  // A failed command is open.
   await line("red").first().waitFor();
-  await page.getByText(/exit(ed with)?( code)? 3/i).first().waitFor();
+  await page.getByText("exit code 3").first().waitFor();
   await shoot(page, "tools-desktop");
   await accessible(page);
 });
 
-test("of long output the end is shown, and all of it can be downloaded", async () => {
+test("of long output the end is shown, and all of it can be read, searched and downloaded", async () => {
   const id = await startThread(stage, other);
   await openThread(stage, page, id);
-  await say(page, "terminal seq 30000");
-  await line("exit code 0").first().waitFor();
-  const card = page.locator(".th-command").last();
-  // The long output of a successful command is folded.
-  await card.getByText("Output, ").click();
-  await card.getByText("30000").first().waitFor();
+  await say(page, "terminal sh -c 'for n in $(seq 30000); do printf \"\\033[32mline $n\\033[0m\\n\"; done'");
+  await until(other, id, "idle");
+  const command = page.locator(".th-tool[data-kind=execute]").last();
+  await command.locator("summary", { hasText: "exit code 0" }).click();
+  await command.getByText("line 30000").first().waitFor();
   const downloads = page.waitForEvent("download");
-  const [download] = await Promise.all([downloads, card.getByRole("button", { name: "Download all of it" }).click()]);
+  const [download] = await Promise.all([downloads, command.getByRole("button", { name: "Download" }).click()]);
   const whole = await readFile(await download.path(), "utf8");
-  expect(whole.split("\r\n").slice(0, -1)).toEqual(Array.from({ length: 30_000 }, (_, at) => `${at + 1}`));
+  expect(whole.split("\n").slice(0, -1)).toEqual(Array.from({ length: 30_000 }, (_, at) => `line ${at + 1}`));
+  await command.getByRole("button", { name: "Open all" }).click();
+  const viewer = page.getByRole("dialog");
+  await viewer.getByText("30,000 lines").waitFor();
+  await viewer.getByText("line 1", { exact: true }).waitFor();
+  expect(await viewer.locator(".th-terminal-line").count()).toBeLessThan(200);
+  await page.keyboard.press("Control+f");
+  await page.keyboard.type("line 1234");
+  await viewer.getByText("1 of 11").waitFor();
+  await page.keyboard.press("Enter");
+  await viewer.getByText("2 of 11").waitFor();
+  await viewer.locator(".is-current mark", { hasText: "line 1234" }).waitFor();
+  expect(await viewer.locator(".is-current").innerText()).toBe("line 12340");
+  await shoot(page, "viewer-desktop");
+  await accessible(page);
+  await page.keyboard.press("Escape");
+  await viewer.waitFor({ state: "detached" });
 });
 
 test("what the agent asks is answered by its own options", async () => {
@@ -226,6 +257,15 @@ test("a pasted image is sent, and shown", async () => {
   await line("2 blocks").first().waitFor();
   await page.locator(".virtual-line img").first().waitFor();
   await shoot(page, "image-desktop");
+  await page.getByRole("button", { name: /^Enlarge/ }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("img").waitFor();
+  const downloads = page.waitForEvent("download");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  expect((await downloads).suggestedFilename()).toMatch(/\.png$/);
+  await accessible(page);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
 });
 
 test("a picture that is too large for a prompt is made smaller, and says so", async () => {

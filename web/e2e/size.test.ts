@@ -73,6 +73,69 @@ test("a thread of 10,000 items opens within a second of work, and has few of the
   await page.locator(".virtual-line", { hasText: "number 4999" }).first().waitFor();
 });
 
+/** Scrolls a conversation up for a number of frames; returns the frames a second, and the work for each in seconds. */
+async function scrollUp(page: Page, frames: number): Promise<{ rate: number; work: number }> {
+  const read = await meter(page);
+  const before = await read();
+  const took = await page.getByRole("feed").evaluate(
+    (el, frames) =>
+      new Promise<number>((done) => {
+        const from = performance.now();
+        let left = frames;
+        const step = () => {
+          el.scrollBy(0, -120);
+          left -= 1;
+          if (left === 0) done(performance.now() - from);
+          else requestAnimationFrame(step);
+        };
+        requestAnimationFrame(step);
+      }),
+    frames,
+  );
+  const after = await read();
+  return { rate: (frames * 1000) / took, work: (after.work - before.work) / frames };
+}
+
+test("300 turns of 9 items scroll at 55 frames a second", async () => {
+  const id = await startThread(stage, other, "say begin");
+  const script =
+    'think n=3; tool kind=read path=src/a.rs; tool kind=search path=src; say "I look"; tool kind=edit path=src/a.rs; tool kind=execute; tool kind=read; say "**Done**, with `code`"';
+  // A connection may send 60 requests in 10 seconds, and 16 turns may wait.
+  for (let turns = 0; turns < 300; turns += 15) {
+    const client = await stage.daemon.client();
+    for (let n = 0; n < 15; n++) {
+      await client.call("turn/start", { threadId: id, text: script });
+    }
+    await until(client, id, "idle");
+    client.close();
+  }
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  await page.locator(".th-work").last().waitFor();
+  await page.getByRole("feed").focus();
+  await page.keyboard.press("Home");
+  await page.locator(".virtual-line", { hasText: "begin" }).first().waitFor();
+  await page.keyboard.press("End");
+  await expect.poll(() => page.getByRole("feed").evaluate((el) => el.scrollTop)).toBeGreaterThan(30_000);
+  expect(await page.locator(".virtual-line").count()).toBeLessThan(100);
+  const folded = await scrollUp(page, 240);
+  // The same with the work of the last turns open.
+  await page.keyboard.press("End");
+  await expect.poll(() => page.locator(".virtual-line").last().innerText()).toContain("Done");
+  await page.locator('[data-key="work-turn_301"]').waitFor();
+  for (let n = 0; n < 6; n++) {
+    const closed = page.locator(".th-work[aria-expanded=false]:not(.th-group)").last();
+    const key = await closed.evaluate((el) => el.closest<HTMLElement>("[data-key]")!.dataset.key);
+    await closed.press("Enter");
+    await page.locator(`[data-key="${key}"] [aria-expanded=true]`).waitFor();
+  }
+  const open = await scrollUp(page, 120);
+  for (const [name, { rate, work }] of Object.entries({ folded, open })) {
+    console.log(`300 turns, ${name}: ${Math.round(rate)} frames a second, ${(work * 1000).toFixed(1)} ms of work for each`);
+    expect(work).toBeLessThan(1 / 55);
+  }
+}, 240_000);
+
 test("100 deltas a second cost less than half a core", async () => {
   const id = await startThread(stage, other);
   const page = await stage.page();

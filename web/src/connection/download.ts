@@ -1,4 +1,4 @@
-/** Downloads of stored content. A plain link could not send the page key. */
+/** Resources of the daemon as texts and as files. A plain link could not send the page key. */
 
 import { fetchAsPage } from "./page-key.ts";
 import { Refused } from "./session.ts";
@@ -6,16 +6,31 @@ import { Refused } from "./session.ts";
 /** Time for the browser to start the download, in milliseconds. */
 const TAKEN_MS = 60_000;
 
-/** Downloads the content that the daemon stores under an id. */
-export async function downloadBlob(id: string, name: string): Promise<void> {
-  const response = await fetchAsPage(`/api/blobs/${encodeURIComponent(id)}`);
-  if (!response.ok) {
-    throw new Refused(`The daemon answered ${response.status}.`);
-  }
-  const url = URL.createObjectURL(await response.blob());
+/** Reads the text that the daemon stores under an id. */
+export function readBlob(id: string): Promise<string> {
+  return readText(`/api/blobs/${encodeURIComponent(id)}`);
+}
+
+/** Reads a resource as text. */
+export async function readText(path: string): Promise<string> {
+  return (await get(path)).text();
+}
+
+/** Saves content as a file. */
+export function saveFile(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content);
   const link = document.createElement("a");
   link.href = url;
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), TAKEN_MS);
+}
+
+async function get(path: string): Promise<Response> {
+  const response = await fetchAsPage(path);
+  if (!response.ok) {
+    const body = (await response.json().catch(() => ({}))) as { error?: { message?: string } };
+    throw new Refused(body.error?.message ?? `The daemon responded with status ${response.status}.`);
+  }
+  return response;
 }

@@ -8,6 +8,8 @@ import type { ThreadState } from "./thread.ts";
 /** Maximum length of a command's kept output, in UTF-16 units; the start is dropped. */
 export const OUTPUT_CHARS = 256 * 1024;
 
+type Output = Extract<ThreadEvent, { method: "item/terminalCommand/output" }>["params"];
+
 /** Folds one event; returns the state unchanged if the event concerns no item. */
 export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
   switch (event.method) {
@@ -35,20 +37,7 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
       );
     }
     case "item/terminalCommand/output": {
-      const { itemId, turnId, text, skippedBytes } = event.params;
-      return change(state, turnId ?? undefined, itemId, (item) => {
-        if (item.type !== "terminalCommand") {
-          return item;
-        }
-        const output = (item.output ?? "") + text;
-        const cut = output.length > OUTPUT_CHARS;
-        // Drop half of it at a time, so that a flood does not copy everything for each chunk.
-        return {
-          ...item,
-          output: cut ? output.slice(-OUTPUT_CHARS / 2) : output,
-          truncated: cut || (skippedBytes ?? 0) > 0 || item.truncated,
-        };
-      });
+      return change(state, event.params.turnId, event.params.itemId, (item) => withOutput(item, event.params));
     }
     case "item/completed":
     case "item/toolCall/completed":
@@ -108,6 +97,25 @@ function withDelta(item: Item, text: string, content: AcpObject | undefined): It
     next = [...blocks, { type: "text", text }];
   }
   return { ...item, text: (item.text ?? "") + text, content: next };
+}
+
+/**
+ * Appends a chunk of output. A completed item already has all of it. A chunk outside of the log that skipped bytes is
+ * the end of the output so far, so it replaces what is shown: the skipped part may contain it.
+ */
+function withOutput(item: Item, { text, skippedBytes, seq }: Output): Item {
+  if (item.type !== "terminalCommand" || item.outcome != null) {
+    return item;
+  }
+  const skipped = (skippedBytes ?? 0) > 0;
+  const output = skipped && seq == null ? text : (item.output ?? "") + text;
+  const cut = output.length > OUTPUT_CHARS;
+  // Drop half of it at a time, so that a flood does not copy everything for each chunk.
+  return {
+    ...item,
+    output: cut ? output.slice(-OUTPUT_CHARS / 2) : output,
+    truncated: cut || skipped || item.truncated,
+  };
 }
 
 const STEPS: readonly ToolStatus[] = ["pending", "in_progress", "completed", "failed"];

@@ -4,7 +4,7 @@
  * page.
  */
 
-import type { Json, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
+import type { Json, PlanEntry, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
 
 import { foldHead } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
@@ -26,7 +26,7 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
     threadId: thread.id,
     seq: latestSeq,
     head,
-    turns: foldPage(turns ?? []),
+    turns: withPlan(foldPage(turns ?? []), head.plan ?? []),
     older: cursor ?? undefined,
     questions: [],
     decisions: [],
@@ -34,6 +34,12 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
     steering: [],
     others: [],
   };
+}
+
+/** Adds the thread's plan to the turn that most likely has made it: the last one that has begun. */
+function withPlan(turns: readonly FoldedTurn[], plan: readonly PlanEntry[]): readonly FoldedTurn[] {
+  const last = turns.findLastIndex(({ id, status }) => id != null && status !== "queued");
+  return plan.length === 0 || last < 0 ? turns : turns.with(last, { ...turns[last]!, plan });
 }
 
 /** Adds a page of older turns before the loaded ones. */
@@ -150,6 +156,8 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, interrupting: true }));
     case "turn/diff/updated":
       return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, diff: event.params.diff }));
+    case "turn/plan/updated":
+      return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, plan: event.params.entries }));
     case "thread/rolledBack":
       return rolledBack(next, event.params.lastKeptTurnId ?? undefined);
     case "thread/deleted":

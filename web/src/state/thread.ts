@@ -11,6 +11,7 @@ import type {
   Json,
   Notice,
   Permitted,
+  PlanEntry,
   Remembered,
   Resolved,
   Revoked,
@@ -27,6 +28,8 @@ export interface FoldedTurn extends Omit<Turn, "items"> {
   readonly items: readonly Item[];
   /** Unified diff of all file changes in the turn so far. */
   readonly diff?: string;
+  /** The plan that the agent has made in the turn, if it is known. */
+  readonly plan?: readonly PlanEntry[];
   /** Whether an interruption was requested and the turn still runs. */
   readonly interrupting?: boolean;
 }

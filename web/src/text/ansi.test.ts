@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { AnsiText, LINE_LENGTH, LINES_KEPT } from "./ansi.ts";
+import { AnsiText, LINE_LENGTH, LINES_KEPT, plainText } from "./ansi.ts";
 
 function read(...pieces: string[]): AnsiText {
   const text = new AnsiText();
@@ -92,4 +92,12 @@ test("a line that did not change is the same object", () => {
   const [one] = text.lines;
   text.feed(" more\nthree");
   expect(text.lines[0]).toBe(one);
+});
+
+test("plain text has all lines, without escapes and overwritten parts", () => {
+  const lines = Array.from({ length: LINES_KEPT * 1.2 }, (_, at) => `\u001B[32m${at}\u001B[0m`).join("\r\n");
+  const plain = plainText(`10 %\r20 %\r${lines}\r\n`);
+  expect(plain.split("\n")).toHaveLength(LINES_KEPT * 1.2 + 1);
+  expect(plain).not.toContain("\u001B");
+  expect(plain.startsWith("00 %\n1\n")).toBe(true);
 });

@@ -60,6 +60,11 @@ export class AnsiText {
   private inString = false;
   private gone = 0;
 
+  constructor(
+    private readonly mostLines = LINES_KEPT,
+    private readonly mostColumns = LINE_LENGTH,
+  ) {}
+
   /** All kept lines. */
   get lines(): readonly Line[] {
     return this.kept;
@@ -86,7 +91,7 @@ export class AnsiText {
 
   /** Returns the text without styles. */
   plain(): string {
-    return this.kept.map((line) => line.segments.map((segment) => segment.text).join("")).join("\n");
+    return this.kept.map(textOf).join("\n");
   }
 
   /** Handles the control character at `at`; returns the position after it. */
@@ -219,8 +224,8 @@ export class AnsiText {
     if (this.row < this.kept.length) return;
     this.kept.push(EMPTY);
     // Remove the oldest lines in large batches, so that the cost per line is negligible.
-    if (this.kept.length > LINES_KEPT * 1.1) {
-      const over = this.kept.length - LINES_KEPT;
+    if (this.kept.length > this.mostLines * 1.1) {
+      const over = this.kept.length - this.mostLines;
       this.kept.splice(0, over);
       this.gone += over;
       this.row -= over;
@@ -230,7 +235,7 @@ export class AnsiText {
   private write(text: string): void {
     const line = this.kept[this.row] ?? EMPTY;
     const length = lengthOf(line.segments);
-    const room = LINE_LENGTH - this.column;
+    const room = this.mostColumns - this.column;
     const fits = text.length > room ? text.slice(0, Math.max(0, room)) : text;
     const cut = line.cut || fits.length < text.length;
     if (fits === "") {
@@ -261,6 +266,18 @@ export class AnsiText {
     this.styles.set(key, style);
     return style;
   }
+}
+
+/** Returns all of a program's output without escape sequences, as its terminal showed it. */
+export function plainText(output: string): string {
+  const text = new AnsiText(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+  text.feed(output);
+  return text.plain();
+}
+
+/** Returns the text of a line without its styles. */
+export function textOf(line: Line): string {
+  return line.segments.map(({ text }) => text).join("");
 }
 
 function lengthOf(segments: readonly Segment[]): number {

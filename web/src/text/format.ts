@@ -34,7 +34,8 @@ export function bytes(value: number): string {
 
 export function duration(milliseconds: number): string {
   const seconds = milliseconds / 1_000;
-  if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
+  if (seconds < 0.1) return "<0.1 s";
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
@@ -54,4 +55,15 @@ export function money(amount: number, currency: string): string {
 /** `in_progress` → `in progress`. */
 export function words(name: string): string {
   return name.replace(/[_-]+/g, " ");
+}
+
+/** Maximum length of the first words of a text, in characters. */
+const FIRST = 80;
+
+/** Returns the first words of a text in one line, without Markdown's marks; an ellipsis marks omitted text. */
+export function firstWords(text: string, length = FIRST): string {
+  const line = text.slice(0, length * 3).replace(/[*_`#>]+/g, "").replace(/\s+/g, " ").trim();
+  const letters = [...line];
+  if (letters.length <= length && text.length <= length * 3) return line;
+  return `${letters.slice(0, length).join("").replace(/\s+\S*$/, "")}…`;
 }

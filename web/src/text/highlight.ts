@@ -29,6 +29,33 @@ export function languageOfPath(path: string): string {
   return /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
 }
 
+/** A piece of a line, and its class. */
+export interface Token {
+  readonly text: string;
+  readonly class: string;
+}
+
+/** Highlights code; resolves to its lines, or to `undefined` if it stays plain. */
+export async function highlightLines(code: string, language: string): Promise<Token[][] | undefined> {
+  const coloured = await highlight(code, language);
+  if (coloured === undefined) return undefined;
+  const lines: Token[][] = [[]];
+  const walk = (node: Node, classes: string) => {
+    for (const child of node.childNodes) {
+      if (child instanceof Element) {
+        walk(child, child.className);
+        continue;
+      }
+      (child.textContent ?? "").split("\n").forEach((text, at) => {
+        if (at > 0) lines.push([]);
+        if (text !== "") lines.at(-1)!.push({ text, class: classes });
+      });
+    }
+  };
+  walk(coloured, "");
+  return lines;
+}
+
 /** Highlights code; resolves to `undefined` if it stays plain. */
 export async function highlight(code: string, language: string): Promise<DocumentFragment | undefined> {
   const grammar = grammarOf(language);

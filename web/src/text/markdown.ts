@@ -52,6 +52,9 @@ export function renderMarkdown(source: string): DocumentFragment {
   for (const link of fragment.querySelectorAll("a")) secure(link);
   for (const input of fragment.querySelectorAll("input")) settle(input);
   for (const element of fragment.querySelectorAll("[class]")) keepLanguage(element);
+  for (const heading of fragment.querySelectorAll("h1, h2, h3, h4, h5, h6")) lower(heading);
+  for (const block of fragment.children) block.setAttribute("dir", "auto");
+  for (const cell of fragment.querySelectorAll("th, td")) cell.setAttribute("dir", "auto");
   for (const table of fragment.querySelectorAll("table")) scroll(table);
   return fragment;
 }
@@ -94,6 +97,15 @@ function keepLanguage(element: Element): void {
   const language = [...element.classList].find((name) => /^language-[\w+#.-]+$/.test(name));
   if (element.tagName === "CODE" && language !== undefined) element.className = language;
   else if (!element.className.startsWith("md-")) element.removeAttribute("class");
+}
+
+/** Puts a heading below those of the page: its title, and one for each prompt. */
+function lower(heading: Element): void {
+  const level = Number(heading.tagName.slice(1));
+  const lowered = document.createElement(`h${Math.min(6, level + 2)}`);
+  lowered.className = `md-h${level}`;
+  lowered.append(...heading.childNodes);
+  heading.replaceWith(lowered);
 }
 
 /** Makes wide tables scroll, so that they do not widen the page. */

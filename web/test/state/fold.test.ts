@@ -266,3 +266,14 @@ test("the queue has the prompts of all clients, in its order", () => {
   expect([texts(gone), gone.head.queuePaused]).toEqual([[], false]);
   expect(layOut()(gone).some(({ key }) => /turn_[23]/.test(key)), "a removed turn leaves no row").toBe(false);
 });
+
+test("the plan belongs to the turn that has made it", () => {
+  const thread = { ...read("turns"), plan: [{ content: "one", priority: "low", status: "pending" }] } as Thread;
+  const opened = openThread({ thread, latestSeq: thread.latestSeq });
+  expect(opened.turns.filter(({ plan }) => plan !== undefined).map(({ id }) => id)).toEqual([opened.turns.at(-1)!.id]);
+  const params = { threadId: thread.id, turnId: "turn_9", seq: thread.latestSeq + 1, ts: 0 };
+  const started = fold(opened, { method: "turn/started", params: { ...params, turn: { id: "turn_9", status: "running" } } } as unknown as ThreadEvent);
+  expect(started.turns.at(-1)).not.toHaveProperty("plan");
+  const updated = fold(started, { method: "turn/plan/updated", params: { ...params, seq: params.seq + 1, entries: [] } } as unknown as ThreadEvent);
+  expect(updated.turns.at(-1)!.plan).toEqual([]);
+});

@@ -14,7 +14,15 @@ import {
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
+import { heldBy, Hold } from "./hold.ts";
+
 import "./virtual.css";
+
+/** The place of a user in a list: the first visible row, and how much of it is above the window. */
+export interface Place {
+  readonly key: string;
+  readonly offset: number;
+}
 
 export interface VirtualProps<T> {
   items: readonly T[];
@@ -26,12 +34,18 @@ export interface VirtualProps<T> {
   render: (item: T) => ComponentChildren;
   /** The label for screen readers. */
   label: string;
+  /** The name of a row for screen readers. */
+  nameOf?: (item: T) => string;
   /** Called when the user scrolls near the first item, if there are earlier ones. */
   onNearStart?: () => void;
   /** The key of an item to scroll to, once it exists. */
   target?: string;
   /** Scrolls to the end when the number changes, for example after sending. */
   toEnd?: number;
+  /** Stores the user's place while they are not at the end; a new list starts there. */
+  place?: { current: Place | undefined };
+  /** Receives whether the list follows its end. */
+  following?: { current: boolean };
 }
 
 /** Distance from the end that counts as being there, in pixels. */
@@ -42,13 +56,14 @@ const NEAR_START = 1200;
 type Options = VirtualizerOptions<HTMLDivElement, HTMLDivElement>;
 
 export function Virtual<T>(props: VirtualProps<T>) {
-  const { items, keyOf, estimate, render, label, onNearStart, target, toEnd } = props;
+  const { items, keyOf, estimate, render, label, nameOf, onNearStart, target, toEnd, place } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const [away, setAway] = useState(false);
   const [fresh, setFresh] = useState(false);
   const lastKey = items.length > 0 ? keyOf(items.at(-1)!) : undefined;
 
+  const [hold] = useState(() => new Hold());
   const options: Options = {
     count: items.length,
     getScrollElement: () => scroller.current,
@@ -58,7 +73,8 @@ export function Virtual<T>(props: VirtualProps<T>) {
     observeElementOffset,
     scrollToFn: elementScroll,
     overscan: 6,
-    anchorTo: "end",
+    // While an element is held, the end must not be followed.
+    anchorTo: hold.active ? "start" : "end",
     followOnAppend: true,
     scrollEndThreshold: AT_END,
     onChange: () => redraw(undefined),
@@ -70,7 +86,8 @@ export function Virtual<T>(props: VirtualProps<T>) {
 
   // Whether to follow the end. Only the user's own scrolling up stops that: a single change may grow a row by more than
   // the distance that counts as being at the end.
-  const stuck = useRef(true);
+  const own = useRef(true);
+  const stuck = props.following ?? own;
   const lastTop = useRef(0);
   const distance = () => {
     const el = scroller.current;
@@ -78,19 +95,31 @@ export function Virtual<T>(props: VirtualProps<T>) {
   };
   useLayoutEffect(() => {
     const el = scroller.current;
-    if (el && stuck.current && distance() > 0) {
+    if (el && hold.active) {
+      hold.apply(el);
+    } else if (el && stuck.current && distance() > 0) {
       el.scrollTop = el.scrollHeight;
     }
   });
 
-  // A list starts at its end, unless it has a target.
+  // A list starts at its end, unless it has a target or a place. The row of that place may have yet to be loaded.
   const began = useRef(false);
+  const returning = useRef(target === undefined ? place?.current : undefined);
   useLayoutEffect(() => {
     if (!began.current && items.length > 0) {
       began.current = true;
+      stuck.current = true;
       virtual.scrollToEnd();
     }
-  }, [items.length]);
+    const { key, offset } = returning.current ?? {};
+    const index = key === undefined ? -1 : items.findIndex((item) => keyOf(item) === key);
+    if (index >= 0) {
+      returning.current = undefined;
+      stuck.current = false;
+      virtual.scrollToOffset((virtual.getOffsetForIndex(index, "start")?.[0] ?? 0) + offset!);
+      hold.take(() => scroller.current!.querySelector(`[data-key="${CSS.escape(key!)}"]`), -offset!);
+    }
+  }, [items]);
 
   useEffect(() => {
     const index = target === undefined ? -1 : items.findIndex((item) => keyOf(item) === target);
@@ -128,6 +157,25 @@ export function Virtual<T>(props: VirtualProps<T>) {
   });
   const stay = () => {
     rising.current = false;
+    returning.current = undefined;
+    hold.release();
+  };
+
+  // A click that opens or closes something leaves it where it is, also at the end of the list.
+  const settle = useRef(() => {});
+  useEffect(() => () => settle.current(), []);
+  const onClick = (event: MouseEvent) => {
+    const held = heldBy(event.target);
+    if (held === null || scroller.current === null) {
+      return;
+    }
+    settle.current();
+    stuck.current = false;
+    settle.current = hold.press(scroller.current, held, () => {
+      stuck.current ||= distance() <= AT_END;
+      redraw(undefined);
+    });
+    virtual.setOptions({ ...options, anchorTo: "start" });
   };
 
   const toTheEnd = () => {
@@ -137,12 +185,16 @@ export function Virtual<T>(props: VirtualProps<T>) {
   };
   const onScroll = () => {
     const top = scroller.current?.scrollTop ?? 0;
-    if (distance() <= AT_END) {
+    if (distance() <= AT_END && !hold.active) {
       stuck.current = true;
     } else if (top < lastTop.current - 1) {
       stuck.current = false;
     }
     lastTop.current = top;
+    if (place && returning.current === undefined) {
+      const first = stuck.current ? undefined : virtual.getVirtualItemForOffset(top);
+      place.current = first && { key: String(first.key), offset: top - first.start };
+    }
     look();
   };
   const look = () => {
@@ -185,6 +237,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
         tabIndex={0}
         onScroll={onScroll}
         onKeyDown={onKeyDown}
+        onClickCapture={onClick}
         onWheel={stay}
         onPointerDown={stay}
       >
@@ -200,6 +253,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
                   data-key={key}
                   class={key === target ? "virtual-line is-target" : "virtual-line"}
                   role="article"
+                  aria-label={nameOf?.(item)}
                   aria-posinset={index + 1}
                   aria-setsize={onNearStart ? -1 : items.length}
                 >

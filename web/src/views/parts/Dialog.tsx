@@ -7,11 +7,12 @@ import { Icon } from "./Icon.tsx";
 
 interface Props {
   title: string;
+  class?: string;
   onClose: () => void;
   children: ComponentChildren;
 }
 
-export function Dialog({ title, onClose, children }: Props) {
+export function Dialog({ title, class: extra = "", onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -22,7 +23,7 @@ export function Dialog({ title, onClose, children }: Props) {
   return (
     <dialog
       ref={dialog}
-      class="dialog"
+      class={`dialog ${extra}`}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

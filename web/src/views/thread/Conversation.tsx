@@ -1,21 +1,25 @@
 // All rows of a thread's conversation.
 
 import type { Item, Role } from "@acpd/client";
-import { useCallback, useContext, useMemo, useRef } from "preact/hooks";
+import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ThreadActions } from "../../state/actions.ts";
-import type { Row, ThreadState } from "../../state/thread.ts";
+import type { ShownRow } from "../../state/outline.ts";
+import type { ThreadState } from "../../state/thread.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
-import { CurrentThread, type ThreadContext, Waiting } from "./content/context.ts";
-import { ItemView } from "./items/ItemView.tsx";
+import { CurrentThread, type ThreadContext, type ThreadWaiting, Waiting } from "./content/context.ts";
 import { NoticeView } from "./content/Notice.tsx";
+import { Plan } from "./content/Plan.tsx";
 import { diffStyle } from "./content/settings.ts";
+import { ItemView } from "./items/ItemView.tsx";
 import { TurnFoot } from "./items/TurnFoot.tsx";
+import { GroupLine, WorkLine } from "./items/WorkLine.tsx";
+import { useOutline } from "./outline.ts";
+import { rowName } from "./row-name.ts";
 
 export function Conversation({ thread, rows, actions, role, target, toEnd }: ThreadViewProps) {
-  // Opened folds stay open while the user navigates in the thread.
-  const folds = useMemo(() => new Map<string, boolean>(), [thread.threadId]);
+  const { shown, view, choose } = useOutline(thread, rows, target);
   const latest = useRef(thread);
   latest.current = thread;
   const style = diffStyle.value;
@@ -26,22 +30,29 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
       setDiffStyle: (next) => {
         diffStyle.value = next;
       },
-      folds,
+      folds: view.folds,
       terminal: (terminalId) => terminalOf(latest.current, terminalId),
+      choose,
+      target,
+      following: view.following,
     }),
-    [thread.head.cwd, style, folds],
+    [thread.head.cwd, style, view, choose, target],
   );
-  const draw = useCallback((row: Row) => <Line row={row} actions={actions} role={role} />, [actions, role]);
+  const draw = useCallback((row: ShownRow) => <Line row={row} actions={actions} role={role} />, [actions, role]);
   const more = useCallback(() => void actions.loadOlder().catch(() => {}), [actions]);
+  useReturn(view.place.current?.key, shown, target === undefined && thread.older !== undefined ? more : undefined);
   return (
     <CurrentThread.Provider value={context}>
-      <Waiting.Provider value={thread.head.status === "waiting"}>
+      <Waiting.Provider value={useWaiting(thread)}>
         <Virtual
-          items={rows}
+          items={shown}
           keyOf={keyOf}
           estimate={estimate}
           render={draw}
           label="Conversation"
+          nameOf={rowName}
+          place={view.place}
+          following={view.following}
           {...(thread.older === undefined ? {} : { onNearStart: more })}
           {...(target === undefined ? {} : { target })}
           {...(toEnd === undefined ? {} : { toEnd })}
@@ -51,7 +62,31 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
   );
 }
 
-function keyOf(row: Row): string {
+/** Maximum number of pages that are loaded to return to the user's place. */
+const PAGES = 20;
+
+/** Loads older turns until they contain the user's place, if it is not in the loaded ones. */
+function useReturn(place: string | undefined, shown: readonly ShownRow[], more: (() => void) | undefined): void {
+  const [first] = useState(place);
+  const left = useRef(PAGES);
+  // Notices and the like exist only while the page follows the thread.
+  const isOver = first === undefined || /^(notice|steering)-/.test(first) || shown.some(({ key }) => key === first);
+  if (isOver) left.current = 0;
+  useEffect(() => {
+    if (more !== undefined && left.current-- > 0) more();
+  }, [shown]);
+}
+
+/** Returns what the thread waits for; the same object until that changes. */
+function useWaiting({ head, questions }: ThreadState): ThreadWaiting {
+  const waiting = head.status === "waiting";
+  return useMemo(
+    () => ({ waiting, items: new Set(questions.flatMap(({ params }) => ("itemId" in params && params.itemId) || [])) }),
+    [waiting, questions],
+  );
+}
+
+function keyOf(row: ShownRow): string {
   return row.key;
 }
 
@@ -64,7 +99,7 @@ function terminalOf(thread: ThreadState, terminalId: string): Item | undefined {
 }
 
 interface LineProps {
-  row: Row;
+  row: ShownRow;
   actions: Pick<ThreadActions, "interrupt" | "fork" | "rollback">;
   role: Role;
 }
@@ -77,6 +112,14 @@ function inside({ row, actions, role }: LineProps) {
   switch (row.kind) {
     case "item":
       return <ItemView item={row.item} nested={row.children} live={row.live} />;
+    case "inner":
+      return <ItemView item={row.row.item} nested={row.row.children} live={row.row.live} />;
+    case "work":
+      return <WorkLine row={row} />;
+    case "group":
+      return <GroupLine row={row} />;
+    case "plan":
+      return <Plan entries={row.entries} open={false} ended />;
     case "turnEnd":
       return <TurnFoot turn={row.turn} actions={actions} role={role} />;
     case "notice":
@@ -94,7 +137,7 @@ function inside({ row, actions, role }: LineProps) {
 }
 
 function Working({ stopping }: { stopping: boolean }) {
-  const waiting = useContext(Waiting);
+  const { waiting } = useContext(Waiting);
   return (
     <p class="th-working" role="status">
       {!waiting && <span class="th-spinner" aria-hidden="true" />}
@@ -104,20 +147,14 @@ function Working({ stopping }: { stopping: boolean }) {
 }
 
 /** Returns the estimated height of a row, in pixels. */
-function estimate(row: Row): number {
-  if (row.kind !== "item") return 36;
+function estimate(row: ShownRow): number {
+  if (row.kind !== "item") return 34;
   const { item } = row;
   switch (item.type) {
     case "userMessage":
     case "agentMessage":
       return 40 + Math.ceil((item.text?.length ?? 0) / 90) * 21;
-    case "agentThought":
-      return 32;
-    case "terminalCommand":
-      return 90 + Math.min(360, ((item.output?.length ?? 0) / 60) * 18);
-    case "fileChange":
-      return 90 + Math.min(400, ((item.diff?.length ?? 0) / 40) * 18);
     default:
-      return 96 + row.children.length * 80;
+      return 34;
   }
 }

@@ -131,12 +131,14 @@ test("what the agent refuses to set is said", async () => {
   expect(view.one("[role=alert]").textContent).toBe("The agent stays as it is.");
 });
 
-test("while nothing goes on, the plan is one line", () => {
+test("the plan is pinned while its turn runs, and one line while a question is open", () => {
   const plan = [{ content: "one", status: "pending", priority: "high" }];
-  const open = (more: object, questions: ThreadState["questions"] = []) =>
-    drawn(<PlanCard {...props({ head: { ...head, plan, ...more } as Thread, questions })} />).one<HTMLDetailsElement>("details").open;
-  expect(open({})).toBe(false);
-  expect(open({ turnId: "1" })).toBe(true);
-  expect(open({ turnId: "1" }, [question])).toBe(false);
+  const turns = [{ key: "1", id: "1", status: "running", items: [], plan }] as unknown as ThreadState["turns"];
+  const card = (turnId: string | undefined, questions: ThreadState["questions"] = []) =>
+    drawn(<PlanCard {...props({ head: { ...head, turnId } as Thread, turns, questions })} />).all("details") as HTMLDetailsElement[];
+  expect(card("1")[0]!.open).toBe(true);
+  expect(card("1", [question])[0]!.open).toBe(false);
+  // Afterwards it is in the conversation.
+  expect(card(undefined)).toEqual([]);
+  expect(card("2")).toEqual([]);
 });
-

@@ -27,6 +27,13 @@ test("a plan has a mark, a word and a priority for each step, and says how far i
   expect([bar.value, bar.max, bar.getAttribute("aria-label")]).toEqual([1, 4, "Progress: 25%"]);
 });
 
+test("what is not completed at the end of the turn was not done", () => {
+  const entries = [{ content: "one", status: "completed", priority: "medium" }, { content: "two", status: "in_progress", priority: "medium" }];
+  const view = drawn(<Plan entries={entries} ended />);
+  expect(view.all("li").map((entry) => entry.textContent)).toEqual(["●onedone", "○twonot done"]);
+  expect(view.one("summary").textContent).toBe("Plan1 of 2 done");
+});
+
 test("an empty plan is none", () => {
   expect(drawn(<Plan entries={[]} />).place.innerHTML).toBe("");
 });

@@ -11,6 +11,8 @@ export interface CodeProps {
   language: string;
   /** Whether the code is complete; only then it is highlighted. */
   whole: boolean;
+  /** The name of the text for screen readers. */
+  name?: string;
 }
 
 export function CodeBlock({ code, language, whole }: CodeProps) {
@@ -26,7 +28,7 @@ export function CodeBlock({ code, language, whole }: CodeProps) {
 }
 
 /** The code without the frame. */
-export function CodeText({ code, language, whole }: CodeProps) {
+export function CodeText({ code, language, whole, name = "Code" }: CodeProps) {
   const place = useRef<HTMLElement>(null);
   const shown = visibleOrder(code);
   // Sets the text by hand, so that highlighting does not interfere: one text node, to which more is appended.
@@ -52,7 +54,7 @@ export function CodeText({ code, language, whole }: CodeProps) {
     };
   }, [shown, language, whole]);
   return (
-    <pre class="th-pre th-code-text" tabIndex={0} role="group" aria-label={language ? `Code, ${language}` : "Code"}>
+    <pre class="th-pre th-code-text" tabIndex={0} role="group" aria-label={language ? `${name}, ${language}` : name}>
       <code ref={place} />
     </pre>
   );

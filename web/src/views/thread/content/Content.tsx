@@ -10,6 +10,7 @@ import { bytes } from "../../../text/format.ts";
 import { Icon } from "./Icon.tsx";
 import { Markdown } from "./Markdown.tsx";
 import { Path } from "./Path.tsx";
+import { Picture } from "./Picture.tsx";
 import { RawJson } from "./RawJson.tsx";
 
 /** Image types that a browser may render from data. SVG is included, since an image runs no scripts. */
@@ -27,7 +28,7 @@ export function Content({ id, block }: ContentProps) {
     case "text":
       return text(block.text) === undefined ? <Unknown id={id} block={block} /> : <Markdown text={text(block.text) ?? ""} />;
     case "image":
-      return <Picture id={id} block={block} />;
+      return <Image id={id} block={block} />;
     case "audio":
       return <Sound id={id} block={block} />;
     case "resource_link":
@@ -43,12 +44,11 @@ function Unknown({ id, block }: ContentProps) {
   return <RawJson id={`${id}/raw`} label={`Content: ${visibleLine(text(block.type) ?? "unknown")}`} value={block} />;
 }
 
-function Picture({ id, block }: ContentProps) {
+function Image({ id, block }: ContentProps) {
   const type = text(block.mimeType) ?? "";
   const data = (text(block.data) ?? "").replace(/\s+/g, "");
   if (!PICTURES.test(type) || !BASE64.test(data) || data === "") return <Unknown id={id} block={block} />;
-  const name = text(block.uri) ?? "Picture";
-  return <img class="th-picture" src={`data:${type.toLowerCase()};base64,${data}`} alt={visibleLine(name)} loading="lazy" />;
+  return <Picture type={type.toLowerCase()} data={data} name={text(block.uri) ?? "Picture"} />;
 }
 
 /** The page's content security policy blocks audio, so only its name and size are shown. */

@@ -1,7 +1,7 @@
 // A collapsible section. Its content is rendered only while it is open.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import { useThread } from "./context.ts";
 import { Icon } from "./Icon.tsx";
@@ -17,9 +17,10 @@ export interface FoldProps {
 }
 
 export function Fold({ id, summary, open: usual = false, class: extra = "", children }: FoldProps) {
-  const { folds } = useThread();
+  const { folds, target, following } = useThread();
   const [chosen, choose] = useState(() => folds.get(id));
-  const open = chosen ?? usual;
+  const reading = useReading(usual, following);
+  const open = chosen ?? (reading || id === target);
   const toggled = (event: Event) => {
     const now = (event.currentTarget as HTMLDetailsElement).open;
     // The event also fires when the page itself opens or closes it.
@@ -30,12 +31,27 @@ export function Fold({ id, summary, open: usual = false, class: extra = "", chil
   return (
     <details class={`th-fold ${extra}`} open={open} onToggle={toggled}>
       <summary class="th-summary">
-        <span class="th-chevron">
-          <Icon name="chevron" />
-        </span>
+        <Chevron />
         {summary}
       </summary>
       {open && (typeof children === "function" ? children() : children)}
     </details>
   );
+}
+
+export function Chevron() {
+  return (
+    <span class="th-chevron">
+      <Icon name="chevron" />
+    </span>
+  );
+}
+
+/** Returns whether the default is to be open. What was open stays open if the user may be reading it. */
+function useReading(usual: boolean, following: { readonly current: boolean } | undefined): boolean {
+  const before = useRef({ usual, kept: false });
+  if (before.current.usual !== usual) {
+    before.current = { usual, kept: !usual && following?.current === false };
+  }
+  return usual || before.current.kept;
 }

@@ -7,20 +7,22 @@ import { useState } from "preact/hooks";
 import { words } from "../../../text/format.ts";
 
 const MARKS: Record<string, string> = { completed: "●", in_progress: "◐", pending: "○" };
-const SAID: Record<string, string> = { completed: "done", in_progress: "in progress", pending: "pending" };
+const SAID: Record<string, string> = { completed: "done", in_progress: "in progress", pending: "pending", not_done: "not done" };
 
 export interface PlanProps {
   entries: readonly PlanEntry[];
   /** Whether its steps are shown by default. */
   open?: boolean;
+  /** Whether its turn has ended: what is not completed was not done. */
+  ended?: boolean;
 }
 
-export function Plan({ entries, open: usual = true }: PlanProps) {
+export function Plan({ entries, open: usual = true, ended = false }: PlanProps) {
   const [chosen, choose] = useState<boolean>();
   const open = chosen ?? usual;
   if (entries.length === 0) return null;
   const done = entries.filter((entry) => entry.status === "completed").length;
-  const current = entries.find((entry) => entry.status === "in_progress");
+  const current = ended ? undefined : entries.find((entry) => entry.status === "in_progress");
   const percent = Math.round((done / entries.length) * 100);
   return (
     <details
@@ -31,29 +33,38 @@ export function Plan({ entries, open: usual = true }: PlanProps) {
     >
       <summary class="th-plan-head">
         <h3>Plan</h3>
-        <span class="th-quiet th-plan-current">{current?.content}</span>
+        <span class="th-quiet th-plan-current" dir="auto">
+          {current?.content}
+        </span>
         <span class="th-plan-count">
           {done} of {entries.length}
+          {ended && " done"}
         </span>
-        <progress class="th-plan-bar" max={entries.length} value={done} aria-label={`Progress: ${percent}%`} />
+        {!ended && <progress class="th-plan-bar" max={entries.length} value={done} aria-label={`Progress: ${percent}%`} />}
       </summary>
       <ol class="th-plan-entries" role="list">
         {entries.map((entry, at) => (
-          <li key={at} class="th-plan-entry" data-status={entry.status}>
+          <li key={at} class="th-plan-entry" data-status={statusOf(entry, ended)}>
             <span class="th-plan-mark" aria-hidden="true">
-              {MARKS[entry.status] ?? "○"}
+              {MARKS[statusOf(entry, ended)] ?? "○"}
             </span>
-            <span class="th-plan-content">{entry.content}</span>
+            <span class="th-plan-content" dir="auto">
+              {entry.content}
+            </span>
             {/* The usual priority is omitted. */}
             {entry.priority !== "medium" && entry.priority !== "" && (
               <span class="th-tag" data-priority={entry.priority}>
                 {words(entry.priority)}
               </span>
             )}
-            <span class="th-plan-status">{SAID[entry.status] ?? words(entry.status)}</span>
+            <span class="th-plan-status">{SAID[statusOf(entry, ended)] ?? words(entry.status)}</span>
           </li>
         ))}
       </ol>
     </details>
   );
+}
+
+function statusOf({ status }: PlanEntry, ended: boolean): string {
+  return ended && status !== "completed" ? "not_done" : status;
 }

@@ -20,7 +20,16 @@ export function toneOf(status: string): Tone {
   return Object.hasOwn(TONES, status) ? (TONES[status] ?? "waiting") : "waiting";
 }
 
-export function Status({ status, tone = toneOf(status), said }: { status: string; tone?: Tone; said?: string }) {
+export interface StatusProps {
+  status: string;
+  tone?: Tone;
+  said?: string;
+  /** Whether the mark is enough, and the word is for screen readers. */
+  brief?: boolean;
+}
+
+export function Status({ status, tone = toneOf(status), said, brief = false }: StatusProps) {
+  const word = said ?? SAID[status] ?? words(status);
   return (
     <span class={`th-status th-status-${tone}`} data-status={status}>
       {tone === "running" ? (
@@ -30,7 +39,7 @@ export function Status({ status, tone = toneOf(status), said }: { status: string
       ) : tone === "failed" ? (
         <Icon name="cross" />
       ) : null}
-      {said ?? SAID[status] ?? words(status)}
+      {brief ? <span class="sr-only">{word}</span> : word}
     </span>
   );
 }

@@ -17,6 +17,12 @@ export interface ThreadContext {
   readonly folds: Map<string, boolean>;
   /** Returns the command that runs in one of the thread's terminals. */
   terminal(terminalId: string): Item | undefined;
+  /** Opens or closes a row of the conversation that stands for others. */
+  choose?(key: string, open: boolean): void;
+  /** The row that a search leads to. Its content is open. */
+  readonly target?: string | undefined;
+  /** Whether the list follows its end. If not, the user may be reading, and nothing closes by itself. */
+  readonly following?: { readonly current: boolean };
 }
 
 /** The context of a view outside of a thread. */
@@ -34,5 +40,12 @@ export function useThread(): ThreadContext {
   return useContext(CurrentThread);
 }
 
-/** Whether the thread waits for the user. Separate, since it changes often and few views use it. */
-export const Waiting = createContext(false);
+/** The state that changes often and that few views use: what the thread waits for. */
+export interface ThreadWaiting {
+  /** Whether the thread waits for the user. */
+  readonly waiting: boolean;
+  /** The tool calls with an open approval. */
+  readonly items: ReadonlySet<string>;
+}
+
+export const Waiting = createContext<ThreadWaiting>({ waiting: false, items: new Set() });

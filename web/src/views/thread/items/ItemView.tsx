@@ -3,11 +3,11 @@
 import type { Item } from "@acpd/client";
 
 import { visibleLine } from "../../../text/bidi-guard.ts";
-import { CommandCard } from "./CommandCard.tsx";
-import { FileCard } from "./FileCard.tsx";
+import { CommandLine } from "./CommandLine.tsx";
+import { FileLine } from "./FileLine.tsx";
 import { AgentMessage, Thought, UserMessage } from "./Messages.tsx";
 import { RawJson } from "../content/RawJson.tsx";
-import { ToolCard } from "./ToolCard.tsx";
+import { ToolLine } from "./ToolLine.tsx";
 
 export interface ItemProps {
   item: Item;
@@ -26,11 +26,11 @@ export function ItemView({ item, nested = [], live = item.outcome == null }: Ite
     case "agentThought":
       return <Thought item={item} live={live} />;
     case "toolCall":
-      return <ToolCard item={item} nested={nested} />;
+      return <ToolLine item={item} nested={nested} />;
     case "fileChange":
-      return <FileCard item={item} />;
+      return <FileLine item={item} />;
     case "terminalCommand":
-      return <CommandCard item={item} />;
+      return <CommandLine item={item} />;
     default:
       return <UnknownItem item={item} />;
   }

@@ -9,7 +9,7 @@ import { Content } from "../content/Content.tsx";
 import { useThread } from "../content/context.ts";
 import { CopyButton } from "../content/CopyButton.tsx";
 import { Fold } from "../content/Fold.tsx";
-import { count } from "../../../text/format.ts";
+import { count, firstWords } from "../../../text/format.ts";
 import { Icon } from "../content/Icon.tsx";
 import { Markdown } from "../content/Markdown.tsx";
 
@@ -31,6 +31,9 @@ export function UserMessage({ item }: MessageProps) {
   const words = said !== "" ? said : wordsOf(item);
   return (
     <div class="th-user" role="group" aria-label="You said">
+      <h2 class="sr-only" dir="auto">
+        {firstWords(words) || "Attachments"}
+      </h2>
       {words !== "" && <UserWords id={item.itemId} words={words} />}
       <Beyond item={item} blocks={objects(item.content).filter((block) => block.type !== "text")} />
       {words !== "" && <CopyButton text={words} what="message" class="th-copy-hover" />}
@@ -44,15 +47,17 @@ const [LONG, FIRST] = [6_000, 2_000];
 function UserWords({ id, words }: { id: string; words: string }) {
   const { folds } = useThread();
   const [all, setAll] = useState(() => words.length <= LONG || folds.get(`${id}/words`) === true);
-  if (all) return <div class="th-user-text">{words}</div>;
+  if (all) return <div class="th-user-text" dir="auto">{words}</div>;
   const showAll = () => {
     folds.set(`${id}/words`, true);
     setAll(true);
   };
   return (
     <>
-      <div class="th-user-text">{words.slice(0, FIRST)}…</div>
-      <button type="button" class="button quiet" onClick={showAll}>
+      <div class="th-user-text" dir="auto">
+        {words.slice(0, FIRST)}…
+      </div>
+      <button type="button" class="button quiet" data-grows onClick={showAll}>
         Show all {count(words.length)} characters
       </button>
     </>
@@ -72,7 +77,6 @@ export function AgentMessage({ item, live: streaming = item.outcome == null }: M
     <div class="th-agent" role="group" aria-label="The agent said" aria-busy={streaming}>
       {said !== "" && <Markdown text={said} streaming={streaming} />}
       <Beyond item={item} blocks={beyondText(item)} />
-      <Broken item={item} />
       {!streaming && said !== "" && <CopyButton text={said} what="message" class="th-copy-hover" />}
     </div>
   );
@@ -84,13 +88,15 @@ export function Thought({ item, live: streaming = item.outcome == null }: Messag
   return (
     <Fold
       id={item.itemId}
-      class="th-thought"
+      class="th-thought th-line-fold"
       summary={
         <>
           <Icon name="think" />
           <span class="th-label">{streaming ? "Thinking" : "Thought"}</span>
           {streaming && <span class="th-pulse" />}
-          <span class="th-quiet th-thought-first">{firstWords(said)}</span>
+          <span class="th-quiet th-thought-first" dir="auto">
+            {firstWords(said, 200)}
+          </span>
         </>
       }
     >
@@ -105,10 +111,6 @@ export function Thought({ item, live: streaming = item.outcome == null }: Messag
   );
 }
 
-function firstWords(said: string): string {
-  return said.slice(0, 200).replace(/[*_`#>]+/g, "").replace(/\s+/g, " ").trim();
-}
-
 function Beyond({ item, blocks }: { item: Item; blocks: readonly AcpObject[] }) {
   if (blocks.length === 0) return null;
   return (
@@ -118,9 +120,4 @@ function Beyond({ item, blocks }: { item: Item; blocks: readonly AcpObject[] }) 
       ))}
     </div>
   );
-}
-
-function Broken({ item }: { item: Item }) {
-  if (item.outcome !== "failed" && item.outcome !== "interrupted") return null;
-  return <p class="th-quiet th-broken">{item.outcome === "failed" ? "Interrupted by an error" : "Interrupted"}</p>;
 }

@@ -1,13 +1,31 @@
 // @vitest-environment jsdom
 import type { Item as ItemType } from "@acpd/client";
-import { expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 
-import { aloneContext } from "../content/context.ts";
-import { Item, CurrentThread } from "../index.ts";
-import { after, drawn } from "../../testing.ts";
+import { aloneContext, type ThreadContext, Waiting } from "../content/context.ts";
+import { Item, CurrentThread, Output } from "../index.ts";
+import { after, type Drawn, drawn } from "../../testing.ts";
 
 const item = (rest: object): ItemType => ({ itemId: "i", outcome: "completed", ...rest }) as unknown as ItemType;
-const view = (rest: object, nested: ItemType[] = []) => drawn(<Item item={item(rest)} nested={nested} />);
+// Its view is loaded lazily.
+beforeAll(async () => {
+  Output.preload();
+  await vi.dynamicImportSettled();
+});
+
+const fresh = () => ({ ...aloneContext, folds: new Map<string, boolean>() });
+const view = (rest: object, nested: ItemType[] = [], context: Partial<ThreadContext> = {}) =>
+  drawn(
+    <CurrentThread.Provider value={{ ...fresh(), ...context }}>
+      <Item item={item(rest)} nested={nested} />
+    </CurrentThread.Provider>,
+  );
+const open = (shown: Drawn, selector = "details") =>
+  after(() => {
+    const fold = shown.one<HTMLDetailsElement>(selector);
+    fold.open = true;
+    fold.dispatchEvent(new Event("toggle"));
+  });
 
 test("a person's words are shown as they were written", () => {
   const shown = view({ type: "userMessage", text: "**not** <b>markup</b>\n  second line" });
@@ -52,6 +70,27 @@ test("text that happens to be JSON of a content block stays text", () => {
   expect(shown.text()).toContain(text);
 });
 
+test("a message that was cut off leaves that to the end of its turn", () => {
+  expect(view({ type: "agentMessage", text: "I was", outcome: "failed" }).one(".th-agent").textContent.trim()).toBe("I was");
+});
+
+test("a picture is enlarged by a click", async () => {
+  HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
+    this.open = true;
+  };
+  HTMLDialogElement.prototype.close ??= () => {};
+  const shown = view({ type: "agentMessage", content: [{ type: "image", mimeType: "image/png", data: "iVBORw0KGgo=", uri: "file:///w/shot.png" }] });
+  await after(() => shown.button("Enlarge").click());
+  expect(shown.one("dialog h2").textContent).toBe("file:///w/shot.png");
+  shown.button("Save");
+});
+
+test("text of any script has its own direction", () => {
+  expect(view({ type: "userMessage", text: "مرحبا" }).one(".th-user-text").dir).toBe("auto");
+  const shown = view({ type: "agentMessage", text: "شكرا\n\n- א\n\n> ב" });
+  expect(shown.all(".th-markdown-block > *").map(({ tagName, dir }) => `${tagName} ${dir}`)).toEqual(["P auto", "UL auto", "BLOCKQUOTE auto"]);
+});
+
 test("a thought is folded, and opens", async () => {
   const shown = view({ type: "agentThought", text: "Let me *think*." });
   const fold = shown.one<HTMLDetailsElement>("details");
@@ -82,39 +121,141 @@ test("what was opened is still open when the view comes back", async () => {
   expect(shown.one<HTMLDetailsElement>("details").open).toBe(true);
 });
 
-test("a tool call: title, kind, status, parameters, result, location", async () => {
-  const shown = view({
-    type: "toolCall", title: "Read a.rs", kind: "read", status: "completed",
-    toolCall: { locations: [{ path: "/w/a.rs", line: 7 }], rawInput: { limit: 3 }, rawOutput: "the result" },
-  });
-  expect(shown.one(".th-tool-title").textContent).toBe("Read a.rs");
-  expect(shown.one(".th-kind").textContent).toBe("read");
-  expect(shown.one(".th-status").textContent).toBe("done");
-  expect(shown.one(".th-path").textContent).toBe("/w/a.rs:7");
-  expect(shown.all("summary").map((summary) => summary.textContent)).toEqual(["Parameters", "Result"]);
+test("a tool call is one line that says its title, path and state once", () => {
+  const shown = view(
+    {
+      type: "toolCall", title: "Read /w/src/a.rs", kind: "read", status: "completed",
+      toolCall: { locations: [{ path: "/w/src/a.rs", line: 7 }], rawInput: { limit: 3 }, rawOutput: "the result" },
+    },
+    [],
+    { cwd: "/w" },
+  );
+  expect(shown.text()).toBe("Read src/a.rsdone");
+  expect(shown.all(".th-path, details, pre")).toEqual([]);
 });
 
-test("a tool call's diff and its text", () => {
+test("a title that does not contain the path is followed by it", () => {
   const shown = view({
+    type: "toolCall", title: "Look it up", kind: "search", status: "completed",
+    toolCall: { locations: [{ path: "/w/a.rs", line: 7 }] },
+  });
+  expect(shown.one(".th-path").textContent).toBe("/w/a.rs:7");
+  expect(shown.one(".sr-only").textContent).toBe("search: ");
+});
+
+test("parameters and result are behind a button", async () => {
+  const shown = view({
+    type: "toolCall", title: "Read a.rs", kind: "read", status: "completed",
+    toolCall: { rawInput: { limit: 3 }, rawOutput: "the result" },
+  });
+  const button = shown.button("Parameters and Result");
+  expect(button.getAttribute("aria-expanded")).toBe("false");
+  await after(() => button.click());
+  expect(shown.all("dt").map((name) => name.textContent)).toEqual(["Parameters", "Result"]);
+  expect(shown.all("pre").map((text) => text.textContent)).toEqual(['{\n  "limit": 3\n}', "the result"]);
+});
+
+test.each(["read", "search", "execute"])("the output of a call of the kind %s is not Markdown", async (kind) => {
+  const text = "# Not a heading\n\n* not *a* list\n    indented";
+  const shown = view({ type: "toolCall", title: "Look", kind, status: "completed", toolCall: { content: [{ type: "content", content: { type: "text", text } }] } });
+  await open(shown);
+  expect(shown.all("h1, li, em")).toEqual([]);
+  expect(shown.one("pre").textContent).toBe(text);
+});
+
+test("a fence around output is not part of it", async () => {
+  const text = "```rs\nfn main() {}\n```\n";
+  const shown = view({ type: "toolCall", title: "Look", kind: "read", status: "completed", toolCall: { content: [{ type: "content", content: { type: "text", text } }] } });
+  await open(shown);
+  expect(shown.one("pre").textContent).toBe("fn main() {}");
+});
+
+test("long output comes in two pieces", async () => {
+  const text = Array.from({ length: 500 }, (_, at) => `line ${at}`).join("\n");
+  const shown = view({ type: "toolCall", title: "Look", kind: "read", status: "completed", toolCall: { content: [{ type: "content", content: { type: "text", text } }] } });
+  await open(shown);
+  expect(shown.one("pre").textContent.split("\n")).toHaveLength(200);
+  await after(() => shown.button("Show all").click());
+  expect(shown.one("pre").textContent.split("\n")).toHaveLength(500);
+});
+
+test("an edit is one line with the number of changed lines, which opens to the diff", async () => {
+  const edit = {
     type: "toolCall", title: "Edit", kind: "edit", status: "completed",
     toolCall: {
       content: [
-        { type: "diff", path: "/w/a.rs", oldText: "a\nb\n", newText: "a\nc\n" },
+        { type: "diff", path: "/w/a.rs", oldText: "a\nb\n", newText: "a\nc\nd\n" },
         { type: "content", content: { type: "text", text: "**done**" } },
         { type: "novelty", x: 1 },
       ],
     },
-  });
-  expect(shown.all("td.th-text").map((line) => line.textContent)).toEqual(["a", "removed: b", "added: c"]);
+  };
+  const shown = view(edit);
+  expect(shown.one("summary").textContent).toBe("Edit/w/a.rs+2−1done");
+  expect(shown.all("table")).toEqual([]);
+  await open(shown);
+  expect(shown.all("td.th-text").map((line) => line.textContent)).toEqual(["a", "removed: b", "added: c", "added: d"]);
+  // Path and numbers are not repeated.
+  expect(shown.all(".th-path, .th-counts")).toHaveLength(2);
   expect(shown.one("strong").textContent).toBe("done");
   expect(shown.text()).toContain("Content: novelty");
 });
 
-test("a terminal of a tool call stands inside it, once", () => {
-  const command = item({ itemId: "c", type: "terminalCommand", terminalId: "t", command: "ls", output: "a.rs\n", exitCode: 0 });
-  const shown = view({ type: "toolCall", title: "Run", kind: "execute", status: "completed", toolCall: { content: [{ type: "terminal", terminalId: "t" }] } }, [command]);
-  expect(shown.all(".th-command")).toHaveLength(1);
+test("an edit that runs is open, and one that the daemon also wrote counts once", () => {
+  const content = [{ type: "diff", path: "/w/a.rs", oldText: "a\n", newText: "b\n" }];
+  const written = item({ itemId: "f", type: "fileChange", path: "/w/a.rs", diff: "--- a/a.rs\n+++ b/a.rs\n@@ -1,1 +1,1 @@\n-a\n+b\n" });
+  const shown = view({ type: "toolCall", outcome: null, title: "Edit", kind: "edit", status: "in_progress", toolCall: { content } }, [written]);
+  expect(shown.one<HTMLDetailsElement>("details").open).toBe(true);
+  expect(shown.one(".th-counts").textContent).toBe("+1−1");
+  expect(shown.all("table")).toHaveLength(1);
+});
+
+test("a call that waits for an approval is one line", () => {
+  const call = item({
+    type: "toolCall", outcome: null, title: "Edit a.rs", kind: "edit", status: "pending",
+    toolCall: { content: [{ type: "diff", path: "/w/a.rs", oldText: "a\n", newText: "b\n" }] },
+  });
+  const shown = drawn(
+    <Waiting.Provider value={{ waiting: true, items: new Set(["i"]) }}>
+      <Item item={call} />
+    </Waiting.Provider>,
+  );
+  expect(shown.one(".th-status").textContent).toBe("Waiting for approval below");
+  expect(shown.all("table")).toEqual([]);
+});
+
+test("a call that a search leads to is open", () => {
+  const content = [{ type: "content", content: { type: "text", text: "the words" } }];
+  const shown = view({ type: "toolCall", title: "Look", kind: "read", status: "completed", toolCall: { content } }, [], { target: "i" });
+  expect(shown.one("pre").textContent).toBe("the words");
+});
+
+test("a terminal of a tool call has one head, and its exit state is the call's", () => {
+  const command = item({ itemId: "c", type: "terminalCommand", terminalId: "t", command: "ls", output: "a.rs\n", exitCode: 2 });
+  const call = { type: "toolCall", title: "ls", kind: "execute", status: "failed", toolCall: { content: [{ type: "terminal", terminalId: "t" }] } };
+  const shown = view(call, [command]);
+  expect(shown.all("summary")).toHaveLength(1);
+  expect(shown.one("summary").textContent).toBe("execute: lsexit code 2");
+  // A failed command is open.
   expect(shown.one(".th-terminal-line").textContent).toBe("a.rs");
+  expect(view(call, [{ ...command, exitCode: 0 } as ItemType]).one("summary").textContent).toContain("exit code 0");
+});
+
+test("what was open while it ran stays open for a user who is not at the end", () => {
+  const command = (outcome: string | null) => item({ type: "terminalCommand", terminalId: "t", command: "ls", output: "a.rs", outcome, exitCode: outcome && 0 });
+  const isOpen = (current: boolean) => {
+    const context = { ...fresh(), following: { current } };
+    const node = (outcome: string | null) => (
+      <CurrentThread.Provider value={context}>
+        <Item item={command(outcome)} />
+      </CurrentThread.Provider>
+    );
+    const shown = drawn(node(null));
+    expect(shown.one<HTMLDetailsElement>("details").open).toBe(true);
+    shown.draw(node("completed"));
+    return shown.one<HTMLDetailsElement>("details").open;
+  };
+  expect([isOpen(true), isOpen(false)]).toEqual([false, true]);
 });
 
 test.each([
@@ -134,14 +275,17 @@ test("a command's words are told apart", () => {
   expect(shown.one(".th-command-line").textContent).toBe(`rm -rf 'my files' 'it'\\''s'`);
 });
 
-test("output that is not all there says so", () => {
-  expect(view({ type: "terminalCommand", terminalId: "t", output: "end", truncated: true }).one(".th-truncated").textContent).toContain("Truncated");
+test("output that is not all there says so", async () => {
+  const shown = view({ type: "terminalCommand", terminalId: "t", output: "end", truncated: true });
+  await open(shown);
+  expect(shown.one(".th-truncated").textContent).toContain("Output truncated");
 });
 
-test("of long output the end is shown, and all of it can be had", () => {
+test("of long output the end is shown, and all of it can be opened and downloaded", async () => {
   const shown = view({ type: "terminalCommand", terminalId: "t", output: "end", outputBlob: "0af1" });
+  await open(shown);
   expect(shown.one(".th-truncated").textContent).toContain("Only the end");
-  expect(shown.one(".th-truncated button").textContent).toBe("Download all of it");
+  expect(shown.all(".th-truncated button").map((button) => button.textContent)).toEqual(["Open all", "Download"]);
 });
 
 test("of many lines few are drawn, and all are copied", async () => {
@@ -167,7 +311,7 @@ test("more output leaves the lines before it alone", () => {
 });
 
 test("a terminal's links and titles are nothing", () => {
-  const shown = view({ type: "terminalCommand", terminalId: "t", output: "\u001B]8;;javascript:alert(1)\u0007x\u001B]8;;\u0007\u001B]0;t\u0007<img src=x>", exitCode: 0 });
+  const shown = view({ type: "terminalCommand", terminalId: "t", outcome: null, output: "\u001B]8;;javascript:alert(1)\u0007x\u001B]8;;\u0007\u001B]0;t\u0007<img src=x>" });
   expect(shown.all("a, img")).toEqual([]);
   expect(shown.one(".th-terminal-line").textContent).toBe("x<img src=x>");
 });
@@ -180,12 +324,14 @@ test("a file's name hides nothing", () => {
 test("a change of a file, unified and side by side, as the person likes it", async () => {
   const setDiffStyle = vi.fn();
   const diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
+  const context = fresh();
   const node = (diffStyle: "unified" | "split") => (
-    <CurrentThread.Provider value={{ ...aloneContext, diffStyle, setDiffStyle }}>
+    <CurrentThread.Provider value={{ ...context, diffStyle, setDiffStyle }}>
       <Item item={item({ type: "fileChange", path: "/w/x", diff })} />
     </CurrentThread.Provider>
   );
   const shown = drawn(node("unified"));
+  await open(shown);
   expect(shown.all("tbody tr")).toHaveLength(3);
   await after(() => shown.button("Split").click());
   expect(setDiffStyle).toHaveBeenCalledWith("split");
@@ -197,12 +343,8 @@ test("a change of a file, unified and side by side, as the person likes it", asy
 test("a large diff is folded, and comes in pieces", async () => {
   const lines = Array.from({ length: 3_000 }, (_, at) => `+line ${at}`).join("\n");
   const shown = view({ type: "fileChange", path: "/w/x", diff: `--- /dev/null\n+++ b/x\n@@ -0,0 +1,3000 @@\n${lines}\n` });
-  const fold = shown.one<HTMLDetailsElement>("details");
-  expect(fold.open).toBe(false);
-  await after(() => {
-    fold.open = true;
-    fold.dispatchEvent(new Event("toggle"));
-  });
+  expect(shown.one("summary").textContent).toContain("+3,000");
+  await open(shown);
   expect(shown.all("tbody tr")).toHaveLength(400);
   expect(shown.text()).toContain("2,600 more lines");
   await after(() => shown.button("Show more").click());

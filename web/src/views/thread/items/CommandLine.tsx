@@ -1,58 +1,66 @@
-// A command in a terminal: its command line, directory, output and outcome.
+// A command in a terminal: one line with its exit state, which opens to its output.
 
 import type { Item, TerminalCommand } from "@acpd/client";
+import { useEffect } from "preact/hooks";
 
-import { quoted } from "../../../text/shell.ts";
+import { hasFailed } from "../../../state/tool-calls.ts";
 import { visible, visibleLine } from "../../../text/bidi-guard.ts";
+import { quoted } from "../../../text/shell.ts";
 import { CopyButton } from "../content/CopyButton.tsx";
 import { useThread } from "../content/context.ts";
 import { Fold } from "../content/Fold.tsx";
-import { count } from "../../../text/format.ts";
 import { Icon } from "../content/Icon.tsx";
+import { Output } from "../content/Output.tsx";
 import { Path } from "../content/Path.tsx";
 import { Status, type Tone } from "../content/Status.tsx";
-import { Output } from "../content/Terminal.tsx";
 
-/** Maximum number of output lines that stay unfolded after the command has succeeded. */
-const LONG = 40;
-
-export function CommandCard({ item }: { item: Item & TerminalCommand }) {
-  const { cwd } = useThread();
+export function CommandLine({ item }: { item: Item & TerminalCommand }) {
   const line = commandLine(item);
-  const output = item.output ?? "";
-  const live = item.outcome == null;
-  const lines = countLines(output);
-  const failed = item.outcome === "failed" || (item.exitCode != null && item.exitCode !== 0);
   return (
-    <section class="th-card th-command" aria-label={`Command: ${visibleLine(line)}`}>
-      <header class="th-card-head">
-        <Icon name="execute" />
-        <code class="th-command-line">{visible(line) || "Terminal"}</code>
+    <div class="th-tool" data-kind="execute">
+      <Fold
+        id={item.itemId}
+        class="th-line-fold"
+        open={item.outcome == null || hasFailed(item)}
+        summary={
+          <>
+            <Icon name="execute" />
+            <code class="th-command-line">{visible(line) || "Terminal"}</code>
+            <Ended item={item} />
+          </>
+        }
+      >
+        {() => (
+          <div class="th-tool-body">
+            <CommandOutput item={item} />
+          </div>
+        )}
+      </Fold>
+      <span class="th-line-acts">
         <CopyButton text={line} what="command" />
-        <Ended item={item} />
-      </header>
+      </span>
+    </div>
+  );
+}
+
+/** The content of a command's line. */
+export function CommandOutput({ item }: { item: Item & TerminalCommand }) {
+  const { cwd } = useThread();
+  return (
+    <>
       {item.cwd != null && item.cwd !== cwd && (
         <p class="th-quiet th-cwd">
           in <Path path={item.cwd} />
         </p>
       )}
-      <Fold
-        id={`${item.itemId}/output`}
-        class="th-output-fold"
-        open={live || failed || lines <= LONG}
-        summary={<span class="th-quiet">Output{lines > 1 ? `, ${count(lines)} lines` : ""}</span>}
-      >
-        {() => (
-          <Output
-            output={output}
-            truncated={item.truncated === true}
-            blob={item.outputBlob ?? undefined}
-            live={live}
-            label={`Output of ${visibleLine(line)}`}
-          />
-        )}
-      </Fold>
-    </section>
+      <Output
+        output={item.output ?? ""}
+        truncated={item.truncated === true}
+        blob={item.outputBlob ?? undefined}
+        live={item.outcome == null}
+        label={`Output of ${visibleLine(commandLine(item))}`}
+      />
+    </>
   );
 }
 
@@ -62,14 +70,9 @@ export function commandLine(item: Pick<TerminalCommand, "command" | "args">): st
   return [command ?? "", ...(args ?? []).map(quoted)].join(" ").trim();
 }
 
-function countLines(output: string): number {
-  if (output === "") return 0;
-  let lines = output.endsWith("\n") ? 0 : 1;
-  for (let at = output.indexOf("\n"); at !== -1; at = output.indexOf("\n", at + 1)) lines += 1;
-  return lines;
-}
-
-function Ended({ item }: { item: Item & TerminalCommand }) {
+/** The exit state of a command. Where it is shown, the output may be opened next. */
+export function Ended({ item }: { item: Item & TerminalCommand }) {
+  useEffect(() => Output.preload(), []);
   const { tone, said } = ending(item);
   return <Status status={item.outcome ?? "in_progress"} tone={tone} said={said} />;
 }

@@ -1,0 +1,135 @@
+/** Tool calls, as views describe them: kind, command, changed files, and the tally of many. Pure. */
+
+import type { AcpObject, Item, TerminalCommand, ToolCall } from "@acpd/client";
+
+import { diffOfTexts, parseUnified } from "../text/diff.ts";
+import { isObject, locationsOf, objects, text } from "./acp.ts";
+
+/** Returns whether an item is a read or a search that has succeeded and contains nothing else. */
+export function isLookup(item: Item, children: readonly Item[]): boolean {
+  return (
+    item.type === "toolCall" &&
+    (item.kind === "read" || item.kind === "search") &&
+    item.status === "completed" &&
+    (item.outcome == null || item.outcome === "completed") &&
+    children.length === 0
+  );
+}
+
+/** Returns the title of a tool call. */
+export function titleOf(item: Item & ToolCall): string {
+  return item.title ?? item.name ?? text(item.toolCall?.title) ?? "Tool call";
+}
+
+/** Returns the command of a tool call's input. */
+export function commandOf(input: unknown): string | undefined {
+  const command = isObject(input) ? (input.command ?? input.cmd) : undefined;
+  if (typeof command === "string") return command;
+  return Array.isArray(command) && command.every((word) => typeof word === "string") ? command.join(" ") : undefined;
+}
+
+/** Returns whether a command has failed. */
+export function hasFailed(item: Item & TerminalCommand): boolean {
+  return item.outcome === "failed" || (item.exitCode != null && item.exitCode !== 0);
+}
+
+export interface Change {
+  readonly path: string;
+  readonly added: number;
+  readonly removed: number;
+}
+
+const changes = new WeakMap<object, Change>();
+
+/** Returns the changed lines of an ACP diff, or of a written file. */
+function changeOf(source: AcpObject): Change | undefined {
+  const known = changes.get(source);
+  if (known !== undefined) return known;
+  const path = text(source.path);
+  if (path === undefined) return undefined;
+  const after = text(source.newText);
+  const files =
+    after === undefined ? parseUnified(text(source.diff) ?? "") : [diffOfTexts(path, text(source.oldText), after)];
+  const sum = (of: "added" | "removed") => files.reduce((all, file) => all + file[of], 0);
+  const change = { path, added: sum("added"), removed: sum("removed") };
+  changes.set(source, change);
+  return change;
+}
+
+/** Returns the files that items have changed. A file that a call describes and the daemon wrote counts once. */
+export function changesOf(items: readonly Item[]): Change[] {
+  const written = items.filter((item) => item.type === "fileChange");
+  const paths = new Set(written.map(({ path }) => path));
+  const described = items.flatMap((item) =>
+    item.type === "toolCall" && item.status !== "failed"
+      ? objects(item.toolCall?.content).filter(({ type, path }) => type === "diff" && !paths.has(String(path)))
+      : [],
+  );
+  return [...written, ...described].flatMap((source) => changeOf(source as AcpObject) ?? []);
+}
+
+/** Returns the sum of the changed lines. */
+export function sumOf(list: readonly Change[]): { added: number; removed: number } {
+  return list.reduce((sum, { added, removed }) => ({ added: sum.added + added, removed: sum.removed + removed }), {
+    added: 0,
+    removed: 0,
+  });
+}
+
+export interface Tally {
+  reads: number;
+  searches: number;
+  commands: number;
+  fetches: number;
+  others: number;
+  failed: number;
+}
+
+/** Counts the work of a turn. A file that was read twice counts once. */
+export function tallyOf(items: readonly Item[]): Tally {
+  const tally: Tally = { reads: 0, searches: 0, commands: 0, fetches: 0, others: 0, failed: 0 };
+  const read = new Set<string>();
+  const shown = terminalsOf(items);
+  for (const item of items) {
+    if (item.type === "terminalCommand") {
+      if (shown.has(item.terminalId)) continue;
+      tally.commands += 1;
+      if (hasFailed(item)) tally.failed += 1;
+    } else if (item.type === "toolCall") {
+      if (item.status === "failed" || item.outcome === "failed") tally.failed += 1;
+      const counted = COUNTED[item.kind ?? "other"];
+      if (item.kind === "read") read.add(locationsOf(item.toolCall)[0]?.path ?? item.itemId);
+      else if (counted !== undefined) tally[counted] += 1;
+    }
+  }
+  tally.reads = read.size;
+  return tally;
+}
+
+/** Edits are counted by their files. */
+const COUNTED: Record<string, keyof Tally | undefined> = {
+  search: "searches",
+  execute: "commands",
+  fetch: "fetches",
+  other: "others",
+};
+
+/** Returns the terminals that are part of a tool call. */
+function terminalsOf(items: readonly Item[]): Set<string> {
+  return new Set(
+    items.flatMap((item) =>
+      item.type === "toolCall" ? objects(item.toolCall?.content).flatMap(({ terminalId }) => text(terminalId) ?? []) : [],
+    ),
+  );
+}
+
+/** Describes a tally: "read 6 files", "searched twice", "ran 2 commands". */
+export function wordsOf({ reads, searches, commands, fetches, others }: Tally): string[] {
+  const said: string[] = [];
+  if (reads > 0) said.push(`read ${reads} ${reads === 1 ? "file" : "files"}`);
+  if (searches > 0) said.push(`searched ${searches === 1 ? "once" : searches === 2 ? "twice" : `${searches} times`}`);
+  if (commands > 0) said.push(`ran ${commands} ${commands === 1 ? "command" : "commands"}`);
+  if (fetches > 0) said.push(`fetched ${fetches} ${fetches === 1 ? "page" : "pages"}`);
+  if (others > 0) said.push(`used ${others} other ${others === 1 ? "tool" : "tools"}`);
+  return said;
+}

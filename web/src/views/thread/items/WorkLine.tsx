@@ -1,0 +1,64 @@
+// The work of a turn, or several reads and searches, as one line that opens to its rows.
+
+import { useEffect, useState } from "preact/hooks";
+
+import type { GroupRow, WorkRow } from "../../../state/outline.ts";
+import { changesOf, sumOf, tallyOf, wordsOf } from "../../../state/tool-calls.ts";
+import { count, duration } from "../../../text/format.ts";
+import { useThread } from "../content/context.ts";
+import { Counts } from "../content/Diff.tsx";
+import { Chevron } from "../content/Fold.tsx";
+import { Icon } from "../content/Icon.tsx";
+
+export function WorkLine({ row }: { row: WorkRow }) {
+  const { choose } = useThread();
+  const tally = tallyOf(row.items);
+  const changes = changesOf(row.items);
+  const files = new Set(changes.map(({ path }) => path)).size;
+  return (
+    <button type="button" class="th-work" aria-expanded={row.open} onClick={() => choose?.(row.key, !row.open)}>
+      <Chevron />
+      <span>
+        <Worked row={row} />
+        {wordsOf(tally).map((words) => ` · ${words}`)}
+        {files > 0 && (
+          <>
+            {` · ${count(files)} ${files === 1 ? "file" : "files"} `}
+            <Counts {...sumOf(changes)} />
+          </>
+        )}
+        {tally.failed > 0 && (
+          <>
+            {" · "}
+            <span class="th-work-failed">{tally.failed} failed</span>
+          </>
+        )}
+      </span>
+    </button>
+  );
+}
+
+/** Advances once a second while the turn runs. */
+function Worked({ row: { live, startedAt, completedAt } }: { row: WorkRow }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!live) return;
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [live]);
+  const end = live ? now : completedAt;
+  const verb = live ? "Working" : "Worked";
+  return <>{startedAt === undefined || end === undefined ? verb : `${verb} ${duration(Math.max(0, end - startedAt))}`}</>;
+}
+
+export function GroupLine({ row }: { row: GroupRow }) {
+  const { choose } = useThread();
+  const words = wordsOf(tallyOf(row.items)).join(", ");
+  return (
+    <button type="button" class="th-work th-group" aria-expanded={row.open} onClick={() => choose?.(row.key, !row.open)}>
+      <Chevron />
+      <Icon name={row.items.some((item) => item.type === "toolCall" && item.kind === "read") ? "read" : "search"} />
+      <span>{words.charAt(0).toUpperCase() + words.slice(1)}</span>
+    </button>
+  );
+}

@@ -1,0 +1,51 @@
+// The names of rows for screen readers, which read them when the user moves from row to row.
+
+import type { Item } from "@acpd/client";
+
+import type { ShownRow } from "../../state/outline.ts";
+import { tallyOf, titleOf, wordsOf } from "../../state/tool-calls.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
+import { firstWords } from "../../text/format.ts";
+import { commandLine } from "./items/CommandLine.tsx";
+
+export function rowName(row: ShownRow): string {
+  switch (row.kind) {
+    case "item":
+      return itemName(row.item);
+    case "inner":
+      return itemName(row.row.item);
+    case "work":
+      return [row.live ? "Work so far" : "Work", ...wordsOf(tallyOf(row.items))].join(", ");
+    case "group":
+      return wordsOf(tallyOf(row.items)).join(", ");
+    case "notice":
+      return `Notice: ${firstWords(visibleLine(row.notice.message))}`;
+    case "steering":
+      return "Follow-up to the running turn";
+    case "working":
+      return "Running";
+    case "turnEnd":
+      return "End of the turn";
+    case "plan":
+      return "Plan";
+  }
+}
+
+const SPEAKERS = { userMessage: "You", agentMessage: "Agent", agentThought: "Thought" } as const;
+
+function itemName(item: Item): string {
+  switch (item.type) {
+    case "userMessage":
+    case "agentMessage":
+    case "agentThought":
+      return `${SPEAKERS[item.type]}: ${firstWords(item.text ?? "")}`;
+    case "toolCall":
+      return `${firstWords(visibleLine(titleOf(item)))}, ${item.status.replace("_", " ")}`;
+    case "fileChange":
+      return `Change of ${visibleLine(item.path)}`;
+    case "terminalCommand":
+      return `Command: ${firstWords(visibleLine(commandLine(item)))}`;
+    default:
+      return "Item";
+  }
+}

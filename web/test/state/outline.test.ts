@@ -1,0 +1,119 @@
+/** The shown rows of a conversation: the work of a turn as one line, lookups as groups, the plan at the end. */
+
+import type { Item } from "@acpd/client";
+import { expect, test } from "vitest";
+
+import { layOutline, type OutlineOptions, type ShownRow } from "../../src/state/outline.ts";
+import { changesOf, tallyOf, wordsOf } from "../../src/state/tool-calls.ts";
+import type { FoldedTurn, Row } from "../../src/state/thread.ts";
+
+const item = (itemId: string, rest: object): Item => ({ itemId, outcome: "completed", ...rest }) as unknown as Item;
+const user = (id: string) => item(id, { type: "userMessage", text: id });
+const said = (id: string) => item(id, { type: "agentMessage", text: id });
+const thought = (id: string) => item(id, { type: "agentThought", text: id });
+const call = (id: string, kind: string, more: object = {}) => item(id, { type: "toolCall", kind, status: "completed", ...more });
+
+const rowOf = (one: Item, turnId = "1", live = false): Row => ({ kind: "item", key: one.itemId, turnId, item: one, children: [], live });
+const turnOf = (more: object = {}) => ({ key: "1", id: "1", status: "completed", items: [], startedAt: 1_000, completedAt: 46_000, ...more }) as FoldedTurn;
+const ended = (items: Item[], more: object = {}): Row[] => [
+  ...items.map((one) => rowOf(one)),
+  { kind: "turnEnd", key: "end-1", turn: turnOf(more) },
+];
+const running = (items: Item[], live: string[] = []): Row[] => [
+  ...items.map((one) => rowOf(one, "1", live.includes(one.itemId))),
+  { kind: "working", key: "end-1", turn: turnOf({ status: "running", completedAt: undefined }) },
+];
+const options = (more: Partial<OutlineOptions> = {}): OutlineOptions => ({
+  chosen: () => undefined,
+  usual: (_, unfinished) => unfinished,
+  ...more,
+});
+const keys = (rows: readonly ShownRow[]) => rows.map(({ key }) => key);
+const shown = (rows: readonly Row[], more: Partial<OutlineOptions> = {}) => keys(layOutline()(rows, options(more)));
+
+const WORK = [user("u"), thought("t"), said("first"), call("r1", "read"), call("r2", "read"), call("e", "edit"), said("answer")];
+
+test("the work of an ended turn is one row above the answer", () => {
+  expect(shown(ended(WORK))).toEqual(["u", "work-1", "answer", "end-1"]);
+});
+
+test("it opens to its rows, and a group of lookups to its own", () => {
+  const chosen = (...open: string[]) => ({ chosen: (key: string) => (open.includes(key) ? true : undefined) });
+  expect(shown(ended(WORK), chosen("work-1"))).toEqual(["u", "work-1", "t", "first", "group-r1", "e", "answer", "end-1"]);
+  expect(shown(ended(WORK), chosen("work-1", "group-r1"))).toContain("r2");
+});
+
+test("while a turn runs its work is open, and if it is closed, what runs and what was said last is shown", () => {
+  const rows = running(WORK.slice(0, 6), ["e"]);
+  expect(shown(rows)).toEqual(["u", "work-1", "t", "first", "group-r1", "e", "end-1"]);
+  expect(shown(rows, { chosen: (key) => (key === "work-1" ? false : undefined) })).toEqual([
+    "u", "work-1", "first", "e", "end-1",
+  ]);
+});
+
+test("one line of work needs no summary", () => {
+  expect(shown(ended([user("u"), call("e", "edit"), said("answer")]))).toEqual(["u", "e", "answer", "end-1"]);
+  expect(shown(ended([user("u"), said("answer")]))).toEqual(["u", "answer", "end-1"]);
+  // Two reads are one line.
+  expect(shown(ended([user("u"), call("a", "read"), call("b", "search"), said("answer")]))).toEqual(["u", "group-a", "answer", "end-1"]);
+});
+
+test("what the user said into the turn is shown, with the work before and after", () => {
+  const rows = ended([user("u"), call("e1", "edit"), call("e2", "edit"), user("u2"), call("e3", "edit"), call("e4", "edit"), said("answer")]);
+  expect(shown(rows)).toEqual(["u", "work-1", "u2", "work-1-1", "answer", "end-1"]);
+});
+
+test("notices are never hidden", () => {
+  const rows = ended(WORK);
+  rows.splice(4, 0, { kind: "notice", key: "notice-9", notice: { seq: 9 } as never });
+  expect(shown(rows)).toEqual(["u", "work-1", "notice-9", "answer", "end-1"]);
+});
+
+test("a row that a search leads to is shown", () => {
+  expect(shown(ended(WORK), { target: "r2" })).toContain("r2");
+});
+
+test("failed, opened and running lookups are in no group", () => {
+  const lookups = (one: Item) => [call("a", "read"), one, call("c", "read")];
+  expect(shown(running(lookups(call("b", "read", { status: "failed" }))))).not.toContain("group-a");
+  expect(shown(running(lookups(call("b", "read")), ["b"]))).not.toContain("group-a");
+  expect(shown(running(lookups(call("b", "read"))), { chosen: (key) => (key === "b" ? true : undefined) })).not.toContain("group-a");
+  expect(shown(running(lookups(call("b", "read"))))).toEqual(["group-a", "end-1"]);
+});
+
+test("a turn that is loaded in part has no summary", () => {
+  expect(shown(ended(WORK.slice(3)), { partial: true })).toEqual(["group-r1", "e", "answer", "end-1"]);
+});
+
+test("the plan of an ended turn is above its end", () => {
+  const plan = [{ content: "one", priority: "low", status: "pending" }] as const;
+  expect(shown(ended([user("u")], { plan }))).toEqual(["u", "plan-1", "end-1"]);
+});
+
+test("rows that did not change stay the same objects", () => {
+  const layOut = layOutline();
+  const rows = ended(WORK);
+  const before = layOut(rows, options());
+  expect(layOut([...rows], options())).toBe(before);
+  const open = layOut(rows, options({ chosen: () => true }));
+  expect(open.find(({ key }) => key === "group-r1")).toBe(layOut([...rows], options({ chosen: () => true })).find(({ key }) => key === "group-r1"));
+});
+
+test("the tally of a turn", () => {
+  const location = (path: string) => ({ toolCall: { locations: [{ path }] } });
+  const items = [
+    call("1", "read", location("/a")), call("2", "read", location("/a")), call("3", "read", location("/b")), call("4", "search"), call("5", "search"),
+    call("6", "execute", { status: "failed", toolCall: { content: [{ type: "terminal", terminalId: "x" }] } }),
+    item("7", { type: "terminalCommand", terminalId: "x", exitCode: 1 }),
+    item("8", { type: "terminalCommand", terminalId: "y", exitCode: 0 }),
+  ];
+  expect(wordsOf(tallyOf(items))).toEqual(["read 2 files", "searched twice", "ran 2 commands"]);
+  expect(tallyOf(items).failed).toBe(1);
+});
+
+test("the changes of a turn: what a call describes and the daemon wrote counts once", () => {
+  const edit = call("e", "edit", { toolCall: { content: [{ type: "diff", path: "/a", oldText: "1\n2\n", newText: "1\n3\n4\n" }] } });
+  const written = item("w", { type: "fileChange", path: "/a", diff: "--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@\n 1\n-2\n+3\n+4\n" });
+  expect(changesOf([edit])).toEqual([{ path: "/a", added: 2, removed: 1 }]);
+  expect(changesOf([edit, written])).toEqual([{ path: "/a", added: 2, removed: 1 }]);
+});
