@@ -54,11 +54,11 @@ test("agents: what is installed, and why the others are not", async () => {
 test("agents: a check says what one is, or why it does not work; who looks on checks none", async () => {
   await page.goto(`${stage.url}/agents`);
   await page.getByRole("button", { name: "Check fake" }).click();
-  const works = page.locator(".agent", { hasText: "It works" });
+  const works = page.locator(".agent", { hasText: "Started in" });
   await works.waitFor();
   expect(await works.innerText()).toMatch(/ACP version 1[^]*load earlier sessions[^]*Sandbox\s+(workspace: [^]*sandbox\.write|off: )/);
   await page.getByRole("button", { name: "Check mute" }).click();
-  const mute = page.locator(".agent", { hasText: "It does not work" });
+  const mute = page.locator(".agent", { hasText: "Could not start" });
   await mute.waitFor();
   expect(await mute.innerText()).toMatch(/code 3[^]*hello there/);
   expect(await mute.getByText("no licence").isVisible()).toBe(false);

@@ -38,16 +38,16 @@ export async function signIn(shown: { token: string } | { ticket: string }): Pro
       body: JSON.stringify(shown),
     });
   } catch {
-    throw new Refused("The daemon cannot be reached.");
+    throw new Refused("The daemon is unreachable.");
   }
   if (response.status === 429) {
-    throw new Refused("Too many wrong tokens came from this address. Wait a little.");
+    throw new Refused("Too many failed attempts from this address. Wait a minute, then try again.");
   }
   if (response.status === 401) {
     throw new Refused(
       "ticket" in shown
-        ? "This link was used already or is too old. Ask for a new one, or sign in with a token."
-        : "The daemon does not know this token.",
+        ? "This sign-in link has expired or was already used. Run acpd open again, or enter a token."
+        : "Invalid token.",
     );
   }
   const { pageKey, ...session } = await read(response);
@@ -82,7 +82,7 @@ export function takeFromLink(): { token: string } | { ticket: string } | undefin
 async function read(response: Response): Promise<Session & { pageKey?: string }> {
   const body = (await response.json().catch(() => ({}))) as Session & { error?: { message?: string } };
   if (!response.ok) {
-    throw new Refused(body.error?.message ?? `The daemon answered ${response.status}.`);
+    throw new Refused(body.error?.message ?? `The daemon responded with status ${response.status}.`);
   }
   return body;
 }

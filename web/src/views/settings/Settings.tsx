@@ -15,7 +15,7 @@ const THEMES: readonly [Theme, string][] = [
   ["dark", "Dark"],
 ];
 
-export function Settings() {
+export default function Settings() {
   const { value: now } = standing;
   const { value: state } = link;
   const close = () => (over.value = undefined);

@@ -4,16 +4,12 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { drawer, narrow, over } from "../../app/layout.ts";
 import { route } from "../../app/route.ts";
-import { Agents } from "../agents/Agents.tsx";
-import { Archive } from "../archive/Archive.tsx";
 import { NewThread } from "../home/NewThread.tsx";
 import { ThreadPane } from "../pane/ThreadPane.tsx";
 import { Banner } from "../parts/Banner.tsx";
-import { Policy } from "../policy/Policy.tsx";
-import { Settings } from "../settings/Settings.tsx";
-import { Shortcuts } from "../settings/Shortcuts.tsx";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
-import { Renaming } from "../sidebar/ThreadMenu.tsx";
+import { ThreadDialogs } from "../sidebar/ThreadMenu.tsx";
+import { Lazy } from "../parts/Lazy.tsx";
 
 import "./shell.css";
 
@@ -68,9 +64,10 @@ export function Shell() {
           <View />
         </main>
       </div>
-      <Renaming />
-      {over.value === "shortcuts" && <Shortcuts />}
-      {over.value === "settings" && <Settings />}
+      <ThreadDialogs />
+      {over.value === "shortcuts" && <Lazy load={() => import("../settings/Shortcuts.tsx")} />}
+      {over.value === "settings" && <Lazy load={() => import("../settings/Settings.tsx")} />}
+      {over.value === "palette" && <Lazy load={() => import("../palette/Palette.tsx")} />}
     </>
   );
 }
@@ -79,13 +76,13 @@ function View() {
   const to = route.value;
   switch (to.view) {
     case "thread":
-      return <ThreadPane key={to.threadId} threadId={to.threadId} target={to.item} />;
+      return <ThreadPane key={to.threadId} threadId={to.threadId} target={to.item} find={to.find} />;
     case "agents":
-      return <Agents />;
+      return <Lazy key="agents" load={() => import("../agents/Agents.tsx")} />;
     case "policy":
-      return <Policy key={to.threadId} threadId={to.threadId} />;
+      return <Lazy key={`policy ${to.threadId}`} load={() => import("../policy/Policy.tsx")} with={{ threadId: to.threadId }} />;
     case "archive":
-      return <Archive />;
+      return <Lazy key="archive" load={() => import("../archive/Archive.tsx")} />;
     default:
       return <NewThread key={to.agent} agent={to.agent} />;
   }
