@@ -17,7 +17,7 @@ narrow.subscribe(() => {
 /** The question whose sheet the user has folded. The next question opens a new sheet. */
 export const foldedQuestion = signal<string | undefined>(undefined);
 /** The open dialog. */
-export const over = signal<"shortcuts" | "settings" | "palette" | "phone" | undefined>(undefined);
+export const over = signal<"shortcuts" | "settings" | "palette" | undefined>(undefined);
 
 function matches(query: string): Signal<boolean> {
   const list = matchMedia(query);

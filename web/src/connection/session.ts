@@ -64,6 +64,25 @@ export async function signOut(): Promise<void> {
   await ended;
 }
 
+/** Creates a ticket that signs in another device, with this session's access. */
+export async function makeTicket(): Promise<{ ticket: string; expiresInSecs: number }> {
+  return post("/api/tickets", {});
+}
+
+/** Resolves when a ticket was used or has expired. */
+export async function ticketUsed(ticket: string): Promise<void> {
+  await post("/api/tickets/used", { ticket });
+}
+
+async function post<T>(path: string, body: object): Promise<T> {
+  const response = await fetchAsPage(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return read(response);
+}
+
 /**
  * Reads the credentials after `#` in the link, which no server and no log receives. Removes them from the address
  * immediately.
@@ -79,8 +98,8 @@ export function takeFromLink(): { token: string } | { ticket: string } | undefin
   return ticket !== null ? { ticket } : { token: token! };
 }
 
-async function read(response: Response): Promise<Session & { pageKey?: string }> {
-  const body = (await response.json().catch(() => ({}))) as Session & { error?: { message?: string } };
+async function read<T = Session & { pageKey?: string }>(response: Response): Promise<T> {
+  const body = (await response.json().catch(() => ({}))) as T & { error?: { message?: string } };
   if (!response.ok) {
     throw new Refused(body.error?.message ?? `The daemon responded with status ${response.status}.`);
   }

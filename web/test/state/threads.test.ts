@@ -1,6 +1,6 @@
 /** The list of threads as it is shown. */
 
-import type { ThreadSummary } from "@acpd/client";
+import type { TextFound, ThreadSummary } from "@acpd/client";
 import { expect, test } from "vitest";
 
 import {
@@ -8,6 +8,7 @@ import {
   applyChanges,
   endOf,
   folderOf,
+  groupHits,
   type Known,
   listThreads,
   matches,
@@ -179,4 +180,15 @@ test("words", () => {
     "2y",
   ]);
   expect([tabTitle(0), tabTitle(2, "A name")]).toEqual(["acpd", "(2) A name · acpd"]);
+});
+
+test("hits are grouped by thread; a matching name comes first, and no thread comes twice", () => {
+  const text = (threadId: string, seq: number) => ({ threadId, seq, ts: NOON - seq, kind: "agentMessage", snippet: [] }) as unknown as TextFound;
+  const named = thread("named", { name: "Named" });
+  const other = thread("other", { cwd: "/w/other" });
+  const groups = groupHits([text("other", 3), text("named", 9), text("other", 7)], [named], (id) => (id === "other" ? other : undefined));
+  expect(groups.map(({ threadId, named, hits, thread }) => [threadId, named, hits.map(({ seq }) => seq), thread?.cwd])).toEqual([
+    ["named", true, [9], "/home/ann/work"],
+    ["other", false, [3, 7], "/w/other"],
+  ]);
 });

@@ -72,7 +72,7 @@ function threadEntries(): Entry[] {
     key: thread.id,
     group: "Threads",
     label: nameOf(thread),
-    icon: thread.live === "waiting" ? "question" : "back",
+    icon: thread.live === "waiting" ? "question" : "thread",
     about: `${thread.live === "idle" ? "" : `${thread.live} · `}${thread.agentType} · ${folderNames.value.get(thread.cwd) ?? thread.cwd}`,
     run: () => go({ view: "thread", threadId: thread.id }),
   }));

@@ -15,7 +15,12 @@ export function useFocusOnOpen(): void {
       return;
     }
     const selector = touch.peek() ? ".pane [role=feed]" : ".pane [role=feed], .pane .th-composer-area";
-    (document.querySelector<HTMLElement>(selector) ?? document.getElementById("main"))?.focus({ preventScroll: true });
+    const target = document.querySelector<HTMLElement>(selector) ?? document.getElementById("main");
+    // A ring around the conversation is for users who came by the keyboard.
+    const byKeys = document.activeElement?.matches(":focus-visible") === true && document.activeElement !== document.body;
+    target?.classList.toggle("is-quiet", !byKeys);
+    target?.addEventListener("blur", () => target.classList.remove("is-quiet"), { once: true });
+    target?.focus({ preventScroll: true });
   }, []);
 }
 

@@ -250,3 +250,44 @@ test("words that a message cannot hold are not sent: the daemon would hang up", 
   expect(view.one(".error-text").textContent).toBe("The message is 22 B too large.");
   expect(view.area.value).toHaveLength(60);
 });
+
+test("commands are mentioned only where there are some", () => {
+  expect(shown().area.placeholder).toBe("Message the agent, / for commands");
+  expect(shown({ commands: [] }).area.placeholder).toBe("Message the agent");
+  expect(shown({ running: true }).area.placeholder).toBe("Queue a follow-up");
+});
+
+test("a message without an answer for two seconds says that the page reconnects", async () => {
+  vi.useFakeTimers();
+  try {
+    let sent!: () => void;
+    const view = shown({ onSend: () => new Promise<void>((resolve) => (sent = resolve)) }, "hello");
+    await press(view.area, "Enter");
+    await after(() => vi.advanceTimersByTime(1_900));
+    expect(view.one(".th-composer-said").textContent).toBe("");
+    await after(() => vi.advanceTimersByTime(200));
+    expect(view.one(".th-composer-said").textContent).toBe("No answer yet. Reconnecting…");
+    await after(() => sent());
+    expect(view.one(".th-composer-said").textContent).toBe("");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("Escape leaves the text area", async () => {
+  const view = shown({}, "hello");
+  await after(() => view.area.focus());
+  await press(view.area, "Escape");
+  expect(document.activeElement).toBe(document.body);
+  expect(view.area.value).toBe("hello");
+});
+
+test("attachments stay with their draft while another view is shown", async () => {
+  const view = shown({ name: "t1" });
+  await give(view.area, "paste", [new File(["x"], "kept.txt")]);
+  view.draw(null);
+  expect(shown({ name: "t2" }).all(".th-attached-file")).toEqual([]);
+  const again = shown({ name: "t1" });
+  expect(again.one(".th-attached-file").textContent).toContain("kept.txt");
+  await after(() => again.button("Remove kept.txt").click());
+});

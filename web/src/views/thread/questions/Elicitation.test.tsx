@@ -95,3 +95,24 @@ test.each(["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "/ap
   const view = shown(address(url));
   expect(view.all("button").map((button) => button.textContent)).toEqual(["Decline", "Dismiss"]);
 });
+
+test("a half-filled form is a draft: it survives another view, and other tabs follow it", async () => {
+  const question = { ...form, requestId: "draft" };
+  const view = shown(question);
+  await type(view.one<HTMLInputElement>('[data-field="name"] input'), "Ada");
+  await type(view.one<HTMLSelectElement>("select"), "green");
+  await after(() => view.all('[data-field="tags"] input')[0]!.click());
+  await after(() => view.one<HTMLInputElement>('[data-field="sure"] input').click());
+  await type(view.one<HTMLInputElement>('[data-field="secret"] input'), "hunter2");
+  view.draw(null);
+  const again = shown(question);
+  expect(again.one<HTMLInputElement>('[data-field="name"] input').value).toBe("Ada");
+  await after(() => again.button("Send answer").click());
+  expect(again.onAnswer.mock.calls).toEqual([[{ name: "Ada", colour: "green", sure: false, tags: ["a"] }]]);
+  expect(JSON.stringify({ ...localStorage })).not.toContain("hunter2");
+
+  const newValue = JSON.stringify({ "form:draft": JSON.stringify({ name: "Bea", secret: "sent by another tab", tags: "no list" }) });
+  await after(() => dispatchEvent(new StorageEvent("storage", { key: "acpd.drafts", newValue })));
+  expect(again.one<HTMLInputElement>('[data-field="name"] input').value).toBe("Bea");
+  expect(again.one<HTMLInputElement>('[data-field="secret"] input').value).toBe("");
+});

@@ -68,9 +68,9 @@ export function QuestionCard(props: Props) {
     <>
       <div class="th-subject" ref={body} tabIndex={-1}>
         {props.children}
+        <AlsoAsked others={others} />
         <span class="th-subject-end" ref={end} aria-hidden="true" />
       </div>
-      <AlsoAsked others={others} />
       {error !== undefined && (
         <p class="error-text" role="alert">
           {error}
