@@ -1,6 +1,6 @@
 /** The palette: one field for threads, commands, agents and settings. */
 
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { over } from "../../app/layout.ts";
 import { threads } from "../../app/threads.ts";
@@ -18,7 +18,8 @@ export default function Palette() {
   const entries = useMemo(() => entriesFor(typed), [typed, threads.value]);
   const chosen = entries[Math.min(active, entries.length - 1)];
   const close = () => (over.value = undefined);
-  useEffect(() => {
+  // Before the next key, which belongs into the field.
+  useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
     return () => shown?.close();

@@ -9,9 +9,19 @@ import { ThreadPane } from "../pane/ThreadPane.tsx";
 import { Banner } from "../parts/Banner.tsx";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
 import { ThreadDialogs } from "../sidebar/ThreadMenu.tsx";
-import { Lazy } from "../parts/Lazy.tsx";
+import { lazy } from "../parts/lazy.tsx";
 
 import "./shell.css";
+
+const Agents = lazy(() => import("../agents/Agents.tsx"));
+const Archive = lazy(() => import("../archive/Archive.tsx"));
+const Palette = lazy(() => import("../palette/Palette.tsx"));
+const Policy = lazy<{ threadId?: string }>(() => import("../policy/Policy.tsx"));
+const Settings = lazy(() => import("../settings/Settings.tsx"));
+const Shortcuts = lazy(() => import("../settings/Shortcuts.tsx"));
+
+/** Time after which the palette is loaded, in milliseconds, so that it opens before the user types. */
+const PRELOAD_MS = 2_000;
 
 export function Shell() {
   const side = useRef<HTMLElement>(null);
@@ -31,6 +41,10 @@ export function Shell() {
       went.current = false;
     }
   }, [covered]);
+  useEffect(() => {
+    const timer = setTimeout(Palette.preload, PRELOAD_MS);
+    return () => clearTimeout(timer);
+  }, []);
   // A navigation closes the drawer.
   useEffect(() => {
     went.current = drawer.peek();
@@ -65,9 +79,9 @@ export function Shell() {
         </main>
       </div>
       <ThreadDialogs />
-      {over.value === "shortcuts" && <Lazy load={() => import("../settings/Shortcuts.tsx")} />}
-      {over.value === "settings" && <Lazy load={() => import("../settings/Settings.tsx")} />}
-      {over.value === "palette" && <Lazy load={() => import("../palette/Palette.tsx")} />}
+      {over.value === "shortcuts" && <Shortcuts />}
+      {over.value === "settings" && <Settings />}
+      {over.value === "palette" && <Palette />}
     </>
   );
 }
@@ -78,11 +92,11 @@ function View() {
     case "thread":
       return <ThreadPane key={to.threadId} threadId={to.threadId} target={to.item} find={to.find} />;
     case "agents":
-      return <Lazy key="agents" load={() => import("../agents/Agents.tsx")} />;
+      return <Agents />;
     case "policy":
-      return <Lazy key={`policy ${to.threadId}`} load={() => import("../policy/Policy.tsx")} with={{ threadId: to.threadId }} />;
+      return <Policy key={to.threadId} threadId={to.threadId} />;
     case "archive":
-      return <Lazy key="archive" load={() => import("../archive/Archive.tsx")} />;
+      return <Archive />;
     default:
       return <NewThread key={to.agent} agent={to.agent} />;
   }

@@ -1,0 +1,47 @@
+/** Views whose code is loaded when they are first shown. */
+
+import type { ComponentType, VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { toast } from "../../app/toasts.ts";
+import { sentence } from "../../connection/connection.ts";
+
+export interface LazyView<P> {
+  (props: P): VNode | null;
+  /** Loads the code before it is needed. */
+  preload(): void;
+}
+
+/** Returns a view that loads its code when it is first shown. */
+export function lazy<P extends object = object>(load: () => Promise<{ default: ComponentType<P> }>): LazyView<P> {
+  let View: ComponentType<P> | undefined;
+  let loading: Promise<void> | undefined;
+  const begin = () => {
+    loading ??= load().then(
+      (loaded) => {
+        View = loaded.default;
+      },
+      (error: unknown) => {
+        loading = undefined;
+        throw error;
+      },
+    );
+    return loading;
+  };
+  function Lazy(props: P) {
+    const [, redraw] = useState(0);
+    useEffect(() => {
+      let over = false;
+      if (!View) {
+        begin().then(
+          () => over || redraw(1),
+          // The daemon is unreachable, or has been updated and has other files.
+          (error: unknown) => toast(`Could not load this view. Reload the page. (${sentence(error)})`, { kind: "error" }),
+        );
+      }
+      return () => void (over = true);
+    }, []);
+    return View ? <View {...props} /> : null;
+  }
+  return Object.assign(Lazy, { preload: () => void begin().catch(() => {}) });
+}
