@@ -132,7 +132,7 @@ test("policy: what it would say, what is remembered, who decided what", async ()
     .toContain("readonly");
 });
 
-test("a thread that waits notifies, if the browser's person has allowed it by a click", async () => {
+test("a waiting thread and a finished turn notify, each if the user has enabled it by a click", async () => {
   const asked = await stage.page();
   await asked.addInitScript(() => {
     const notes: string[] = [];
@@ -159,11 +159,23 @@ test("a thread that waits notifies, if the browser's person has allowed it by a 
   await asked.locator(".live-waiting").first().waitFor();
   expect(await notes()).toEqual([]);
   await asked.getByRole("button", { name: "Settings" }).click();
-  await asked.getByRole("button", { name: "Notify me" }).click();
+  await asked.getByLabel("Notify me when a thread is waiting").check();
   await accessible(asked);
   await asked.keyboard.press("Escape");
   await startThread(stage, other, "permission kind=execute command=ls", { name: "Loud one" });
   await expect.poll(notes).toEqual(["asked", "Loud one is waiting for approval"]);
+  // Finished turns are a setting of their own.
+  const id = await startThread(stage, other, "wait ms=300", { name: "Short one" });
+  await until(other, id, "idle");
+  await asked.locator('.row:has(.live-idle)', { hasText: "Short one" }).waitFor();
+  expect(await notes()).toHaveLength(2);
+  await asked.getByRole("button", { name: "Settings" }).click();
+  await asked.getByLabel("Notify me when a turn is done").check();
+  await asked.keyboard.press("Escape");
+  await other.call("turn/start", { threadId: id, text: "wait ms=300" });
+  await expect.poll(notes).toEqual(["asked", "Loud one is waiting for approval", "Short one is done"]);
+  await other.call("turn/start", { threadId: id, text: "wait ms=300; error message=broken" });
+  await expect.poll(async () => (await notes()).at(-1)).toBe("Short one has failed");
 });
 
 test("over plain http from another machine it works as well: prompts are sent, words are copied, notifications are explained", async () => {

@@ -88,6 +88,21 @@ test("in a wide window the answers and Stop are in sight as well", async () => {
   await until(other, id, "idle");
 });
 
+test("a question that arrives while the user writes is answered by one click, and what was written stays", async () => {
+  const id = await startThread(stage, other);
+  for (const size of [undefined, PHONE]) {
+    const page = await stage.page(size && { size });
+    await openThread(stage, page, id);
+    await page.locator(".pane textarea").fill("half a thought");
+    await page.locator(".pane textarea").focus();
+    await other.call("turn/start", { threadId: id, text: "permission kind=execute command=make" });
+    await answer(page, "Allow once").click();
+    await until(other, id, "idle");
+    expect(await page.locator(".pane textarea").inputValue()).toBe("half a thought");
+    await page.locator(".pane textarea").fill("");
+  }
+});
+
 test("a question is answered by keys: w, its end, and a digit", async () => {
   const long = await waiting(LONG, "The long one");
   const page = await stage.page();

@@ -102,6 +102,16 @@ for (const width of [390, 320]) {
     await fits("settings");
   });
 
+  test(`at ${width} px the composer's options show that there are more`, async () => {
+    const page = await stage.page({ size: { width, height: 700 } });
+    await openThread(stage, page, running);
+    const options = page.locator(".th-composer-options");
+    await expect.poll(() => options.getAttribute("data-more")).toBe("end");
+    expect(await options.evaluate((at) => getComputedStyle(at).maskImage)).toContain("gradient");
+    await options.evaluate((at) => at.scrollTo(at.scrollWidth, 0));
+    await expect.poll(() => options.getAttribute("data-more")).toBe("start");
+  });
+
   test(`at ${width} px one can sign in`, async () => {
     const page = await stage.page({ size: { width, height: 700 }, signIn: false });
     const fits = async (name: string) => {

@@ -48,6 +48,7 @@ test("what ends while nobody looks is unread, until it is looked at", async () =
   await expect.poll(() => unread.count()).toBe(1);
   await row(page, "Idle one").locator("a").click();
   await page.locator(".pane h1", { hasText: "Idle one" }).waitFor();
+  await page.locator(".pane .virtual-line", { hasText: "done" }).first().waitFor();
   await expect.poll(() => unread.count()).toBe(0);
   await page.goto(stage.url);
   await row(page, "Idle one").waitFor();
@@ -178,6 +179,58 @@ test("a deletion can be undone, and is carried out otherwise", async () => {
     );
   expect(await gone()).toBe(false);
   await expect.poll(gone, { timeout: 20_000 }).toBe(true);
+});
+
+test("a thread that is opening shows its name and place from the list", async () => {
+  const slow = await stage.page();
+  await slow.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    // The thread's pages never arrive.
+    socket.onMessage((message) => void (String(message).includes('"thread/resume"') || server.send(message)));
+  });
+  await slow.reload();
+  await row(slow, "Running one").locator("a").click();
+  await slow.locator(".pane h1", { hasText: "Running one" }).waitFor();
+  await slow.locator(".skeleton").waitFor();
+  expect(await slow.locator(".view-sub").innerText()).toBe("fake · work");
+  await shoot(slow, "opening-desktop");
+  await accessible(slow);
+});
+
+test("the drawer is made for thumbs: it can be closed, shows no keys, and nothing in it is small", async () => {
+  const phone = await stage.page({ size: PHONE });
+  await phone.locator(".drawer-button").click();
+  await row(phone, "Running one").waitFor();
+  expect(await phone.locator(".search kbd").count()).toBe(0);
+  const small = () =>
+    phone.locator("#sidebar").evaluate((side) =>
+      [...side.querySelectorAll("a, button, input, select")]
+        .filter((at) => at.checkVisibility() && at.getBoundingClientRect().height < 40)
+        .map((at) => `${at.className} ${at.getBoundingClientRect().height}`),
+    );
+  expect(await small()).toEqual([]);
+  await phone.getByRole("button", { name: "Close the list" }).click();
+  await expect.poll(() => phone.locator("#sidebar").isVisible()).toBe(false);
+});
+
+test("the mark of waiting threads does not cover the icon of the menu", async () => {
+  for (const size of [PHONE, { width: 640, height: 400 }]) {
+    const page = await stage.page({ size });
+    await page.locator(".drawer-button .dot").waitFor();
+    const overlap = await page.locator(".drawer-button").evaluate((button) => {
+      const [dot, icon] = [button.querySelector(".dot")!, button.querySelector("path")!].map((at) => at.getBoundingClientRect());
+      return dot!.left < icon!.right && dot!.bottom > icon!.top;
+    });
+    expect(overlap).toBe(false);
+  }
+});
+
+test("the hidden skip link leaves no shadow in the corner", async () => {
+  const dark = await stage.page({ dark: true });
+  const shadow = () => dark.locator(".skip").evaluate((at) => getComputedStyle(at).boxShadow);
+  expect(await shadow()).toBe("none");
+  await dark.locator(".skip").focus();
+  expect(await shadow()).not.toBe("none");
 });
 
 test("on a phone the list is a drawer", async () => {

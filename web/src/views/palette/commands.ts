@@ -1,6 +1,6 @@
 /** What the palette offers, and how typed words select from it. */
 
-import { agents } from "../../app/agents.ts";
+import { agents, titleOfAgent } from "../../app/agents.ts";
 import { copyConversation, copyLink, exportThread, printThread } from "../../app/export.ts";
 import { focusWhenThere } from "../../app/focus.ts";
 import { over } from "../../app/layout.ts";
@@ -73,7 +73,7 @@ function threadEntries(): Entry[] {
     group: "Threads",
     label: nameOf(thread),
     icon: thread.live === "waiting" ? "question" : "thread",
-    about: `${thread.live === "idle" ? "" : `${thread.live} · `}${thread.agentType} · ${folderNames.value.get(thread.cwd) ?? thread.cwd}`,
+    about: `${thread.live === "idle" ? "" : `${thread.live} · `}${titleOfAgent(thread.agentType)} · ${folderNames.value.get(thread.cwd) ?? thread.cwd}`,
     run: () => go({ view: "thread", threadId: thread.id }),
   }));
 }

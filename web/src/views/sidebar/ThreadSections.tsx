@@ -79,20 +79,33 @@ function Part({ part, current, tabbed }: { part: Section; current: string | unde
 /** The end of the loaded part: loads more when it comes near. */
 function End() {
   const end = useRef<HTMLParagraphElement>(null);
-  const sections = listSections.value;
   useEffect(() => {
-    if (!end.current || typeof IntersectionObserver === "undefined") {
+    const element = end.current;
+    if (!element || typeof IntersectionObserver === "undefined") {
       return;
     }
-    const root = end.current.closest(".side-list");
-    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && void loadMoreThreads(), {
-      root,
+    let over = false;
+    const look = async (entries: readonly IntersectionObserverEntry[]) => {
+      if (!entries.some((entry) => entry.isIntersecting)) {
+        return;
+      }
+      await loadMoreThreads();
+      if (!over) {
+        // Reports again whether the end is near.
+        observer.unobserve(element);
+        observer.observe(element);
+      }
+    };
+    const observer = new IntersectionObserver((entries) => void look(entries), {
+      root: element.closest(".side-list"),
       rootMargin: `${NEAR_END}px`,
     });
-    observer.observe(end.current);
-    return () => observer.disconnect();
-    // A new observer reports whether the end is still near after a page was loaded.
-  }, [sections]);
+    observer.observe(element);
+    return () => {
+      over = true;
+      observer.disconnect();
+    };
+  }, []);
   return (
     <p class="side-end" ref={end}>
       Loading older threads…

@@ -9,7 +9,7 @@ const KEYS: readonly [SendKey, string][] = [
 ];
 const STYLES: readonly [DiffStyle, string][] = [
   ["unified", "Unified"],
-  ["split", "Side by side"],
+  ["split", "Split"],
 ];
 
 export function ViewSettings() {

@@ -71,7 +71,7 @@ export function ComposerBox(props: ComposerBoxProps) {
   const { attached, refused, reading, ...attachments } = useAttachments(props.name, capabilities);
   const [sending, setSending] = useState(false);
   const slow = useSlow(sending);
-  const [writing, setWriting] = useState(false);
+  const [writing, setWriting] = useWriting(props.folded === true);
   const [error, setError] = useState<string>();
   const [caret, setCaret] = useState(0);
   const [active, setActive] = useState(0);
@@ -312,6 +312,38 @@ function placeholder(running: boolean, hasCommands: boolean): string {
 function leave(area: HTMLElement | null): void {
   area?.blur();
   document.querySelector<HTMLElement>(".pane [role=feed]")?.focus({ preventScroll: true });
+}
+
+/**
+ * Returns whether the user is in the box, which is then more than one line. While a pointer is pressed, the box keeps
+ * its size: a button that moves below the pointer would not be clicked.
+ */
+function useWriting(folded: boolean): [boolean, (writing: boolean) => void] {
+  const [writing, setWriting] = useState(false);
+  const [press] = useState({ isDown: false, hasLeft: false });
+  useEffect(() => {
+    if (!folded) return;
+    const down = () => {
+      press.isDown = true;
+      press.hasLeft = false;
+    };
+    const up = () => {
+      press.isDown = false;
+      // After the click.
+      if (press.hasLeft) setTimeout(() => setWriting(false));
+    };
+    const over = new AbortController();
+    const options = { capture: true, signal: over.signal };
+    document.addEventListener("pointerdown", down, options);
+    document.addEventListener("pointerup", up, options);
+    document.addEventListener("pointercancel", up, options);
+    return () => over.abort();
+  }, [folded]);
+  const set = (next: boolean) => {
+    press.hasLeft = !next && press.isDown;
+    if (!press.hasLeft) setWriting(next);
+  };
+  return [writing, set];
 }
 
 /** Returns whether the message has been on its way for a while. */

@@ -129,7 +129,7 @@ function AlsoAsked({ others }: { others: readonly string[] }) {
   return <p class="th-quiet">Also asked: {[...new Set(others)].map(visibleLine).join(", ")}</p>;
 }
 
-/** Returns a function that tells whether the element has been in sight. */
+/** Returns a function that tells whether the element is or has been in sight. */
 function useSeen(element: { current: HTMLElement | null }): () => boolean {
   const [state] = useState({ seen: false });
   useEffect(() => {
@@ -140,5 +140,15 @@ function useSeen(element: { current: HTMLElement | null }): () => boolean {
     observer.observe(element.current);
     return () => observer.disconnect();
   }, []);
-  return () => state.seen;
+  // The observer reports once per frame, and a key may come before.
+  return () => state.seen || (element.current !== null && isInSight(element.current));
+}
+
+function isInSight(element: HTMLElement): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  for (let at = element.parentElement; at !== null; at = at.parentElement) {
+    const clip = at.getBoundingClientRect();
+    if (getComputedStyle(at).overflowY !== "visible" && (bottom > clip.bottom + 1 || top < clip.top - 1)) return false;
+  }
+  return bottom > 0 && bottom <= innerHeight;
 }
