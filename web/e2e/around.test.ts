@@ -87,7 +87,7 @@ test("policy: what holds in a thread and everywhere, in the order in which it co
   const [own, agents, daemons] = await layers.allInnerTexts();
   expect(own).toMatch(/Thread policy[^]*readonly[^]*Bash\(git \*\)[^]*without a matching rule are denied/);
   expect(agents).toMatch(/Agent policy\s*fake[^]*Denied[^]*Delete/);
-  expect(daemons).toMatch(/Daemon policy[^]*Asked[^]*WebFetch[^]*does not count/);
+  expect(daemons).toMatch(/Daemon policy[^]*Asked[^]*WebFetch[^]*is not used/);
   await page.selectOption("#preset", "");
   await layers.first().getByText("None.").waitFor();
   await layers.nth(2).getByText("Actions without a matching rule ask for approval.").waitFor();

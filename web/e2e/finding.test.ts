@@ -173,6 +173,34 @@ test("the search groups hits by thread, is filtered, and marks the words in the 
   await page.locator(".hits-head mark", { hasText: "river" }).waitFor();
 });
 
+test("a hit in an old turn is loaded with a progress line", async () => {
+  const id = await startThread(stage, other, "say an avocet at the start", { name: "Many turns" });
+  await until(other, id, "idle");
+  for (let n = 0; n < 14; n++) {
+    await other.call("turn/start", { threadId: id, text: `say turn ${n}` });
+    await until(other, id, "idle");
+  }
+  const page = await stage.page();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage(async (message) => {
+      if (/"thread\/read".*"cursor"/.test(String(message))) {
+        await held;
+      }
+      server.send(message);
+    });
+  });
+  await page.reload();
+  await page.fill("#search", "avocet");
+  await page.locator(".is-hit", { hasText: "Agent:" }).click();
+  await page.getByRole("progressbar", { name: "Loading the search result" }).waitFor();
+  release();
+  await page.locator(".virtual-line.is-target", { hasText: "avocet" }).waitFor();
+  await page.getByRole("progressbar", { name: "Loading the search result" }).waitFor({ state: "detached" });
+});
+
 test("Ctrl+K opens everything by its name", async () => {
   const id = await startThread(stage, other, "say hello", { name: "A pelican" });
   await until(other, id, "idle");

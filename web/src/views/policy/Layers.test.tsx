@@ -42,7 +42,7 @@ test("layers stand in the order in which they count, rules by what they do, the 
   expect(thread!.textContent).not.toContain("without a matching rule");
   expect(agent!.textContent).toMatch(/Preset restricted: .*Actions without a matching rule are denied\.$/);
   expect(rules(daemon!)).toEqual([["Asked", "Edit⟨U+202E⟩"]]);
-  expect(daemon!.textContent).toMatch(/Its default \(other actions are allowed\) does not count/);
+  expect(daemon!.textContent).toMatch(/Its default \(other actions are allowed\) is not used/);
   expect(view.one(".policy-intro").textContent).toMatch(/^Deny rules always win/);
 });
 

@@ -75,7 +75,7 @@ function Rules({ base, rules, rest, restCounts }: Written & { restCounts: boolea
         (restCounts ? (
           <p>Actions without a matching rule {REST[rest]}.</p>
         ) : (
-          <p class="hint">Its default (other actions {REST[rest]}) does not count: a policy above has one.</p>
+          <p class="hint">Its default (other actions {REST[rest]}) is not used: a policy above sets one.</p>
         ))}
     </>
   );

@@ -231,7 +231,7 @@ test("what the agent did not declare is refused in words", async () => {
     new File(["x"], "a.png", { type: "image/png" }), new File(["x"], "b.mp3", { type: "audio/mpeg" }), new File(["x"], "c.txt", { type: "text/plain" }),
   ]);
   expect(view.all(".th-warning").map((words) => words.textContent)).toEqual([
-    "a.png: this agent takes no pictures.", "b.mp3: this agent takes no sound.", "c.txt: this agent takes no files.",
+    "a.png: this agent does not accept images.", "b.mp3: this agent does not accept audio.", "c.txt: this agent does not accept files.",
   ]);
   expect(view.all(".th-attached-file")).toEqual([]);
 });
@@ -240,7 +240,7 @@ test("what a message cannot hold is refused with how much it can", async () => {
   const view = shown({ room: 1_000 });
   await give(view.area, "drop", [new File(["x".repeat(900)], "a.txt"), new File(["x".repeat(200)], "b.txt")]);
   expect(view.all(".th-attached-file")).toHaveLength(1);
-  expect(view.one(".th-warning").textContent).toMatch(/^b\.txt: 200 B are too much; \d+ B are left in this message\.$/);
+  expect(view.one(".th-warning").textContent).toMatch(/^b\.txt is too large: 200 B, and this message has room for \d+ B\.$/);
 });
 
 test("words that a message cannot hold are not sent: the daemon would hang up", async () => {
