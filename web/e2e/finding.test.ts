@@ -173,6 +173,37 @@ test("the search groups hits by thread, is filtered, and marks the words in the 
   await page.locator(".hits-head mark", { hasText: "river" }).waitFor();
 });
 
+test("threads after the daemon's first page of 100 are in the list, and keep their place when the page reconnects", async () => {
+  const starting = [other, await stage.daemon.client("second-program")].map(async (client, half) => {
+    for (let n = 0; n < 53; n++) {
+      await startThread(stage, client, undefined, { name: `Real ${half} ${n}` });
+    }
+  });
+  await Promise.all(starting);
+  const page = await stage.page();
+  await row(page, "Real 0 52").waitFor();
+  const { data, nextCursor } = await other.call("thread/list", { limit: 100 });
+  const { data: older } = await other.call("thread/list", { limit: 100, cursor: nextCursor });
+  expect(older.length).toBeGreaterThan(0);
+  const oldest = older.at(-1)!.name!;
+  await expect
+    .poll(async () => {
+      await page.locator(".side-list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+      return last(page);
+    })
+    .toBe(oldest);
+  stage.cable.cut();
+  await page.locator(".banner").waitFor();
+  stage.cable.mend();
+  await page.locator(".banner button").evaluateAll((buttons) => buttons.forEach((button) => (button as HTMLElement).click()));
+  await page.locator(".banner").waitFor({ state: "detached" });
+  await other.call("thread/name/set", { threadId: data[0]!.id, name: "Renamed meanwhile" });
+  await page.locator(".side-list").evaluate((list) => list.scrollTo(0, 0));
+  await row(page, "Renamed meanwhile").waitFor();
+  await page.locator(".side-list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+  await expect.poll(() => last(page)).toBe(oldest);
+}, 90_000);
+
 test("a hit in an old turn is loaded with a progress line", async () => {
   const id = await startThread(stage, other, "say an avocet at the start", { name: "Many turns" });
   await until(other, id, "idle");
