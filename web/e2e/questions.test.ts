@@ -63,11 +63,12 @@ for (const [name, size] of Object.entries({ phone: PHONE, "zoom 200 %": { width:
     await accessible(page);
     // The conversation is there on request, and the question stays announced.
     await page.getByRole("button", { name: "Show the conversation" }).click();
-    await page.locator(".th-folded").waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("th-folded");
     await page.locator(".virtual-line").first().waitFor();
     expect(await isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
     await accessible(page);
-    await page.locator(".th-folded").click();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-question"))).toBe(true);
     await answer(page, "Reject").click();
     await until(other, id, "idle");
     await page.locator(".virtual-line", { hasText: "rejected" }).first().waitFor();

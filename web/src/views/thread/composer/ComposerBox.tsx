@@ -277,7 +277,7 @@ export function ComposerBox(props: ComposerBoxProps) {
         </div>
         <div class="th-composer-acts">
           {running && (
-            <button type="button" class="button" title="Stop the turn" disabled={stopping || barred !== undefined} onClick={onStop}>
+            <button type="button" class="button" title="Stop (Esc Esc)" disabled={stopping || barred !== undefined} onClick={onStop}>
               <Icon name="stop" /> {stopping ? "Stopping" : "Stop"}
             </button>
           )}

@@ -4,6 +4,7 @@ import type { QuestionAnswered, Role, Subscriber } from "@acpd/client";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { formDraft, keepDraft } from "../../../app/drafts.ts";
+import { focusWhenThere } from "../../../app/focus.ts";
 import { foldedQuestion } from "../../../app/layout.ts";
 import { CLIENT_INFO, standing } from "../../../connection/connection.ts";
 import { heading, inOneLine } from "../../../state/subjects.ts";
@@ -80,8 +81,12 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
 /** The line in place of a folded sheet. */
 function Folded({ question }: { question: Question }) {
   const { params } = question;
+  const open = () => {
+    foldedQuestion.value = undefined;
+    focusWhenThere("[data-question]");
+  };
   return (
-    <button type="button" class="button th-folded" onClick={() => (foldedQuestion.value = undefined)}>
+    <button type="button" class="button th-folded" onClick={open}>
       <span class="truncate">
         <strong>Waiting for you:</strong> {"subjects" in params ? heading(params.subjects) : visibleLine(params.title)}
       </span>

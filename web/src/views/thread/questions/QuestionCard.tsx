@@ -4,6 +4,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
+import { focusWhenThere } from "../../../app/focus.ts";
 import { foldedQuestion } from "../../../app/layout.ts";
 import { announce } from "../../../app/live-region.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
@@ -64,6 +65,10 @@ export function QuestionCard(props: Props) {
       announce("Scroll to the end of the request first.");
     }
   };
+  const fold = () => {
+    foldedQuestion.value = requestId;
+    focusWhenThere(".th-folded");
+  };
   const inside = (
     <>
       <div class="th-subject" ref={body} tabIndex={-1}>
@@ -105,7 +110,7 @@ export function QuestionCard(props: Props) {
         {sheet !== undefined && (
           <>
             {sheet !== "" && <span class="th-quiet">{sheet}</span>}
-            <button type="button" class="button quiet icon" aria-label="Show the conversation" title="Show the conversation" onClick={() => (foldedQuestion.value = requestId)}>
+            <button type="button" class="button quiet icon" aria-label="Show the conversation" title="Show the conversation" onClick={fold}>
               <Icon name="down" />
             </button>
           </>
