@@ -33,6 +33,7 @@ export default defineConfig({
   },
   test: {
     environment: "happy-dom",
+    setupFiles: ["test/setup.ts"],
     // One test reads the colours; the others have no use for styles.
     css: { include: [/tokens\.css/] },
     // Only failures take long, and busy machines.

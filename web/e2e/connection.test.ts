@@ -31,7 +31,7 @@ test("who is nobody signs in with a token, which is kept nowhere", async () => {
   await shoot(page, "sign-in-desktop");
   await page.fill("#token", "wrong");
   await page.keyboard.press("Enter");
-  await page.locator("#token-error", { hasText: "does not know" }).waitFor();
+  await page.locator("#token-error", { hasText: "Invalid token" }).waitFor();
   const token = await stage.daemon.token();
   await page.fill("#token", token);
   await page.keyboard.press("Enter");
@@ -59,7 +59,7 @@ test("a link with a ticket signs in, once, and the ticket leaves the address", a
   const again = await stage.page({ signIn: false });
   await again.goto("about:blank");
   await again.goto(`${stage.url}/#ticket=${ticket}`);
-  await again.locator("#token-error", { hasText: "used already" }).waitFor();
+  await again.locator("#token-error", { hasText: "already used" }).waitFor();
 });
 
 /** Starts a web server on another port; records the cookies that it receives. */

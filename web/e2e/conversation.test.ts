@@ -237,7 +237,7 @@ test("an address is opened only when the person says so, and then it is accepted
   await accessible(asked);
   await go.click();
   expect(await opened()).toHaveLength(1);
-  await asked.locator(".pane-foot").getByRole("button", { name: "I am done there" }).click();
+  await asked.locator(".pane-foot").getByRole("button", { name: "I’ve finished" }).click();
   await asked.locator(".virtual-line", { hasText: "elicited accept" }).first().waitFor();
 });
 

@@ -91,7 +91,7 @@ for (const width of [390, 320]) {
     // Long texts in names, messages and commands.
     await page.fill("#search", "long");
     await page.locator(".row-link.is-hit mark").first().waitFor();
-    await page.getByRole("region", { name: "Threads by name" }).locator(".is-hit").first().waitFor();
+    await page.locator(".hits-head mark").first().waitFor();
     await fits("search");
     await accessible(page);
     await page.fill("#search", "nothing-that-was-ever-said-and-cannot-be-broken-either");
@@ -100,6 +100,16 @@ for (const width of [390, 320]) {
     await page.getByRole("button", { name: "Settings" }).click();
     await page.getByRole("dialog").first().waitFor();
     await fits("settings");
+  });
+
+  test(`at ${width} px the composer's options show that there are more`, async () => {
+    const page = await stage.page({ size: { width, height: 700 } });
+    await openThread(stage, page, running);
+    const options = page.locator(".th-composer-options");
+    await expect.poll(() => options.getAttribute("data-more")).toBe("end");
+    expect(await options.evaluate((at) => getComputedStyle(at).maskImage)).toContain("gradient");
+    await options.evaluate((at) => at.scrollTo(at.scrollWidth, 0));
+    await expect.poll(() => options.getAttribute("data-more")).toBe("start");
   });
 
   test(`at ${width} px one can sign in`, async () => {
@@ -178,8 +188,8 @@ test("on a phone with a keyboard all is done by keys alone: from the list to a t
   await page.keyboard.press("Enter");
   await page.waitForURL(`**/threads/${id}`);
   await page.locator(".pane textarea").waitFor();
-  // The drawer is closed, and the focus is in the new view.
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe("main");
+  // The drawer is closed, and the focus is in the conversation.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("role"))).toBe("feed");
   await walk(page, "Tab", { selector: ".pane textarea" });
   await page.keyboard.type("permission kind=execute command='npm test'");
   await page.keyboard.press("Enter");

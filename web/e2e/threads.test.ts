@@ -48,6 +48,7 @@ test("what ends while nobody looks is unread, until it is looked at", async () =
   await expect.poll(() => unread.count()).toBe(1);
   await row(page, "Idle one").locator("a").click();
   await page.locator(".pane h1", { hasText: "Idle one" }).waitFor();
+  await page.locator(".pane .virtual-line", { hasText: "done" }).first().waitFor();
   await expect.poll(() => unread.count()).toBe(0);
   await page.goto(stage.url);
   await row(page, "Idle one").waitFor();
@@ -59,7 +60,7 @@ test("the history is searched; a hit leads to its place", async () => {
   const id = await startThread(stage, other, many.join("; "), { name: "A long one" });
   await until(other, id, "idle");
   await page.fill("#search", "heron");
-  const hit = page.locator(".row-link.is-hit", { hasText: "Agent" }).first();
+  const hit = page.locator(".row-link.is-hit", { hasText: "Agent:" }).first();
   await hit.waitFor();
   expect(await hit.locator("mark").innerText()).toBe("heron");
   await shoot(page, "search-desktop");
@@ -79,20 +80,30 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
   await page.fill("#folder", "not/absolute");
   await page.fill("#prompt", "say it begins");
   await page.locator("#prompt").press("Enter");
-  await page.locator(".home-form [role=alert]").waitFor();
+  await page.locator(".home-form [role=alert]", { hasText: "absolute path" }).waitFor();
+  expect(await page.locator("#folder").getAttribute("aria-invalid")).toBe("true");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("folder");
+  await page.fill("#folder", "/not/there");
+  await page.locator("#folder").press("Enter");
+  await page.locator(".home-form [role=alert]", { hasText: "does not exist" }).waitFor();
+  expect(await page.locator("#folder").getAttribute("aria-invalid")).toBe("true");
+  expect(await page.locator("#prompt").inputValue()).toBe("say it begins");
   await page.fill("#folder", stage.daemon.work);
+  await page.getByText("More options").click();
   await page.fill("#name", "From the page");
   await accessible(page);
-  await page.locator(".home-form button[type=submit]").click();
+  await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.waitForURL(/\/threads\//);
   await page.locator(".virtual-line", { hasText: "it begins" }).last().waitFor();
   expect(await page.locator(".pane h1").innerText()).toBe("From the page");
   // The agent's options are known now: the next thread can start in another mode, with other options.
   await page.locator(".side-new").click();
+  expect(await page.locator("#prompt").inputValue()).toBe("");
+  await page.getByText("More options").click();
   await page.selectOption("#mode", "code");
   await page.selectOption("#option-model", "fake-large");
   await shoot(page, "new-thread-desktop");
-  await page.locator(".home-form button[type=submit]").click();
+  await page.getByRole("button", { name: "Open", exact: true }).click();
   await page.waitForURL(/\/threads\//);
   const id = page.url().split("/").at(-1)!;
   await expect.poll(async () => (await other.call("thread/read", { threadId: id })).thread.modeId).toBe("code");
@@ -103,10 +114,11 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
 
 test("a browser that has had no thread of the agent offers what its newest one can be set to", async () => {
   const fresh = await stage.page();
+  await fresh.getByText("More options").click();
   await fresh.selectOption("#mode", "code");
   await fresh.selectOption("#option-model", "fake-large");
   await fresh.fill("#folder", stage.daemon.work);
-  await fresh.locator(".home-form button[type=submit]").click();
+  await fresh.getByRole("button", { name: "Open", exact: true }).click();
   await fresh.waitForURL(/\/threads\//);
   const id = fresh.url().split("/").at(-1)!;
   await expect.poll(async () => (await other.call("thread/read", { threadId: id })).thread.modeId).toBe("code");
@@ -145,7 +157,7 @@ test("a thread is archived, and comes back by Undo and out of the archive", asyn
   await page.locator(".archived", { hasText: "Idle one" }).waitFor();
   await shoot(page, "archive-desktop");
   await accessible(page);
-  await page.locator(".archived", { hasText: "Idle one" }).getByRole("button", { name: "Take out" }).click();
+  await page.locator(".archived", { hasText: "Idle one" }).getByRole("button", { name: "Unarchive" }).click();
   await row(page, "Idle one").waitFor();
 });
 
@@ -154,7 +166,7 @@ test("a deletion can be undone, and is carried out otherwise", async () => {
   const { id } = data.find(({ name }) => name === "Idle one")!;
   await pick(page, "Idle one", "Delete");
   await expect.poll(() => row(page, "Idle one").count()).toBe(0);
-  await page.locator(".toast", { hasText: "deleted" }).getByRole("button", { name: "Undo" }).click();
+  await page.locator(".toast", { hasText: "Deleted" }).getByRole("button", { name: "Undo" }).click();
   await row(page, "Idle one").waitFor();
   await pick(page, "Idle one", "Delete");
   await expect.poll(() => row(page, "Idle one").count()).toBe(0);
@@ -167,6 +179,58 @@ test("a deletion can be undone, and is carried out otherwise", async () => {
     );
   expect(await gone()).toBe(false);
   await expect.poll(gone, { timeout: 20_000 }).toBe(true);
+});
+
+test("a thread that is opening shows its name and place from the list", async () => {
+  const slow = await stage.page();
+  await slow.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    // The thread's pages never arrive.
+    socket.onMessage((message) => void (String(message).includes('"thread/resume"') || server.send(message)));
+  });
+  await slow.reload();
+  await row(slow, "Running one").locator("a").click();
+  await slow.locator(".pane h1", { hasText: "Running one" }).waitFor();
+  await slow.locator(".skeleton").waitFor();
+  expect(await slow.locator(".view-sub").innerText()).toBe("fake · work");
+  await shoot(slow, "opening-desktop");
+  await accessible(slow);
+});
+
+test("the drawer is made for thumbs: it can be closed, shows no keys, and nothing in it is small", async () => {
+  const phone = await stage.page({ size: PHONE });
+  await phone.locator(".drawer-button").click();
+  await row(phone, "Running one").waitFor();
+  expect(await phone.locator(".search kbd").count()).toBe(0);
+  const small = () =>
+    phone.locator("#sidebar").evaluate((side) =>
+      [...side.querySelectorAll("a, button, input, select")]
+        .filter((at) => at.checkVisibility() && at.getBoundingClientRect().height < 40)
+        .map((at) => `${at.className} ${at.getBoundingClientRect().height}`),
+    );
+  expect(await small()).toEqual([]);
+  await phone.getByRole("button", { name: "Close the list" }).click();
+  await expect.poll(() => phone.locator("#sidebar").isVisible()).toBe(false);
+});
+
+test("the mark of waiting threads does not cover the icon of the menu", async () => {
+  for (const size of [PHONE, { width: 640, height: 400 }]) {
+    const page = await stage.page({ size });
+    await page.locator(".drawer-button .dot").waitFor();
+    const overlap = await page.locator(".drawer-button").evaluate((button) => {
+      const [dot, icon] = [button.querySelector(".dot")!, button.querySelector("path")!].map((at) => at.getBoundingClientRect());
+      return dot!.left < icon!.right && dot!.bottom > icon!.top;
+    });
+    expect(overlap).toBe(false);
+  }
+});
+
+test("the hidden skip link leaves no shadow in the corner", async () => {
+  const dark = await stage.page({ dark: true });
+  const shadow = () => dark.locator(".skip").evaluate((at) => getComputedStyle(at).boxShadow);
+  expect(await shadow()).toBe("none");
+  await dark.locator(".skip").focus();
+  expect(await shadow()).not.toBe("none");
 });
 
 test("on a phone the list is a drawer", async () => {

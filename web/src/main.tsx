@@ -23,7 +23,7 @@ function Page() {
       {now.name === "looking" && (
         <main class="empty" aria-busy="true">
           <h1 class="sr-only">acpd</h1>
-          <p>Looking for the daemon…</p>
+          <p>Connecting to the daemon…</p>
         </main>
       )}
       <Toasts />

@@ -4,6 +4,7 @@ import type { AcpObject, Agent, Client } from "@acpd/client";
 import { effect, signal } from "@preact/signals";
 
 import { client, online, sentence } from "../connection/connection.ts";
+import { type PromptCapabilities, promptCapabilitiesOf } from "../state/acp.ts";
 import { isRecord, isTexts, stored } from "../state/stored.ts";
 import { open } from "./threads.ts";
 
@@ -14,6 +15,8 @@ export const agentsError = signal<string | undefined>(undefined);
 export interface Settings {
   readonly modes?: AcpObject | null;
   readonly configOptions?: readonly AcpObject[] | null;
+  /** The supported contents of a prompt; absent if unknown. */
+  readonly prompt?: PromptCapabilities;
 }
 export const settingsOf = stored<Record<string, Settings>>("settings", {}, isRecord);
 /** Returns the possible settings of an agent's newest thread, for browsers that have not opened one yet. */
@@ -28,6 +31,11 @@ export async function newestSettings(now: Client, agentType: string): Promise<Se
 /** Working directories of started threads, latest first. */
 export const folders = stored<string[]>("folders", [], isTexts);
 export const lastAgent = stored<string>("agent", "", (value) => typeof value === "string");
+
+/** Returns an agent's display name. */
+export function titleOfAgent(id: string): string {
+  return agents.value?.find((agent) => agent.id === id)?.title ?? id;
+}
 
 export async function lookForAgents(): Promise<void> {
   try {
@@ -49,11 +57,13 @@ effect(() => {
 
 let noted: unknown;
 effect(() => {
-  const head = open.value?.shown.value?.thread.head;
-  const { modes, configOptions, agentType } = head ?? {};
-  const now = configOptions ?? modes;
+  const thread = open.value?.shown.value?.thread;
+  const { modes, configOptions, agentType } = thread?.head ?? {};
+  const initialize = thread?.initialize;
+  const now = initialize ?? configOptions ?? modes;
   if (agentType && now && now !== noted) {
     noted = now;
-    settingsOf.value = { ...settingsOf.peek(), [agentType]: { modes, configOptions } };
+    const prompt = initialize === undefined ? settingsOf.peek()[agentType]?.prompt : promptCapabilitiesOf(initialize);
+    settingsOf.value = { ...settingsOf.peek(), [agentType]: { modes, configOptions, ...(prompt && { prompt }) } };
   }
 });

@@ -1,9 +1,13 @@
-/** Notifies the user when a thread waits: in the tab's title, to screen readers, and as a notification if allowed. */
+/**
+ * Notifies the user when a thread waits or is done: in the tab's title, to screen readers, and as notifications if
+ * allowed.
+ */
 
 import { effect, signal, untracked } from "@preact/signals";
 
 import { stored } from "../state/stored.ts";
-import { nameOf, tabTitle } from "../state/threads.ts";
+import { endOf, type Listed, nameOf, tabTitle, type ThreadActivity } from "../state/threads.ts";
+import { titleOfAgent } from "./agents.ts";
 import { announce } from "./live-region.ts";
 import { go, route } from "./route.ts";
 import { open, threads, waiting } from "./threads.ts";
@@ -13,14 +17,16 @@ type Permission = "default" | "granted" | "denied" | "none" | "insecure";
 const has = typeof Notification !== "undefined";
 /** The browser's notification permission. */
 export const permission = signal<Permission>(!isSecureContext ? "insecure" : has ? Notification.permission : "none");
-/** Whether the user has enabled notifications; the browser's permission is required too. */
+/** Whether the user wants notifications about waiting threads; the browser's permission is required too. */
 export const wanted = stored<boolean>("notify", false, (value) => typeof value === "boolean");
+/** Whether the user wants notifications about finished turns. */
+export const wantedDone = stored<boolean>("notify-done", false, (value) => typeof value === "boolean");
 
-/** Requests permission for notifications. Browsers require that a click triggers it. */
-export async function askForNotifications(): Promise<void> {
+/** Enables a kind of notifications. Requests the browser's permission, for which browsers require a click. */
+export async function askForNotifications(kind: typeof wanted): Promise<void> {
   if (has && isSecureContext) {
     permission.value = await Notification.requestPermission();
-    wanted.value = permission.value === "granted";
+    kind.value = permission.value === "granted";
   }
 }
 
@@ -31,31 +37,44 @@ effect(() => {
   document.title = tabTitle(waiting.value.length, thread ? nameOf(thread.head) : titles[to.view]);
 });
 
-let known: ReadonlySet<string> | undefined;
+let known: ReadonlyMap<string, ThreadActivity> | undefined;
 
 effect(() => {
-  if (threads.value === undefined) {
-    known = undefined;
-    return;
-  }
-  const now = waiting.value;
+  const list = threads.value;
   untracked(() => {
     // Threads that already wait when the page opens are in the title and the list; they cause no notification.
-    for (const thread of known ? now.filter(({ id }) => !known?.has(id)) : []) {
-      const name = nameOf(thread);
-      const here = open.peek()?.threadId === thread.id && document.hasFocus();
-      announce(`${name} is waiting for approval`);
-      if (!here && wanted.peek() && permission.peek() === "granted") {
-        notify(thread.id, name, thread.agentType);
+    for (const thread of known ? (list ?? []) : []) {
+      const before = known!.get(thread.id);
+      if (thread.live !== before) {
+        changed(thread, before);
       }
     }
-    known = new Set(now.map(({ id }) => id));
+    known = list && new Map(list.map(({ id, live }) => [id, live]));
   });
 });
 
-function notify(threadId: string, name: string, agent: string): void {
+function changed(thread: Listed, before: ThreadActivity | undefined): void {
+  const name = nameOf(thread);
+  const here = open.peek()?.threadId === thread.id && document.hasFocus();
+  if (thread.live === "waiting") {
+    announce(`${name} is waiting for approval`);
+    if (!here && wanted.peek()) {
+      notify(thread.id, `${name} is waiting for approval`, `${titleOfAgent(thread.agentType)} requests approval.`);
+    }
+  } else if (before === "running" || before === "waiting") {
+    const failed = thread.live === "failed";
+    if (!here && wantedDone.peek() && thread.live !== "running" && thread.lastTurnStatus !== "interrupted") {
+      notify(thread.id, failed ? `${name} has failed` : `${name} is done`, endOf(thread) ?? `${titleOfAgent(thread.agentType)} has finished.`);
+    }
+  }
+}
+
+function notify(threadId: string, title: string, body: string): void {
+  if (permission.peek() !== "granted") {
+    return;
+  }
   try {
-    const note = new Notification(`${name} is waiting for approval`, { body: `${agent} requests approval.`, tag: threadId });
+    const note = new Notification(title, { body, tag: threadId });
     note.onclick = () => {
       window.focus();
       go({ view: "thread", threadId });

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 
 export type Route =
   | { view: "home"; agent?: string }
-  | { view: "thread"; threadId: string; item?: string }
+  | { view: "thread"; threadId: string; item?: string; find?: string }
   | { view: "policy"; threadId?: string }
   | { view: "agents" }
   | { view: "archive" };
@@ -30,7 +30,8 @@ export function pathOf(to: Route): string {
       return to.agent ? `/?agent=${encodeURIComponent(to.agent)}` : "/";
     case "thread": {
       const item = to.item ? `?item=${encodeURIComponent(to.item)}` : "";
-      return `/threads/${encodeURIComponent(to.threadId)}${item}`;
+      const find = to.item && to.find ? `&find=${encodeURIComponent(to.find)}` : "";
+      return `/threads/${encodeURIComponent(to.threadId)}${item}${find}`;
     }
     case "policy":
       return to.threadId ? `/threads/${encodeURIComponent(to.threadId)}/policy` : "/policy";
@@ -45,7 +46,7 @@ export function parse(address: string): Route {
   if (first === "threads" && second) {
     return third === "policy"
       ? { view: "policy", threadId: second }
-      : { view: "thread", threadId: second, item: searchParams.get("item") ?? undefined };
+      : { view: "thread", threadId: second, item: searchParams.get("item") ?? undefined, find: searchParams.get("find") ?? undefined };
   }
   if (first === "agents" || first === "archive" || first === "policy") {
     return { view: first };

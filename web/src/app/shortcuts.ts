@@ -1,38 +1,76 @@
-/** Global keyboard shortcuts. They are disabled while the user types, and while Ctrl, Alt or Meta is pressed. */
+/**
+ * Global keyboard shortcuts. Single keys are disabled while the user types, and while Ctrl, Alt or Meta is pressed.
+ */
 
-import { drawer, narrow, over } from "./layout.ts";
+import { printThread } from "./export.ts";
+import { focusWhenThere } from "./focus.ts";
+import { drawer, foldedQuestion, narrow, over } from "./layout.ts";
+import { announce } from "./live-region.ts";
 import { go, route } from "./route.ts";
-import { threads, waiting } from "./threads.ts";
+import { attempt, isListComplete, listSections, loadMoreThreads, open, waiting } from "./threads.ts";
+import { toast } from "./toasts.ts";
 
 export interface Shortcut {
   readonly keys: readonly string[];
   readonly does: string;
 }
 
-export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: ["n"], does: "New thread" },
-  { keys: ["/"], does: "Search the history" },
-  { keys: ["w"], does: "Next thread that waits for you" },
-  { keys: ["j"], does: "Next thread in the list" },
-  { keys: ["k"], does: "Previous thread in the list" },
-  { keys: ["i"], does: "Write to the agent" },
-  { keys: ["e"], does: "Go to the end of the conversation" },
-  { keys: ["b"], does: "Open or close the list, on a narrow window" },
-  { keys: ["?"], does: "This list" },
-  { keys: ["Esc"], does: "Close what is open" },
+export interface ShortcutGroup {
+  readonly title: string;
+  readonly shortcuts: readonly Shortcut[];
+}
+
+const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+
+export const SHORTCUTS: readonly ShortcutGroup[] = [
+  {
+    title: "Anywhere",
+    shortcuts: [
+      { keys: [`${MOD} K`], does: "Search threads, commands, agents and settings" },
+      { keys: ["n"], does: "New thread" },
+      { keys: ["/"], does: "Search all conversations" },
+      { keys: ["w"], does: "Next thread that waits for you" },
+      { keys: ["j", "k"], does: "Next or previous thread in the list" },
+      { keys: ["b"], does: "Open or close the list in a narrow window" },
+      { keys: ["?"], does: "Keyboard shortcuts" },
+      { keys: ["Esc"], does: "Close" },
+    ],
+  },
+  {
+    title: "In a thread",
+    shortcuts: [
+      { keys: ["1", "…", "4"], does: "Choose an answer, while a request has the focus and is visible to its end" },
+      { keys: ["i"], does: "Focus the message box" },
+      { keys: ["Esc"], does: "Leave the message box" },
+      { keys: ["Esc Esc"], does: "Stop the agent" },
+      { keys: ["e"], does: "Go to the end of the conversation" },
+      { keys: ["Page Up", "Page Down", "Home", "End"], does: "Scroll" },
+      { keys: [`${MOD} P`], does: "Print the whole conversation" },
+    ],
+  },
+  {
+    title: "In a list",
+    shortcuts: [{ keys: ["↑", "↓", "Home", "End"], does: "Move from row to row" }],
+  },
 ];
 
 /** Adds the key listener. */
 export function listenForShortcuts(): void {
   addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) {
-      return;
-    }
-    if (event.key === "Escape" && drawer.value) {
-      drawer.value = false;
+    if (event.defaultPrevented || event.isComposing || event.altKey) {
       return;
     }
     const at = event.target as HTMLElement | null;
+    if (event.ctrlKey || event.metaKey) {
+      if (!event.shiftKey && pressWithMod(event.key.toLowerCase(), at)) {
+        event.preventDefault();
+      }
+      return;
+    }
+    if (event.key === "Escape") {
+      escape(at);
+      return;
+    }
     if (at?.closest("input, textarea, select, dialog, [contenteditable], [role=menu]")) {
       return;
     }
@@ -42,15 +80,55 @@ export function listenForShortcuts(): void {
   });
 }
 
+function pressWithMod(key: string, at: HTMLElement | null): boolean {
+  if (key === "k" && (over.peek() === "palette" || !at?.closest("dialog"))) {
+    over.value = over.peek() === "palette" ? undefined : "palette";
+    return true;
+  }
+  const thread = open.peek();
+  if (key === "p" && thread?.shown.peek() && !at?.closest("dialog")) {
+    void printThread(thread.threadId);
+    return true;
+  }
+  return false;
+}
+
+/** Time in which a second Escape stops the agent, in milliseconds. */
+const TWICE_MS = 1_500;
+let escapedAt = -Infinity;
+
+/** Closes the drawer; the second time in a thread, stops the agent. */
+function escape(at: HTMLElement | null): void {
+  if (drawer.peek()) {
+    drawer.value = false;
+    return;
+  }
+  const thread = open.peek();
+  const head = thread?.shown.peek()?.thread.head;
+  if (!thread || head?.turnId == null || at?.closest("dialog, [role=menu], .search, select")) {
+    escapedAt = -Infinity;
+    return;
+  }
+  const now = performance.now();
+  if (now - escapedAt < TWICE_MS) {
+    escapedAt = -Infinity;
+    announce("Stopping the agent");
+    void attempt("Could not stop", () => thread.interrupt());
+  } else {
+    escapedAt = now;
+    toast("Press Esc again to stop the agent", { ms: TWICE_MS });
+  }
+}
+
 function press(key: string): boolean {
   switch (key) {
     case "n":
       go({ view: "home" });
-      focusSoon("#prompt");
+      focusWhenThere("#prompt");
       return true;
     case "/":
       drawer.value = narrow.value;
-      focusSoon("#search");
+      focusWhenThere("#search");
       return true;
     case "?":
       over.value = "shortcuts";
@@ -59,14 +137,14 @@ function press(key: string): boolean {
       drawer.value = narrow.value && !drawer.value;
       return true;
     case "w":
-      step(waiting.value, 1);
+      showWaiting();
       return true;
     case "j":
     case "k":
-      step(threads.value ?? [], key === "j" ? 1 : -1);
+      void step(key === "j" ? 1 : -1);
       return true;
     case "i":
-      focusSoon(".pane textarea");
+      focusWhenThere(".pane .th-composer-area");
       return true;
     case "e": {
       const list = document.querySelector<HTMLElement>(".pane [role=feed]");
@@ -79,15 +157,35 @@ function press(key: string): boolean {
   }
 }
 
-function step(list: readonly { id: string }[], by: number): void {
+/** Opens the next waiting thread, and focuses its question. */
+export function showWaiting(): void {
+  const ids = waiting.peek().map(({ id }) => id);
+  const next = after(ids, 1);
+  if (next === undefined) {
+    announce("No thread is waiting for you");
+    return;
+  }
+  go({ view: "thread", threadId: next });
+  foldedQuestion.value = undefined;
+  focusWhenThere(`.pane[data-thread="${CSS.escape(next)}"] [data-question]`);
+}
+
+/** Opens the next or previous thread of the list, in its visible order. Loads older threads when it comes to the end. */
+async function step(by: 1 | -1): Promise<void> {
+  const ids = () => (listSections.peek() ?? []).flatMap((section) => section.threads.map(({ id }) => id));
   const now = route.peek();
-  const at = now.view === "thread" ? list.findIndex(({ id }) => id === now.threadId) : -1;
-  const next = list[at < 0 ? (by > 0 ? 0 : list.length - 1) : (at + by + list.length) % list.length];
-  if (next) {
-    go({ view: "thread", threadId: next.id });
+  if (by === 1 && now.view === "thread" && ids().at(-1) === now.threadId && !isListComplete.peek()) {
+    await loadMoreThreads();
+  }
+  const next = after(ids(), by);
+  if (next !== undefined) {
+    go({ view: "thread", threadId: next });
   }
 }
 
-function focusSoon(selector: string): void {
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus());
+/** Returns the entry after the open thread, or before it; from the last one, the first. */
+function after(ids: readonly string[], by: 1 | -1): string | undefined {
+  const now = route.peek();
+  const at = now.view === "thread" ? ids.indexOf(now.threadId) : -1;
+  return ids[at < 0 ? (by > 0 ? 0 : ids.length - 1) : (at + by + ids.length) % ids.length];
 }

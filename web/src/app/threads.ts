@@ -3,18 +3,28 @@
  * subscription to the list, and the open thread.
  */
 
-import type { Client, Thread, ThreadSummary } from "@acpd/client";
+import type { Client, Thread } from "@acpd/client";
 import { computed, effect, signal, untracked } from "@preact/signals";
 
 import { client, sentence } from "../connection/connection.ts";
 import { OpenThread } from "../connection/open-thread.ts";
-import { type Watch, watchThreads } from "../connection/thread-list.ts";
+import { type ThreadList, type Watch, watchThreads } from "../connection/thread-list.ts";
 import { isRecord, stored } from "../state/stored.ts";
-import { listThreads, nameOf, type Seen } from "../state/threads.ts";
+import {
+  listThreads,
+  matches,
+  nameOf,
+  type Seen,
+  sections,
+  sectionsByFolder,
+  shortNames,
+  type ThreadFilter,
+} from "../state/threads.ts";
+import { now } from "./clock.ts";
 import { go, route } from "./route.ts";
 import { toast } from "./toasts.ts";
 
-const listed = signal<readonly ThreadSummary[] | undefined>(undefined);
+const list = signal<ThreadList | undefined>(undefined);
 const seen = stored<Record<string, Seen>>("seen", {}, isRecord);
 const since = stored<number>("since", 0, (value) => typeof value === "number");
 if (since.peek() === 0) {
@@ -32,11 +42,16 @@ export const isGoing = (threadId: string): boolean => threadId in going.value;
 /** The open thread. */
 export const open = signal<OpenThread | undefined>(undefined);
 
-/** The visible threads of the list; `undefined` until the daemon has responded. */
+/** The selection that the list shows. */
+export const filter = signal<ThreadFilter>({});
+/** Whether the list is grouped by folder. */
+export const byFolder = stored<boolean>("by-folder", false, (value) => typeof value === "boolean");
+
+/** The known threads, latest first; `undefined` until the daemon has responded. */
 export const threads = computed(() =>
-  listed.value === undefined
+  list.value === undefined
     ? undefined
-    : listThreads(listed.value, {
+    : listThreads([...list.value.known.values()], {
         seen: seen.value,
         since: since.value,
         open: document.hidden ? undefined : open.value?.threadId,
@@ -44,6 +59,24 @@ export const threads = computed(() =>
       }),
 );
 export const waiting = computed(() => (threads.value ?? []).filter(({ live }) => live === "waiting"));
+/** The names of the threads' folders. */
+export const folderNames = computed(() => shortNames((threads.value ?? []).map(({ cwd }) => cwd)));
+
+/** The sections of the list, as far as it is loaded; `undefined` until the daemon has responded. */
+export const listSections = computed(() => {
+  const floor = list.value?.floor ?? Infinity;
+  const shown = threads.value?.filter(
+    (thread) => (thread.updatedAt >= floor || thread.live === "waiting" || thread.live === "running") && matches(filter.value, thread),
+  );
+  return shown && (byFolder.value ? sectionsByFolder(shown, folderNames.value) : sections(shown, now.value));
+});
+/** Whether all threads of the selection are loaded. */
+export const isListComplete = computed(() => list.value?.floor === -Infinity);
+
+/** Loads the next page of the list, if there is one. */
+export async function loadMoreThreads(): Promise<void> {
+  await watch?.more();
+}
 
 let watch: Watch | undefined;
 
@@ -52,12 +85,19 @@ effect(() => {
   watch?.stop();
   watch = undefined;
   if (now) {
-    watch = watchThreads(now, (data) => {
-      listed.value = data;
+    watch = watchThreads(now, (loaded) => {
+      list.value = loaded;
     });
     resumeDeletions();
   } else {
-    listed.value = undefined;
+    list.value = undefined;
+  }
+});
+
+effect(() => {
+  const selected = filter.value;
+  if (client.value) {
+    watch?.select(selected);
   }
 });
 
@@ -108,21 +148,21 @@ export async function attempt(what: string, run: (client: Client) => Promise<unk
 }
 
 export const rename = (threadId: string, name: string | null): Promise<boolean> =>
-  attempt("It was not renamed", (now) => now.call("thread/name/set", { threadId, name }));
+  attempt("Could not rename", (now) => now.call("thread/name/set", { threadId, name }));
 
 export async function archive(thread: Pick<Thread, "id" | "name">): Promise<void> {
   const threadId = thread.id;
-  if (await attempt("It was not archived", (now) => now.call("thread/archive", { threadId }))) {
+  if (await attempt("Could not archive", (now) => now.call("thread/archive", { threadId }))) {
     away(threadId);
-    toast(`“${nameOf(thread)}” is archived.`, { action: { label: "Undo", run: () => void unarchive(threadId) } });
+    toast(`Archived “${nameOf(thread)}”`, { action: { label: "Undo", run: () => void unarchive(threadId) } });
   }
 }
 
 export const unarchive = (threadId: string): Promise<boolean> =>
-  attempt("It was not taken out", (now) => now.call("thread/unarchive", { threadId }));
+  attempt("Could not unarchive", (now) => now.call("thread/unarchive", { threadId }));
 
 export async function fork({ id: threadId, name }: Pick<Thread, "id" | "name">): Promise<void> {
-  await attempt("It was not forked", async (now) => {
+  await attempt("Could not fork", async (now) => {
     // The copy does not include a name that was given after the last turn.
     const { thread } = await now.call("thread/fork", { threadId, name });
     go({ view: "thread", threadId: thread.id });
@@ -138,7 +178,7 @@ const UNDO_MS = 8_000;
  */
 export async function remove(thread: Pick<Thread, "id" | "name"> & { archived?: boolean }): Promise<void> {
   const { id, name, archived = false } = thread;
-  if (!(await attempt("It was not deleted", (now) => now.call("thread/archive", { threadId: id })))) {
+  if (!(await attempt("Could not delete", (now) => now.call("thread/archive", { threadId: id })))) {
     return;
   }
   going.value = { ...going.peek(), [id]: Date.now() + UNDO_MS };
@@ -148,9 +188,9 @@ export async function remove(thread: Pick<Thread, "id" | "name"> & { archived?: 
 
 function countDown(id: string, name: string, archived: boolean): void {
   const timer = setTimeout(() => {
-    void attempt("It was not deleted", (now) => now.call("thread/delete", { threadId: id })).then(() => forget(id));
+    void attempt("Could not delete", (now) => now.call("thread/delete", { threadId: id })).then(() => forget(id));
   }, UNDO_MS);
-  toast(`“${name}” is deleted.`, {
+  toast(`Deleted “${name}”`, {
     ms: UNDO_MS,
     action: {
       label: "Undo",
@@ -176,7 +216,7 @@ function resumeDeletions(): void {
     // A deletion that is not due yet may belong to another tab.
     if (at < Date.now()) {
       going.value = { ...going.peek(), [id]: Date.now() + UNDO_MS };
-      countDown(id, "A thread from before", false);
+      countDown(id, "a thread from before", false);
     }
   }
 }

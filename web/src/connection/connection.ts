@@ -101,7 +101,7 @@ async function stillIn(made: Client): Promise<void> {
   try {
     if ((await whoAmI()) === undefined && client.peek() === made) {
       drop();
-      standing.value = { name: "out", why: "Your access has ended. Sign in again." };
+      standing.value = { name: "out", why: "Your session has ended. Sign in again." };
     }
   } catch (error) {
     if (error instanceof Refused) {

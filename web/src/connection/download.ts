@@ -16,6 +16,11 @@ export async function readText(path: string): Promise<string> {
   return (await get(path)).text();
 }
 
+/** Downloads a resource as a file. */
+export async function download(path: string, name: string): Promise<void> {
+  saveFile(await (await get(path)).blob(), name);
+}
+
 /** Saves content as a file. */
 export function saveFile(content: Blob, name: string): void {
   const url = URL.createObjectURL(content);

@@ -38,16 +38,16 @@ export async function signIn(shown: { token: string } | { ticket: string }): Pro
       body: JSON.stringify(shown),
     });
   } catch {
-    throw new Refused("The daemon cannot be reached.");
+    throw new Refused("The daemon is unreachable.");
   }
   if (response.status === 429) {
-    throw new Refused("Too many wrong tokens came from this address. Wait a little.");
+    throw new Refused("Too many failed attempts from this address. Wait a minute, then try again.");
   }
   if (response.status === 401) {
     throw new Refused(
       "ticket" in shown
-        ? "This link was used already or is too old. Ask for a new one, or sign in with a token."
-        : "The daemon does not know this token.",
+        ? "This sign-in link has expired or was already used. Run acpd open again, or enter a token."
+        : "Invalid token.",
     );
   }
   const { pageKey, ...session } = await read(response);
@@ -62,6 +62,25 @@ export async function signOut(): Promise<void> {
   // Even if the daemon is unreachable.
   keepPageKey();
   await ended;
+}
+
+/** Creates a ticket that signs in another device, with this session's access. */
+export async function makeTicket(): Promise<{ ticket: string; expiresInSecs: number }> {
+  return post("/api/tickets", {});
+}
+
+/** Resolves when a ticket was used or has expired. */
+export async function ticketUsed(ticket: string): Promise<void> {
+  await post("/api/tickets/used", { ticket });
+}
+
+async function post<T>(path: string, body: object): Promise<T> {
+  const response = await fetchAsPage(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return read(response);
 }
 
 /**
@@ -79,10 +98,10 @@ export function takeFromLink(): { token: string } | { ticket: string } | undefin
   return ticket !== null ? { ticket } : { token: token! };
 }
 
-async function read(response: Response): Promise<Session & { pageKey?: string }> {
-  const body = (await response.json().catch(() => ({}))) as Session & { error?: { message?: string } };
+async function read<T = Session & { pageKey?: string }>(response: Response): Promise<T> {
+  const body = (await response.json().catch(() => ({}))) as T & { error?: { message?: string } };
   if (!response.ok) {
-    throw new Refused(body.error?.message ?? `The daemon answered ${response.status}.`);
+    throw new Refused(body.error?.message ?? `The daemon responded with status ${response.status}.`);
   }
   return body;
 }

@@ -57,3 +57,19 @@ export function heading(subjects: readonly CallSubject[]): string {
 export function isAlways(kind: string | null | undefined): boolean {
   return kind === "allow_always" || kind === "reject_always";
 }
+
+/**
+ * Returns whether an agent's title says no more than the only subject does: the same command or path, perhaps in
+ * quotes and behind a verb.
+ */
+export function repeats(title: string, subjects: readonly CallSubject[]): boolean {
+  const [subject, ...more] = subjects;
+  if (subject === undefined || more.length > 0) return false;
+  const { what } = deed(subject);
+  const said = title.trim().replace(/^\$ /, "");
+  return [said, said.replace(/^\p{L}+:? /u, "")].map(unquoted).some((words) => words === what || (subject.type === "file" && what.endsWith(`/${words}`)));
+}
+
+function unquoted(words: string): string {
+  return /^(["'`])(.*)\1$/s.exec(words)?.[2] ?? words;
+}

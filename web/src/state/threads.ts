@@ -1,6 +1,6 @@
 /** The visible list of threads: the daemon's list combined with this browser's own data. Pure. */
 
-import type { ListChanged, ThreadSummary, TurnStatus } from "@acpd/client";
+import type { ListChanged, TextFound, ThreadSummary, TurnStatus } from "@acpd/client";
 
 /** The activity of a thread, as shown in the list. */
 export type ThreadActivity = "waiting" | "running" | "failed" | "idle";
@@ -26,26 +26,49 @@ export interface Known {
   readonly going: ReadonlySet<string>;
 }
 
-/** Applies changes to a list, in order of arrival; returns at most the latest `most` threads. */
+/** A selection of threads. The daemon applies it to `thread/list`, and the page to changes. */
+export interface ThreadFilter {
+  readonly agentType?: string;
+  readonly cwd?: string;
+  readonly status?: "waiting" | "running" | "failed" | "idle";
+}
+
+/** Returns whether a thread belongs to a selection. */
+export function matches({ agentType, cwd, status }: ThreadFilter, thread: ThreadSummary): boolean {
+  return (
+    (agentType === undefined || thread.agentType === agentType) &&
+    (cwd === undefined || thread.cwd === cwd) &&
+    (status === undefined || activityOf(thread) === status)
+  );
+}
+
+/** Applies changes to known threads, in order of arrival. Archived and deleted threads leave. */
 export function applyChanges(
-  list: readonly ThreadSummary[],
+  threads: ReadonlyMap<string, ThreadSummary>,
   changes: readonly ListChanged[],
-  most: number,
-): readonly ThreadSummary[] {
+): ReadonlyMap<string, ThreadSummary> {
   if (changes.length === 0) {
-    return list;
+    return threads;
   }
-  const threads = new Map(list.map((thread) => [thread.id, thread]));
+  const changed = new Map(threads);
   for (const { threadId, thread } of changes) {
     if (thread && !thread.archived) {
       // Without metadata, it has not changed.
-      const metadata = thread.metadata === undefined ? threads.get(threadId)?.metadata : thread.metadata;
-      threads.set(threadId, { ...thread, metadata });
+      const metadata = thread.metadata === undefined ? changed.get(threadId)?.metadata : thread.metadata;
+      changed.set(threadId, { ...thread, metadata });
     } else {
-      threads.delete(threadId);
+      changed.delete(threadId);
     }
   }
-  return [...threads.values()].sort((one, other) => other.updatedAt - one.updatedAt).slice(0, most);
+  return changed;
+}
+
+/** Returns what a thread is doing. */
+export function activityOf({ status, lastTurnStatus }: Pick<ThreadSummary, "status" | "lastTurnStatus">): ThreadActivity {
+  if (status === "waiting" || status === "running") {
+    return status;
+  }
+  return status === "failed" || lastTurnStatus === "failed" ? "failed" : "idle";
 }
 
 /** Returns the visible list, latest first. */
@@ -53,46 +76,62 @@ export function listThreads(data: readonly ThreadSummary[], known: Known): Liste
   return data
     .filter(({ id, status }) => status !== "deleting" && !known.going.has(id))
     .map((thread) => {
-      const { status, lastTurnStatus } = thread;
-      const live: ThreadActivity =
-        status === "waiting" || status === "running"
-          ? status
-          : status === "failed" || lastTurnStatus === "failed"
-            ? "failed"
-            : "idle";
+      const live = activityOf(thread);
       const seenAt = known.seen[thread.id]?.at ?? known.since;
-      const unread = thread.id !== known.open && status !== "running" && thread.updatedAt > seenAt;
+      const unread = thread.id !== known.open && thread.status !== "running" && thread.updatedAt > seenAt;
       return { ...thread, live, unread };
     })
     .sort((one, other) => other.updatedAt - one.updatedAt || (one.id < other.id ? 1 : -1));
 }
 
 export interface Section {
+  readonly key: string;
   readonly title: string;
   readonly threads: readonly Listed[];
 }
 
 const DAY = 24 * 3600_000;
 
-/** Splits the list into sections: waiting threads first, then by day. */
+/** Splits the list into sections by day. Waiting threads come first, then running ones. */
 export function sections(threads: readonly Listed[], now: number): Section[] {
   const midnight = new Date(now).setHours(0, 0, 0, 0);
-  const titleOf = (thread: Listed) =>
-    thread.live === "waiting"
-      ? "Waiting for you"
-      : thread.live === "running"
-        ? "Running"
-        : thread.updatedAt >= midnight
-          ? "Today"
-          : thread.updatedAt >= midnight - DAY
-            ? "Yesterday"
-            : thread.updatedAt >= midnight - 6 * DAY
-              ? "This week"
-              : "Earlier";
   const titles = ["Waiting for you", "Running", "Today", "Yesterday", "This week", "Earlier"];
-  return titles
-    .map((title) => ({ title, threads: threads.filter((thread) => titleOf(thread) === title) }))
-    .filter((section) => section.threads.length > 0);
+  const dayOf = ({ updatedAt }: Listed) => {
+    const days = [midnight, midnight - DAY, midnight - 6 * DAY].findIndex((start) => updatedAt >= start);
+    return days < 0 ? 3 : days;
+  };
+  return split(threads, (thread) => titles[liveSection(thread) ?? 2 + dayOf(thread)]!, (title) => title, titles);
+}
+
+/** Splits the list into sections by folder, the latest first. Waiting threads come first, then running ones. */
+export function sectionsByFolder(threads: readonly Listed[], names: ReadonlyMap<string, string>): Section[] {
+  const first = ["Waiting for you", "Running"];
+  const nameOf = (key: string) => (first.includes(key) ? key : (names.get(key) ?? key));
+  return split(threads, (thread) => first[liveSection(thread) ?? 2] ?? thread.cwd, nameOf, first);
+}
+
+function liveSection({ live }: Listed): number | undefined {
+  return live === "waiting" ? 0 : live === "running" ? 1 : undefined;
+}
+
+/** Groups threads by key: sections with the first keys, then the others in order of appearance. */
+function split(
+  threads: readonly Listed[],
+  keyOf: (thread: Listed) => string,
+  titleOf: (key: string) => string,
+  first: readonly string[],
+): Section[] {
+  const groups = new Map<string, Listed[]>(first.map((key) => [key, []]));
+  for (const thread of threads) {
+    const key = keyOf(thread);
+    const group = groups.get(key);
+    if (group) {
+      group.push(thread);
+    } else {
+      groups.set(key, [thread]);
+    }
+  }
+  return [...groups].flatMap(([key, group]) => (group.length > 0 ? [{ key, title: titleOf(key), threads: group }] : []));
 }
 
 /** Returns a thread's name, or a placeholder. */
@@ -119,6 +158,36 @@ export function folderOf(cwd: string): string {
   return cwd.replace(/\/+$/, "").split("/").at(-1) || "/";
 }
 
+/** Returns the shortest name of each folder that differs from all others' names. */
+export function shortNames(folders: Iterable<string>): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  let same = [...new Set(folders)];
+  for (let parts = 1; same.length > 0; parts++) {
+    const byName = new Map<string, string[]>();
+    for (const folder of same) {
+      const name = lastParts(folder, parts);
+      byName.set(name, [...(byName.get(name) ?? []), folder]);
+    }
+    same = [];
+    for (const [name, having] of byName) {
+      // A name that is the whole path cannot grow.
+      for (const folder of having) {
+        if (having.length === 1 || name === lastParts(folder, parts + 1)) {
+          names.set(folder, name);
+        } else {
+          same.push(folder);
+        }
+      }
+    }
+  }
+  return names;
+}
+
+function lastParts(folder: string, count: number): string {
+  const parts = folder.replace(/\/+$/, "").split("/");
+  return parts.slice(-count).join("/") || "/";
+}
+
 /** Formats an age as short as possible. */
 export function age(at: number, now: number): string {
   const seconds = Math.max(0, Math.round((now - at) / 1000));
@@ -141,4 +210,36 @@ export function age(at: number, now: number): string {
 /** Returns the title of the tab. */
 export function tabTitle(waiting: number, name?: string): string {
   return `${waiting > 0 ? `(${waiting}) ` : ""}${name ? `${name} · ` : ""}acpd`;
+}
+
+/** The hits of a search in one thread. */
+export interface HitGroup {
+  readonly threadId: string;
+  readonly name: string;
+  /** Its entry in the list; `undefined` if unknown. */
+  readonly thread: ThreadSummary | undefined;
+  /** Time of the latest hit or change. */
+  readonly at: number;
+  /** Whether the name matches. */
+  readonly named: boolean;
+  readonly hits: readonly TextFound[];
+}
+
+/** Groups hits by thread: those whose name matches first, then in the order of the search. */
+export function groupHits(
+  texts: readonly TextFound[],
+  named: readonly ThreadSummary[],
+  summaryOf: (threadId: string) => ThreadSummary | undefined,
+): HitGroup[] {
+  const groups = new Map<string, HitGroup & { hits: TextFound[] }>();
+  for (const thread of named) {
+    groups.set(thread.id, { threadId: thread.id, name: nameOf(thread), thread, at: thread.updatedAt, named: true, hits: [] });
+  }
+  for (const text of texts) {
+    const { threadId, ts } = text;
+    const group = groups.get(threadId) ?? { threadId, name: nameOf(text), thread: summaryOf(threadId), at: ts, named: false, hits: [] };
+    group.hits.push(text);
+    groups.set(threadId, group);
+  }
+  return [...groups.values()];
 }

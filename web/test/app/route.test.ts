@@ -7,8 +7,8 @@ import { parse, pathOf, type Route } from "../../src/app/route.ts";
 test.each<Route>([
   { view: "home", agent: undefined },
   { view: "home", agent: "claude-acp" },
-  { view: "thread", threadId: "0192", item: undefined },
-  { view: "thread", threadId: "a/b", item: "item_7" },
+  { view: "thread", threadId: "0192", item: undefined, find: undefined },
+  { view: "thread", threadId: "a/b", item: "item_7", find: "a heron & \"its nest\"" },
   { view: "policy", threadId: "0192" },
   { view: "policy" },
   { view: "agents" },

@@ -1,9 +1,24 @@
 /** The list of threads as it is shown. */
 
-import type { ThreadSummary } from "@acpd/client";
+import type { TextFound, ThreadSummary } from "@acpd/client";
 import { expect, test } from "vitest";
 
-import { age, applyChanges, endOf, folderOf, type Known, listThreads, nameOf, sections, tabTitle } from "../../src/state/threads.ts";
+import {
+  age,
+  applyChanges,
+  endOf,
+  folderOf,
+  groupHits,
+  type Known,
+  listThreads,
+  matches,
+  nameOf,
+  sections,
+  sectionsByFolder,
+  shortNames,
+  tabTitle,
+  type ThreadFilter,
+} from "../../src/state/threads.ts";
 
 const NOON = new Date(2026, 10, 22, 12).getTime();
 const HOUR = 3600_000;
@@ -88,27 +103,66 @@ test("the latest comes first, in sections by day, and who waits before all", () 
   ]);
 });
 
-test("changes come into the list in their order; what is archived or deleted leaves it; the oldest leave a full one", () => {
-  const list = [thread("one"), thread("two", { updatedAt: NOON - 1 }), thread("three", { updatedAt: NOON - 2 })];
+const known = (...list: ThreadSummary[]) => new Map(list.map((one) => [one.id, one]));
+
+test("changes apply in their order; archived and deleted threads leave", () => {
+  const before = known(thread("one"), thread("two"), thread("three"));
   const changes = [
-    { threadId: "four", ts: NOON, thread: thread("four", { updatedAt: NOON + 1, name: "first" }) },
+    { threadId: "four", ts: NOON, thread: thread("four", { name: "first" }) },
     { threadId: "one", ts: NOON, thread: null },
     { threadId: "two", ts: NOON, thread: thread("two", { archived: true }) },
-    { threadId: "four", ts: NOON, thread: thread("four", { updatedAt: NOON + 1, name: "then" }) },
+    { threadId: "four", ts: NOON, thread: thread("four", { name: "then" }) },
   ];
-  const changed = applyChanges(list, changes, 2);
-  expect(changed.map(({ id, name }) => [id, name])).toEqual([["four", "then"], ["three", undefined]]);
-  expect(applyChanges(list, changes, 1).map(({ id }) => id)).toEqual(["four"]);
-  expect(applyChanges(list, [], 2)).toBe(list);
+  const changed = applyChanges(before, changes);
+  expect([...changed.values()].map(({ id, name }) => [id, name])).toEqual([["three", undefined], ["four", "then"]]);
+  expect(applyChanges(before, [])).toBe(before);
 });
 
 test("a change without metadata keeps the metadata", () => {
-  const list = [thread("one", { metadata: { a: 1 } })];
+  const before = known(thread("one", { metadata: { a: 1 } }));
   const change = (more: Partial<ThreadSummary>) => ({ threadId: "one", ts: NOON, thread: thread("one", more) });
-  const metadata = (...changes: ReturnType<typeof change>[]) => applyChanges(list, changes, 2)[0]!.metadata;
+  const metadata = (...changes: ReturnType<typeof change>[]) => applyChanges(before, changes).get("one")!.metadata;
   expect(metadata(change({ status: "running" }))).toEqual({ a: 1 });
   expect(metadata(change({ metadata: { b: 2 } }), change({}))).toEqual({ b: 2 });
   expect(metadata(change({ metadata: null }), change({}))).toBeNull();
+});
+
+test("a filter selects by agent, folder and activity", () => {
+  const failed = thread("failed", { lastTurnStatus: "failed", cwd: "/a" });
+  const waits = thread("waits", { status: "waiting", lastTurnStatus: "failed", agentType: "other" });
+  const selected = (filter: ThreadFilter) => [failed, waits].filter((one) => matches(filter, one)).map(({ id }) => id);
+  expect(selected({})).toEqual(["failed", "waits"]);
+  expect(selected({ agentType: "other" })).toEqual(["waits"]);
+  expect(selected({ cwd: "/a" })).toEqual(["failed"]);
+  expect(selected({ status: "failed" })).toEqual(["failed"]);
+  expect(selected({ status: "waiting", cwd: "/a" })).toEqual([]);
+});
+
+test("folders have names that differ, as short as possible", () => {
+  const names = shortNames(["/home/ann/a/api", "/home/ann/b/api", "/home/ann/web/", "/", "/srv/b/api", "/api"]);
+  expect([...names].sort()).toEqual([
+    ["/", "/"],
+    ["/api", "/api"],
+    ["/home/ann/a/api", "a/api"],
+    ["/home/ann/b/api", "ann/b/api"],
+    ["/home/ann/web/", "web"],
+    ["/srv/b/api", "srv/b/api"],
+  ]);
+});
+
+test("grouped by folder, waiting threads still come first, then the latest folder", () => {
+  const data = [
+    thread("old", { cwd: "/w/old", updatedAt: NOON - HOUR }),
+    thread("new", { cwd: "/w/new" }),
+    thread("waits", { cwd: "/w/old", status: "waiting", updatedAt: NOON - 9 * HOUR }),
+    thread("older", { cwd: "/w/new", updatedAt: NOON - 2 * HOUR }),
+  ];
+  const parts = sectionsByFolder(listThreads(data, nothing), shortNames(data.map(({ cwd }) => cwd)));
+  expect(parts.map(({ title, threads }) => [title, threads.map(({ id }) => id)])).toEqual([
+    ["Waiting for you", ["waits"]],
+    ["new", ["new", "older"]],
+    ["old", ["old"]],
+  ]);
 });
 
 test("words", () => {
@@ -126,4 +180,15 @@ test("words", () => {
     "2y",
   ]);
   expect([tabTitle(0), tabTitle(2, "A name")]).toEqual(["acpd", "(2) A name · acpd"]);
+});
+
+test("hits are grouped by thread; a matching name comes first, and no thread comes twice", () => {
+  const text = (threadId: string, seq: number) => ({ threadId, seq, ts: NOON - seq, kind: "agentMessage", snippet: [] }) as unknown as TextFound;
+  const named = thread("named", { name: "Named" });
+  const other = thread("other", { cwd: "/w/other" });
+  const groups = groupHits([text("other", 3), text("named", 9), text("other", 7)], [named], (id) => (id === "other" ? other : undefined));
+  expect(groups.map(({ threadId, named, hits, thread }) => [threadId, named, hits.map(({ seq }) => seq), thread?.cwd])).toEqual([
+    ["named", true, [9], "/home/ann/work"],
+    ["other", false, [3, 7], "/w/other"],
+  ]);
 });

@@ -8,15 +8,15 @@ import { visible } from "../../text/bidi-guard.ts";
 import { Examined } from "./Examined.tsx";
 
 const SOURCES: Record<string, string> = {
-  config: "configured",
-  registry: "from the registry",
-  installed: "installed here",
+  config: "From your config",
+  registry: "From the registry",
+  installed: "Installed here",
 };
 const RUNS: Record<string, string> = {
-  path: "its own program",
+  path: "runs its own program",
   installed: "installed by acpd",
-  npx: "run by npx",
-  uvx: "run by uvx",
+  npx: "runs with npx, downloaded on first use",
+  uvx: "runs with uvx, downloaded on first use",
 };
 
 interface Props {
@@ -61,7 +61,7 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
           </p>
           {description && <p class="agent-about">{description}</p>}
           {reason && <p class="agent-reason">{reason}</p>}
-          <p class="hint">{[SOURCES[source] ?? source, runs && (RUNS[runs] ?? runs)].filter(Boolean).join(", ")}</p>
+          <p class="hint">{[SOURCES[source] ?? source, runs && (RUNS[runs] ?? runs)].filter(Boolean).join(" · ")}</p>
         </div>
         {installed && (
           <div class="agent-acts">
@@ -89,7 +89,7 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
       {installed && (
         <div role="status" aria-live="polite" aria-label={`Result of checking ${name}`}>
           {busy && <p class="hint agent-look">Starting and initializing the agent…</p>}
-          {look.name === "failed" && <p class="error-text agent-look">It was not checked: {visible(look.why)}</p>}
+          {look.name === "failed" && <p class="error-text agent-look">Could not check: {visible(look.why)}</p>}
           {look.name === "found" && <Examined {...look.found} />}
         </div>
       )}

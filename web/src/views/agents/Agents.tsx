@@ -10,7 +10,7 @@ import { AgentRow } from "./AgentRow.tsx";
 
 import "./agents.css";
 
-export function Agents() {
+export default function Agents() {
   const all = agents.value;
   const { value: who } = standing;
   const may = who.name === "in" && (who.session.role === "owner" || who.session.role === "operator");
@@ -29,11 +29,11 @@ export function Agents() {
             </p>
           )}
           {all === undefined ? (
-            <p class="empty">Looking…</p>
+            <p class="empty">Loading…</p>
           ) : (
             <>
-              <Group title="Ready" list={all.filter((one) => one.installed)} may={may} />
-              <Group title="Missing" list={all.filter((one) => !one.installed)} may={may} />
+              <Group title="Available" list={all.filter((one) => one.installed)} may={may} />
+              <Group title="Not installed" list={all.filter((one) => !one.installed)} may={may} />
               <p class="hint agents-hint">
                 {may
                   ? "A check starts the agent, sends initialize, and stops it. It creates no thread."
@@ -50,7 +50,7 @@ export function Agents() {
 async function check(agentType: string): Promise<AgentExamined> {
   const now = client.peek();
   if (!now) {
-    throw new Error("there is no connection");
+    throw new Error("not connected");
   }
   return now.call("agent/doctor", { agentType });
 }

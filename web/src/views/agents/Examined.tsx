@@ -17,12 +17,12 @@ export function Examined({ error, hello, millis, sandbox, stderr, strayLines }: 
     <div class="examined">
       {works ? (
         <p class="examined-works">
-          <strong>It works.</strong> It was ready after {took(millis)}.
+          <strong>Started</strong> in {took(millis)}
         </p>
       ) : (
         <p class="examined-fails">
-          <strong>It does not work.</strong> {error == null ? "It did not answer initialize." : visible(error)}{" "}
-          <span class="hint">After {took(millis)}.</span>
+          <strong>Could not start.</strong> {error == null ? "The agent did not respond to initialize." : visible(error)}{" "}
+          <span class="hint">After {took(millis)}</span>
         </p>
       )}
       {works && <Hello {...hello} />}
@@ -60,7 +60,7 @@ function Hello({ protocolVersion, agentInfo, agentCapabilities, authMethods }: A
       </div>
       {called !== "" && (
         <div>
-          <dt>Reported name</dt>
+          <dt>Reports as</dt>
           <dd>{called}</dd>
         </div>
       )}
@@ -77,10 +77,10 @@ function Hello({ protocolVersion, agentInfo, agentCapabilities, authMethods }: A
         </div>
       )}
       <div>
-        <dt>Signing in</dt>
+        <dt>Sign-in</dt>
         <dd>
           {ways.length === 0
-            ? "None"
+            ? "Not needed"
             : ways.map(({ name, about }, index) => (
                 <span class="examined-way" key={index}>
                   {visibleLine(name)}

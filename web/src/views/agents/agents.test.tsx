@@ -48,28 +48,28 @@ test("what it can do is said in words, what nobody has words for by its name, em
 
 test("one that works: how long it took, the protocol, what it is, what it can do, ways to sign in", () => {
   const view = drawn(<Examined {...found} />);
-  expect(view.one("p").textContent).toBe("It works. It was ready after 1.2 s.");
+  expect(view.one("p").textContent).toBe("Started in 1.2 s");
   expect(view.all("dl > div").map((row) => [...row.children].map((part) => part.textContent))).toEqual([
     ["Protocol", "ACP version 1"],
-    ["Reported name", "fake-agent 0.3.0"],
+    ["Reports as", "fake-agent 0.3.0"],
     ["Can", "load earlier sessions with their history, see images, fork sessions, shiny"],
     ["Cannot", "hear audio, list its sessions"],
-    ["Signing in", "API key From the consoletui"],
+    ["Sign-in", "API key From the consoletui"],
   ]);
   expect(view.all("details, pre")).toEqual([]);
 });
 
 test("one that says next to nothing of itself works as well", () => {
   const view = drawn(<Examined {...found} hello={{ protocolVersion: 1 }} millis={42} />);
-  expect(view.one("p").textContent).toBe("It works. It was ready after 42 ms.");
-  expect(view.all("dl > div").map((row) => row.textContent)).toEqual(["ProtocolACP version 1", "Signing inNone"]);
+  expect(view.one("p").textContent).toBe("Started in 42 ms");
+  expect(view.all("dl > div").map((row) => row.textContent)).toEqual(["ProtocolACP version 1", "Sign-inNot needed"]);
 });
 
 test("one that does not work: why, its stray lines, and its standard error in a fold", () => {
   const view = drawn(
     <Examined {...found} hello={null} error="it exited with code 3" stderr={"oops\u202E\nno licence"} strayLines={["hello", "there"]} />,
   );
-  expect(view.one("p").textContent).toBe("It does not work. it exited with code 3 After 1.2 s.");
+  expect(view.one("p").textContent).toBe("Could not start. it exited with code 3 After 1.2 s");
   expect(view.one(".examined-stray pre").textContent).toBe("hello\nthere");
   expect(view.one<HTMLDetailsElement>("details").open).toBe(false);
   expect(view.one("details pre").textContent).toBe("oops⟨U+202E⟩\nno licence");
@@ -90,7 +90,7 @@ test("a check is busy until it is answered, is announced, and is not begun twice
   expect(view.one("[role=status][aria-live=polite]").textContent).toBe("Starting and initializing the agent…");
   await after(() => resolve(found));
   expect([button.textContent, button.getAttribute("aria-busy")]).toEqual(["Check", "false"]);
-  expect(view.one("[role=status]").textContent).toContain("It works.");
+  expect(view.one("[role=status]").textContent).toContain("Started in");
 });
 
 test("a check that was refused says why, and can be tried again", async () => {
@@ -98,7 +98,7 @@ test("a check that was refused says why, and can be tried again", async () => {
   const view = drawn(<AgentRow agent={agent} check={check} />);
   await after(() => view.button("Check Fake").click());
   await after(() => reject(new Error("too many agents run")));
-  expect(view.one("[role=status]").textContent).toBe("It was not checked: too many agents run");
+  expect(view.one("[role=status]").textContent).toBe("Could not check: too many agents run");
   await after(() => view.button("Check Fake").click());
   expect(check).toHaveBeenCalledTimes(2);
 });

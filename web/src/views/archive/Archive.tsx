@@ -7,12 +7,13 @@ import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { isGoing, remove, threads, unarchive } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
-import { age, folderOf, nameOf } from "../../state/threads.ts";
+import { age, nameOf } from "../../state/threads.ts";
 import { Head } from "../parts/Head.tsx";
+import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 
 import "./archive.css";
 
-export function Archive() {
+export default function Archive() {
   const [all, setList] = useState<readonly ThreadSummary[]>();
   const list = all?.filter(({ id }) => !isGoing(id));
   const [cursor, setCursor] = useState<string | undefined>(undefined);
@@ -46,7 +47,7 @@ export function Archive() {
               {error}
             </p>
           )}
-          {list?.length === 0 && <p class="empty">Nothing is archived.</p>}
+          {list?.length === 0 && <p class="empty">No archived threads.</p>}
           {list && list.length > 0 && (
             <ul role="list" class="card rows">
               {list.map((thread) => (
@@ -59,14 +60,16 @@ export function Archive() {
                       go({ view: "thread", threadId: thread.id });
                     }}
                   >
-                    <span class="truncate">{nameOf(thread)}</span>
+                    <span class="truncate" dir="auto">
+                      {nameOf(thread)}
+                    </span>
                     <span class="hint truncate">
-                      {thread.agentType} · {folderOf(thread.cwd)} · {age(thread.updatedAt, now.value)}
+                      <ThreadPlace agentType={thread.agentType} cwd={thread.cwd} /> · {age(thread.updatedAt, now.value)}
                     </span>
                   </a>
                   {(role === "operator" || role === "owner") && (
                     <button type="button" class="button" onClick={() => void unarchive(thread.id).then(() => load())}>
-                      Take out
+                      Unarchive
                     </button>
                   )}
                   {role === "owner" && (

@@ -1,9 +1,9 @@
 import type { Client } from "@acpd/client";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 
 import { agents, lastAgent, settingsOf } from "../../app/agents.ts";
 import { client, link, standing } from "../../connection/connection.ts";
-import { after, drawn, type } from "../testing.ts";
+import { after, drawn, press, type } from "../testing.ts";
 import { NewThread } from "./NewThread.tsx";
 
 afterEach(() => {
@@ -19,11 +19,12 @@ const modes = (...names: string[]) => ({ availableModes: names.map((name) => ({ 
 class Daemon {
   readonly asked: string[] = [];
   readonly state = { name: "open" };
+  constructor(private readonly ids: readonly string[]) {}
   #waiting: { method: string; params: Record<string, unknown>; resolve: (result: unknown) => void; reject: (why: Error) => void }[] = [];
 
   call(method: string, params: Record<string, unknown> = {}): Promise<unknown> {
     if (method === "agent/list") {
-      return Promise.resolve({ data: ["one", "two"].map((id) => ({ id, title: id, installed: true, source: "config" })) });
+      return Promise.resolve({ data: this.ids.map((id) => ({ id, title: id, installed: true, source: "config" })) });
     }
     // The list next to the form is not part of this test.
     if (method === "thread/list/watch" || (method === "thread/list" && params.agentType === undefined)) {
@@ -40,19 +41,19 @@ class Daemon {
     return after(() => this.#waiting.shift()!.resolve(result));
   }
   fail(): Promise<void> {
-    return after(() => this.#waiting.shift()!.reject(new Error("no")));
+    return after(() => this.#waiting.shift()?.reject(new Error("no")));
   }
 }
 
 /** Renders the form with the daemon's agents. */
-async function form() {
-  const daemon = new Daemon();
+async function form(wished?: string, ids = ["one", "two"]) {
+  const daemon = new Daemon(ids);
   standing.value = { name: "in", session: { principal: "ann", role: "owner" } };
   client.value = daemon as unknown as Client;
   link.value = { name: "open" } as typeof link.value;
-  const view = drawn(<NewThread />);
+  const view = drawn(<NewThread agent={wished} />);
   await after(async () => {});
-  expect(agents.value).toHaveLength(2);
+  expect(agents.value).toHaveLength(ids.length);
   const offered = () => view.all("#mode option").map((option) => option.textContent);
   return { daemon, view, offered, pick: (agent: string) => type(view.one<HTMLSelectElement>("#agent"), agent) };
 }
@@ -95,4 +96,64 @@ test("where there is no thread, or it cannot be read, nothing is said", async ()
   await daemon.fail();
   expect(offered()).toEqual([]);
   expect(view.all(".error-text, [role=alert]")).toEqual([]);
+});
+
+test("the prompt is a draft: it is there after another view", async () => {
+  const { view } = await form();
+  await type(view.one<HTMLTextAreaElement>("#prompt"), "a long task");
+  view.draw(null);
+  const again = await form();
+  expect(again.view.one<HTMLTextAreaElement>("#prompt").value).toBe("a long task");
+  await type(again.view.one<HTMLTextAreaElement>("#prompt"), "");
+});
+
+test("the first prompt takes files, and is sent with them", async () => {
+  const { daemon, view } = await form();
+  await type(view.one<HTMLInputElement>("#folder"), "/w");
+  const event = new Event("paste", { bubbles: true, cancelable: true });
+  const files = [new File(["fn main() {}"], "a.rs")];
+  await after(() => view.one("#prompt").dispatchEvent(Object.assign(event, { clipboardData: { files, types: ["Files"] } })));
+  await vi.waitFor(() => view.one(".th-attached-file"));
+  await after(() => view.button("Open").click());
+  const sent = daemon.asked.find((asked) => asked.startsWith("thread/start"))!;
+  expect(JSON.parse(sent.slice("thread/start ".length))).toMatchObject({ agentType: "one", cwd: "/w", input: [{ type: "resource" }] });
+  // It is kept until it is sent.
+  await vi.waitFor(async () => {
+    await daemon.fail();
+    expect(view.one<HTMLButtonElement>(".th-remove").disabled).toBe(false);
+  });
+  await after(() => view.one<HTMLButtonElement>(".th-remove").click());
+});
+
+test("a folder that is no absolute path is marked, and gets the focus", async () => {
+  const { view } = await form();
+  await type(view.one<HTMLInputElement>("#folder"), "proj");
+  await press(view.one("#folder"), "Enter");
+  const folder = view.one("#folder");
+  expect(folder.getAttribute("aria-invalid")).toBe("true");
+  expect(document.getElementById(folder.getAttribute("aria-describedby")!)?.textContent).toContain("absolute path");
+  expect(document.activeElement).toBe(folder);
+  await type(view.one<HTMLInputElement>("#folder"), "/proj");
+  expect(folder.getAttribute("aria-invalid")).toBe("false");
+});
+
+test("an agent of a link that is not there is named, and not silently replaced", async () => {
+  expect((await form("missing")).view.text()).toContain("The agent “missing” is not available");
+  expect((await form("two")).view.text()).not.toContain("is not available");
+});
+
+test("without agents there is a way to set one up in place of the form", async () => {
+  const { view } = await form(undefined, []);
+  expect(view.all("form")).toEqual([]);
+  expect(view.one("a.button").textContent).toBe("Set one up");
+  expect(view.one("a.button").getAttribute("href")).toBe("/agents");
+});
+
+test("where there are no threads yet, the demo is offered if the daemon has it", async () => {
+  const { view } = await form(undefined, ["one", "demo"]);
+  await vi.waitFor(() => view.button("Try the demo"));
+  await after(() => view.button("Try the demo").click());
+  expect(view.one<HTMLSelectElement>("#agent").value).toBe("demo");
+  expect(view.one<HTMLTextAreaElement>("#prompt").value).not.toBe("");
+  await type(view.one<HTMLTextAreaElement>("#prompt"), "");
 });

@@ -1,22 +1,27 @@
 /** The form for a new thread: prompt, agent, directory and settings. */
 
-import type { ConfigValue, StartThread } from "@acpd/client";
+import type { AcpObject, StartThread } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { agents, agentsError, folders, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
-import { go } from "../../app/route.ts";
+import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
+import { touch } from "../../app/layout.ts";
+import { go, pathOf } from "../../app/route.ts";
 import { threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { newId } from "../../connection/new-id.ts";
-import { PRESET_NAMES } from "../../state/policy.ts";
-import { Icon } from "../parts/Icon.tsx";
 import { Head } from "../parts/Head.tsx";
-import { configOption, modesOf } from "../../state/acp.ts";
+import { Icon } from "../parts/Icon.tsx";
+import { ComposerBox, sendKey } from "../thread/index.ts";
+import { FolderField } from "./FolderField.tsx";
+import { MoreOptions, NO_OPTIONS } from "./MoreOptions.tsx";
+import { NoAgents } from "./NoAgents.tsx";
 
 import "./home.css";
 
-/** The empty value stands for the agent's default. */
-const BY_ITSELF = "";
+/** The agent of `acpd serve --demo`. */
+const DEMO = "demo";
+const DEMO_PROMPT = "Show me what you can do";
 
 export function NewThread({ agent: wished }: { agent?: string }) {
   const { value: who } = standing;
@@ -58,6 +63,14 @@ function useSettings(agent: string | undefined): Settings | undefined {
   return remembered ?? (found?.agent === agent ? found?.settings : undefined);
 }
 
+/** An error of the form: at its folder, or about the whole. */
+interface Problem {
+  readonly folder?: boolean;
+  readonly words: string;
+  /** The thread that exists nevertheless. */
+  readonly threadId?: string;
+}
+
 function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   const installed = (agents.value ?? []).filter((one) => one.installed);
   const known = (id: string | undefined) => installed.find((one) => one.id === id)?.id;
@@ -66,44 +79,38 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   const places = [...new Set([...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, 20);
   const [folder, setFolder] = useState<string | undefined>(undefined);
   const cwd = folder ?? places[0] ?? "";
-  const [prompt, setPrompt] = useState("");
-  const [name, setName] = useState("");
-  const [mode, setMode] = useState(BY_ITSELF);
-  const [config, setConfig] = useState<Record<string, ConfigValue>>({});
-  const [policy, setPolicy] = useState(BY_ITSELF);
-  const [error, setError] = useState<string>();
-  const [starting, setStarting] = useState(false);
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  const prompt = draftOf(NEW_THREAD);
+  const [options, setOptions] = useState(NO_OPTIONS);
+  const [problem, setProblem] = useState<Problem>();
+  const sender = useRef<() => void>(undefined);
+  const settings = useSettings(agent) ?? {};
+  useEffect(() => document.getElementById("prompt")?.focus(), []);
   // Another agent has other modes and options.
-  useEffect(() => {
-    setMode(BY_ITSELF);
-    setConfig({});
-  }, [agent]);
+  useEffect(() => setOptions(({ name, policy }) => ({ ...NO_OPTIONS, name, policy })), [agent]);
 
-  const start = async (event: Event) => {
-    event.preventDefault();
-    if (!agent || starting) {
+  const start = async (text: string, input: readonly AcpObject[]) => {
+    if (!agent) {
       return;
     }
+    setProblem(undefined);
     if (!cwd.startsWith("/")) {
-      setError("The folder must be an absolute path, such as /home/ann/project.");
+      setProblem({ folder: true, words: "Enter an absolute path, like /home/ann/project." });
       document.getElementById("folder")?.focus();
-      return;
+      throw new Error("The folder is not an absolute path.");
     }
-    setError(undefined);
-    setStarting(true);
+    const hasPrompt = text.trim() !== "" || input.length > 0;
     const wanted: StartThread = {
       agentType: agent,
       cwd,
-      text: prompt.trim() || undefined,
-      clientTurnId: prompt.trim() ? newId() : undefined,
-      name: name.trim() || undefined,
-      mode: mode || undefined,
-      config: Object.keys(config).length > 0 ? config : undefined,
-      policy: policy || undefined,
+      text: text.trim() || undefined,
+      input: input.length > 0 ? [...input] : undefined,
+      clientTurnId: hasPrompt ? newId() : undefined,
+      name: options.name.trim() || undefined,
+      mode: options.mode || undefined,
+      config: Object.keys(options.config).length > 0 ? options.config : undefined,
+      policy: options.policy || undefined,
     };
-    // The thread exists before its agent runs: show it while the agent starts.
+    // The thread exists before its agent runs: show it even if the agent fails.
     let made: string | undefined;
     const off = client.peek()?.on("thread/started", ({ threadId, thread }) => {
       if (made === undefined && thread.cwd === cwd && thread.agentType === agent) {
@@ -114,163 +121,127 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       const { thread } = await client.peek()!.call("thread/start", wanted);
       folders.value = [cwd, ...folders.peek().filter((one) => one !== cwd)].slice(0, 12);
       lastAgent.value = agent;
+      keepDraft(NEW_THREAD, "");
       go({ view: "thread", threadId: thread.id });
     } catch (why) {
-      setError(
-        made === undefined ? sentence(why) : `The thread was created, but: ${sentence(why)}`,
+      const words = sentence(why);
+      const atFolder = made === undefined && words.includes(JSON.stringify(cwd));
+      setProblem(
+        atFolder
+          ? { folder: true, words: "This folder does not exist on the daemon’s host." }
+          : { words: made === undefined ? words : `The thread was created, but the agent could not start: ${words}`, threadId: made },
       );
-      setStarting(false);
+      if (atFolder) {
+        document.getElementById("folder")?.focus();
+      }
+      throw why;
     } finally {
       off?.();
     }
   };
 
-  const settings = useSettings(agent) ?? {};
-  const options = (settings.configOptions ?? []).flatMap((option) => configOption(option) ?? []);
-  const modes = modesOf(settings.modes);
-  const hasModeOption = options.some((option) => option.category === "mode" && !option.id.startsWith("acpd."));
-
+  if (agents.value !== undefined && installed.length === 0) {
+    return <NoAgents error={agentsError.value} />;
+  }
+  const isFirst = threads.value?.length === 0;
   return (
-    <form class="home-form" onSubmit={(event) => void start(event)}>
-      <div class="home-box">
-        <label class="sr-only" for="prompt">
-          First prompt
-        </label>
-        <textarea
-          ref={field}
-          id="prompt"
-          rows={3}
-          placeholder="Describe a task, or leave this empty to start with a blank thread"
-          value={prompt}
-          onInput={(event) => setPrompt(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            // On touch keyboards, Enter starts a new line.
-            const byTouch = matchMedia("(pointer: coarse)").matches;
-            if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !byTouch) {
-              void start(event);
-            }
-          }}
-        />
-        <div class="home-row">
-          <label class="home-pick">
-            <span class="sr-only">Agent</span>
-            <Icon name="agents" size={14} />
-            <select id="agent" value={agent} onChange={(event) => setPicked(event.currentTarget.value)}>
-              {installed.map(({ id, title }) => (
-                <option key={id} value={id}>
-                  {title}
-                </option>
-              ))}
-            </select>
-          </label>
-          <span class="home-space" />
-          <button type="submit" class="button primary" disabled={!agent || !online.value || starting}>
-            {starting ? "Starting…" : prompt.trim() ? "Start" : "Open"}
-          </button>
-        </div>
-      </div>
-      {agents.value !== undefined && installed.length === 0 && (
-        <p class="error-text">No agent is installed. See Agents for details.</p>
-      )}
-      {agentsError.value !== undefined && <p class="error-text">{agentsError.value}</p>}
-      {error !== undefined && (
-        <p class="error-text" role="alert">
-          {error}
+    <form
+      class="home-form"
+      noValidate
+      onSubmit={(event) => event.preventDefault()}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && !event.isComposing && event.target instanceof HTMLInputElement) {
+          event.preventDefault();
+          sender.current?.();
+        }
+      }}
+    >
+      {wished !== undefined && agents.value !== undefined && known(wished) === undefined && (
+        <p class="home-note" role="status">
+          The agent “{wished}” is not available. Another one is selected.
         </p>
       )}
-      <div class="home-grid">
-        <div class="home-wide">
-          <label class="label" for="folder">
-            Folder
-          </label>
-          <input
-            id="folder"
-            class="field mono"
-            list="folders"
-            placeholder="/home/ann/project"
-            autocomplete="off"
-            spellcheck={false}
-            required
-            value={cwd}
-            onInput={(event) => setFolder(event.currentTarget.value)}
-          />
-          <datalist id="folders">
-            {places.map((place) => (
-              <option key={place} value={place} />
+      <ComposerBox
+        id="prompt"
+        name={NEW_THREAD}
+        label="First prompt"
+        draft={prompt}
+        onDraft={(text) => keepDraft(NEW_THREAD, text)}
+        onSend={start}
+        onStop={() => {}}
+        running={false}
+        // On touch keyboards, Enter starts a new line.
+        sendKey={touch.value ? "modEnter" : sendKey.value}
+        commands={[]}
+        capabilities={settings.prompt}
+        placeholder="Describe a task, or leave this empty to start with a blank thread"
+        sendLabel={prompt.trim() === "" ? "Open" : "Start"}
+        slowly="Starting the agent…"
+        emptyAllowed
+        sender={sender}
+        quiet={problem !== undefined}
+        barred={online.value ? undefined : "Not connected. Your draft is saved."}
+      >
+        <label class="home-pick">
+          <span class="sr-only">Agent</span>
+          <Icon name="agents" size={14} />
+          <select id="agent" value={agent} onChange={(event) => setPicked(event.currentTarget.value)}>
+            {installed.map(({ id, title }) => (
+              <option key={id} value={id}>
+                {title}
+              </option>
             ))}
-          </datalist>
-        </div>
-        <div>
-          <label class="label" for="name">
-            Name
-          </label>
-          <input
-            id="name"
-            class="field"
-            placeholder="Automatic"
-            autocomplete="off"
-            maxLength={200}
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        </div>
-        {modes.length > 0 && !hasModeOption && (
-          <div>
-            <label class="label" for="mode">
-              Mode
-            </label>
-            <select id="mode" class="field" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
-              <option value={BY_ITSELF}>Agent default</option>
-              {modes.map(({ value, name: words }) => (
-                <option key={value} value={value}>
-                  {words}
-                </option>
-              ))}
-            </select>
-          </div>
-        )}
-        {options
-          .filter(({ id }) => !id.startsWith("acpd."))
-          .map(({ id, name: words, choices }) => (
-            <div key={id}>
-              <label class="label" for={`option-${id}`}>
-                {words}
-              </label>
-              <select
-                id={`option-${id}`}
-                class="field"
-                value={config[id] === undefined ? BY_ITSELF : String(config[id])}
-                onChange={(event) => {
-                  const { value } = event.currentTarget;
-                  const { [id]: _, ...rest } = config;
-                  setConfig(value === BY_ITSELF ? rest : { ...rest, [id]: choices ? value : value === "true" });
-                }}
-              >
-                <option value={BY_ITSELF}>Agent default</option>
-                {(choices ?? [{ value: "true", name: "On" }, { value: "false", name: "Off" }]).map((choice) => (
-                  <option key={choice.value} value={choice.value}>
-                    {choice.name}
-                  </option>
-                ))}
-              </select>
-            </div>
-          ))}
-        {owner && (
-          <div>
-            <label class="label" for="policy">
-              Policy
-            </label>
-            <select id="policy" class="field" value={policy} onChange={(event) => setPolicy(event.currentTarget.value)}>
-              <option value={BY_ITSELF}>Daemon default</option>
-              {PRESET_NAMES.map((preset) => (
-                <option key={preset} value={preset}>
-                  {preset}
-                </option>
-              ))}
-            </select>
-          </div>
-        )}
-      </div>
+          </select>
+        </label>
+      </ComposerBox>
+      {agentsError.value !== undefined && <p class="error-text">{agentsError.value}</p>}
+      {problem !== undefined && !problem.folder && (
+        <p class="error-text" role="alert">
+          {problem.words}{" "}
+          {problem.threadId !== undefined && <ThreadLink threadId={problem.threadId} />}
+        </p>
+      )}
+      <FolderField
+        value={cwd}
+        places={places}
+        wrong={problem?.folder ? problem.words : undefined}
+        onChange={(value) => {
+          setFolder(value);
+          setProblem(undefined);
+        }}
+      />
+      <MoreOptions value={options} onChange={setOptions} settings={settings} owner={owner} />
+      {isFirst && known(DEMO) !== undefined && (
+        <p class="home-note">
+          New to acpd? The demo agent needs no account.{" "}
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              setPicked(DEMO);
+              keepDraft(NEW_THREAD, DEMO_PROMPT);
+              document.getElementById(cwd === "" ? "folder" : "prompt")?.focus();
+            }}
+          >
+            Try the demo
+          </button>
+        </p>
+      )}
     </form>
+  );
+}
+
+function ThreadLink({ threadId }: { threadId: string }) {
+  const to = { view: "thread", threadId } as const;
+  return (
+    <a
+      href={pathOf(to)}
+      onClick={(event) => {
+        event.preventDefault();
+        go(to);
+      }}
+    >
+      Open the thread
+    </a>
   );
 }

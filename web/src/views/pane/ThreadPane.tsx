@@ -1,34 +1,45 @@
 /** A thread: its header, the conversation, the plan, the questions, and the composer. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 
-import { announce } from "../../app/live-region.ts";
 import { go } from "../../app/route.ts";
-import { open, see, unarchive } from "../../app/threads.ts";
+import { open, see, threads, unarchive } from "../../app/threads.ts";
 import { online, standing } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
-import { folderOf, type ThreadActivity, nameOf } from "../../state/threads.ts";
+import { type ThreadActivity, nameOf } from "../../state/threads.ts";
 import { StatusPill } from "../parts/StatusMark.tsx";
 import { Head } from "../parts/Head.tsx";
+import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 import { ThreadMenu } from "../sidebar/ThreadMenu.tsx";
+import { layoutOf } from "../thread/questions/sheet.ts";
 import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf, Queue } from "../thread/index.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 
+import { useEnds, useFocusOnOpen, useFoundWords, useSeek } from "./hooks.ts";
+
 import "./pane.css";
 
-export function ThreadPane({ threadId, target }: { threadId: string; target?: string }) {
+interface Props {
+  threadId: string;
+  /** The item to show. */
+  target?: string;
+  /** The words to mark in it. */
+  find?: string;
+}
+
+export function ThreadPane({ threadId, target, find }: Props) {
   const thread = open.value;
   if (!thread || thread.threadId !== threadId) {
-    return <Waiting />;
+    return <Opening threadId={threadId} />;
   }
   if (thread.failed.value) {
     return <Failed error={thread.failed.value} />;
   }
   const { value: shown } = thread.shown;
-  return shown ? <Pane key={threadId} open={thread} shown={shown} target={target} /> : <Waiting />;
+  return shown ? <Pane key={threadId} open={thread} shown={shown} target={target} find={find} /> : <Opening threadId={threadId} />;
 }
 
-function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown; target?: string }) {
+function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: Shown } & Omit<Props, "threadId">) {
   const { thread: state, rows } = shown;
   const { head } = state;
   const { value: who } = standing;
@@ -49,12 +60,9 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
     return () => document.removeEventListener("visibilitychange", look);
   }, [head.updatedAt, head.status]);
 
-  useEffect(() => {
-    if (target !== undefined) {
-      void thread.seek(target);
-    }
-  }, [thread, target]);
-
+  const seeking = useSeek(thread, target);
+  useFoundWords(target === undefined ? undefined : find);
+  useFocusOnOpen();
   useEnds(last?.id ?? undefined, last?.status);
 
   const promptCapabilities = useMemo(
@@ -74,18 +82,8 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
     toEnd: thread.sent.value,
   };
   return (
-    <div class="pane">
-      <Head
-        title={nameOf(head)}
-        sub={
-          <>
-            <span>{head.agentType}</span>
-            <span class="truncate mono" title={head.cwd}>
-              {folderOf(head.cwd)}
-            </span>
-          </>
-        }
-      >
+    <div class={layoutOf(state.questions) === "sheet" ? "pane has-sheet" : "pane"} data-thread={state.threadId}>
+      <Head title={nameOf(head)} sub={<ThreadPlace agentType={head.agentType} cwd={head.cwd} />}>
         <StatusPill live={live} />
         <ThreadMenu thread={head} />
       </Head>
@@ -93,18 +91,21 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
         <p class="pane-note">
           This thread is archived.
           <button type="button" class="button" onClick={() => void unarchive(state.threadId)}>
-            Take it out
+            Unarchive
           </button>
         </p>
       )}
       {state.deleted && <p class="pane-note">This thread was deleted.</p>}
-      {rows.length > 0 ? (
-        <Conversation {...props} />
-      ) : (
-        <div class="pane-empty">
-          <p>Nothing was said yet.</p>
-        </div>
-      )}
+      <div class="pane-body">
+        {seeking && <div class="progress-line" role="progressbar" aria-label="Loading the search result" />}
+        {rows.length > 0 ? (
+          <Conversation {...props} />
+        ) : (
+          <div class="pane-empty">
+            <p>No messages yet</p>
+          </div>
+        )}
+      </div>
       <div class="pane-foot">
         <PlanCard {...props} />
         <Queue {...props} />
@@ -115,26 +116,25 @@ function Pane({ open: thread, shown, target }: { open: OpenThread; shown: Shown;
   );
 }
 
-/** Announces the end of a turn to users who do not see the conversation. */
-function useEnds(turnId: string | undefined, status: string | undefined): void {
-  const [was, setWas] = useState({ turnId, status });
-  useEffect(() => {
-    if (was.turnId === turnId && was.status === "running" && status !== "running" && status !== undefined) {
-      announce(status === "completed" ? "The agent has finished" : `The turn is ${status}`);
-    }
-    setWas({ turnId, status });
-  }, [turnId, status]);
-}
-
-function Waiting() {
+function Opening({ threadId }: { threadId: string }) {
+  const known = threads.value?.find(({ id }) => id === threadId);
   return (
     <div class="pane">
-      <Head title="Thread" />
-      <p class="empty" role="status">
+      <Head title={known ? nameOf(known) : "Thread"} sub={known && <ThreadPlace agentType={known.agentType} cwd={known.cwd} />} />
+      <div class="skeleton" aria-hidden="true">
+        {[...Array(9).keys()].map((line) => (
+          <span key={line} />
+        ))}
+      </div>
+      <p class="sr-only" role="status">
         {online.value ? "Opening…" : "Waiting for the daemon…"}
       </p>
     </div>
   );
+}
+
+function isMissing(error: Error): boolean {
+  return (error as { code?: string }).code === "not_found";
 }
 
 function Failed({ error }: { error: Error }) {
@@ -142,7 +142,7 @@ function Failed({ error }: { error: Error }) {
     <div class="pane">
       <Head title="Thread" />
       <div class="empty" role="alert">
-        <p>It cannot be shown: {error.message}</p>
+        <p>{isMissing(error) ? "This thread does not exist. It may have been deleted." : `The thread could not be opened: ${error.message}`}</p>
         <p>
           <button type="button" class="button" onClick={() => go({ view: "home" })}>
             New thread

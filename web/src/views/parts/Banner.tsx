@@ -13,7 +13,7 @@ export function Banner() {
           <span>
             {state.name === "closed"
               ? (state.error?.message ?? "The connection is closed.")
-              : "Offline. What you see may be old; it goes on by itself."}
+              : "Offline. Reconnecting… Your agents keep running."}
           </span>
           {state.name !== "closed" && (
             <button type="button" class="button" onClick={() => client.value?.reconnect()}>

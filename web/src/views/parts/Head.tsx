@@ -30,7 +30,9 @@ export function Head({ title, sub, children }: Props) {
         </button>
       )}
       <div class="view-title">
-        <h1 class="truncate">{title}</h1>
+        <h1 class="truncate" dir="auto">
+          {title}
+        </h1>
         {sub && <div class="view-sub">{sub}</div>}
       </div>
       <div class="view-actions">{children}</div>

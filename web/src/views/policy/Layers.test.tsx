@@ -42,13 +42,13 @@ test("layers stand in the order in which they count, rules by what they do, the 
   expect(thread!.textContent).not.toContain("without a matching rule");
   expect(agent!.textContent).toMatch(/Preset restricted: .*Actions without a matching rule are denied\.$/);
   expect(rules(daemon!)).toEqual([["Asked", "Edit⟨U+202E⟩"]]);
-  expect(daemon!.textContent).toMatch(/Its default \(other actions are allowed\) does not count/);
-  expect(view.one(".policy-intro").textContent).toMatch(/^A rule that denies wins/);
+  expect(daemon!.textContent).toMatch(/Its default \(other actions are allowed\) is not used/);
+  expect(view.one(".policy-intro").textContent).toMatch(/^Deny rules always win/);
 });
 
 test("without any policy everything is asked; with rules alone, what they are not about", () => {
   const view = drawn(<Layers layers={layersOf([["thread", null], ["agent", null], ["daemon", undefined]])} />);
-  expect(view.one(".policy-intro").textContent).toContain("everything is asked");
+  expect(view.one(".policy-intro").textContent).toContain("You decide whenever an agent asks.");
   expect(view.all(".policy-layer p").map((word) => word.textContent)).toEqual(["None.", "None.", "None."]);
   view.draw(<Layers layers={layersOf([["daemon", { deny: ["Bash"] }]])} />);
   expect(view.one(".policy-rest").textContent).toBe("Actions without a matching rule ask for approval.");

@@ -21,13 +21,12 @@ export function Layers({ layers, agent, told = false }: LayersProps) {
     <div class="policy-force">
       {!any && (
         <p class="policy-intro">
-          There is no policy: everything is asked. What agents ask for is asked of a person; what they do through acpd
-          without asking goes ahead.
+          No policy is set. You decide whenever an agent asks. Anything that an agent does without asking is allowed.
         </p>
       )}
       {any && !told && layers.length > 1 && (
         <p class="policy-intro">
-          A rule that denies wins, in whichever policy it stands. Else the first policy below with a rule about it decides.
+          Deny rules always win. Otherwise the first matching policy below decides.
         </p>
       )}
       <ol role="list" class="card rows">
@@ -76,7 +75,7 @@ function Rules({ base, rules, rest, restCounts }: Written & { restCounts: boolea
         (restCounts ? (
           <p>Actions without a matching rule {REST[rest]}.</p>
         ) : (
-          <p class="hint">Its default (other actions {REST[rest]}) does not count: a policy above has one.</p>
+          <p class="hint">Its default (other actions {REST[rest]}) is not used: a policy above sets one.</p>
         ))}
     </>
   );

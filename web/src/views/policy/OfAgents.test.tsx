@@ -42,7 +42,7 @@ test("each agent with a policy of its own has a section; it goes before the daem
   expect(a![0]).toBe("Agent policyaDeniedDelete");
   expect(a![1]).toMatch(/^Daemon policy.*WebFetch.*Actions without a matching rule ask/);
   expect(c![0]).toMatch(/^Agent policycPreset readonly/);
-  expect(c![1]).toMatch(/does not count/);
+  expect(c![1]).toMatch(/is not used/);
   // The order of precedence is explained once.
   expect(view.all(".policy-intro")).toHaveLength(1);
 });
@@ -55,5 +55,5 @@ test("where no agent has one, nothing is said; where they are not told, why", as
   connected({ a: new Error("too many requests") });
   const other = drawn(<OfAgents />);
   await after(() => new Promise((done) => setTimeout(done)));
-  expect(other.one("[role=alert]").textContent).toBe("The policies of agents are not known: too many requests");
+  expect(other.one("[role=alert]").textContent).toBe("Could not load the policies of agents: too many requests");
 });

@@ -52,7 +52,7 @@ export function OfAgents() {
     <>
       {error !== undefined && (
         <p class="error-text" role="alert">
-          The policies of agents are not known: {error}
+          Could not load the policies of agents: {error}
         </p>
       )}
       {own.map(({ agent, layers }, index) => (

@@ -17,7 +17,7 @@ import { Remembered } from "./Remembered.tsx";
 
 import "./policy.css";
 
-export function Policy({ threadId }: { threadId?: string }) {
+export default function Policy({ threadId }: { threadId?: string }) {
   return threadId === undefined ? <OfDaemon /> : <OfThread threadId={threadId} />;
 }
 

@@ -1,11 +1,13 @@
 /** The settings of this browser, and the user's identity at the daemon. */
 
-import { askForNotifications, permission, wanted } from "../../app/notifications.ts";
+import { askForNotifications, permission, wanted, wantedDone } from "../../app/notifications.ts";
 import { over } from "../../app/layout.ts";
 import { type Theme, theme } from "../../app/theme.ts";
 import { leave, link, standing } from "../../connection/connection.ts";
 import { Dialog } from "../parts/Dialog.tsx";
 import { ViewSettings } from "../thread/index.ts";
+
+import { PhoneLink } from "./PhoneLink.tsx";
 
 import "./settings.css";
 
@@ -15,7 +17,9 @@ const THEMES: readonly [Theme, string][] = [
   ["dark", "Dark"],
 ];
 
-export function Settings() {
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+
+export default function Settings() {
   const { value: now } = standing;
   const { value: state } = link;
   const close = () => (over.value = undefined);
@@ -39,16 +43,18 @@ export function Settings() {
       </section>
       {now.name === "in" && (
         <section class="setting">
-          <h3>Signed in</h3>
+          <h3>Signed in as</h3>
           <p>
-            As <strong>{now.session.principal}</strong>, {now.session.role}
-            {now.session.expiresAt ? `, until ${new Date(now.session.expiresAt).toLocaleDateString()}` : ""}.
+            <strong>{now.session.principal}</strong>
+            {now.session.role !== now.session.principal && `, ${now.session.role}`}
+            {now.session.expiresAt ? ` until ${DAY.format(now.session.expiresAt)}` : ""}
           </p>
           {state.name === "open" && (
             <p class="hint">
               {state.server.serverInfo.name} {state.server.serverInfo.version}
             </p>
           )}
+          <PhoneLink />
           <button
             type="button"
             class="button"
@@ -68,27 +74,37 @@ export function Settings() {
 function Notifications() {
   switch (permission.value) {
     case "none":
-      return <p class="hint">This browser does not support it.</p>;
+      return <p class="hint">This browser does not support notifications.</p>;
     case "insecure":
       return <p class="hint">Notifications require https or localhost.</p>;
     case "denied":
-      return <p class="hint">Notifications are blocked for this page. Allow them in the browser settings.</p>;
-    case "default":
-      return (
-        <button type="button" class="button" onClick={() => void askForNotifications()}>
-          Notify me when a thread waits
-        </button>
-      );
+      return <p class="hint">Notifications are blocked. Allow them in this site’s browser settings.</p>;
     default:
       return (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={wanted.value}
-            onChange={(event) => (wanted.value = event.currentTarget.checked)}
-          />
-          Notify me when a thread waits
-        </label>
+        <>
+          <Notify kind={wanted}>Notify me when a thread is waiting for approval</Notify>
+          <Notify kind={wantedDone}>Notify me when a turn is done</Notify>
+        </>
       );
   }
+}
+
+function Notify({ kind, children }: { kind: typeof wanted; children: string }) {
+  return (
+    <label class="check setting-check">
+      <input
+        type="checkbox"
+        checked={kind.value && permission.value === "granted"}
+        onChange={(event) => {
+          const { checked } = event.currentTarget;
+          if (checked && permission.value !== "granted") {
+            void askForNotifications(kind);
+          } else {
+            kind.value = checked;
+          }
+        }}
+      />
+      {children}
+    </label>
+  );
 }

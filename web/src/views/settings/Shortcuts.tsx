@@ -1,4 +1,4 @@
-/** The list of global shortcuts. */
+/** The list of keyboard shortcuts. */
 
 import { over } from "../../app/layout.ts";
 import { SHORTCUTS } from "../../app/shortcuts.ts";
@@ -6,22 +6,26 @@ import { Dialog } from "../parts/Dialog.tsx";
 
 import "./settings.css";
 
-export function Shortcuts() {
+export default function Shortcuts() {
   return (
     <Dialog title="Keyboard shortcuts" onClose={() => (over.value = undefined)}>
-      <dl class="keys">
-        {SHORTCUTS.map(({ keys, does }) => (
-          <div key={does}>
-            <dt>
-              {keys.map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </dt>
-            <dd>{does}</dd>
-          </div>
-        ))}
-      </dl>
-      <p class="hint">In lists, the arrow keys go from row to row. In a conversation, Page Up, Home and End scroll.</p>
+      {SHORTCUTS.map(({ title, shortcuts }) => (
+        <section key={title} class="keys-part">
+          <h3>{title}</h3>
+          <dl class="keys">
+            {shortcuts.map(({ keys, does }) => (
+              <div key={does}>
+                <dt>
+                  {keys.map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
+                </dt>
+                <dd>{does}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
     </Dialog>
   );
 }

@@ -4,18 +4,24 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { drawer, narrow, over } from "../../app/layout.ts";
 import { route } from "../../app/route.ts";
-import { Agents } from "../agents/Agents.tsx";
-import { Archive } from "../archive/Archive.tsx";
 import { NewThread } from "../home/NewThread.tsx";
 import { ThreadPane } from "../pane/ThreadPane.tsx";
 import { Banner } from "../parts/Banner.tsx";
-import { Policy } from "../policy/Policy.tsx";
-import { Settings } from "../settings/Settings.tsx";
-import { Shortcuts } from "../settings/Shortcuts.tsx";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
-import { Renaming } from "../sidebar/ThreadMenu.tsx";
+import { ThreadDialogs } from "../sidebar/ThreadMenu.tsx";
+import { lazy } from "../parts/lazy.tsx";
 
 import "./shell.css";
+
+const Agents = lazy(() => import("../agents/Agents.tsx"));
+const Archive = lazy(() => import("../archive/Archive.tsx"));
+const Palette = lazy(() => import("../palette/Palette.tsx"));
+const Policy = lazy<{ threadId?: string }>(() => import("../policy/Policy.tsx"));
+const Settings = lazy(() => import("../settings/Settings.tsx"));
+const Shortcuts = lazy(() => import("../settings/Shortcuts.tsx"));
+
+/** Time after which the palette is loaded, in milliseconds, so that it opens before the user types. */
+const PRELOAD_MS = 2_000;
 
 export function Shell() {
   const side = useRef<HTMLElement>(null);
@@ -35,6 +41,10 @@ export function Shell() {
       went.current = false;
     }
   }, [covered]);
+  useEffect(() => {
+    const timer = setTimeout(Palette.preload, PRELOAD_MS);
+    return () => clearTimeout(timer);
+  }, []);
   // A navigation closes the drawer.
   useEffect(() => {
     went.current = drawer.peek();
@@ -68,9 +78,10 @@ export function Shell() {
           <View />
         </main>
       </div>
-      <Renaming />
+      <ThreadDialogs />
       {over.value === "shortcuts" && <Shortcuts />}
       {over.value === "settings" && <Settings />}
+      {over.value === "palette" && <Palette />}
     </>
   );
 }
@@ -79,7 +90,7 @@ function View() {
   const to = route.value;
   switch (to.view) {
     case "thread":
-      return <ThreadPane key={to.threadId} threadId={to.threadId} target={to.item} />;
+      return <ThreadPane key={to.threadId} threadId={to.threadId} target={to.item} find={to.find} />;
     case "agents":
       return <Agents />;
     case "policy":

@@ -1,22 +1,16 @@
 /** The list of threads with the search above it, and links to all other views. */
 
-import { signal } from "@preact/signals";
-
-import { now } from "../../app/clock.ts";
-import { over } from "../../app/layout.ts";
+import { drawer, narrow, over } from "../../app/layout.ts";
 import { go, pathOf, type Route, route } from "../../app/route.ts";
-import { threads } from "../../app/threads.ts";
-import { online, standing } from "../../connection/connection.ts";
-import { sections } from "../../state/threads.ts";
+import { standing } from "../../connection/connection.ts";
 import { Icon, type IconName } from "../parts/Icon.tsx";
-import { Found, SearchField, query } from "./Search.tsx";
+import { FilterButton, Filters } from "./Filters.tsx";
 import { rove } from "./roving.ts";
-import { ThreadRow } from "./ThreadRow.tsx";
+import { query, SearchField } from "./SearchField.tsx";
+import { Found } from "./SearchResults.tsx";
+import { ThreadSections } from "./ThreadSections.tsx";
 
 import "./sidebar.css";
-
-/** The row that receives the focus by Tab; the arrow keys move from there. */
-const stop = signal<string | undefined>(undefined);
 
 export function Sidebar() {
   const { value: standingNow } = standing;
@@ -31,6 +25,11 @@ export function Sidebar() {
         <button type="button" class="button quiet icon" aria-label="Settings" title="Settings" onClick={() => (over.value = "settings")}>
           <Icon name="settings" />
         </button>
+        {narrow.value && (
+          <button type="button" class="button quiet icon" aria-label="Close the list" title="Close the list" onClick={() => (drawer.value = false)}>
+            <Icon name="close" />
+          </button>
+        )}
       </div>
       <div class="side-top">
         {role !== "observer" && role !== "approver" && (
@@ -38,10 +37,14 @@ export function Sidebar() {
             New thread
           </Way>
         )}
-        <SearchField />
+        <div class="side-find">
+          <SearchField />
+          <FilterButton />
+        </div>
+        <Filters />
       </div>
       <nav class="side-list" aria-label="Threads" onKeyDown={rove}>
-        {query.value.trim() === "" ? <List /> : <Found />}
+        {query.value.trim() === "" ? <ThreadSections /> : <Found />}
       </nav>
       <nav class="side-foot" aria-label="More">
         <Way to={{ view: "agents" }} icon="agents">
@@ -55,37 +58,6 @@ export function Sidebar() {
         </Way>
       </nav>
     </>
-  );
-}
-
-function List() {
-  const list = threads.value;
-  const current = route.value.view === "thread" ? route.value.threadId : undefined;
-  if (list === undefined) {
-    return <p class="empty">{online.value ? "Loading…" : "Waiting for the daemon…"}</p>;
-  }
-  if (list.length === 0) {
-    return <p class="empty">No threads yet.</p>;
-  }
-  const parts = sections(list, now.value);
-  const ids = parts.flatMap((part) => part.threads.map(({ id }) => id));
-  const tabbed = [stop.value, current].find((id) => id !== undefined && ids.includes(id)) ?? ids[0];
-  return (
-    <div onFocusCapture={(event) => (stop.value = (event.target as HTMLElement).closest<HTMLElement>("[data-thread]")?.dataset.thread ?? stop.value)}>
-      {parts.map(({ title, threads: rows }) => (
-        <section key={title} aria-label={title}>
-          <h2 class="side-title">
-            {title}
-            {(title === "Waiting for you" || title === "Running") && <span class="side-count">{rows.length}</span>}
-          </h2>
-          <ul role="list">
-            {rows.map((thread) => (
-              <ThreadRow key={thread.id} thread={thread} current={thread.id === current} tabbed={thread.id === tabbed} />
-            ))}
-          </ul>
-        </section>
-      ))}
-    </div>
   );
 }
 

@@ -4,6 +4,8 @@ import type { ThreadSummary } from "@acpd/client";
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { copyConversation, copyLink, type ExportFormat, exportThread, printThread } from "../../app/export.ts";
+import { renaming } from "../../app/renaming.ts";
 import { go } from "../../app/route.ts";
 import { archive, fork, remove, rename, unarchive } from "../../app/threads.ts";
 import { standing } from "../../connection/connection.ts";
@@ -13,9 +15,6 @@ import { Icon } from "../parts/Icon.tsx";
 import { Menu, type MenuItem } from "../parts/Menu.tsx";
 
 type Subject = Pick<ThreadSummary, "id" | "name" | "archived" | "status" | "turnCount">;
-
-/** The thread that is being renamed. It is not state of its row, since the row may move in the list meanwhile. */
-export const renaming = signal<Subject | undefined>(undefined);
 
 interface Props {
   thread: Subject;
@@ -36,11 +35,15 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
           { label: "Fork", icon: "fork", run: () => void fork(thread), disabled: thread.turnCount === 0 },
         ] satisfies MenuItem[])
       : []),
+    { label: "Copy link", icon: "link", run: () => void copyLink(thread.id) },
+    { label: "Copy as Markdown", icon: "copy", run: () => void copyConversation(thread.id), disabled: thread.turnCount === 0 },
+    { label: "Export…", icon: "download", run: () => (exporting.value = thread) },
+    { label: "Print…", icon: "print", run: () => void printThread(thread.id), disabled: thread.turnCount === 0 },
     { label: "Policy and decisions", icon: "shield", run: () => go({ view: "policy", threadId: thread.id }) },
     ...(may
       ? [
           thread.archived
-            ? ({ label: "Take out of the archive", icon: "archive", run: () => void unarchive(thread.id) } as const)
+            ? ({ label: "Unarchive", icon: "archive", run: () => void unarchive(thread.id) } as const)
             : ({ label: "Archive", icon: "archive", run: () => void archive(thread), disabled: busy } as const),
         ]
       : []),
@@ -55,13 +58,57 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
   );
 }
 
+/** The thread that is being exported. */
+const exporting = signal<Subject | undefined>(undefined);
+
+const FORMATS: readonly [ExportFormat, string, string][] = [
+  ["md", "Markdown", "For reading and pasting: text, tool calls, diffs, commands and approvals."],
+  ["html", "HTML", "The same as one page, for printing and sending."],
+  ["jsonl", "JSON", "For programs: all events, one per line."],
+];
+
+/** The dialogs of the menu. */
+export function ThreadDialogs() {
+  const { value: thread } = exporting;
+  return (
+    <>
+      <Renaming />
+      {thread && <Export thread={thread} onClose={() => (exporting.value = undefined)} />}
+    </>
+  );
+}
+
+function Export({ thread, onClose }: { thread: Subject; onClose: () => void }) {
+  return (
+    <Dialog title="Export thread" onClose={onClose}>
+      <ul role="list" class="formats">
+        {FORMATS.map(([format, name, about]) => (
+          <li key={format}>
+            <button
+              type="button"
+              class="format"
+              onClick={() => {
+                onClose();
+                void exportThread(thread.id, nameOf(thread), format);
+              }}
+            >
+              <strong>{name}</strong>
+              <span class="hint">{about}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
 /** The dialog that renames a thread. */
-export function Renaming() {
+function Renaming() {
   const { value: thread } = renaming;
   return thread ? <Rename key={thread.id} thread={thread} onClose={() => (renaming.value = undefined)} /> : null;
 }
 
-function Rename({ thread, onClose }: { thread: Subject; onClose: () => void }) {
+function Rename({ thread, onClose }: { thread: NonNullable<typeof renaming.value>; onClose: () => void }) {
   const [name, setName] = useState(thread.name ?? "");
   const field = useRef<HTMLInputElement>(null);
   // Typing replaces the name.
@@ -73,7 +120,7 @@ function Rename({ thread, onClose }: { thread: Subject; onClose: () => void }) {
     }
   };
   return (
-    <Dialog title="Rename the thread" onClose={onClose}>
+    <Dialog title="Rename thread" onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
         <label class="label" for="rename">
           Name
@@ -86,7 +133,7 @@ function Rename({ thread, onClose }: { thread: Subject; onClose: () => void }) {
           maxLength={200}
           onInput={(event) => setName(event.currentTarget.value)}
         />
-        <p class="hint">Empty gives the name back to the agent.</p>
+        <p class="hint">Leave this empty to let the agent name the thread.</p>
         <div class="dialog-foot">
           <button type="button" class="button" onClick={onClose}>
             Cancel

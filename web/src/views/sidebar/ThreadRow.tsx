@@ -2,16 +2,35 @@
 
 import { now } from "../../app/clock.ts";
 import { go, pathOf } from "../../app/route.ts";
-import { age, endOf, folderOf, type Listed, nameOf } from "../../state/threads.ts";
+import { age, endOf, type Listed, nameOf } from "../../state/threads.ts";
 import { StatusMark } from "../parts/StatusMark.tsx";
+import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 import { ThreadMenu } from "./ThreadMenu.tsx";
 
-export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current: boolean; tabbed: boolean }) {
+interface Props {
+  thread: Listed;
+  current: boolean;
+  tabbed: boolean;
+  /** Its position in its section. */
+  index: number;
+  /** Number of threads in its section. */
+  count: number;
+  /** Height of the rows before it that are not rendered, in pixels. */
+  gap: number;
+}
+
+export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props) {
   const { id, agentType, cwd, updatedAt, live, unread } = thread;
   const end = endOf(thread);
   const to = { view: "thread", threadId: id } as const;
   return (
-    <li class={current ? "row is-current" : "row"} data-thread={id}>
+    <li
+      class={current ? "row is-current" : "row"}
+      data-thread={id}
+      aria-posinset={index + 1}
+      aria-setsize={count}
+      style={gap > 0 ? { marginTop: `${gap}px` } : undefined}
+    >
       <a
         class="row-link"
         href={pathOf(to)}
@@ -27,7 +46,9 @@ export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current
       >
         <StatusMark live={live} says={end} />
         <span class="row-text">
-          <span class={unread ? "row-name truncate is-unread" : "row-name truncate"}>{nameOf(thread)}</span>
+          <span class={unread ? "row-name truncate is-unread" : "row-name truncate"} dir="auto">
+            {nameOf(thread)}
+          </span>
           <span class="row-sub">
             <span class="truncate">
               {end !== undefined && (
@@ -36,9 +57,7 @@ export function ThreadRow({ thread, current, tabbed }: { thread: Listed; current
                   <span class={live === "failed" ? "row-failed" : undefined}>{end}</span> ·{" "}
                 </span>
               )}
-              {agentType}
-              <span aria-hidden="true"> · </span>
-              <span title={cwd}>{folderOf(cwd)}</span>
+              <ThreadPlace agentType={agentType} cwd={cwd} />
             </span>
           </span>
         </span>

@@ -3,6 +3,8 @@ import type { Approval, Thread } from "@acpd/client";
 import { AcpdError } from "@acpd/client";
 import { beforeEach, expect, test, vi } from "vitest";
 
+import { cramped } from "../../app/layout.ts";
+import { standing } from "../../connection/connection.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { Approvals, Composer, PlanCard } from "./index.ts";
@@ -63,6 +65,62 @@ test("those who are asked as well are named, and those who only look are not", (
   expect(view.one(".th-approval").textContent).toContain("Also asked: mara with acpd-cli");
   expect(view.text().match(/mara/g)).toHaveLength(1);
   expect(view.text()).not.toContain("eve");
+});
+
+test("the user's own other pages are not among those who are asked as well", () => {
+  standing.value = { name: "in", session: { principal: "mara", role: "owner" } };
+  const others = [
+    { principal: "mara", client: "acpd-web", mayAnswer: true },
+    { principal: "mara", client: "acpd-cli", mayAnswer: true },
+    { principal: "ann", client: "acpd-web", mayAnswer: true },
+  ];
+  const view = drawn(<Approvals {...props({ questions: [question], others })} />);
+  expect(view.text()).toContain("Also asked: mara with acpd-cli, ann with acpd-web");
+  expect(view.text()).not.toContain("mara with acpd-web");
+  standing.value = { name: "looking" };
+});
+
+test("in a narrow window a question is a sheet, one at a time, which can be folded", async () => {
+  cramped.value = true;
+  const second = { ...question, params: { ...approval, requestId: "r" } };
+  const view = drawn(<Approvals {...props({ questions: [question, second] })} />);
+  expect(view.all(".th-question.is-sheet")).toHaveLength(1);
+  expect(view.one(".th-approval-head").textContent).toContain("1 of 2");
+  await after(() => view.button("Show the conversation").click());
+  expect(view.all(".th-question")).toEqual([]);
+  expect(view.one(".th-folded").textContent).toContain("run a command");
+  await after(() => view.one(".th-folded").click());
+  expect(view.all(".th-question")).toHaveLength(1);
+  await after(() => view.button("Show the conversation").click());
+  // The next question is not folded.
+  view.draw(<Approvals {...props({ questions: [second] })} />);
+  expect(view.all(".th-question")).toHaveLength(1);
+  cramped.value = false;
+});
+
+test("while a question is open the composer is one line, until the user writes", async () => {
+  const given = props({ head: { ...head, turnId: "1", status: "waiting" } as Thread, questions: [question] });
+  const view = drawn(<Composer {...given} />);
+  const isFolded = () => view.one(".th-composer").classList.contains("is-folded");
+  expect(isFolded()).toBe(true);
+  expect(view.button("Stop").disabled).toBe(false);
+  await after(() => view.one("textarea").focus());
+  expect(isFolded()).toBe(false);
+  await after(() => view.button("Stop").focus());
+  expect(isFolded()).toBe(false);
+  await after(() => view.button("Stop").blur());
+  expect(isFolded()).toBe(true);
+});
+
+test("drafts of two tabs follow each other", async () => {
+  const view = drawn(<Composer {...props()} />);
+  const area = view.one<HTMLTextAreaElement>("textarea");
+  await type(area, "from this tab");
+  const here = JSON.parse(localStorage.getItem("acpd.drafts")!) as object;
+  const newValue = JSON.stringify({ ...here, t: "from the other tab" });
+  await after(() => dispatchEvent(new StorageEvent("storage", { key: "acpd.drafts", newValue })));
+  expect(area.value).toBe("from the other tab");
+  await type(area, "");
 });
 
 test("a question that somebody else answers is gone at once, and it says who", () => {

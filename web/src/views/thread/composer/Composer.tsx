@@ -7,7 +7,8 @@ import type { ThreadViewProps } from "../../thread-props.ts";
 import { commandsOf, configOption, modesOf, type PromptCapabilities, text } from "../../../state/acp.ts";
 import { ComposerBox } from "./ComposerBox.tsx";
 import { ConfigOptions, ModeSelect } from "./Options.tsx";
-import { draftOf, keepDraft, sendKey } from "../content/settings.ts";
+import { draftOf, keepDraft } from "../../../app/drafts.ts";
+import { sendKey } from "../content/settings.ts";
 import { UsageMeter } from "./UsageMeter.tsx";
 
 export interface ComposerProps extends ThreadViewProps {
@@ -22,7 +23,6 @@ export function Composer(props: ComposerProps) {
 
 function Written({ thread, actions, role, online, promptCapabilities }: ComposerProps) {
   const { head, threadId } = thread;
-  const [draft, setDraft] = useState(() => draftOf(threadId));
   const [refused, setRefused] = useState<string>();
   const commands = useMemo(() => commandsOf(head.availableCommandsUpdate), [head.availableCommandsUpdate]);
   const running = head.turnId != null;
@@ -30,10 +30,6 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
   const why = barred(online, head.archived, thread.deleted === true);
   if (role === "observer" || role === "approver") return null;
 
-  const change = (text: string) => {
-    setDraft(text);
-    keepDraft(threadId, text);
-  };
   // If the agent refuses, the value stays unchanged and the reason appears next to it.
   const set = (asked: Promise<void>) => {
     setRefused(undefined);
@@ -48,8 +44,9 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         </p>
       )}
       <ComposerBox
-        draft={draft}
-        onDraft={change}
+        name={threadId}
+        draft={draftOf(threadId)}
+        onDraft={(words) => keepDraft(threadId, words)}
         onSend={(words, blocks, manner) => actions.send(words, blocks as AcpObject[], manner)}
         onStop={() => set(actions.interrupt())}
         running={running}
@@ -58,6 +55,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         commands={commands}
         capabilities={promptCapabilities}
         barred={why}
+        folded={thread.questions.length > 0}
       >
         {!hasMode(options) && (
           <ModeSelect

@@ -231,7 +231,7 @@ test("what the agent did not declare is refused in words", async () => {
     new File(["x"], "a.png", { type: "image/png" }), new File(["x"], "b.mp3", { type: "audio/mpeg" }), new File(["x"], "c.txt", { type: "text/plain" }),
   ]);
   expect(view.all(".th-warning").map((words) => words.textContent)).toEqual([
-    "a.png: this agent takes no pictures.", "b.mp3: this agent takes no sound.", "c.txt: this agent takes no files.",
+    "a.png: this agent does not accept images.", "b.mp3: this agent does not accept audio.", "c.txt: this agent does not accept files.",
   ]);
   expect(view.all(".th-attached-file")).toEqual([]);
 });
@@ -240,7 +240,7 @@ test("what a message cannot hold is refused with how much it can", async () => {
   const view = shown({ room: 1_000 });
   await give(view.area, "drop", [new File(["x".repeat(900)], "a.txt"), new File(["x".repeat(200)], "b.txt")]);
   expect(view.all(".th-attached-file")).toHaveLength(1);
-  expect(view.one(".th-warning").textContent).toMatch(/^b\.txt: 200 B are too much; \d+ B are left in this message\.$/);
+  expect(view.one(".th-warning").textContent).toMatch(/^b\.txt is too large: 200 B, and this message has room for \d+ B\.$/);
 });
 
 test("words that a message cannot hold are not sent: the daemon would hang up", async () => {
@@ -249,4 +249,45 @@ test("words that a message cannot hold are not sent: the daemon would hang up", 
   expect(view.onSend).not.toHaveBeenCalled();
   expect(view.one(".error-text").textContent).toBe("The message is 22 B too large.");
   expect(view.area.value).toHaveLength(60);
+});
+
+test("commands are mentioned only where there are some", () => {
+  expect(shown().area.placeholder).toBe("Message the agent, / for commands");
+  expect(shown({ commands: [] }).area.placeholder).toBe("Message the agent");
+  expect(shown({ running: true }).area.placeholder).toBe("Queue a follow-up");
+});
+
+test("a message without an answer for two seconds says that the page reconnects", async () => {
+  vi.useFakeTimers();
+  try {
+    let sent!: () => void;
+    const view = shown({ onSend: () => new Promise<void>((resolve) => (sent = resolve)) }, "hello");
+    await press(view.area, "Enter");
+    await after(() => vi.advanceTimersByTime(1_900));
+    expect(view.one(".th-composer-said").textContent).toBe("");
+    await after(() => vi.advanceTimersByTime(200));
+    expect(view.one(".th-composer-said").textContent).toBe("No answer yet. Reconnecting…");
+    await after(() => sent());
+    expect(view.one(".th-composer-said").textContent).toBe("");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("Escape leaves the text area", async () => {
+  const view = shown({}, "hello");
+  await after(() => view.area.focus());
+  await press(view.area, "Escape");
+  expect(document.activeElement).toBe(document.body);
+  expect(view.area.value).toBe("hello");
+});
+
+test("attachments stay with their draft while another view is shown", async () => {
+  const view = shown({ name: "t1" });
+  await give(view.area, "paste", [new File(["x"], "kept.txt")]);
+  view.draw(null);
+  expect(shown({ name: "t2" }).all(".th-attached-file")).toEqual([]);
+  const again = shown({ name: "t1" });
+  expect(again.one(".th-attached-file").textContent).toContain("kept.txt");
+  await after(() => again.button("Remove kept.txt").click());
 });

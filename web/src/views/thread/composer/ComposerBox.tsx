@@ -5,9 +5,12 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import type { AcpObject, Command, PromptCapabilities } from "../../../state/acp.ts";
-import { type Attachment, attach, sentBytes } from "./attachments.ts";
+import { Attached } from "./Attached.tsx";
+import { sentBytes } from "./attachments.ts";
 import { usePopoverPosition } from "./popover-position.ts";
 import { completed, fitting, hintFor } from "./completion.ts";
+import { useScrollEdges } from "./scroll-edges.ts";
+import { sizeOf, useAttachments } from "./use-attachments.ts";
 import { bytes } from "../../../text/format.ts";
 import { Icon } from "../content/Icon.tsx";
 import type { SendKey } from "../content/settings.ts";
@@ -32,23 +35,43 @@ export interface ComposerBoxProps {
   room?: number;
   /** Why nothing can be sent now. */
   barred?: string | undefined;
+  /** The name of the draft, by which attachments are kept. */
+  name?: string;
+  /** The id of the text area. */
+  id?: string;
+  /** The label of the text area for screen readers. */
+  label?: string;
+  placeholder?: string;
+  /** The label of the button that sends. */
+  sendLabel?: string;
+  /** Whether a message without content can be sent. */
+  emptyAllowed?: boolean;
+  /** Whether the caller shows errors of sending. */
+  quiet?: boolean;
+  /** What to show while sending takes long. */
+  slowly?: string;
+  /** Whether the box is one line until the user writes. */
+  folded?: boolean;
+  /** Sends the message from elsewhere, for example from another field of the form. Set by the box. */
+  sender?: { current: (() => void) | undefined };
   /** The footer of the box: mode, options, usage. */
   children?: ComponentChildren;
 }
 
 /** The daemon accepts frames of 1 MiB; the difference is for the envelope of the prompt. */
 const ROOM = 1_024_000;
+/** Time without a response after which sending counts as slow, in milliseconds. */
+const SLOW_MS = 2_000;
 
 export function ComposerBox(props: ComposerBoxProps) {
   const { draft, onDraft, onSend, onStop, running, stopping = false, sendKey, commands, capabilities, barred } = props;
   const id = useId();
   const area = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
-  const [attached, setAttached] = useState<readonly Attachment[]>([]);
-  const [refused, setRefused] = useState<readonly string[]>([]);
-  /** Number of files that are being read or resized. */
-  const [taking, setTaking] = useState(0);
+  const { attached, refused, reading, ...attachments } = useAttachments(props.name, capabilities);
   const [sending, setSending] = useState(false);
+  const slow = useSlow(sending);
+  const [writing, setWriting] = useWriting(props.folded === true);
   const [error, setError] = useState<string>();
   const [caret, setCaret] = useState(0);
   const [active, setActive] = useState(0);
@@ -58,12 +81,13 @@ export function ComposerBox(props: ComposerBoxProps) {
   const offered = shut ? [] : fitting(draft, caret, commands);
   const choice = offered[Math.min(active, offered.length - 1)];
   const hint = hintFor(draft, commands);
-  const empty = draft.trim() === "" && attached.length === 0;
+  const empty = draft.trim() === "" && attached.length === 0 && props.emptyAllowed !== true;
   const off = sending || barred !== undefined;
   const takesFiles =
     capabilities === undefined || capabilities.image || capabilities.audio || capabilities.embeddedContext;
 
   const box = useRef<HTMLDivElement>(null);
+  const options = useScrollEdges();
   const list = useRef<HTMLUListElement>(null);
   usePopoverPosition(box, list, offered.length > 0, true);
   useEffect(() => {
@@ -75,7 +99,7 @@ export function ComposerBox(props: ComposerBoxProps) {
 
   const roomLeft = () => (props.room ?? ROOM) - sizeOf(attached) - sentBytes(draft);
   const send = async (manner: Manner) => {
-    if (empty || off || taking > 0) return;
+    if (empty || off || reading) return;
     if (roomLeft() < 0) {
       setError(`The message is ${bytes(-roomLeft())} too large.`);
       return;
@@ -85,31 +109,17 @@ export function ComposerBox(props: ComposerBoxProps) {
     try {
       await onSend(draft, attached.map((one) => one.block), manner);
       onDraft("");
-      setAttached([]);
-      setRefused([]);
+      attachments.clear();
     } catch (why) {
       setError(why instanceof Error ? why.message : String(why));
     } finally {
       setSending(false);
-      area.current?.focus();
+      const { activeElement } = document;
+      if (activeElement === document.body || box.current?.contains(activeElement)) area.current?.focus();
     }
   };
-  const take = async (list: readonly File[]) => {
-    const [taken, words]: [Attachment[], string[]] = [[], []];
-    let room = roomLeft();
-    setTaking((before) => before + 1);
-    for (const file of list) {
-      const result = await attach(file, capabilities, room);
-      if ("refused" in result) words.push(result.refused);
-      else {
-        taken.push(result.attachment);
-        room -= result.attachment.size;
-      }
-    }
-    setAttached((before) => [...before, ...taken]);
-    setRefused(words);
-    setTaking((before) => before - 1);
-  };
+  if (props.sender !== undefined) props.sender.current = () => void send("queue");
+  const take = (files: readonly File[]) => void attachments.take(files, roomLeft());
   const complete = (command: Command) => {
     const after = completed(draft, caret, command);
     onDraft(after.text);
@@ -127,6 +137,7 @@ export function ComposerBox(props: ComposerBoxProps) {
       event.stopPropagation();
       return;
     }
+    if (event.key === "Escape") leave(area.current);
     if (event.key !== "Enter" || event.shiftKey) return;
     const mod = event.ctrlKey || event.metaKey;
     if (sendKey === "modEnter" && !mod && !event.altKey) return;
@@ -158,14 +169,14 @@ export function ComposerBox(props: ComposerBoxProps) {
     // If the clipboard has both a text and an image of it, paste the text.
     if (pasted.length === 0 || event.clipboardData?.types.includes("text/plain")) return;
     event.preventDefault();
-    void take(pasted);
+    take(pasted);
   };
   const onDrop = (event: DragEvent) => {
     setOver(false);
     const dropped = [...(event.dataTransfer?.files ?? [])];
     if (dropped.length === 0) return;
     event.preventDefault();
-    void take(dropped);
+    take(dropped);
   };
   const onDragOver = (event: DragEvent) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
@@ -176,9 +187,12 @@ export function ComposerBox(props: ComposerBoxProps) {
   return (
     <div
       ref={box}
-      class={`th-composer ${over ? "th-drop" : ""}`}
+      class={`th-composer ${over ? "th-drop" : ""} ${props.folded && !writing ? "is-folded" : ""} ${props.folded ? "is-brief" : ""}`}
       role="group"
       aria-label="Message to the agent"
+      onFocusOut={(event) => {
+        if (!box.current?.contains(event.relatedTarget as Node | null)) setWriting(false);
+      }}
       onDrop={onDrop}
       onDragOver={onDragOver}
       onDragLeave={() => setOver(false)}
@@ -203,21 +217,24 @@ export function ComposerBox(props: ComposerBoxProps) {
           ))}
         </ul>
       )}
-      <Attached attached={attached} off={off} onRemove={(one) => setAttached(attached.filter((other) => other !== one))} />
+      <Attached attached={attached} off={off} onRemove={attachments.remove} />
       <div class="th-composer-text">
         <textarea
           ref={area}
+          id={props.id}
           class="th-composer-area"
           rows={1}
+          dir="auto"
           value={draft}
-          placeholder={running ? "Queue a follow-up" : "Message the agent, / for commands"}
-          aria-label="Message"
+          placeholder={props.placeholder ?? placeholder(running, commands.length > 0)}
+          aria-label={props.label ?? "Message"}
           {...(choice === undefined ? {} : combobox(`${id}-list`, `${id}-${offered.indexOf(choice)}`))}
           aria-describedby={`${id}-hint ${id}-said`}
           readOnly={sending}
           onInput={onInput}
           onKeyDown={onKeyDown}
           onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+          onFocus={() => setWriting(true)}
           onBlur={() => setShut(true)}
           onPaste={onPaste}
         />
@@ -227,17 +244,18 @@ export function ComposerBox(props: ComposerBoxProps) {
         </span>
       </div>
       <div id={`${id}-said`} class="th-composer-said" role="status">
-        {error !== undefined && <p class="error-text">{error}</p>}
+        {error !== undefined && props.quiet !== true && <p class="error-text">{error}</p>}
         {refused.map((words) => (
           <p key={words} class="th-warning">
             {visibleLine(words)}
           </p>
         ))}
-        {taking > 0 && <p class="th-quiet">Reading attachments…</p>}
+        {reading && <p class="th-quiet">Reading attachments…</p>}
+        {slow && <p class="th-quiet">{props.slowly ?? "No answer yet. Reconnecting…"}</p>}
         {barred !== undefined && <p class="th-quiet">{barred}</p>}
       </div>
       <div class="th-composer-foot">
-        <div class="th-composer-options">
+        <div class="th-composer-options" ref={options}>
           {takesFiles && (
             <>
               <button type="button" class="button quiet icon" aria-label="Attach files" title="Attach files" disabled={off} onClick={() => files.current?.click()}>
@@ -249,7 +267,7 @@ export function ComposerBox(props: ComposerBoxProps) {
                 multiple
                 hidden
                 onChange={(event) => {
-                  void take([...(event.currentTarget.files ?? [])]);
+                  take([...(event.currentTarget.files ?? [])]);
                   event.currentTarget.value = "";
                 }}
               />
@@ -259,12 +277,12 @@ export function ComposerBox(props: ComposerBoxProps) {
         </div>
         <div class="th-composer-acts">
           {running && (
-            <button type="button" class="button" title="Stop the turn" disabled={stopping || barred !== undefined} onClick={onStop}>
+            <button type="button" class="button" title="Stop (Esc Esc)" disabled={stopping || barred !== undefined} onClick={onStop}>
               <Icon name="stop" /> {stopping ? "Stopping" : "Stop"}
             </button>
           )}
           {running && !empty && (
-            <button type="button" class="button" title="Send to the running turn (Alt+Enter)" disabled={off || taking > 0} onClick={() => void send("steer")}>
+            <button type="button" class="button" title="Send to the running turn (Alt+Enter)" disabled={off || reading} onClick={() => void send("steer")}>
               Steer
             </button>
           )}
@@ -272,17 +290,72 @@ export function ComposerBox(props: ComposerBoxProps) {
             <button
               type="button"
               class="button primary"
-              title={`${running ? "Queue it after the running turn" : "Send"} (${sendKey === "enter" ? "Enter" : "Ctrl+Enter"})`}
-              disabled={empty || off || taking > 0}
+              title={`${running ? "Queue after the running turn" : (props.sendLabel ?? "Send")} (${sendKey === "enter" ? "Enter" : "Ctrl+Enter"})`}
+              disabled={empty || off || reading}
               onClick={() => void send("queue")}
             >
-              {sending ? <span class="th-spinner" /> : <Icon name="send" />} {running ? "Queue" : "Send"}
+              {sending ? <span class="th-spinner" /> : <Icon name="send" />} {props.sendLabel ?? (running ? "Queue" : "Send")}
             </button>
           )}
         </div>
       </div>
     </div>
   );
+}
+
+function placeholder(running: boolean, hasCommands: boolean): string {
+  if (running) return "Queue a follow-up";
+  return hasCommands ? "Message the agent, / for commands" : "Message the agent";
+}
+
+/** Gives the focus back to the conversation, where single keys are shortcuts. */
+function leave(area: HTMLElement | null): void {
+  area?.blur();
+  document.querySelector<HTMLElement>(".pane [role=feed]")?.focus({ preventScroll: true });
+}
+
+/**
+ * Returns whether the user is in the box, which is then more than one line. While a pointer is pressed, the box keeps
+ * its size: a button that moves below the pointer would not be clicked.
+ */
+function useWriting(folded: boolean): [boolean, (writing: boolean) => void] {
+  const [writing, setWriting] = useState(false);
+  const [press] = useState({ isDown: false, hasLeft: false });
+  useEffect(() => {
+    if (!folded) return;
+    const down = () => {
+      press.isDown = true;
+      press.hasLeft = false;
+    };
+    const up = () => {
+      press.isDown = false;
+      // After the click.
+      if (press.hasLeft) setTimeout(() => setWriting(false));
+    };
+    const over = new AbortController();
+    const options = { capture: true, signal: over.signal };
+    document.addEventListener("pointerdown", down, options);
+    document.addEventListener("pointerup", up, options);
+    document.addEventListener("pointercancel", up, options);
+    return () => over.abort();
+  }, [folded]);
+  const set = (next: boolean) => {
+    press.hasLeft = !next && press.isDown;
+    if (!press.hasLeft) setWriting(next);
+  };
+  return [writing, set];
+}
+
+/** Returns whether the message has been on its way for a while. */
+function useSlow(sending: boolean): boolean {
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    setSlow(false);
+    if (!sending) return;
+    const timer = setTimeout(() => setSlow(true), SLOW_MS);
+    return () => clearTimeout(timer);
+  }, [sending]);
+  return slow && sending;
 }
 
 /** While commands are offered, the text area is a combobox. Preact's types do not support that. */
@@ -297,46 +370,9 @@ function combobox(list: string, active: string): object {
   };
 }
 
-function sizeOf(attached: readonly Attachment[]): number {
-  return attached.reduce((sum, one) => sum + one.size, 0);
-}
-
 /** Sets the height by the text, up to the maximum of the style sheet. */
 function grow(area: HTMLTextAreaElement | null): void {
   if (area === null) return;
   area.style.height = "auto";
   area.style.height = `${area.scrollHeight}px`;
-}
-
-interface AttachedProps {
-  attached: readonly Attachment[];
-  off: boolean;
-  onRemove: (attachment: Attachment) => void;
-}
-
-function Attached({ attached, off, onRemove }: AttachedProps) {
-  if (attached.length === 0) return null;
-  return (
-    <ul class="th-attached" role="list" aria-label="Attached">
-      {attached.map((one, at) => (
-        <li key={at} class="th-attached-file">
-          {one.block.type === "image" ? (
-            <img class="th-attached-picture" src={`data:${String(one.block.mimeType)};base64,${String(one.block.data)}`} alt="" />
-          ) : (
-            <Icon name="file" />
-          )}
-          <span class="th-attached-words">
-            <span class="truncate">{visibleLine(one.name)}</span>
-            <span class="th-quiet">
-              {one.shrunk !== undefined && <span title="Resized to fit into a message">{one.shrunk}, </span>}
-              {bytes(one.size)}
-            </span>
-          </span>
-          <button type="button" class="th-remove" aria-label={`Remove ${visibleLine(one.name)}`} disabled={off} onClick={() => onRemove(one)}>
-            <Icon name="cross" />
-          </button>
-        </li>
-      ))}
-    </ul>
-  );
 }

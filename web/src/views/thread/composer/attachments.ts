@@ -31,7 +31,7 @@ export async function attach(file: File, can: PromptCapabilities | undefined, ro
     const size = sentBytes(block);
     return size > room ? { refused: tooMuch(name, size, room) } : { attachment: { name, block, size } };
   } catch {
-    return { refused: `${name}: it could not be read.` };
+    return { refused: `${name} could not be read.` };
   }
 }
 
@@ -49,7 +49,7 @@ async function smaller(file: File, name: string, room: number): Promise<Taken | 
 }
 
 function tooMuch(name: string, size: number, room: number): string {
-  return `${name}: ${bytes(size)} are too much; ${bytes(Math.max(0, room))} are left in this message.`;
+  return `${name} is too large: ${bytes(size)}, and this message has room for ${bytes(Math.max(0, room))}.`;
 }
 
 /** Returns the size of a value when sent, in bytes. */
@@ -61,10 +61,10 @@ export function sentBytes(value: unknown): number {
 function refusal(file: File, can: PromptCapabilities | undefined): string | undefined {
   // If the capabilities are unknown, the daemon decides: it refuses what the agent did not declare.
   if (can === undefined) return undefined;
-  if (PICTURES.has(file.type)) return can.image ? undefined : "this agent takes no pictures.";
-  if (file.type.startsWith("image/") && can.image) return "pictures have to be PNG, JPEG, GIF or WebP.";
-  if (file.type.startsWith("audio/")) return can.audio ? undefined : "this agent takes no sound.";
-  return can.embeddedContext ? undefined : "this agent takes no files.";
+  if (PICTURES.has(file.type)) return can.image ? undefined : "this agent does not accept images.";
+  if (file.type.startsWith("image/") && can.image) return "images must be PNG, JPEG, GIF or WebP.";
+  if (file.type.startsWith("audio/")) return can.audio ? undefined : "this agent does not accept audio.";
+  return can.embeddedContext ? undefined : "this agent does not accept files.";
 }
 
 function isText(file: File): boolean {

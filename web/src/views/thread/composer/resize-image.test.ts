@@ -60,7 +60,7 @@ test("where that has no room either, it becomes smaller still, and in the end is
   expect(await taken(file)).toMatchObject({ shrunk: "4000 × 3000 → 2048 × 1536" });
   browser.bytes = () => ROOM;
   browser.made = [];
-  expect(await taken(file)).toBe("shot: 267 kB are too much; 200 kB are left in this message.");
+  expect(await taken(file)).toBe("shot is too large: 267 kB, and this message has room for 200 kB.");
   expect(browser.made).toHaveLength(4);
 });
 
@@ -85,18 +85,18 @@ test.each([
   ["PNG", large("image/png", PNG, ...chunk("IHDR"), ...chunk("acTL"), ...chunk("IDAT"))],
   ["WebP", large("image/webp", "RIFF....WEBPVP8X....", [0b10])],
 ])("what moves is not made to stand still: %s", async (_, file) => {
-  expect(await taken(file)).toContain("are too much");
+  expect(await taken(file)).toContain("is too large");
   expect(browser.made).toEqual([]);
 });
 
 test("a picture that has room stays as it is, and so does what is none", async () => {
   const [small, text] = [new File(["x"], "a.png", { type: "image/png" }), large("text/plain")];
   expect(await taken(small)).toEqual({ name: "a.png", block: { type: "image", mimeType: "image/png", data: "eA==" }, size: 53 });
-  expect(await taken(text, 10)).toContain("are too much");
+  expect(await taken(text, 10)).toContain("is too large");
   expect(browser.made).toEqual([]);
 });
 
 test("what the browser cannot decode is refused as too large", async () => {
   vi.stubGlobal("createImageBitmap", () => Promise.reject(new DOMException("no")));
-  expect(await taken(large("image/png"))).toContain("are too much");
+  expect(await taken(large("image/png"))).toContain("is too large");
 });

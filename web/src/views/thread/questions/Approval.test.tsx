@@ -3,7 +3,7 @@ import type { Approval as Asked, Resolved } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
 import { Approval, Settled } from "../index.ts";
-import { after, drawn } from "../../testing.ts";
+import { after, drawn, press } from "../../testing.ts";
 
 const stamp = { seq: 1, threadId: "t", ts: 0 };
 const question: Asked = {
@@ -160,6 +160,49 @@ test("an error is shown, and another answer can be given", () => {
   const view = drawn(<Approval question={question} onAnswer={nothing} error="Somebody else was quicker." />);
   expect(view.all("[role=alert]").map((alert) => alert.textContent)).toContain("Somebody else was quicker.");
   expect(view.button("Allow once").disabled).toBe(false);
+});
+
+test.each([
+  ["git push --force", true],
+  ["`git push --force`", true],
+  ["Run `git push --force`", true],
+  ["$ git push --force", true],
+  ["git push", false],
+  ["Only looks: git push --force", false],
+])("a title that only repeats the command is left out: %s", (title, left) => {
+  const view = drawn(<Approval question={{ ...question, title, reason: null }} onAnswer={nothing} />);
+  expect(view.one(".th-agents-words").textContent!.includes(title)).toBe(!left);
+});
+
+test("the digits press the answers, once the whole subject has been in sight", async () => {
+  const observers: IntersectionObserverCallback[] = [];
+  vi.stubGlobal("IntersectionObserver", class {
+    constructor(callback: IntersectionObserverCallback) {
+      observers.push(callback);
+    }
+    observe() {}
+    disconnect() {}
+  });
+  Element.prototype.scrollBy = vi.fn() as unknown as typeof Element.prototype.scrollBy;
+  const onAnswer = vi.fn();
+  const view = drawn(<Approval question={question} onAnswer={onAnswer} />);
+  const card = view.one("[data-question]");
+  await after(() => {});
+  await press(card, "1");
+  expect(onAnswer).not.toHaveBeenCalled();
+  expect(Element.prototype.scrollBy).toHaveBeenCalledOnce();
+  observers.forEach((callback) => callback([{ isIntersecting: true } as IntersectionObserverEntry], {} as IntersectionObserver));
+  await press(card, "1", { ctrlKey: true });
+  await press(card, "9");
+  expect(onAnswer).not.toHaveBeenCalled();
+  await press(card, "3");
+  expect(onAnswer.mock.calls).toEqual([[question.options[2]]]);
+  expect(view.all("[aria-keyshortcuts]").map((button) => button.getAttribute("aria-keyshortcuts"))).toEqual(["1", "2", "3", "4", "5"]);
+});
+
+test("an answered form says so, and not that something was allowed", () => {
+  const view = drawn(<Settled title="Who are you?" form resolved={resolved({})} />);
+  expect(view.one("strong").textContent).toBe("Answered");
 });
 
 const resolved = (rest: Partial<Resolved>): Resolved => ({

@@ -2,7 +2,6 @@
 // as such. No button has the focus or a default, so an answer requires a deliberate click.
 
 import type { Always, Approval as Asked, PermissionOption, Resolved } from "@acpd/client";
-import { useId } from "preact/hooks";
 
 import { heading, inOneLine, isAlways } from "../../../state/subjects.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
@@ -10,84 +9,67 @@ import { AgentsWords } from "./AgentsWords.tsx";
 import { effectOf, iconOf, nameBeside } from "./answers.ts";
 import { Icon } from "../content/Icon.tsx";
 import { who } from "../content/Notice.tsx";
+import { QuestionCard, type QuestionFrame } from "./QuestionCard.tsx";
 import { Subjects } from "./Subjects.tsx";
 
-export interface ApprovalProps {
+export interface ApprovalProps extends QuestionFrame {
   question: Asked;
   /** Receives the chosen option; `undefined` if the user chooses none and cancels the question. */
   onAnswer: (option: PermissionOption | undefined) => void;
-  /** Whether the answer is being sent. */
-  sending?: boolean;
-  /** Why the daemon rejected the last answer. */
-  error?: string | undefined;
-  /** The other subscribers who receive the question. */
-  others?: readonly string[];
   /** The answer, if the question is resolved. */
   resolved?: Resolved | undefined;
-  /** Why this user cannot answer. */
-  barred?: string | undefined;
 }
 
-export function Approval(props: ApprovalProps) {
-  const { question, onAnswer, sending = false, error, others = [], resolved, barred } = props;
-  const title = useId();
+export function Approval({ question, onAnswer, resolved, ...frame }: ApprovalProps) {
   if (resolved !== undefined) return <Settled title={inOneLine(question)} resolved={resolved} options={question.options} />;
-  const off = sending || barred !== undefined;
+  const off = frame.sending === true || frame.barred !== undefined;
   return (
-    <section class="th-card th-approval" role="group" aria-labelledby={title} aria-busy={sending}>
-      <p class="sr-only" role="alert">
-        The agent asks for permission: {heading(question.subjects)}
-      </p>
-      <header class="th-approval-head">
-        <Icon name="shield" />
-        <h3 id={title}>Allow the agent to {heading(question.subjects)}?</h3>
-      </header>
-      <div class="th-subject">
-        <Subjects id={question.requestId} subjects={question.subjects} />
-        <AgentsWords question={question} />
-      </div>
-      <AlsoAsked others={others} />
+    <QuestionCard
+      {...frame}
+      requestId={question.requestId}
+      class="th-approval"
+      icon="shield"
+      title={`Allow the agent to ${heading(question.subjects)}?`}
+      alert={`The agent asks for permission: ${heading(question.subjects)}`}
+      keyed
+      answers={<Answers question={question} off={off} onAnswer={onAnswer} />}
+    >
+      <Subjects id={question.requestId} subjects={question.subjects} />
+      <AgentsWords question={question} />
       {question.always != null && "notRemembered" in question.always && (
         <p class="th-quiet">acpd does not remember an answer: {visibleLine(question.always.notRemembered)}</p>
       )}
-      {error !== undefined && (
-        <p class="error-text" role="alert">
-          {error}
-        </p>
-      )}
-      {barred !== undefined && <p class="th-quiet">{barred}</p>}
-      <div class="th-answers">
-        {question.options.map((option) => (
-          <button
-            key={option.optionId}
-            type="button"
-            class={`button ${looks(option.kind)}`}
-            disabled={off}
-            onClick={() => onAnswer(option)}
-          >
-            <Icon name={iconOf(option.kind)} />
-            <Label option={option} always={question.always} />
-            {question.agentRemembers?.includes(option.optionId) && (
-              <span class="th-tag">the agent may remember this answer itself</span>
-            )}
-          </button>
-        ))}
-        {question.options.length === 0 && (
-          <button type="button" class="button" disabled={off} onClick={() => onAnswer(undefined)}>
-            Cancel: the agent offers no answers
-          </button>
-        )}
-        {sending && <span class="th-spinner" role="status" aria-label="Sending the answer" />}
-      </div>
-    </section>
+    </QuestionCard>
   );
 }
 
-/** Lists the other subscribers, who may answer first. */
-export function AlsoAsked({ others }: { others: readonly string[] }) {
-  if (others.length === 0) return null;
-  // Two pages of the same user have the same name.
-  return <p class="th-quiet">Also asked: {[...new Set(others)].map(visibleLine).join(", ")}</p>;
+function Answers({ question, off, onAnswer }: Pick<ApprovalProps, "question" | "onAnswer"> & { off: boolean }) {
+  const { options, always, agentRemembers } = question;
+  if (options.length === 0) {
+    return (
+      <button type="button" class="button" disabled={off} onClick={() => onAnswer(undefined)}>
+        Cancel: the agent offers no answers
+      </button>
+    );
+  }
+  return (
+    <>
+      {options.map((option, at) => (
+        <button
+          key={option.optionId}
+          type="button"
+          class={`button ${looks(option.kind)}`}
+          disabled={off}
+          aria-keyshortcuts={at < 9 ? String(at + 1) : undefined}
+          onClick={() => onAnswer(option)}
+        >
+          <Icon name={iconOf(option.kind)} />
+          <Label option={option} always={always} />
+          {agentRemembers?.includes(option.optionId) && <span class="th-tag">the agent may remember this answer itself</span>}
+        </button>
+      ))}
+    </>
+  );
 }
 
 /** The effect of the answer, followed by the agent's name for it. */
@@ -114,15 +96,20 @@ const OUTCOMES = {
   void: { said: "No longer needed", icon: "info" },
 } as const;
 
+/** The outcomes of a form, which allows nothing. */
+const FORM_OUTCOMES = { ...OUTCOMES, accepted: { said: "Answered", icon: "check" }, declined: { said: "Declined", icon: "cross" } } as const;
+
 interface SettledProps {
   title: string;
+  /** Whether the question was a form. */
+  form?: boolean;
   resolved: Resolved;
   options?: readonly PermissionOption[];
 }
 
 /** An answered question: the answer and its author. */
-export function Settled({ title, resolved, options = [] }: SettledProps) {
-  const { said, icon } = OUTCOMES[resolved.outcome] ?? OUTCOMES.void;
+export function Settled({ title, form = false, resolved, options = [] }: SettledProps) {
+  const { said, icon } = (form ? FORM_OUTCOMES : OUTCOMES)[resolved.outcome] ?? OUTCOMES.void;
   const option = options.find((one) => one.optionId === resolved.optionId);
   const sent = options.find((one) => one.optionId === resolved.sentOptionId);
   const always = isAlways(option?.kind ?? resolved.optionKind);

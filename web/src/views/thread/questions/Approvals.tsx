@@ -3,7 +3,11 @@
 import type { QuestionAnswered, Role, Subscriber } from "@acpd/client";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { inOneLine } from "../../../state/subjects.ts";
+import { formDraft, keepDraft } from "../../../app/drafts.ts";
+import { focusWhenThere } from "../../../app/focus.ts";
+import { foldedQuestion } from "../../../app/layout.ts";
+import { CLIENT_INFO, standing } from "../../../connection/connection.ts";
+import { heading, inOneLine } from "../../../state/subjects.ts";
 import type { Decision, Question, ThreadState } from "../../../state/thread.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
 import { answerWith } from "./answers.ts";
@@ -12,6 +16,8 @@ import { Elicitation } from "./Elicitation.tsx";
 import { CurrentThread, type ThreadContext } from "../content/context.ts";
 import { who } from "../content/Notice.tsx";
 import { diffStyle } from "../content/settings.ts";
+import { visibleLine } from "../../../text/bidi-guard.ts";
+import { layoutOf } from "./sheet.ts";
 
 /** Milliseconds for which an answered question stays visible, so that it does not disappear without explanation. */
 const SHOWN = 12_000;
@@ -37,25 +43,33 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
     }),
     [thread.head.cwd, style, folds],
   );
-  const asked = useMemo(() => thread.others.filter((other) => other.mayAnswer).map(named), [thread.others]);
+  const asked = useMemo(() => others(thread.others), [thread.others, standing.value]);
+  const layout = layoutOf(thread.questions);
   if (thread.questions.length === 0 && settled.length === 0) return null;
+  if (layout === "folded") return <Folded question={thread.questions[0]!} />;
+  // A sheet shows one question.
+  const shown = layout === "sheet" ? thread.questions.slice(0, 1) : thread.questions;
+  const place = thread.questions.length > 1 ? `1 of ${thread.questions.length}` : "";
   return (
     <CurrentThread.Provider value={context}>
-      <div class="th-questions" aria-label="Questions of the agent" role="region">
-        {settled.map(({ params, question }) => (
-          <Settled
-            key={params.requestId}
-            title={"subjects" in question.params ? inOneLine(question.params) : question.params.title}
-            resolved={params}
-            options={"options" in question.params ? question.params.options : []}
-          />
-        ))}
-        {thread.questions.map((question) => (
+      <div class={`th-questions is-${shown.length === 1 ? "one" : "many"}`} aria-label="Questions of the agent" role="region">
+        {layout !== "sheet" &&
+          settled.map(({ params, question }) => (
+            <Settled
+              key={params.requestId}
+              title={"subjects" in question.params ? inOneLine(question.params) : question.params.title}
+              form={question.method === "item/tool/requestUserInput"}
+              resolved={params}
+              options={"options" in question.params ? question.params.options : []}
+            />
+          ))}
+        {shown.map((question) => (
           <Asked
             key={question.params.requestId}
             question={question}
             barred={barred(role, online)}
             others={asked}
+            sheet={layout === "sheet" ? place : undefined}
             onAnswer={(answer) => actions.answer(question, answer)}
           />
         ))}
@@ -64,8 +78,30 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
   );
 }
 
-function named({ principal, client }: Subscriber): string {
-  return who({ kind: "client", principal, client });
+/** The line in place of a folded sheet. */
+function Folded({ question }: { question: Question }) {
+  const { params } = question;
+  const open = () => {
+    foldedQuestion.value = undefined;
+    focusWhenThere("[data-question]");
+  };
+  return (
+    <button type="button" class="button th-folded" onClick={open}>
+      <span class="truncate">
+        <strong>Waiting for you:</strong> {"subjects" in params ? heading(params.subjects) : visibleLine(params.title)}
+      </span>
+      <span class="th-folded-open">Show</span>
+    </button>
+  );
+}
+
+/** Names the other subscribers who receive the questions, except for the user's own pages. */
+function others(subscribers: readonly Subscriber[]): readonly string[] {
+  const { value: me } = standing;
+  return subscribers
+    .filter(({ mayAnswer }) => mayAnswer)
+    .filter(({ principal, client }) => !(me.name === "in" && me.session.principal === principal && client === CLIENT_INFO.name))
+    .map(({ principal, client }) => who({ kind: "client", principal, client }));
 }
 
 function barred(role: Role, online: boolean): string | undefined {
@@ -78,15 +114,17 @@ interface AskedProps {
   barred: string | undefined;
   /** The other subscribers who receive the question. */
   others: readonly string[];
+  /** In a sheet: which of how many questions it is. */
+  sheet: string | undefined;
   onAnswer: (answer: QuestionAnswered) => Promise<void>;
 }
 
-function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
+function Asked({ question, barred: why, others, sheet, onAnswer }: AskedProps) {
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<string>();
   // The button was pressed by a key: keyboard users must not lose their position when the card disappears.
   const pressed = useRef<HTMLElement | undefined>(undefined);
-  useEffect(() => () => void (pressed.current && goOn()), []);
+  useEffect(() => () => void (pressed.current && goOn(pressed.current)), []);
   const answer = async (answered: QuestionAnswered) => {
     const at = document.activeElement;
     pressed.current = at instanceof HTMLElement && at.matches(":focus-visible") ? at : undefined;
@@ -95,6 +133,7 @@ function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
     try {
       // The card disappears with the event of the answer, which contains its author.
       await onAnswer(answered);
+      keepDraft(formDraft(question.params.requestId), "");
     } catch (problem) {
       setError(problem instanceof Error ? problem.message : String(problem));
       requestAnimationFrame(() => pressed.current?.focus());
@@ -102,7 +141,7 @@ function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
       setSending(false);
     }
   };
-  const state = { sending, error, others, barred: why };
+  const state = { sending, error, others, barred: why, sheet };
   if (question.method === "item/tool/requestUserInput") {
     return (
       <Elicitation
@@ -124,12 +163,16 @@ function Asked({ question, barred: why, others, onAnswer }: AskedProps) {
   );
 }
 
-/** Moves the focus to the next element, unless the user has moved it meanwhile. */
-function goOn(): void {
+/**
+ * Moves the focus on, unless the user has moved it meanwhile. After a digit on the card, keys go to the next question or
+ * to the conversation, where `w` leads to the next thread; after a button, to the composer.
+ */
+function goOn(pressed: HTMLElement): void {
+  const byDigit = pressed.matches("[data-question]");
+  const next = byDigit ? ["[data-question]", ".pane [role=feed]"] : [".th-composer-area", ".pane [role=feed]"];
   requestAnimationFrame(() => {
     if (document.activeElement === document.body) {
-      const next = document.querySelector<HTMLElement>(".th-composer-area") ?? document.querySelector<HTMLElement>(".pane [role=feed]");
-      next?.focus();
+      next.map((selector) => document.querySelector<HTMLElement>(selector)).find((element) => element !== null)?.focus();
     }
   });
 }

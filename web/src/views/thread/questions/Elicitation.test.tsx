@@ -45,7 +45,7 @@ test("a form with something wrong is not sent: it says what, and goes there", as
   const field = view.one<HTMLInputElement>('[data-field="name"] input');
   expect(field.getAttribute("aria-invalid")).toBe("true");
   const described = field.getAttribute("aria-describedby")!.split(" ").map((id) => document.getElementById(id)?.textContent);
-  expect(described).toContain("At least 2 characters.");
+  expect(described).toContain("At least 2 characters");
   expect(document.activeElement).toBe(field);
 });
 
@@ -61,7 +61,7 @@ test("a secret is not shown", () => {
 test("declining and cancelling are two things", async () => {
   const view = shown(form);
   await after(() => view.button("Decline").click());
-  await after(() => view.button("Cancel").click());
+  await after(() => view.button("Dismiss").click());
   expect([view.onDecline.mock.calls.length, view.onCancel.mock.calls.length, view.onAnswer.mock.calls.length]).toEqual([1, 1, 0]);
 });
 
@@ -80,7 +80,7 @@ test("an address is named by its host and opened only when the person says so", 
   await after(() => view.button("Open example.com").click());
   expect(view.open.mock.calls).toEqual([["https://example.com/login?x=1"]]);
   expect(view.onAccept).not.toHaveBeenCalled();
-  await after(() => view.button("I am done there").click());
+  await after(() => view.button("I’ve finished").click());
   expect(view.onAccept).toHaveBeenCalledOnce();
 });
 
@@ -93,5 +93,26 @@ test("an address that looks like another one is seen through", () => {
 
 test.each(["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "/api", ""])("%j cannot be opened", (url) => {
   const view = shown(address(url));
-  expect(view.all("button").map((button) => button.textContent)).toEqual(["Decline", "Cancel"]);
+  expect(view.all("button").map((button) => button.textContent)).toEqual(["Decline", "Dismiss"]);
+});
+
+test("a half-filled form is a draft: it survives another view, and other tabs follow it", async () => {
+  const question = { ...form, requestId: "draft" };
+  const view = shown(question);
+  await type(view.one<HTMLInputElement>('[data-field="name"] input'), "Ada");
+  await type(view.one<HTMLSelectElement>("select"), "green");
+  await after(() => view.all('[data-field="tags"] input')[0]!.click());
+  await after(() => view.one<HTMLInputElement>('[data-field="sure"] input').click());
+  await type(view.one<HTMLInputElement>('[data-field="secret"] input'), "hunter2");
+  view.draw(null);
+  const again = shown(question);
+  expect(again.one<HTMLInputElement>('[data-field="name"] input').value).toBe("Ada");
+  await after(() => again.button("Send answer").click());
+  expect(again.onAnswer.mock.calls).toEqual([[{ name: "Ada", colour: "green", sure: false, tags: ["a"] }]]);
+  expect(JSON.stringify({ ...localStorage })).not.toContain("hunter2");
+
+  const newValue = JSON.stringify({ "form:draft": JSON.stringify({ name: "Bea", secret: "sent by another tab", tags: "no list" }) });
+  await after(() => dispatchEvent(new StorageEvent("storage", { key: "acpd.drafts", newValue })));
+  expect(again.one<HTMLInputElement>('[data-field="name"] input').value).toBe("Bea");
+  expect(again.one<HTMLInputElement>('[data-field="secret"] input').value).toBe("");
 });

@@ -1,58 +1,48 @@
 // A question for information: a form by its schema, or a URL for the user to open.
 
 import type { InputWanted, Resolved } from "@acpd/client";
-import { useId, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 
 import { destination } from "../../../text/safe-url.ts";
 import { visible, visibleLine } from "../../../text/bidi-guard.ts";
 import { isObject, text } from "../../../state/acp.ts";
-import { AlsoAsked, Settled } from "./Approval.tsx";
+import { Settled } from "./Approval.tsx";
 import { CopyButton } from "../content/CopyButton.tsx";
 import { FieldView } from "./Field.tsx";
-import { answersOf, complaint, fieldsOf, type Filled, type Form, startOf } from "./form.ts";
+import { answersOf, complaint, fieldsOf } from "./form.ts";
+import { useFormDraft } from "./form-draft.ts";
 import { Icon } from "../content/Icon.tsx";
+import { QuestionCard, type QuestionFrame } from "./QuestionCard.tsx";
 import { RawJson } from "../content/RawJson.tsx";
 
-export interface ElicitationProps {
+export interface ElicitationProps extends QuestionFrame {
   question: InputWanted;
   onAnswer: (answers: Record<string, unknown>) => void;
   /** For a URL: the user has opened it. */
   onAccept: () => void;
   onDecline: () => void;
   onCancel: () => void;
-  sending?: boolean;
-  error?: string | undefined;
   resolved?: Resolved | undefined;
-  barred?: string | undefined;
-  /** The other subscribers who receive the question. */
-  others?: readonly string[];
   /** Opens a URL in a new tab. */
   open?: (href: string) => void;
 }
 
 export function Elicitation(props: ElicitationProps) {
-  const { question, resolved, error, barred } = props;
-  const title = useId();
-  if (resolved !== undefined) return <Settled title={question.title} resolved={resolved} />;
-  return (
-    <section class="th-card th-elicitation" role="group" aria-labelledby={title} aria-busy={props.sending === true}>
-      <p class="sr-only" role="alert">
-        The agent asks: {visibleLine(question.title)}
-      </p>
-      <header class="th-approval-head">
-        <Icon name="question" />
-        <h3 id={title}>{visible(question.title)}</h3>
-      </header>
-      <AlsoAsked others={props.others ?? []} />
-      {error !== undefined && (
-        <p class="error-text" role="alert">
-          {error}
-        </p>
-      )}
-      {barred !== undefined && <p class="th-quiet">{barred}</p>}
-      {question.mode === "url" || question.url != null ? <Address {...props} /> : <Fields {...props} />}
-    </section>
-  );
+  const { question, resolved } = props;
+  if (resolved !== undefined) return <Settled title={question.title} resolved={resolved} form />;
+  return question.mode === "url" || question.url != null ? <Address {...props} /> : <Fields {...props} />;
+}
+
+/** Returns the props of the card that all of these questions share. */
+function cardOf({ question, sending, error, others, barred, sheet }: ElicitationProps) {
+  return {
+    ...{ sending, error, others, barred, sheet },
+    requestId: question.requestId,
+    class: "th-elicitation",
+    icon: "question" as const,
+    title: visible(question.title),
+    alert: `The agent asks: ${visibleLine(question.title)}`,
+  };
 }
 
 /** Declining is an answer; cancelling is not. */
@@ -63,22 +53,22 @@ function Refusals({ off, onDecline, onCancel }: { off: boolean; onDecline: () =>
         Decline
       </button>
       <button type="button" class="button quiet" disabled={off} onClick={onCancel}>
-        Cancel
+        Dismiss
       </button>
     </>
   );
 }
 
-function Fields({ question, sending = false, barred, onAnswer, onDecline, onCancel }: ElicitationProps) {
+function Fields(props: ElicitationProps) {
+  const { question, sending = false, barred, onAnswer, onDecline, onCancel } = props;
   const fields = useMemo(() => fieldsOf(question.schema), [question.schema]);
-  const [form, setForm] = useState<Form>(() => startOf(fields));
+  const [form, fill] = useFormDraft(question.requestId, fields);
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
-  const place = useRef<HTMLFormElement>(null);
+  const place = useRef<HTMLDivElement>(null);
   const off = sending || barred !== undefined;
   const schema = isObject(question.schema) ? question.schema : {};
   const description = text(schema.description) ?? "";
 
-  const fill = (key: string, value: Filled) => setForm((before) => ({ ...before, [key]: value }));
   const touch = (key: string) => setTouched((before) => (before.has(key) ? before : new Set(before).add(key)));
   const submit = (event: Event) => {
     event.preventDefault();
@@ -93,31 +83,36 @@ function Fields({ question, sending = false, barred, onAnswer, onDecline, onCanc
     place.current?.querySelectorAll<HTMLElement>("[data-field]")[index]?.querySelector<HTMLElement>("input, select, textarea")?.focus();
   };
   return (
-    // The browser's validation is off: it would differ from the schema's, and repeat it.
-    <form class="th-form" ref={place} noValidate onSubmit={submit} autocomplete="off">
-      {description !== "" && <p class="th-quiet">{visible(description)}</p>}
-      {fields.map((field) => (
-        <FieldView
-          key={field.key}
-          field={field}
-          filled={form[field.key]}
-          wrong={touched.has(field.key) ? complaint(field, form[field.key]) : undefined}
-          off={off}
-          onFill={(value) => fill(field.key, value)}
-          onLeave={() => touch(field.key)}
-        />
-      ))}
-      {fields.length === 0 && question.schema != null && Object.keys(schema.properties ?? {}).length === 0 && (
-        <RawJson id={`${question.requestId}/schema`} label="What the agent asks for" value={question.schema} />
-      )}
-      <div class="th-answers">
-        <button type="submit" class="button primary" disabled={off}>
-          Send answer
-        </button>
-        <Refusals off={off} onDecline={onDecline} onCancel={onCancel} />
-        {sending && <span class="th-spinner" role="status" aria-label="Sending the answer" />}
+    <QuestionCard
+      {...cardOf(props)}
+      onSubmit={submit}
+      answers={
+        <>
+          <button type="submit" class="button primary" disabled={off}>
+            Send answer
+          </button>
+          <Refusals off={off} onDecline={onDecline} onCancel={onCancel} />
+        </>
+      }
+    >
+      <div class="th-fields" ref={place}>
+        {description !== "" && <p class="th-quiet">{visible(description)}</p>}
+        {fields.map((field) => (
+          <FieldView
+            key={field.key}
+            field={field}
+            filled={form[field.key]}
+            wrong={touched.has(field.key) ? complaint(field, form[field.key]) : undefined}
+            off={off}
+            onFill={(value) => fill(field.key, value)}
+            onLeave={() => touch(field.key)}
+          />
+        ))}
+        {fields.length === 0 && question.schema != null && Object.keys(schema.properties ?? {}).length === 0 && (
+          <RawJson id={`${question.requestId}/schema`} label="What the agent asks for" value={question.schema} />
+        )}
       </div>
-    </form>
+    </QuestionCard>
   );
 }
 
@@ -126,28 +121,41 @@ function openTab(href: string): void {
 }
 
 /** Shows the target of the URL before anything opens. */
-function Address({ question, sending = false, barred, onAccept, onDecline, onCancel, open = openTab }: ElicitationProps) {
+function Address(props: ElicitationProps) {
+  const { question, sending = false, barred, onAccept, onDecline, onCancel, open = openTab } = props;
   const [opened, setOpened] = useState(false);
   const url = question.url ?? "";
   const goal = destination(url);
   const off = sending || barred !== undefined;
+  const refusals = <Refusals off={off} onDecline={onDecline} onCancel={onCancel} />;
   if (goal === undefined) {
     return (
-      <>
+      <QuestionCard {...cardOf(props)} answers={refusals}>
         <p class="error-text">Not a web address, not opened:</p>
         <pre class="th-pre">{visibleLine(url)}</pre>
-        <div class="th-answers">
-          <Refusals off={off} onDecline={onDecline} onCancel={onCancel} />
-        </div>
-      </>
+      </QuestionCard>
     );
   }
   const go = () => {
     open(goal.href);
     setOpened(true);
   };
-  return (
+  const answers = (
     <>
+      <button type="button" class={`button ${opened ? "" : "primary"}`} disabled={off} onClick={go}>
+        <Icon name="link" />
+        {opened ? "Open again" : `Open ${visibleLine(goal.host)}`}
+      </button>
+      {opened && (
+        <button type="button" class="button primary" disabled={off} onClick={onAccept}>
+          I’ve finished
+        </button>
+      )}
+      {refusals}
+    </>
+  );
+  return (
+    <QuestionCard {...cardOf(props)} answers={answers}>
       <dl class="th-goal">
         <dt>Destination</dt>
         <dd class="th-goal-host">{visibleLine(goal.host)}</dd>
@@ -163,18 +171,6 @@ function Address({ question, sending = false, barred, onAccept, onDecline, onCan
           “{visibleLine(goal.disguise)}” in this address is a user name, not where it leads.
         </p>
       )}
-      <div class="th-answers">
-        <button type="button" class={`button ${opened ? "" : "primary"}`} disabled={off} onClick={go}>
-          <Icon name="link" />
-          {opened ? "Open again" : `Open ${visibleLine(goal.host)}`}
-        </button>
-        {opened && (
-          <button type="button" class="button primary" disabled={off} onClick={onAccept}>
-            I am done there
-          </button>
-        )}
-        <Refusals off={off} onDecline={onDecline} onCancel={onCancel} />
-      </div>
-    </>
+    </QuestionCard>
   );
 }

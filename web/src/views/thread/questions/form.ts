@@ -122,15 +122,15 @@ export function complaint(field: Field, filled: Filled | undefined): string | un
   if (field.kind === "boolean") return undefined;
   if (field.kind === "choices") return aboutChoices(field, Array.isArray(filled) ? filled : []);
   const value = typeof filled === "string" ? filled : "";
-  if (value === "") return field.required ? "This has to be filled in." : undefined;
+  if (value === "") return field.required ? "Required" : undefined;
   switch (field.kind) {
     case "number":
     case "integer":
       return aboutNumber(field, value);
     case "json":
-      return parses(value) ? undefined : "This has to be JSON.";
+      return parses(value) ? undefined : "Must be valid JSON";
     case "choice":
-      return field.choices.some((choice) => choice.value === value) ? undefined : "Choose one of these.";
+      return field.choices.some((choice) => choice.value === value) ? undefined : "Choose one of these";
     default:
       return aboutText(field, value);
   }
@@ -140,28 +140,28 @@ function aboutChoices({ required, least = 0, most, choices }: Field, chosen: rea
   const known = chosen.filter((value) => choices.some((choice) => choice.value === value));
   const needed = Math.max(least, required ? 1 : 0);
   // An optional field may be left empty.
-  if (known.length < needed && (required || known.length > 0)) return `Choose at least ${needed}.`;
-  return most !== undefined && known.length > most ? `Choose at most ${most}.` : undefined;
+  if (known.length < needed && (required || known.length > 0)) return `Choose at least ${needed}`;
+  return most !== undefined && known.length > most ? `Choose at most ${most}` : undefined;
 }
 
 function aboutNumber({ kind, least, most }: Field, value: string): string | undefined {
   const read = Number(value);
-  if (!Number.isFinite(read) || value.trim() === "") return "This has to be a number.";
-  if (kind === "integer" && !Number.isSafeInteger(read)) return "This has to be a whole number.";
-  if (least !== undefined && read < least) return `This has to be at least ${least}.`;
-  return most !== undefined && read > most ? `This has to be at most ${most}.` : undefined;
+  if (!Number.isFinite(read) || value.trim() === "") return "Must be a number";
+  if (kind === "integer" && !Number.isSafeInteger(read)) return "Must be a whole number";
+  if (least !== undefined && read < least) return `Must be ${least} or more`;
+  return most !== undefined && read > most ? `Must be ${most} or less` : undefined;
 }
 
 function aboutText({ least, most, format, pattern }: Field, value: string): string | undefined {
   // JSON Schema counts characters, not UTF-16 units.
   const length = [...value].length;
-  if (least !== undefined && length < least) return `At least ${least} characters.`;
-  if (most !== undefined && length > most) return `At most ${most} characters.`;
-  if (format === "email" && !/^[^\s@]+@[^\s@]+$/.test(value)) return "This has to be an e-mail address.";
-  if (format === "uri" && !isAddress(value)) return "This has to be an address, such as https://example.com.";
-  if (format === "date" && !/^\d{4}-\d\d-\d\d$/.test(value)) return "This has to be a date, such as 2026-03-31.";
-  if (format === "date-time" && Number.isNaN(Date.parse(value))) return "This has to be a date and a time.";
-  return fits(pattern, value) ? undefined : "This does not have the form that the agent wants.";
+  if (least !== undefined && length < least) return `At least ${least} characters`;
+  if (most !== undefined && length > most) return `At most ${most} characters`;
+  if (format === "email" && !/^[^\s@]+@[^\s@]+$/.test(value)) return "Must be an email address";
+  if (format === "uri" && !isAddress(value)) return "Must be an address, like https://example.com";
+  if (format === "date" && !/^\d{4}-\d\d-\d\d$/.test(value)) return "Must be a date, like 2026-03-31";
+  if (format === "date-time" && Number.isNaN(Date.parse(value))) return "Must be a date and a time";
+  return fits(pattern, value) ? undefined : "Does not match the required format";
 }
 
 function isAddress(value: string): boolean {

@@ -1,0 +1,341 @@
+/** Finding threads: the whole list, its filters, the search, the palette; and taking a thread along. */
+
+import { readFile } from "node:fs/promises";
+
+import type { Client } from "@acpd/client";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { openThread, pick, row, startThread, until } from "./support/acts.ts";
+import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
+
+let stage: Stage;
+let other: Client;
+
+beforeAll(async () => {
+  stage = await Stage.set({ config: ["[agents.second]", `command = ${JSON.stringify(process.env.ACPD_FAKE_AGENT)}`, 'title = "Second agent"'] });
+  other = await stage.daemon.client();
+});
+afterAll(() => stage?.end());
+
+/** Replaces the daemon's list by 2,000 threads. Everything else is the daemon's. */
+async function fillList(page: Page): Promise<void> {
+  await page.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage((message) => {
+      const { id, method, params } = JSON.parse(String(message)) as { id: number; method: string; params: Record<string, unknown> };
+      if (method !== "thread/list" || params.searchTerm != null) {
+        server.send(message);
+        return;
+      }
+      const all = Array.from({ length: 2_000 }, (_, at) => ({
+        id: `00000000-0000-7000-8000-${String(at).padStart(12, "0")}`,
+        name: `Thread number ${at}`,
+        agentType: at % 10 === 0 ? "second" : "fake",
+        cwd: `/work/${at % 7 === 0 ? "a/api" : "b/api"}`,
+        status: "idle",
+        lastTurnStatus: at % 500 === 499 ? "failed" : "completed",
+        archived: false,
+        turnCount: 1,
+        createdAt: 1,
+        updatedAt: Date.now() - at * 3_600_000,
+      }));
+      const fitting = all.filter(
+        (one) =>
+          (params.agentType == null || one.agentType === params.agentType) &&
+          (params.cwd == null || one.cwd === params.cwd) &&
+          (params.status == null || (params.status === "failed" ? one.lastTurnStatus === "failed" : params.status === "idle")),
+      );
+      const from = Number(params.cursor ?? 0);
+      const until = from + Number(params.limit);
+      const nextCursor = until < fitting.length ? String(until) : null;
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id, result: { data: fitting.slice(from, until), nextCursor } }));
+    });
+  });
+  await page.reload();
+  await row(page, "Thread number 0").first().waitFor();
+}
+
+const filters = (page: Page) => page.getByRole("group", { name: "Filter" });
+const last = (page: Page) => page.locator(".row").last().locator(".row-name").innerText();
+
+test("2,000 threads are all reached by scrolling, with few of them in the page", async () => {
+  const page = await stage.page();
+  await fillList(page);
+  const list = page.locator(".side-list");
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const work = async () => (await session.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration")!.value;
+  const before = await work();
+  let scrolls = 0;
+  await expect
+    .poll(async () => {
+      await list.evaluate((at) => at.scrollTo(0, at.scrollHeight));
+      scrolls++;
+      return last(page);
+    }, { timeout: 40_000, interval: 50 })
+    .toBe("Thread number 1999");
+  const spent = (await work()) - before;
+  const rows = await page.locator(".row").count();
+  console.log(`2,000 threads: ${Math.round(spent * 1000)} ms of work for ${scrolls} scrolls to the end; ${rows} rows in the page`);
+  expect(rows).toBeLessThan(250);
+  expect(spent).toBeLessThan(4);
+  expect(await page.locator(".side-end").count()).toBe(0);
+  await shoot(page, "list-end");
+  // Everything between is there, too.
+  await list.evaluate((at) => at.scrollTo(0, at.scrollHeight / 2));
+  await expect.poll(async () => Number((await last(page)).match(/\d+/)![0])).toBeLessThan(1_300);
+  await expect
+    .poll(() => list.evaluate((at) => document.elementFromPoint(100, at.getBoundingClientRect().top + 200)?.closest(".row") !== null))
+    .toBe(true);
+});
+
+test("keys reach all threads: End, the arrows, and j at the end of what is loaded", async () => {
+  const page = await stage.page();
+  await fillList(page);
+  await page.locator(".row [data-rove]").first().focus();
+  await page.keyboard.press("End");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toMatch(/Thread number \d\d+/);
+  const at = () => page.evaluate(() => Number(/Thread number (\d+)/.exec(document.activeElement!.textContent!)?.[1]));
+  const end = await at();
+  await page.keyboard.press("ArrowUp");
+  expect(await at()).toBe(end - 1);
+  await page.keyboard.press("Home");
+  await expect.poll(at).toBe(0);
+  // The focused row stays in the page while others are scrolled to.
+  await page.locator(".side-list").evaluate((list) => list.scrollTo(0, 4_000));
+  await row(page, "Thread number 90").first().waitFor();
+  expect(await at()).toBe(0);
+  await page.keyboard.press("ArrowDown");
+  await expect.poll(at).toBe(1);
+  await page.goto(`${stage.url}/threads/00000000-0000-7000-8000-000000000099`);
+  await row(page, "Thread number 0").first().waitFor();
+  await page.locator("#main").focus();
+  await page.keyboard.press("j");
+  await page.waitForURL("**/threads/00000000-0000-7000-8000-000000000100");
+});
+
+test("the list is filtered by folder, agent and status, and grouped by folder", async () => {
+  const page = await stage.page();
+  await fillList(page);
+  await page.getByRole("button", { name: "Filter" }).click();
+  // Two folders of the same name are told apart.
+  await filters(page).getByLabel("Folder", { exact: true }).selectOption({ label: "a/api" });
+  await filters(page).getByLabel("Agent", { exact: true }).selectOption({ label: "Second agent" });
+  await expect.poll(() => page.locator(".row .row-name").allInnerTexts()).toEqual(expect.arrayContaining(["Thread number 0", "Thread number 70", "Thread number 140"]));
+  expect(await row(page, "Thread number 7").filter({ hasNotText: /Thread number 70|7\d\d/ }).count()).toBe(0);
+  await accessible(page);
+  await filters(page).getByLabel("Folder", { exact: true }).selectOption("");
+  await filters(page).getByLabel("Agent", { exact: true }).selectOption("");
+  await filters(page).getByLabel("Status", { exact: true }).selectOption({ label: "Failed" });
+  await expect.poll(() => page.locator(".row .row-name").allInnerTexts()).toEqual(["Thread number 499", "Thread number 999", "Thread number 1499", "Thread number 1999"]);
+  // Closed, the panel leaves a chip, which removes the filter.
+  await page.getByRole("button", { name: /^Filter/ }).click();
+  await shoot(page, "list-filtered");
+  await accessible(page);
+  await page.getByRole("button", { name: "Remove the filter Failed" }).click();
+  await row(page, "Thread number 0").first().waitFor();
+  await page.getByRole("button", { name: "Filter" }).click();
+  await page.getByLabel("Group by folder").check();
+  await expect.poll(() => page.locator(".side-list section").evaluateAll((parts) => parts.map((part) => part.getAttribute("aria-label")))).toEqual(["a/api", "b/api"]);
+  await shoot(page, "list-by-folder");
+  await page.getByLabel("Group by folder").uncheck();
+});
+
+test("the search groups hits by thread, is filtered, and marks the words in the conversation", async () => {
+  const many = Array.from({ length: 8 }, (_, n) => `say "step ${n} with a kingfisher"; tool kind=read`).join("; ");
+  const id = await startThread(stage, other, many, { name: "Birds by the river" });
+  await until(other, id, "idle");
+  const second = await startThread(stage, other, "say another kingfisher", { name: "Second birds", agentType: "second" });
+  await until(other, second, "idle");
+  const page = await stage.page();
+  await page.fill("#search", "kingfisher");
+  await expect.poll(() => page.locator(".hits").count()).toBe(2);
+  const group = page.locator(".hits", { hasText: "Birds by the river" });
+  expect(await group.locator(".is-hit").count()).toBe(3);
+  expect(await group.locator(".hits-head").innerText()).toMatch(/fake · work/);
+  await group.getByRole("button", { name: /more$/ }).click();
+  await expect.poll(() => group.locator(".is-hit").count()).toBeGreaterThan(7);
+  await shoot(page, "search-grouped");
+  await accessible(page);
+  await page.getByRole("button", { name: "Filter" }).click();
+  await filters(page).getByLabel("Agent", { exact: true }).selectOption({ label: "Second agent" });
+  await expect.poll(() => page.locator(".hits").count()).toBe(1);
+  await filters(page).getByLabel("Agent", { exact: true }).selectOption("");
+  await group.getByRole("button", { name: /more$/ }).click();
+  await group.locator(".is-hit", { hasText: "Agent: step 3" }).click();
+  await page.locator(".virtual-line.is-target", { hasText: "step 3" }).waitFor();
+  const marked = () => page.evaluate(() => [...(CSS.highlights.get("found") ?? [])].map(String));
+  await expect.poll(marked).toEqual(["kingfisher"]);
+  await shoot(page, "search-target");
+  // A name that matches is marked in the list.
+  await page.fill("#search", "river");
+  await page.locator(".hits-head mark", { hasText: "river" }).waitFor();
+});
+
+test("threads after the daemon's first page of 100 are in the list, and keep their place when the page reconnects", async () => {
+  const starting = [other, await stage.daemon.client("second-program")].map(async (client, half) => {
+    for (let n = 0; n < 53; n++) {
+      await startThread(stage, client, undefined, { name: `Real ${half} ${n}` });
+    }
+  });
+  await Promise.all(starting);
+  const page = await stage.page();
+  await row(page, "Real 0 52").waitFor();
+  const { data, nextCursor } = await other.call("thread/list", { limit: 100 });
+  const { data: older } = await other.call("thread/list", { limit: 100, cursor: nextCursor });
+  expect(older.length).toBeGreaterThan(0);
+  const oldest = older.at(-1)!.name!;
+  await expect
+    .poll(async () => {
+      await page.locator(".side-list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+      return last(page);
+    })
+    .toBe(oldest);
+  stage.cable.cut();
+  await page.locator(".banner").waitFor();
+  stage.cable.mend();
+  await page.locator(".banner button").evaluateAll((buttons) => buttons.forEach((button) => (button as HTMLElement).click()));
+  await page.locator(".banner").waitFor({ state: "detached" });
+  await other.call("thread/name/set", { threadId: data[0]!.id, name: "Renamed meanwhile" });
+  await page.locator(".side-list").evaluate((list) => list.scrollTo(0, 0));
+  await row(page, "Renamed meanwhile").waitFor();
+  await page.locator(".side-list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+  await expect.poll(() => last(page)).toBe(oldest);
+}, 90_000);
+
+test("a hit in an old turn is loaded with a progress line", async () => {
+  const id = await startThread(stage, other, "say an avocet at the start", { name: "Many turns" });
+  await until(other, id, "idle");
+  for (let n = 0; n < 14; n++) {
+    await other.call("turn/start", { threadId: id, text: `say turn ${n}` });
+    await until(other, id, "idle");
+  }
+  const page = await stage.page();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage(async (message) => {
+      if (/"thread\/read".*"cursor"/.test(String(message))) {
+        await held;
+      }
+      server.send(message);
+    });
+  });
+  await page.reload();
+  await page.fill("#search", "avocet");
+  await page.locator(".is-hit", { hasText: "Agent:" }).click();
+  await page.getByRole("progressbar", { name: "Loading the search result" }).waitFor();
+  release();
+  await page.locator(".virtual-line.is-target", { hasText: "avocet" }).waitFor();
+  await page.getByRole("progressbar", { name: "Loading the search result" }).waitFor({ state: "detached" });
+});
+
+test("Ctrl+K opens everything by its name", async () => {
+  const id = await startThread(stage, other, "say hello", { name: "A pelican" });
+  await until(other, id, "idle");
+  const page = await stage.page();
+  await row(page, "A pelican").waitFor();
+  await page.locator("#prompt").focus();
+  await page.keyboard.press("Control+k");
+  const palette = page.getByRole("dialog", { name: "Command palette" });
+  await palette.waitFor();
+  await shoot(page, "palette-desktop");
+  await accessible(page);
+  await page.keyboard.type("pelic");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/threads/${id}`);
+  await page.locator(".pane h1", { hasText: "A pelican" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await palette.waitFor();
+  await page.keyboard.type("settings");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Settings" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await palette.waitFor();
+  await page.keyboard.type("with second");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.locator("#agent").inputValue()).toBe("second");
+  await page.keyboard.press("Control+k");
+  await palette.waitFor();
+  await page.keyboard.press("Escape");
+  await palette.waitFor({ state: "detached" });
+  await page.setViewportSize(PHONE);
+  await page.keyboard.press("Control+k");
+  await palette.waitFor();
+  await shoot(page, "palette-phone");
+});
+
+test("a thread is exported, copied and linked to from its menu", async () => {
+  const id = await startThread(stage, other, "say `the words to take along`", { name: "Take/me: along" });
+  await until(other, id, "idle");
+  const page = await stage.page();
+  // The daemon's headers forbid pages to read the clipboard.
+  await page.addInitScript(() => {
+    navigator.clipboard.writeText = async (text) => void Object.assign(window, { copied: text });
+  });
+  await page.reload();
+  await row(page, "Take/me: along").waitFor();
+  const clipboard = () => page.evaluate(() => (window as unknown as { copied?: string }).copied);
+  await pick(page, "Take/me: along", "Copy link");
+  await expect.poll(clipboard).toBe(`${stage.url}/threads/${id}`);
+  await pick(page, "Take/me: along", "Copy as Markdown");
+  await expect.poll(clipboard).toContain("the words to take along");
+  for (const [format, ending] of [["Markdown", "md"], ["HTML", "html"], ["JSON", "jsonl"]] as const) {
+    await pick(page, "Take/me: along", "Export…");
+    if (format === "Markdown") {
+      await accessible(page);
+    }
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: new RegExp(`^${format}`) }).click()]);
+    expect(download.suggestedFilename()).toBe(`Take me along.${ending}`);
+    expect(await readFile(await download.path(), "utf8")).toContain("the words to take along");
+  }
+});
+
+test("the whole conversation is printed, and nothing else", async () => {
+  const lines = Array.from({ length: 80 }, (_, n) => `say "printed line ${n}"; tool kind=read`).join("; ");
+  const id = await startThread(stage, other, lines, { name: "On paper" });
+  await until(other, id, "idle");
+  const page = await stage.page({ dark: true });
+  await page.addInitScript(() => {
+    window.print = () => void Object.assign(window, { printed: true });
+  });
+  await openThread(stage, page, id);
+  await page.locator(".virtual-line", { hasText: "printed line 79" }).first().waitFor();
+  await page.keyboard.press("Control+p");
+  await page.waitForFunction(() => "printed" in window);
+  await page.emulateMedia({ media: "print" });
+  const paper = page.locator(".print-only");
+  for (const line of ["printed line 0", "printed line 79"]) {
+    expect(await paper.innerText()).toContain(line);
+  }
+  expect(await page.locator("#sidebar").isVisible()).toBe(false);
+  expect(await page.locator(".th-composer").isVisible()).toBe(false);
+  await shoot(page, "print");
+  await page.emulateMedia({ media: "screen" });
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  expect(await paper.count()).toBe(0);
+  expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBeUndefined();
+});
+
+test("a code in the settings signs another device in, once", async () => {
+  const page = await stage.page();
+  await page.getByRole("button", { name: "Settings" }).click();
+  const [answer] = await Promise.all([
+    page.waitForResponse((response) => response.url().endsWith("/api/tickets")),
+    page.getByRole("button", { name: "Sign in another device…" }).click(),
+  ]);
+  await page.getByRole("img", { name: "QR code with a sign-in link" }).waitFor();
+  await page.getByText("works only on this computer").waitFor();
+  await shoot(page, "phone-link");
+  await accessible(page);
+  const { ticket } = (await answer.json()) as { ticket: string };
+  const phone = await stage.page({ size: PHONE, signIn: false });
+  await phone.goto("about:blank");
+  await phone.goto(`${stage.url}/#ticket=${ticket}`);
+  await phone.locator(".home-form").waitFor();
+  await page.getByText("Signed in on the other device.").waitFor();
+  expect(await page.getByRole("img", { name: "QR code with a sign-in link" }).count()).toBe(0);
+});

@@ -1,0 +1,220 @@
+/** Questions on small windows and by keys; drafts and prompts that outlive their view. */
+
+import type { Client } from "@acpd/client";
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { openThread, row, say, startThread, until } from "./support/acts.ts";
+import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
+
+let stage: Stage;
+let other: Client;
+
+/** A command that is longer than any window. */
+const LONG = Array.from({ length: 120 }, (_, n) => `echo this is line ${n} of a long command`).join(" && ");
+
+beforeAll(async () => {
+  stage = await Stage.set();
+  other = await stage.daemon.client("other-program");
+});
+afterAll(() => stage?.end());
+
+const card = (page: Page) => page.locator("[data-question]");
+const answer = (page: Page, name: string) => page.locator(".pane-foot").getByRole("button", { name, exact: true });
+
+async function waiting(command: string, name?: string): Promise<string> {
+  const id = await startThread(stage, other, `permission kind=execute command='${command}'`, { name });
+  await until(other, id, "waiting");
+  return id;
+}
+
+/** Returns whether an element is inside the window as a whole, and not covered. */
+function isInSight(element: Locator): Promise<boolean> {
+  return element.evaluate((at) => {
+    const { left, right, top, bottom, width, height } = at.getBoundingClientRect();
+    const inside = width > 0 && left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+    const hit = document.elementFromPoint(left + width / 2, top + height / 2);
+    return inside && (at === hit || at.contains(hit));
+  });
+}
+
+/** Returns the elements in the pane's foot that scroll vertically. */
+function scrollers(page: Page): Promise<string[]> {
+  return page.locator(".pane").evaluate((pane) =>
+    [...pane.querySelectorAll(".pane-foot, .pane-foot *, .virtual-scroller")]
+      .filter((at) => at.checkVisibility({ visibilityProperty: true }) && !at.matches("textarea"))
+      .filter((at) => at.scrollHeight > at.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(at).overflowY))
+      .map((at) => at.className),
+  );
+}
+
+for (const [name, size] of Object.entries({ phone: PHONE, "zoom 200 %": { width: 640, height: 400 } })) {
+  test(`a long question is a sheet: ${name}`, async () => {
+    const id = await waiting(LONG);
+    const page = await stage.page({ size });
+    await openThread(stage, page, id);
+    await card(page).waitFor();
+    expect(await scrollers(page)).toEqual(["th-subject"]);
+    for (const button of await card(page).locator(".th-answers button").all()) {
+      expect(await isInSight(button)).toBe(true);
+    }
+    expect(await isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
+    await shoot(page, `question-sheet-${size.width}`);
+    await accessible(page);
+    // The conversation is there on request, and the question stays announced.
+    await page.getByRole("button", { name: "Show the conversation" }).click();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toContain("th-folded");
+    await page.locator(".virtual-line").first().waitFor();
+    expect(await isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
+    await accessible(page);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-question"))).toBe(true);
+    await answer(page, "Reject").click();
+    await until(other, id, "idle");
+    await page.locator(".virtual-line", { hasText: "rejected" }).first().waitFor();
+  });
+}
+
+test("in a wide window the answers and Stop are in sight as well", async () => {
+  const id = await waiting(LONG);
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  await card(page).waitFor();
+  for (const button of await card(page).locator(".th-answers button").all()) {
+    expect(await isInSight(button)).toBe(true);
+  }
+  expect(await isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
+  // Pressing Stop in the folded composer presses it: nothing moves below the pointer.
+  await page.getByRole("button", { name: "Stop" }).click();
+  await until(other, id, "idle");
+});
+
+test("a question that arrives while the user writes is answered by one click, and what was written stays", async () => {
+  const id = await startThread(stage, other);
+  for (const size of [undefined, PHONE]) {
+    const page = await stage.page(size && { size });
+    await openThread(stage, page, id);
+    await page.locator(".pane textarea").fill("half a thought");
+    await page.locator(".pane textarea").focus();
+    await other.call("turn/start", { threadId: id, text: "permission kind=execute command=make" });
+    await answer(page, "Allow once").click();
+    await until(other, id, "idle");
+    expect(await page.locator(".pane textarea").inputValue()).toBe("half a thought");
+    await page.locator(".pane textarea").fill("");
+  }
+});
+
+test("a question is answered by keys: w, its end, and a digit", async () => {
+  const long = await waiting(LONG, "The long one");
+  const page = await stage.page();
+  await row(page, "The long one").waitFor();
+  await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+  await page.keyboard.press("w");
+  await page.waitForURL(`**/threads/${long}`);
+  await expect.poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-question"))).toBe(true);
+  await shoot(page, "question-keys");
+  // The end of the command was not in sight, so the digit only scrolls.
+  await page.keyboard.press("1");
+  await page.locator("[aria-live]", { hasText: "Scroll to the end" }).waitFor({ state: "attached" });
+  expect((await other.call("thread/read", { threadId: long })).thread.status).toBe("waiting");
+  await card(page).locator(".th-subject").evaluate((subject) => subject.scrollTo(0, subject.scrollHeight));
+  await expect
+    .poll(async () => {
+      await page.keyboard.press("3");
+      return (await other.call("thread/read", { threadId: long })).thread.status;
+    })
+    .toBe("idle");
+  await page.locator(".virtual-line", { hasText: "rejected" }).first().waitFor();
+  // The focus is in the conversation, so the next w works.
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("role"))).toBe("feed");
+  const next = await waiting("ls", "The next one");
+  await row(page, "The next one").locator(".live-waiting").waitFor();
+  await page.keyboard.press("w");
+  await page.waitForURL(`**/threads/${next}`);
+  await expect.poll(() => page.evaluate(() => document.activeElement?.hasAttribute("data-question"))).toBe(true);
+  await page.keyboard.press("1");
+  await page.locator(".virtual-line", { hasText: "allowed (allow_once)" }).first().waitFor();
+});
+
+test("a thread that opens has the focus in its conversation: Page Up scrolls", async () => {
+  const id = await startThread(stage, other, Array.from({ length: 60 }, (_, n) => `say "line ${n}"; tool kind=read`).join("; "), { name: "Tall" });
+  await until(other, id, "idle");
+  const page = await stage.page();
+  await row(page, "Tall").locator("a").click();
+  await page.locator(".virtual-line", { hasText: "line 59" }).first().waitFor();
+  const top = () => page.getByRole("feed").evaluate((feed) => feed.scrollTop);
+  const before = await top();
+  await page.keyboard.press("PageUp");
+  await expect.poll(top).toBeLessThan(before - 200);
+});
+
+test("Esc leaves the composer, and Esc Esc stops the agent", async () => {
+  const id = await startThread(stage, other, "slow ms=600000");
+  await until(other, id, "running");
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  await page.locator(".pane textarea").fill("half a thought");
+  await page.keyboard.press("Escape");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("role"))).toBe("feed");
+  await page.locator(".toast", { hasText: "Press Esc again" }).waitFor();
+  await page.keyboard.press("Escape");
+  await until(other, id, "idle");
+  expect(await page.locator(".pane textarea").inputValue()).toBe("half a thought");
+});
+
+test("a new thread's prompt and a half-filled form survive other views, a reload, and are in a second tab", async () => {
+  const page = await stage.page();
+  await page.fill("#prompt", "a long task");
+  await page.getByRole("link", { name: "Archive" }).click();
+  await page.locator(".page").waitFor();
+  await page.getByRole("link", { name: "New thread" }).click();
+  expect(await page.locator("#prompt").inputValue()).toBe("a long task");
+  const tab = await page.context().newPage();
+  await tab.goto(stage.url);
+  expect(await tab.locator("#prompt").inputValue()).toBe("a long task");
+  await tab.fill("#prompt", "a longer task");
+  await expect.poll(() => page.locator("#prompt").inputValue()).toBe("a longer task");
+
+  const id = await startThread(stage, other, "elicit");
+  await openThread(stage, page, id);
+  await page.locator(".pane-foot").getByLabel(/Name/).first().fill("Ann");
+  await page.reload();
+  await expect.poll(() => page.locator(".pane-foot").getByLabel(/Name/).first().inputValue()).toBe("Ann");
+  await openThread(stage, tab, id);
+  await tab.locator(".pane-foot").getByLabel(/Name/).first().fill("Anna");
+  await expect.poll(() => page.locator(".pane-foot").getByLabel(/Name/).first().inputValue()).toBe("Anna");
+  await page.getByRole("button", { name: "Send answer" }).click();
+  await page.locator(".virtual-line", { hasText: "elicited accept" }).first().waitFor();
+});
+
+test("a picture goes along with the first prompt", async () => {
+  const page = await stage.page();
+  await page.fill("#folder", stage.daemon.work);
+  await page.fill("#prompt", "echo");
+  await page.locator("#prompt").evaluate((area) => {
+    const data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([bytes], "shot.png", { type: "image/png" }));
+    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  });
+  await page.getByRole("list", { name: "Attached" }).waitFor();
+  await shoot(page, "new-thread-picture");
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await page.locator(".virtual-line", { hasText: "2 blocks" }).first().waitFor();
+  await page.locator(".side-new").click();
+  expect(await page.locator("#prompt").inputValue()).toBe("");
+  expect(await page.getByRole("list", { name: "Attached" }).count()).toBe(0);
+});
+
+test("a message into a connection that is lost says that the page reconnects", async () => {
+  const id = await startThread(stage, other, "say ready");
+  await until(other, id, "idle");
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  await page.locator(".pane textarea").waitFor();
+  stage.cable.lose();
+  await say(page, "say it arrived");
+  await page.locator(".th-composer-said", { hasText: "Reconnecting…" }).waitFor();
+  await page.locator(".virtual-line", { hasText: "it arrived" }).nth(1).waitFor({ timeout: 40_000 });
+});

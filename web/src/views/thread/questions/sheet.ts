@@ -1,0 +1,12 @@
+// Questions in a narrow or low window: one at a time, in a sheet that covers the conversation until the user folds it.
+
+import { cramped, foldedQuestion } from "../../../app/layout.ts";
+import type { Question } from "../../../state/thread.ts";
+
+/** Returns how open questions are shown. Views that call it follow changes. */
+export function layoutOf(questions: readonly Question[]): "none" | "cards" | "sheet" | "folded" {
+  const first = questions[0]?.params.requestId;
+  if (first === undefined) return "none";
+  if (!cramped.value) return "cards";
+  return foldedQuestion.value === first ? "folded" : "sheet";
+}
