@@ -182,10 +182,11 @@ test("the composer sets modes and options, queues, steers and stops", async () =
   const stop = page.locator(".pane-foot").getByRole("button", { name: "Stop" });
   await stop.waitFor();
   await say(page, "say the second");
-  await page.getByRole("button", { name: "Take back" }).waitFor();
+  await page.getByRole("region", { name: "Queued messages" }).getByText("say the second").waitFor();
   await shoot(page, "composer-desktop");
   await accessible(page);
   await stop.click();
+  await page.getByRole("button", { name: "Send next" }).click();
   await line("the second").last().waitFor();
   await until(other, id, "idle");
   // Drafts survive a reload.

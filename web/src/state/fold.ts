@@ -140,8 +140,13 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       return { ...next, steering: [...next.steering, { seq, text, turnId: turnId ?? undefined }] };
     }
     case "turn/queued":
-    case "turn/started":
       return changeTurn(next, event.params.turn.id ?? undefined, (turn) => ({ ...turn, ...stripTurn(event.params.turn) }));
+    case "turn/started":
+      // From now on, the prompt is a message of the turn.
+      return changeTurn(next, event.params.turn.id ?? undefined, ({ input: _, ...turn }) => ({
+        ...turn,
+        ...stripTurn(event.params.turn),
+      }));
     case "turn/completed": {
       const { turn, tokenUsage } = event.params;
       const over = changeTurn(next, turn.id ?? undefined, ({ interrupting, ...old }) => ({

@@ -38,7 +38,7 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
     }),
     [thread.head.cwd, style, view, choose, target],
   );
-  const draw = useCallback((row: ShownRow) => <Line row={row} actions={actions} role={role} />, [actions, role]);
+  const draw = useCallback((row: ShownRow) => <Line row={row} threadId={thread.threadId} actions={actions} role={role} />, [thread.threadId, actions, role]);
   const more = useCallback(() => void actions.loadOlder().catch(() => {}), [actions]);
   useReturn(view.place.current?.key, shown, target === undefined && thread.older !== undefined ? more : undefined);
   return (
@@ -78,11 +78,16 @@ function useReturn(place: string | undefined, shown: readonly ShownRow[], more: 
 }
 
 /** Returns what the thread waits for; the same object until that changes. */
-function useWaiting({ head, questions }: ThreadState): ThreadWaiting {
+function useWaiting({ head, questions, turns }: ThreadState): ThreadWaiting {
   const waiting = head.status === "waiting";
+  const lastTurn = turns.findLast(({ id }) => id != null)?.key;
   return useMemo(
-    () => ({ waiting, items: new Set(questions.flatMap(({ params }) => ("itemId" in params && params.itemId) || [])) }),
-    [waiting, questions],
+    () => ({
+      waiting,
+      items: new Set(questions.flatMap(({ params }) => ("itemId" in params && params.itemId) || [])),
+      lastTurn,
+    }),
+    [waiting, questions, lastTurn],
   );
 }
 
@@ -100,7 +105,8 @@ function terminalOf(thread: ThreadState, terminalId: string): Item | undefined {
 
 interface LineProps {
   row: ShownRow;
-  actions: Pick<ThreadActions, "interrupt" | "fork" | "rollback">;
+  threadId: string;
+  actions: Pick<ThreadActions, "fork" | "rollback" | "send">;
   role: Role;
 }
 
@@ -108,7 +114,7 @@ export function Line(props: LineProps) {
   return <div class={`th-line th-line-of-${props.row.kind}`}>{inside(props)}</div>;
 }
 
-function inside({ row, actions, role }: LineProps) {
+function inside({ row, threadId, actions, role }: LineProps) {
   switch (row.kind) {
     case "item":
       return <ItemView item={row.item} nested={row.children} live={row.live} />;
@@ -121,7 +127,7 @@ function inside({ row, actions, role }: LineProps) {
     case "plan":
       return <Plan entries={row.entries} open={false} ended />;
     case "turnEnd":
-      return <TurnFoot turn={row.turn} actions={actions} role={role} />;
+      return <TurnFoot turn={row.turn} threadId={threadId} actions={actions} role={role} />;
     case "notice":
       return <NoticeView notice={row.notice} />;
     case "working":

@@ -108,8 +108,9 @@ test.each([
   [{ status: "completed", stopReason: "end_turn" }, "Done"],
   [{ status: "limited", stopReason: "max_tokens" }, "Stopped: the limit of tokens is reached"],
   [{ status: "refused", stopReason: "refusal" }, "The agent refused"],
-  [{ status: "interrupted", stopReason: "cancelled", startedAt: 1 }, "Interrupted"],
-  [{ status: "interrupted" }, "Cancelled"],
+  [{ status: "interrupted", stopReason: "cancelled", startedAt: 1 }, "Stopped"],
+  [{ status: "interrupted", error: "acpd was restarted", startedAt: 1 }, "Interrupted"],
+  [{ status: "interrupted" }, "Not sent"],
   [{ status: "completed", stopReason: "out_of_coffee" }, "Stopped: out of coffee"],
   [{ status: "failed", error: "The agent is gone." }, "Failed"],
 ] as const)("a turn that ended as %o", (turn, said) => {

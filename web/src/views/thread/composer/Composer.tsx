@@ -49,6 +49,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         onDraft={(words) => keepDraft(threadId, words)}
         onSend={(words, blocks, manner) => actions.send(words, blocks as AcpObject[], manner)}
         onStop={() => set(actions.interrupt())}
+        onStopNow={() => set(actions.stopNow())}
         running={running}
         stopping={interrupting}
         sendKey={sendKey.value}

@@ -23,6 +23,8 @@ export interface ComposerBoxProps {
   /** Resolves when the message is sent; rejects with the sentence to show. The draft stays until then. */
   onSend: (text: string, blocks: readonly AcpObject[], manner: Manner) => Promise<void>;
   onStop: () => void;
+  /** Ends the turn of an agent that does not stop. */
+  onStopNow?: () => void;
   /** Whether a turn runs. */
   running: boolean;
   /** Whether an interruption was requested. */
@@ -62,6 +64,8 @@ export interface ComposerBoxProps {
 const ROOM = 1_024_000;
 /** Time without a response after which sending counts as slow, in milliseconds. */
 const SLOW_MS = 2_000;
+/** Time after which an agent that was asked to stop can be ended, in milliseconds. */
+const STUCK_MS = 3_000;
 
 export function ComposerBox(props: ComposerBoxProps) {
   const { draft, onDraft, onSend, onStop, running, stopping = false, sendKey, commands, capabilities, barred } = props;
@@ -71,6 +75,7 @@ export function ComposerBox(props: ComposerBoxProps) {
   const { attached, refused, reading, ...attachments } = useAttachments(props.name, capabilities);
   const [sending, setSending] = useState(false);
   const slow = useSlow(sending);
+  const stuck = useSlow(stopping, STUCK_MS);
   const [writing, setWriting] = useWriting(props.folded === true);
   const [error, setError] = useState<string>();
   const [caret, setCaret] = useState(0);
@@ -281,6 +286,17 @@ export function ComposerBox(props: ComposerBoxProps) {
               <Icon name="stop" /> {stopping ? "Stopping" : "Stop"}
             </button>
           )}
+          {running && stuck && props.onStopNow && (
+            <button
+              type="button"
+              class="button danger"
+              title="End the agent without waiting for it"
+              disabled={barred !== undefined}
+              onClick={props.onStopNow}
+            >
+              Stop now
+            </button>
+          )}
           {running && !empty && (
             <button type="button" class="button" title="Send to the running turn (Alt+Enter)" disabled={off || reading} onClick={() => void send("steer")}>
               Steer
@@ -347,12 +363,12 @@ function useWriting(folded: boolean): [boolean, (writing: boolean) => void] {
 }
 
 /** Returns whether the message has been on its way for a while. */
-function useSlow(sending: boolean): boolean {
+function useSlow(sending: boolean, ms = SLOW_MS): boolean {
   const [slow, setSlow] = useState(false);
   useEffect(() => {
     setSlow(false);
     if (!sending) return;
-    const timer = setTimeout(() => setSlow(true), SLOW_MS);
+    const timer = setTimeout(() => setSlow(true), ms);
     return () => clearTimeout(timer);
   }, [sending]);
   return slow && sending;

@@ -79,7 +79,7 @@ export function TurnEnd({ turn }: { turn: Ended }) {
   return (
     <footer class="th-turn-end" data-status={turn.status}>
       {turn.error != null && (
-        <p class="th-turn-error" role="alert">
+        <p class="th-turn-error" role={turn.status === "interrupted" ? "note" : "alert"}>
           <Icon name="warning" />
           <span>{visible(turn.error)}</span>
         </p>
@@ -97,10 +97,10 @@ export function TurnEnd({ turn }: { turn: Ended }) {
   );
 }
 
-function stopped({ status, stopReason, startedAt }: Ended): string {
+function stopped({ status, stopReason, startedAt, error }: Ended): string {
   if (status === "failed") return "Failed";
-  if (status === "interrupted" && startedAt == null) return "Cancelled";
-  if (status === "interrupted") return "Interrupted";
+  if (status === "interrupted" && startedAt == null) return "Not sent";
+  if (status === "interrupted") return error != null ? "Interrupted" : "Stopped";
   if (status === "queued") return "Queued";
   if (stopReason != null && stopReason !== "") {
     return Object.hasOwn(STOPS, stopReason) ? (STOPS[stopReason] ?? "") : `Stopped: ${words(visibleLine(stopReason))}`;

@@ -46,6 +46,8 @@ export interface ThreadWaiting {
   readonly waiting: boolean;
   /** The tool calls with an open approval. */
   readonly items: ReadonlySet<string>;
+  /** The key of the last turn, unless later messages are queued. */
+  readonly lastTurn?: string | undefined;
 }
 
 export const Waiting = createContext<ThreadWaiting>({ waiting: false, items: new Set() });

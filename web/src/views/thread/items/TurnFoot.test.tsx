@@ -1,7 +1,10 @@
 // @vitest-environment jsdom
-import { expect, test, vi } from "vitest";
+import type { Role } from "@acpd/client";
+import { describe, expect, test, vi } from "vitest";
 
 import type { FoldedTurn } from "../../../state/thread.ts";
+import { draftOf } from "../../../app/drafts.ts";
+import { Waiting } from "../content/context.ts";
 import { TurnFoot } from "./TurnFoot.tsx";
 import { after, drawn } from "../../testing.ts";
 
@@ -9,8 +12,8 @@ const DIFF = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\n--- /dev/null\n+++ b/
 const turn: FoldedTurn = { key: "k", id: "turn-1", status: "completed", stopReason: "end_turn", items: [], diff: DIFF };
 
 function shown(role: "observer" | "operator" = "operator", rest: object = {}) {
-  const actions = { fork: vi.fn(async () => {}), rollback: vi.fn(async () => {}), ...rest };
-  return { ...drawn(<TurnFoot turn={turn} actions={actions} role={role} />), actions };
+  const actions = { fork: vi.fn(async () => {}), rollback: vi.fn(async () => {}), send: vi.fn(async () => {}), ...rest };
+  return { ...drawn(<TurnFoot turn={turn} threadId="t" actions={actions} role={role} />), actions };
 }
 
 test("all that a turn changed can be opened", async () => {
@@ -50,4 +53,59 @@ test("what is refused says why", async () => {
 
 test("who only looks on can do neither", () => {
   expect(shown("observer").all(".th-go-on")).toEqual([]);
+});
+
+describe("a turn that did not end well", () => {
+  const said = { type: "userMessage", itemId: "i", content: [{ type: "text", text: "do it" }, { type: "image" }] };
+
+  function ended(over: object, { last = "k", role = "operator" as Role } = {}) {
+    const actions = { fork: vi.fn(async () => {}), rollback: vi.fn(async () => {}), send: vi.fn(async () => {}) };
+    const broken = { ...turn, items: [said], startedAt: 1, ...over } as unknown as FoldedTurn;
+    const view = drawn(
+      <Waiting.Provider value={{ waiting: false, items: new Set(), lastTurn: last }}>
+        <TurnFoot turn={broken} threadId="t" actions={actions} role={role} />
+      </Waiting.Provider>,
+    );
+    const buttons = view.all(".th-retry button").map((button) => button.textContent);
+    return { ...view, actions, buttons };
+  }
+
+  test("is tried again with everything that was sent", async () => {
+    const view = ended({ status: "failed", error: "rate limit" });
+    expect(view.buttons, "an edited text would lose the image").toEqual(["Try again"]);
+    await after(() => view.button("Try again").click());
+    expect(view.actions.send).toHaveBeenCalledWith("do it", [{ type: "image" }], "queue");
+  });
+
+  test("is edited first", async () => {
+    const words = { ...said, content: [{ type: "text", text: "do it" }] };
+    const view = ended({ status: "failed", error: "rate limit", items: [words] });
+    expect(view.buttons).toEqual(["Try again", "Edit and resend"]);
+    await after(() => view.button("Edit and resend").click());
+    expect(draftOf("t")).toBe("do it");
+    expect(view.actions.send).not.toHaveBeenCalled();
+  });
+
+  test("is continued after a restart", async () => {
+    const view = ended({ status: "interrupted", error: "acpd was restarted while this turn was running" });
+    expect(view.buttons[0]).toBe("Continue");
+    await after(() => view.button("Continue").click());
+    expect(view.actions.send).toHaveBeenCalledWith("Continue", [], "queue");
+  });
+
+  test("keeps a message that was never sent", async () => {
+    const input = [{ type: "text", text: "later" }];
+    const error = "acpd was restarted before this was sent to the agent";
+    const view = ended({ status: "interrupted", error, items: [], startedAt: undefined, input });
+    expect(view.one("[aria-label='Message that was not sent']").textContent).toBe("later");
+    expect(view.buttons).toEqual(["Send", "Edit and resend"]);
+    await after(() => view.button("Send").click());
+    expect(view.actions.send).toHaveBeenCalledWith("later", [], "queue");
+  });
+
+  test("offers nothing if it was stopped on purpose, is not the last one, or belongs to others", () => {
+    expect(ended({ status: "interrupted" }).buttons).toEqual([]);
+    expect(ended({ status: "failed", error: "x" }, { last: "other" }).buttons).toEqual([]);
+    expect(ended({ status: "failed", error: "x" }, { role: "observer" }).buttons).toEqual([]);
+  });
 });

@@ -9,19 +9,24 @@ import { type FileDiff, parseUnified } from "../../../text/diff.ts";
 import { Counts, UnifiedDiff } from "../content/Diff.tsx";
 import { Fold } from "../content/Fold.tsx";
 import { TurnEnd } from "../content/Notice.tsx";
+import { Retry, Unsent } from "./Retry.tsx";
 
 export interface TurnFootProps {
   turn: FoldedTurn;
-  actions: Pick<ThreadActions, "fork" | "rollback">;
+  threadId: string;
+  actions: Pick<ThreadActions, "fork" | "rollback" | "send">;
   role: Role;
 }
 
-export function TurnFoot({ turn, actions, role }: TurnFootProps) {
+export function TurnFoot({ turn, threadId, actions, role }: TurnFootProps) {
+  const may = role === "operator" || role === "owner";
   return (
     <div class="th-turn-foot">
+      <Unsent turn={turn} />
       {turn.diff !== undefined && turn.diff !== "" && <TurnDiff id={turn.key} diff={turn.diff} />}
       <TurnEnd turn={turn} />
-      {turn.id != null && (role === "operator" || role === "owner") && <GoOn turnId={turn.id} actions={actions} />}
+      {may && <Retry turn={turn} threadId={threadId} actions={actions} />}
+      {turn.id != null && may && <GoOn turnId={turn.id} actions={actions} />}
     </div>
   );
 }

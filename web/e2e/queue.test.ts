@@ -1,0 +1,119 @@
+/** Messages that wait for the agent, and turns that do not end by themselves. */
+
+import type { Client } from "@acpd/client";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { openThread, say, startThread, until } from "./support/acts.ts";
+import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
+
+let stage: Stage;
+let other: Client;
+let page: Page;
+
+beforeAll(async () => {
+  stage = await Stage.set();
+  other = await stage.daemon.client("other-program");
+  page = await stage.page();
+});
+afterAll(() => stage?.end());
+
+const queue = (from: Page = page) => from.getByRole("region", { name: "Queued messages" });
+const texts = (from: Page = page) => queue(from).locator(".th-queue-text").allTextContents();
+const button = (name: string) => queue().getByRole("button", { name, exact: true });
+
+/** Opens a thread whose turn does not end, with two queued messages. */
+async function busy(): Promise<string> {
+  const id = await startThread(stage, other, "slow ms=600000");
+  await openThread(stage, page, id);
+  await page.locator(".pane-foot").getByRole("button", { name: "Stop", exact: true }).waitFor();
+  await say(page, "say the first");
+  await queue().getByText("say the first").waitFor();
+  await say(page, "say the second");
+  await queue().getByText("say the second").waitFor();
+  return id;
+}
+
+test("what waits is read, edited and put in order on every device, and after a reload", async () => {
+  const id = await busy();
+  const phone = await stage.page({ size: PHONE });
+  await phone.goto(`${stage.url}/threads/${id}`);
+  await queue(phone).getByText("say the second").waitFor();
+  expect(await texts(phone)).toEqual(["say the first", "say the second"]);
+  await shoot(phone, "queue-phone");
+  await accessible(phone);
+  await queue().getByRole("button", { name: "Edit" }).first().click();
+  await queue().getByRole("textbox").fill("say it better");
+  await queue().getByRole("textbox").press("Control+Enter");
+  await queue(phone).getByText("say it better").waitFor();
+  await queue().getByRole("button", { name: "Move down" }).first().click();
+  await expect.poll(() => texts(phone)).toEqual(["say the second", "say it better"]);
+  await page.reload();
+  await queue().getByText("say it better").waitFor();
+  expect(await texts()).toEqual(["say the second", "say it better"]);
+  await shoot(page, "queue-desktop");
+  await queue(phone).getByRole("button", { name: "Remove" }).first().click();
+  await expect.poll(() => texts()).toEqual(["say it better"]);
+  await phone.close();
+});
+
+test("Stop pauses the queue, and the user continues or clears it", async () => {
+  const id = await busy();
+  await page.locator(".pane-foot").getByRole("button", { name: "Stop", exact: true }).click();
+  await until(other, id, "idle");
+  await queue().getByText("Queue paused · 2 waiting").waitFor();
+  expect(await page.locator(".th-agent").count(), "nothing was started").toBe(0);
+  await button("Send next").click();
+  await page.locator(".th-agent", { hasText: "the second" }).last().waitFor();
+  await expect.poll(() => queue().count()).toBe(0);
+});
+
+test("an agent that does not stop can be ended", async () => {
+  const id = await startThread(stage, other, "hang");
+  await openThread(stage, page, id);
+  await page.locator(".pane-foot").getByRole("button", { name: "Stop", exact: true }).click();
+  await page.getByRole("button", { name: "Stop now" }).click();
+  await until(other, id, "idle");
+  await page.locator(".th-turn-stop", { hasText: "Stopped" }).waitFor();
+  expect(await page.locator(".th-turn-error").count(), "the user's stop is no failure").toBe(0);
+});
+
+test("a turn that failed is tried again or edited", async () => {
+  const id = await startThread(stage, other, "say before; error");
+  await openThread(stage, page, id);
+  await until(other, id, "idle");
+  await page.getByRole("button", { name: "Edit and resend" }).click();
+  await expect.poll(() => page.locator(".pane textarea").inputValue()).toBe("say before; error");
+  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect.poll(() => page.locator(".th-user", { hasText: "say before; error" }).count()).toBe(2);
+});
+
+test("a restart keeps what was queued, and the agent continues when the user wants that", async () => {
+  const id = await busy();
+  await stage.daemon.kill("SIGTERM");
+  await stage.daemon.launch();
+  await page.locator(".th-turn-error", { hasText: "acpd was restarted while this turn was running" }).waitFor();
+  const unsent = page.getByRole("group", { name: "Message that was not sent" });
+  await unsent.getByText("say the second").waitFor();
+  await page.reload();
+  await unsent.getByText("say the first").waitFor();
+  await unsent.getByText("say the second").waitFor();
+  await page.getByRole("button", { name: "Send", exact: true }).first().click();
+  await page.locator(".th-agent", { hasText: "the second" }).last().waitFor();
+  await until(await stage.daemon.client("again"), id, "idle");
+});
+
+test("reading an idle thread starts no agent", async () => {
+  const again = await stage.daemon.client("reader");
+  const id = await startThread(stage, again, "say hello");
+  await until(again, id, "idle");
+  await stage.daemon.kill("SIGTERM");
+  await stage.daemon.launch();
+  const reader = await stage.daemon.client("reader");
+  await openThread(stage, page, id);
+  await page.locator(".th-agent", { hasText: "hello" }).waitFor();
+  expect((await reader.call("agent/running", {})).data).toEqual([]);
+  await say(page, "say again");
+  await page.locator(".th-agent", { hasText: "again" }).last().waitFor();
+});

@@ -1,0 +1,93 @@
+// What the user can do about the last turn if it did not end well: send its prompt again, edit it first, or let the agent
+// continue.
+
+import type { AcpObject, Turn } from "@acpd/client";
+import { useContext, useState } from "preact/hooks";
+
+import { keepDraft } from "../../../app/drafts.ts";
+import { focusWhenThere } from "../../../app/focus.ts";
+import { contentText, objects } from "../../../state/acp.ts";
+import type { ThreadActions } from "../../../state/actions.ts";
+import type { FoldedTurn } from "../../../state/thread.ts";
+import { visible } from "../../../text/bidi-guard.ts";
+import { Waiting } from "../content/context.ts";
+
+/** The prompt with which an agent continues a turn that was broken off. */
+const CONTINUE = "Continue";
+
+interface RetryProps {
+  turn: FoldedTurn;
+  threadId: string;
+  actions: Pick<ThreadActions, "send">;
+}
+
+export function Retry({ turn, threadId, actions }: RetryProps) {
+  const { lastTurn } = useContext(Waiting);
+  const [sending, setSending] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  if (lastTurn !== turn.key || !isBroken(turn)) return null;
+  const blocks = promptOf(turn);
+  const text = contentText(blocks);
+  const others = blocks.filter(({ type }) => type !== "text");
+  const send = (words: string, more: readonly AcpObject[]) => {
+    setSending(true);
+    setProblem(undefined);
+    actions
+      .send(words, more, "queue")
+      .catch((why: unknown) => setProblem(why instanceof Error ? why.message : String(why)))
+      .finally(() => setSending(false));
+  };
+  const edit = () => {
+    keepDraft(threadId, text);
+    focusWhenThere(".th-composer textarea");
+  };
+  return (
+    <div class="th-retry">
+      {turn.status === "interrupted" && turn.startedAt != null && (
+        <button type="button" class="button" disabled={sending} onClick={() => send(CONTINUE, [])}>
+          Continue
+        </button>
+      )}
+      {blocks.length > 0 && (
+        <button type="button" class="button" disabled={sending} onClick={() => send(text, others)}>
+          {turn.startedAt == null ? "Send" : "Try again"}
+        </button>
+      )}
+      {text !== "" && others.length === 0 && (
+        <button type="button" class="button quiet" onClick={edit}>
+          Edit and resend
+        </button>
+      )}
+      {problem !== undefined && (
+        <span class="error-text" role="alert">
+          {problem}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The prompt of a turn that ended before it was sent to the agent. */
+export function Unsent({ turn }: { turn: FoldedTurn }) {
+  if (turn.startedAt != null) return null;
+  const text = contentText(objects(turn.input));
+  if (text === "") return null;
+  return (
+    <div class="th-user th-steering" role="group" aria-label="Message that was not sent">
+      <div class="th-user-text" dir="auto">
+        {visible(text)}
+      </div>
+    </div>
+  );
+}
+
+/** Returns whether a turn ended for a reason that is not the agent's or the user's decision. */
+function isBroken({ status, error }: Pick<Turn, "status" | "error">): boolean {
+  return status === "failed" || (status === "interrupted" && error != null);
+}
+
+/** Returns the blocks of the prompt that started a turn. */
+function promptOf(turn: FoldedTurn): AcpObject[] {
+  const said = turn.items.find(({ type }) => type === "userMessage");
+  return objects(said?.type === "userMessage" ? said.content : turn.input);
+}
