@@ -277,7 +277,7 @@ for (const [name, options, least] of [
   ["on a phone", { size: PHONE }, 40],
 ] as const) {
   test(`what can be pressed in the conversation is large enough ${name}`, async () => {
-    const id = await startThread(stage, other, `${WORK}; terminal seq 40; image`);
+    const id = await startThread(stage, other, `${WORK}; terminal seq 40; files n=1 bytes=60000 by=tool; image`);
     await until(other, id, "idle");
     const view = await stage.page(options);
     await openThread(stage, view, id);
@@ -285,7 +285,10 @@ for (const [name, options, least] of [
     await view.locator(".th-group").click();
     await view.locator(".th-tool[data-kind=edit] summary").first().click();
     await view.locator(".th-diff").first().waitFor();
-    const small = await view.locator(".virtual-line :is(button, summary):visible").evaluateAll(
+    await view.locator(".th-tool[data-kind=edit] summary").last().click({ position: { x: 8, y: 8 } });
+    await view.getByRole("button", { name: "Show more" }).waitFor();
+    await view.getByRole("button", { name: "Jump to latest" }).waitFor();
+    const small = await view.locator(".virtual :is(button, summary):visible").evaluateAll(
       (all, size) =>
         all.flatMap((one) => {
           const { width, height } = one.getBoundingClientRect();

@@ -97,8 +97,12 @@ export function Virtual<T>(props: VirtualProps<T>) {
     const el = scroller.current;
     if (el && hold.active) {
       hold.apply(el);
-    } else if (el && stuck.current && distance() > 0) {
-      el.scrollTop = el.scrollHeight;
+    } else if (el && stuck.current) {
+      if (distance() > 0) {
+        el.scrollTop = el.scrollHeight;
+      }
+      // The user may scroll up before the event of this change.
+      lastTop.current = el.scrollTop;
     }
   });
 

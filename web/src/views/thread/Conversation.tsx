@@ -38,12 +38,16 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
     }),
     [thread.head.cwd, style, view, choose, target],
   );
-  const draw = useCallback((row: ShownRow) => <Line row={row} threadId={thread.threadId} actions={actions} role={role} />, [thread.threadId, actions, role]);
+  const waiting = useWaiting(thread);
+  const draw = useCallback(
+    (row: ShownRow) => <Line row={row} threadId={thread.threadId} actions={actions} role={role} />,
+    [thread.threadId, actions, role],
+  );
   const more = useCallback(() => void actions.loadOlder().catch(() => {}), [actions]);
   useReturn(view.place.current?.key, shown, target === undefined && thread.older !== undefined ? more : undefined);
   return (
     <CurrentThread.Provider value={context}>
-      <Waiting.Provider value={useWaiting(thread)}>
+      <Waiting.Provider value={waiting}>
         <Virtual
           items={shown}
           keyOf={keyOf}

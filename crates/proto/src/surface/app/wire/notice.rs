@@ -1,0 +1,85 @@
+//! Notices for the user.
+
+use std::borrow::Cow;
+
+use acpd_model::event::Level;
+use acpd_model::{Event, EventKind, ItemId, RawJson};
+
+use super::At;
+use super::origin::By;
+
+wire! {
+    /// A notice for the user.
+    struct Notice<'a> {
+        [flatten] at: At<'a>,
+        /// Who refused the agent's call.
+        by: Option<By<'a>>,
+        level: Level,
+        code: &'a str,
+        message: Cow<'a, str>,
+        detail: Option<&'a str>,
+        /// Length of a line that is not a message.
+        bytes: Option<u64>,
+        /// The agent's own update, unchanged.
+        update: Option<&'a RawJson>,
+    }
+
+    /// A notice, and its place.
+    struct PlacedNotice<'a> {
+        [flatten] notice: Notice<'a>,
+        /// Id of the item that started last before the notice.
+        after_item_id: Option<ItemId>,
+    }
+}
+
+impl<'a> Notice<'a> {
+    /// Describes an event that is a notice for the user; `None` for any other event.
+    pub fn of(at: At<'a>, event: &'a Event) -> Option<Self> {
+        Some(match &event.kind {
+            EventKind::AgentLost {
+                reason,
+                stderr,
+                expected,
+            } => {
+                let level = if *expected { Level::Info } else { Level::Error };
+                Self {
+                    detail: Some(stderr),
+                    ..Self::plain(at, level, "agentLost", reason)
+                }
+            }
+            EventKind::NoticeGiven { level, code, message } => Self {
+                update: event.raw.as_ref(),
+                ..Self::plain(at, *level, code, message)
+            },
+            EventKind::LineMalformed { reason, text, bytes } => {
+                let message = format!("The agent wrote a line that is no message: {reason}");
+                Self {
+                    detail: Some(text),
+                    bytes: Some(*bytes),
+                    ..Self::plain(at, Level::Warning, "malformedLine", message)
+                }
+            }
+            EventKind::CallRefused { method, reason } => {
+                let message = format!("The agent called {method} and was refused: {reason}");
+                Self {
+                    by: Some(By::from(&event.by)),
+                    ..Self::plain(at, Level::Info, "callRefused", message)
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    fn plain(at: At<'a>, level: Level, code: &'a str, message: impl Into<Cow<'a, str>>) -> Self {
+        Self {
+            at,
+            by: None,
+            level,
+            code,
+            message: message.into(),
+            detail: None,
+            bytes: None,
+            update: None,
+        }
+    }
+}
