@@ -8,6 +8,7 @@ import "./content/diff.css";
 import "./content/terminal.css";
 import "./questions/questions.css";
 import "./composer/composer.css";
+import "./composer/options.css";
 
 export { Approvals } from "./questions/Approvals.tsx";
 export { Composer, type ComposerProps } from "./composer/Composer.tsx";
