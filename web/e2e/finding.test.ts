@@ -204,6 +204,24 @@ test("threads after the daemon's first page of 100 are in the list, and keep the
   await expect.poll(() => last(page)).toBe(oldest);
 }, 90_000);
 
+test("right-to-left names and prompts are laid out as such", async () => {
+  const id = await startThread(stage, other, "say hello", { name: "שלום, עולם." });
+  await until(other, id, "idle");
+  const page = await stage.page();
+  const direction = (selector: string) => page.locator(selector).first().evaluate((at) => getComputedStyle(at).direction);
+  await row(page, "שלום").waitFor();
+  expect(await direction('.row-name:has-text("שלום")')).toBe("rtl");
+  await page.fill("#prompt", "مرحبا");
+  expect(await direction("#prompt")).toBe("rtl");
+  await page.fill("#prompt", "");
+  await openThread(stage, page, id);
+  await page.locator("h1", { hasText: "שלום" }).waitFor();
+  expect(await direction(".view-title h1")).toBe("rtl");
+  await page.locator(".pane textarea").fill("مرحبا");
+  expect(await direction(".pane textarea")).toBe("rtl");
+  await shoot(page, "right-to-left");
+});
+
 test("a hit in an old turn is loaded with a progress line", async () => {
   const id = await startThread(stage, other, "say an avocet at the start", { name: "Many turns" });
   await until(other, id, "idle");

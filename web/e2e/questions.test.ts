@@ -75,6 +75,25 @@ for (const [name, size] of Object.entries({ phone: PHONE, "zoom 200 %": { width:
   });
 }
 
+test("the buttons of a form are in sight, and its fields scroll", async () => {
+  const id = await startThread(stage, other, "elicit");
+  await until(other, id, "waiting");
+  const page = await stage.page({ size: { width: 640, height: 320 } });
+  await openThread(stage, page, id);
+  await card(page).waitFor();
+  expect(await scrollers(page)).toEqual(["th-subject"]);
+  const name = card(page).getByLabel(/Name/);
+  expect(await isInSight(name)).toBe(false);
+  expect(await isInSight(answer(page, "Send answer"))).toBe(true);
+  expect(await isInSight(page.getByRole("button", { name: "Stop" }))).toBe(true);
+  // A field that is wrong is scrolled to.
+  await answer(page, "Send answer").click();
+  await expect.poll(() => isInSight(name)).toBe(true);
+  await page.keyboard.type("Ann");
+  await answer(page, "Send answer").click();
+  await until(other, id, "idle");
+});
+
 test("in a wide window the answers and Stop are in sight as well", async () => {
   const id = await waiting(LONG);
   const page = await stage.page();

@@ -11,6 +11,7 @@ import { Found } from "./SearchResults.tsx";
 import { ThreadSections } from "./ThreadSections.tsx";
 
 import "./sidebar.css";
+import "./search.css";
 
 export function Sidebar() {
   const { value: standingNow } = standing;

@@ -44,7 +44,7 @@ function Part({ part, current, tabbed }: { part: Section; current: string | unde
   const { title, threads } = part;
   const rows = useRef<HTMLUListElement>(null);
   const keep = threads.findIndex(({ id }) => id === tabbed);
-  const { shown, height } = useRowWindow(rows, threads.length, keep);
+  const { shown, height } = useRowWindow(rows, threads.length, keep, part);
   const counted = title === "Waiting for you" || title === "Running";
   let before = -1;
   const items = shown.map((index) => {

@@ -16,8 +16,8 @@ interface RowWindow {
   readonly height: number;
 }
 
-/** Follows the scroll position of the list around the rows. The row `keep` is always rendered. */
-export function useRowWindow(rows: RefObject<HTMLElement | null>, count: number, keep: number): RowWindow {
+/** Follows the scroll position of the list around the rows. The row `keep` is always rendered. `version` is new if rows changed. */
+export function useRowWindow(rows: RefObject<HTMLElement | null>, count: number, keep: number, version: unknown): RowWindow {
   const [range, setRange] = useState<readonly [first: number, last: number]>([0, FEW]);
   const height = useRef(ESTIMATE);
   const look = () => {
@@ -26,7 +26,11 @@ export function useRowWindow(rows: RefObject<HTMLElement | null>, count: number,
     if (!list || !scroller || count <= FEW) {
       return;
     }
-    height.current = list.querySelector(".row")?.getBoundingClientRect().height || ESTIMATE;
+    const measured = list.querySelector(".row")?.getBoundingClientRect().height || ESTIMATE;
+    // Rows differ by fractions of a pixel, which must not move the window.
+    if (Math.abs(measured - height.current) > 1) {
+      height.current = measured;
+    }
     const top = (scroller.getBoundingClientRect().top - list.getBoundingClientRect().top) / height.current;
     const step = MARGIN / 2;
     const first = Math.floor(top / step) * step - MARGIN;
@@ -35,8 +39,8 @@ export function useRowWindow(rows: RefObject<HTMLElement | null>, count: number,
   };
   const latest = useRef(look);
   latest.current = look;
-  // Sections above may have grown.
-  useLayoutEffect(look);
+  // Sections above may have grown. Not after a change of the window itself, which could go on for ever.
+  useLayoutEffect(look, [version]);
   useEffect(() => {
     const scroller = rows.current?.closest<HTMLElement>(".side-list");
     if (!scroller || count <= FEW) {

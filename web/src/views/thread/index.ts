@@ -7,6 +7,7 @@ import "./items/cards.css";
 import "./content/diff.css";
 import "./questions/questions.css";
 import "./composer/composer.css";
+import "./composer/options.css";
 
 export { Approvals } from "./questions/Approvals.tsx";
 export { Composer, type ComposerProps } from "./composer/Composer.tsx";
