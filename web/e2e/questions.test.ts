@@ -156,11 +156,11 @@ test("a question is answered by keys: w, its end, and a digit", async () => {
 });
 
 test("a thread that opens has the focus in its conversation: Page Up scrolls", async () => {
-  const id = await startThread(stage, other, Array.from({ length: 60 }, (_, n) => `say "line ${n}"; tool kind=read`).join("; "), { name: "Tall" });
+  const id = await startThread(stage, other, `say "${Array.from({ length: 60 }, (_, n) => `line ${n}`).join("\n\n")}"`, { name: "Tall" });
   await until(other, id, "idle");
   const page = await stage.page();
   await row(page, "Tall").locator("a").click();
-  await page.locator(".virtual-line", { hasText: "line 59" }).first().waitFor();
+  await page.locator(".th-agent", { hasText: "line 59" }).first().waitFor();
   const top = () => page.getByRole("feed").evaluate((feed) => feed.scrollTop);
   const before = await top();
   await page.keyboard.press("PageUp");

@@ -21,7 +21,6 @@ export { ComposerBox, type ComposerBoxProps, type Manner } from "./composer/Comp
 export { CurrentThread, type ThreadContext } from "./content/context.ts";
 export { CopyButton, copyText } from "./content/CopyButton.tsx";
 export { TextDiff, UnifiedDiff } from "./content/Diff.tsx";
-export { Elicitation, type ElicitationProps } from "./questions/Elicitation.tsx";
 export { ItemView as Item, type ItemProps } from "./items/ItemView.tsx";
 export { Markdown } from "./content/Markdown.tsx";
 export { Output } from "./content/Output.tsx";

@@ -116,7 +116,8 @@ test.each([
 ] as const)("a turn that ended as %o", (turn, said) => {
   const view = drawn(<TurnEnd turn={turn} />);
   expect(view.one(".th-turn-stop").textContent).toBe(said);
-  if ("error" in turn) expect(view.one("[role=alert]").textContent).toBe(turn.error);
+  if ("error" in turn) expect(view.one(".th-turn-error").textContent).toBe(turn.error);
+  expect(view.all("[role=alert]"), "only a failure is an alert").toHaveLength(turn.status === "failed" ? 1 : 0);
 });
 
 test("a turn's end says what it took", () => {

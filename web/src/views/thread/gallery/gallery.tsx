@@ -1,5 +1,6 @@
 // All views of a thread on one page, with samples. For development only; not part of the build.
 
+import { Elicitation } from "../questions/Elicitation.tsx";
 import "../../../styles/tokens.css";
 import "../../../styles/base.css";
 
@@ -9,7 +10,7 @@ import { useState } from "preact/hooks";
 import { MARKDOWN_ATTACKS } from "../../../text/markdown-attacks.ts";
 import { aloneContext, type DiffStyle } from "../content/context.ts";
 import {
-  Approval, ComposerBox, ConfigOptions, Elicitation, Item, Markdown, ModeSelect, NoticeView, Output, Plan, Settled,
+  Approval, ComposerBox, ConfigOptions, Item, Markdown, ModeSelect, NoticeView, Output, Plan, Settled,
   CurrentThread, TurnEnd, UsageMeter,
 } from "../index.ts";
 import * as samples from "./samples.ts";

@@ -12,12 +12,18 @@ import type { Decision, Question, ThreadState } from "../../../state/thread.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
 import { answerWith } from "./answers.ts";
 import { Approval, Settled } from "./Approval.tsx";
-import { Elicitation } from "./Elicitation.tsx";
+import { lazy } from "../../parts/lazy.tsx";
 import { CurrentThread, type ThreadContext } from "../content/context.ts";
 import { who } from "../content/Notice.tsx";
 import { diffStyle } from "../content/settings.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
+import type { ElicitationProps } from "./Elicitation.tsx";
 import { layoutOf } from "./sheet.ts";
+
+/** Agents rarely ask for forms. */
+const Elicitation = lazy<ElicitationProps>(() =>
+  import("./Elicitation.tsx").then(({ Elicitation }) => ({ default: Elicitation })),
+);
 
 /** Milliseconds for which an answered question stays visible, so that it does not disappear without explanation. */
 const SHOWN = 12_000;

@@ -2,7 +2,7 @@
 import type { InputWanted } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
-import { Elicitation } from "../index.ts";
+import { Elicitation } from "./Elicitation.tsx";
 import { after, drawn, type } from "../../testing.ts";
 
 const stamp = { seq: 1, threadId: "t", ts: 0, requestId: "q" };
