@@ -117,3 +117,22 @@ test("reading an idle thread starts no agent", async () => {
   await say(page, "say again");
   await page.locator(".th-agent", { hasText: "again" }).last().waitFor();
 });
+
+test("a thread tells the same story live and after a reload: notices, and who allowed what", async () => {
+  const client = await stage.daemon.client("teller");
+  const id = await startThread(stage, client);
+  await openThread(stage, page, id);
+  await say(page, "permission kind=execute command=make; say done");
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
+  await until(client, id, "idle");
+  await say(page, "say before; crash");
+  await page.locator(".th-notice").first().waitFor();
+  await until(client, id, "idle");
+  await page.locator(".th-decision", { hasText: "Allowed by owner (acpd-web)" }).waitFor();
+  const story = () => page.locator(".virtual-line").allTextContents();
+  await expect.poll(async () => (await story()).filter((line) => line.includes("Failed")).length).toBe(1);
+  const live = await story();
+  await page.reload();
+  await page.locator(".th-decision", { hasText: "Allowed by owner (acpd-web)" }).waitFor();
+  await expect.poll(story).toEqual(live);
+});

@@ -24,7 +24,8 @@ fn without_cursors(value: &mut Value) {
 /// Makes equal what later versions answer on purpose otherwise, and removes cursors:
 ///
 /// - a turn that a restart broke off is interrupted, not failed, and so are its items;
-/// - a queued turn has its prompt.
+/// - a queued turn has its prompt;
+/// - a turn has its notices, and the answers to its questions.
 fn as_of_now(value: &mut Value) {
     without_cursors(value);
     restarted(value);
@@ -44,6 +45,9 @@ fn restarted(value: &mut Value) {
             }
             if members.get("outcome").is_some_and(|outcome| outcome == "failed") {
                 members.insert("outcome".to_owned(), json!("interrupted"));
+            }
+            if members.contains_key("items") {
+                members.retain(|name, _| name != "notices" && name != "answers");
             }
             members.values_mut().for_each(restarted);
         }

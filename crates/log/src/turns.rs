@@ -21,6 +21,8 @@ pub struct TurnsWanted {
     pub until: Seq,
     /// Turns to skip, as ascending runs of their numbers.
     pub dropped: Vec<RangeInclusive<u32>>,
+    /// Unfinished items, whose notes are wanted too.
+    pub open: Vec<ItemId>,
 }
 
 /// Turns of a thread, oldest first.
@@ -30,6 +32,10 @@ pub struct TurnsFound {
     pub turns: Vec<FoundTurn>,
     /// Where the next older page ends; `None` if there is nothing older.
     pub older: Option<TurnPosition>,
+    /// Events before the first item that are shown; only if there is nothing older.
+    pub early: Vec<Seq>,
+    /// The unfinished items that were asked for, with the events that are shown after them.
+    pub open: Vec<(ItemId, Vec<Seq>)>,
 }
 
 /// The events of one turn.
@@ -56,7 +62,7 @@ pub struct FoundItem {
     pub first: Seq,
     /// The event that completed the item.
     pub last: Seq,
-    /// Later updates of the item.
+    /// Later updates of the item, and events that are shown after it.
     pub late: Vec<Seq>,
 }
 
@@ -140,7 +146,23 @@ pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<Tu
         }
     };
     turns.reverse();
-    Ok(TurnsFound { turns, older })
+    let early = match older {
+        None => rows.late(0)?,
+        Some(_) => Vec::new(),
+    };
+    let mut open = Vec::new();
+    for item in &wanted.open {
+        let notes = rows.late(item.0)?;
+        if !notes.is_empty() {
+            open.push((*item, notes));
+        }
+    }
+    Ok(TurnsFound {
+        turns,
+        older,
+        early,
+        open,
+    })
 }
 
 /// Returns the turn that ends at a position, and the item in it before which the position is.
@@ -226,9 +248,9 @@ fn last_items<R: TurnRows>(
 }
 
 impl TurnsFound {
-    /// Returns the numbers of the events that describe the turns, in order.
+    /// Returns the numbers of the events that describe the turns without their unfinished items, in order.
     pub fn seqs(&self) -> BTreeSet<Seq> {
-        let mut seqs = BTreeSet::new();
+        let mut seqs: BTreeSet<Seq> = self.early.iter().copied().collect();
         for turn in &self.turns {
             seqs.extend(turn.queued);
             seqs.extend(turn.started);

@@ -66,6 +66,7 @@ fn wanted() -> impl Strategy<Value = TurnsWanted> {
                 .map(|(first, more)| first..=first + more)
                 .into_iter()
                 .collect(),
+            open: Vec::new(),
         },
     )
 }

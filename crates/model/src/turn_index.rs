@@ -47,7 +47,8 @@ pub struct ItemMark {
     pub bytes: u64,
 }
 
-/// An update of an item that has ended.
+/// An update of an item that has ended, or an event that is shown after an item. Number 0 stands for the time before the
+/// first item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LateMark {
     /// The item.

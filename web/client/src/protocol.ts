@@ -808,6 +808,29 @@ export interface Permitted {
   turnId?: string | null;
 }
 
+/** A notice, and its place. */
+export interface PlacedNotice {
+  /** Id of the item that started last before the notice. */
+  afterItemId?: string | null;
+  /** Who refused the agent's call. */
+  by?: By | null;
+  /** Length of a line that is not a message. */
+  bytes?: number | null;
+  code: string;
+  detail?: string | null;
+  level: Level;
+  message: string;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn in which the event happened. */
+  turnId?: string | null;
+  /** The agent's own update, unchanged. */
+  update?: Json | null;
+}
+
 /** One step of an agent's plan. */
 export interface PlanEntry {
   /** Description of the step. */
@@ -1712,6 +1735,8 @@ export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 
 /** One prompt and everything that the agent did until the turn ended. */
 export interface Turn {
+  /** Answers to questions, in order; only if the request includes turns. */
+  answers?: Resolved[] | null;
   /** The client's own id for the turn. */
   clientTurnId?: string | null;
   /** Milliseconds since the epoch. */
@@ -1726,6 +1751,8 @@ export interface Turn {
   input?: AcpObject[] | null;
   /** Items in the order in which they started; only if the request includes turns. */
   items?: Item[] | null;
+  /** Notices, in order; only if the request includes turns. An item has at most 16 notices and answers. */
+  notices?: PlacedNotice[] | null;
   /** Milliseconds since the epoch. */
   startedAt?: number | null;
   status: TurnStatus;

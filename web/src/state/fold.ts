@@ -4,12 +4,12 @@
  * page.
  */
 
-import type { Json, PlanEntry, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
+import type { Json, Resolved, PlanEntry, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
 
 import { foldHead } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
 import { changeTurn } from "./fold-turns.ts";
-import type { Decision, FoldedTurn, ThreadState } from "./thread.ts";
+import type { Decision, FoldedTurn, PlacedNotice, ThreadState } from "./thread.ts";
 
 /** Maximum number of decisions and notices in the state; the log contains older ones. */
 const KEPT = 500;
@@ -30,7 +30,8 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
     older: cursor ?? undefined,
     questions: [],
     decisions: [],
-    notices: [],
+    notices: noticesOf(turns ?? []),
+    answers: answersOf(turns ?? []),
     steering: [],
     others: [],
   };
@@ -56,7 +57,25 @@ export function prependOlder(state: ThreadState, page: Pick<Thread, "turns" | "c
     const items = earlier.get(turn.id);
     return items?.length ? { ...turn, items: [...items, ...turn.items] } : turn;
   });
-  return { ...state, turns: [...fresh.filter((turn) => !loaded.has(turn.id)), ...turns], older: page.cursor ?? undefined };
+  const noticed = new Set(state.notices.map(({ notice }) => notice.seq));
+  const answered = new Set(state.answers.map(({ seq }) => seq));
+  return {
+    ...state,
+    turns: [...fresh.filter((turn) => !loaded.has(turn.id)), ...turns],
+    older: page.cursor ?? undefined,
+    notices: [...noticesOf(page.turns ?? []).filter(({ notice }) => !noticed.has(notice.seq)), ...state.notices],
+    answers: [...answersOf(page.turns ?? []).filter(({ seq }) => !answered.has(seq)), ...state.answers],
+  };
+}
+
+function noticesOf(turns: readonly Turn[]): PlacedNotice[] {
+  return turns.flatMap(({ notices }) =>
+    (notices ?? []).map(({ afterItemId, ...notice }) => ({ notice, ...(afterItemId != null && { afterItemId }) })),
+  );
+}
+
+function answersOf(turns: readonly Turn[]): Resolved[] {
+  return turns.flatMap(({ answers }) => answers ?? []);
 }
 
 /** Adds the agent's `initialize` response from the log, unless an event has already provided it. */
@@ -118,6 +137,7 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       const { head } = next;
       return {
         ...decided(next, { method: event.method, params: event.params, question }),
+        answers: [...next.answers, event.params].slice(-KEPT),
         questions: question ? next.questions.filter((other) => other !== question) : next.questions,
         head: { ...head, pendingRequestIds: head.pendingRequestIds.filter((id) => id !== requestId) },
       };
@@ -194,6 +214,6 @@ function foldPage(turns: readonly Turn[]): FoldedTurn[] {
 }
 
 /** Returns a turn without its items and empty members, so that an event does not erase known values. */
-function stripTurn({ items: _, ...turn }: Turn): Omit<Turn, "items"> {
+function stripTurn({ items: _, notices: __, answers: ___, ...turn }: Turn): Omit<Turn, "items"> {
   return Object.fromEntries(Object.entries(turn).filter(([, value]) => value != null)) as unknown as Omit<Turn, "items">;
 }

@@ -84,6 +84,8 @@ export interface ThreadState {
   /** Answers to questions since the page opened the thread, latest last; bounded. */
   readonly decisions: readonly Decision[];
   readonly notices: readonly PlacedNotice[];
+  /** Answers to the agent's questions in the loaded turns, in order. */
+  readonly answers: readonly Resolved[];
   readonly steering: readonly Steering[];
   /** The other subscribers of the thread, who receive its questions too. */
   readonly others: readonly Subscriber[];

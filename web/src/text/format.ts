@@ -67,3 +67,8 @@ export function firstWords(text: string, length = FIRST): string {
   if (letters.length <= length && text.length <= length * 3) return line;
   return `${letters.slice(0, length).join("").replace(/\s+\S*$/, "")}…`;
 }
+
+/** Formats a time of day. */
+export function clock(milliseconds: number): string {
+  return new Date(milliseconds).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+}

@@ -277,3 +277,23 @@ test("the plan belongs to the turn that has made it", () => {
   const updated = fold(started, { method: "turn/plan/updated", params: { ...params, seq: params.seq + 1, entries: [] } } as unknown as ThreadEvent);
   expect(updated.turns.at(-1)!.plan).toEqual([]);
 });
+
+test("notices and answers of loaded turns stand where they stood live", () => {
+  const all = events("demo");
+  const state = replay(all);
+  const item = state.turns.find(({ items }) => items.length > 1)!.items[0]!.itemId;
+  const { threadId } = state;
+  const notice = { threadId, ts: 1, seq: state.seq + 1, level: "warning", code: "c", message: "careful" };
+  const answer = { threadId, ts: 1, seq: state.seq + 2, requestId: "r", itemId: item, outcome: "accepted", by: { kind: "client" } };
+  const [turn, ...rest] = read("demo").turns ?? [];
+  const turns = [{ ...turn!, notices: [{ ...notice, afterItemId: item }], answers: [answer] }, ...rest] as Thread["turns"];
+  const opened = openThread({ thread: { ...read("demo"), turns }, latestSeq: state.seq });
+  const keys = layOut()(opened).map(({ key }) => key);
+  expect(keys[keys.indexOf(item) + 1]).toBe(`notice-${notice.seq}`);
+  expect(opened.answers).toEqual([answer]);
+  expect(opened.turns.every((one) => !("notices" in one) && !("answers" in one))).toBe(true);
+  const empty = openThread({ thread: { ...read("demo"), turns: [] }, latestSeq: state.seq });
+  const paged = prependOlder(empty, { turns, cursor: undefined });
+  expect([paged.notices, paged.answers]).toEqual([opened.notices, opened.answers]);
+  expect(prependOlder(paged, { turns, cursor: undefined }).notices).toHaveLength(1);
+});

@@ -104,6 +104,7 @@ pub(super) async fn a_fork_of_a_fork_has_the_events_of_both(log: &SharedLog) {
         kind: EventKind::RequestSettled {
             request: RequestId { thread, number: 1 },
             outcome: Outcome::Cancelled,
+            item: None,
         },
         raw: None,
         raw_params: None,

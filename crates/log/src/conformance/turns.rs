@@ -82,6 +82,7 @@ pub(super) fn wanted(turns: usize) -> TurnsWanted {
         bytes: 1 << 20,
         until: Seq::MAX,
         dropped: Vec::new(),
+        open: Vec::new(),
     }
 }
 
@@ -108,7 +109,7 @@ pub(super) async fn pages_lead_from_the_end_to_the_beginning(log: &SharedLog) {
     }
     let seqs = TurnsFound {
         turns: found,
-        older: None,
+        ..TurnsFound::default()
     };
     let all: Vec<Seq> = seqs.seqs().into_iter().collect();
     assert_eq!(all, (1..=7 * TURN_EVENTS).collect::<Vec<_>>());
@@ -155,6 +156,42 @@ pub(super) async fn a_page_is_bounded_in_turns_and_bytes(log: &SharedLog) {
         }
     }
     assert_eq!(items, (1..=9).rev().collect::<Vec<_>>());
+}
+
+/// Events that are shown after an item are found with it, also while it is unfinished, and before the first item.
+pub(super) async fn notes_are_found_with_their_items(log: &SharedLog) {
+    let thread = sample::new_thread();
+    append(log, thread, 1..=2).await;
+    let (end, open) = (2 * TURN_EVENTS, ItemId(99));
+    let late = [(0, 1), (1, 2), (99, 3), (99, 4)].map(|(item, seq)| LateMark {
+        item: ItemId(item),
+        seq: end + seq,
+    });
+    let extract = Extract {
+        marks: TurnMarks {
+            late: late.to_vec(),
+            ..TurnMarks::EMPTY
+        },
+        ..Extract::EMPTY
+    };
+    log.append_with(thread, &sample::run(end + 1..=end + 4, 10), None, &extract)
+        .await
+        .unwrap();
+    let wanted = TurnsWanted {
+        open: vec![open, ItemId(100)],
+        ..wanted(9)
+    };
+    let found = page(log, thread, wanted.clone()).await;
+    assert_eq!(found.early, [end + 1]);
+    assert_eq!(found.turns[0].items[0].late, [end + 2]);
+    assert_eq!(found.open, [(open, vec![end + 3, end + 4])]);
+    assert!(found.seqs().contains(&(end + 1)) && !found.seqs().contains(&(end + 3)));
+    let last = TurnsWanted { turns: 1, ..wanted };
+    assert_eq!(
+        page(log, thread, last).await.early,
+        [0; 0],
+        "there are older turns"
+    );
 }
 
 pub(super) async fn later_events_and_dropped_turns_do_not_count(log: &SharedLog) {

@@ -428,6 +428,9 @@ pub enum EventKind {
         request: RequestId,
         /// The answer.
         outcome: Outcome,
+        /// The tool call's item. Absent in logs from before this member existed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<ItemId>,
     },
     /// The agent called a method without a permission request, and the policy allowed it.
     CallPermitted {

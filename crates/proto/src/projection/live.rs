@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::dropped_turns::DroppedTurns;
 use super::item::ItemView;
 use super::known_tools::{KnownTools, ToolRef};
+use super::notes::NoteCount;
 use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
 use super::thread_names::ThreadNames;
@@ -130,6 +131,8 @@ pub struct Live {
     pub last_terminal: u64,
     /// Number of the last item.
     pub last_item: u32,
+    /// Notes after the last item.
+    pub notes: NoteCount,
     /// Number of the last question.
     pub last_request: u32,
     /// Id of the current mode.
@@ -183,6 +186,7 @@ impl Live {
             requests: BTreeMap::new(),
             last_terminal: 0,
             last_item: 0,
+            notes: NoteCount::default(),
             last_request: 0,
             mode: None,
             modes: None,
@@ -203,6 +207,7 @@ impl Live {
         debug_assert_eq!(event.seq, self.last_seq + 1, "events are folded in order");
         self.last_seq = event.seq;
         self.weight += event.weight() as u64;
+        self.notes.count(event);
         match &event.kind {
             EventKind::ThreadCreated(_)
             | EventKind::StatusChanged { .. }

@@ -1,6 +1,6 @@
 //! The places of turns and items, for the log's index.
 
-use acpd_model::{Event, EventKind, ItemMark, LateMark, ThreadId, TurnMark, TurnMarks, TurnStep};
+use acpd_model::{Event, EventKind, ItemId, ItemMark, LateMark, ThreadId, TurnMark, TurnMarks, TurnStep};
 
 use super::Live;
 
@@ -22,6 +22,12 @@ pub fn mark(live: &Live, event: &Event, marks: &mut TurnMarks) {
             .turns
             .extend(event.turn.map(|turn| TurnMark { turn, step, seq }));
     };
+    if live.notes.takes(event) {
+        marks.late.push(LateMark {
+            item: ItemId(live.last_item),
+            seq: event.seq,
+        });
+    }
     match &event.kind {
         EventKind::TurnQueued { client_turn_id, .. } => {
             turn(TurnStep::Queued);

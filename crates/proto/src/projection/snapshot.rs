@@ -51,6 +51,6 @@ mod tests {
     }
 
     const FIELDS: &str = "bound client_turns commands config_options declared dropped forgotten items last_item \
-        last_request last_seq last_terminal last_turn lease mode model models modes names plan policy queue queue_paused remembered \
+        last_request last_seq last_terminal last_turn lease mode model models modes names notes plan policy queue queue_paused remembered \
         requests spec summary thread tools turn usage weight";
 }

@@ -1,25 +1,48 @@
 //! Turns and items for readers.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{
-    Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq, TurnId, TurnPosition,
+    Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq, ThreadId, TurnId,
+    TurnPosition,
 };
 
 use super::Live;
 use super::item::ItemView;
+use super::notes::{Note, NoteCount};
 use super::tool::ToolView;
 
 /// A thread's turns and items at some event, without the turns that were dropped by then.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transcript {
+    /// The id of the thread, as text.
+    thread: Arc<str>,
     /// Number of the last folded event.
     pub last_seq: Seq,
     /// The turns, in the order of their prompts.
     pub turns: Vec<Turn>,
     /// Positions of the unfinished items: the turn's index and the item's index in it.
     open: BTreeMap<ItemId, (usize, usize)>,
+    /// The item that started last.
+    last: LastItem,
+    /// Notes after that item.
+    noted: NoteCount,
+    /// Notes before the first turn.
+    early: Vec<Note>,
+}
+
+/// The item that started last.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+enum LastItem {
+    /// No item has started.
+    #[default]
+    None,
+    /// The item, and the index of its turn.
+    Kept(ItemId, usize),
+    /// The item was dropped with its turn.
+    Dropped,
 }
 
 /// One turn.
@@ -39,6 +62,8 @@ pub struct Turn {
     pub input: Vec<RawJson>,
     /// The items of the turn, in order.
     pub items: Vec<Item>,
+    /// Events that are shown between the items, in order.
+    pub notes: Vec<Note>,
 }
 
 /// The result of a turn.
@@ -92,6 +117,22 @@ pub struct TurnsPage {
 }
 
 impl Transcript {
+    /// Creates the empty transcript of a thread.
+    pub fn new(thread: ThreadId) -> Self {
+        Self {
+            thread: thread.to_string().into(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the turns. Notes of a thread without turns are in one without an id.
+    pub fn into_turns(mut self) -> Vec<Turn> {
+        if !self.early.is_empty() {
+            self.turn_index(None);
+        }
+        self.turns
+    }
+
     /// Sets the present prompts of queued turns.
     pub fn add_queued(&mut self, live: &Live) {
         for queued in &live.queue {
@@ -133,9 +174,41 @@ impl Transcript {
         }
     }
 
+    /// Adds notes after an unfinished item that [`add_open`](Self::add_open) has added.
+    pub fn add_notes(&mut self, item: ItemId, events: impl IntoIterator<Item = Event>) {
+        let has = |turn: &&mut Turn| turn.items.iter().any(|known| known.id == item);
+        if let Some(turn) = self.turns.iter_mut().rev().find(has) {
+            turn.notes.extend(events.into_iter().map(|event| Note {
+                thread: Arc::clone(&self.thread),
+                after: Some(item),
+                event,
+            }));
+            turn.notes.sort_by_key(|note| note.event.seq);
+        }
+    }
+
+    fn note(&mut self, event: &Event) {
+        if self.noted.takes(event) {
+            let (after, turn) = match self.last {
+                LastItem::Dropped => return,
+                LastItem::Kept(item, turn) => (Some(item), turn),
+                LastItem::None => (None, 0),
+            };
+            let event = event.clone();
+            let thread = Arc::clone(&self.thread);
+            let note = Note { thread, after, event };
+            match self.turns.get_mut(turn) {
+                Some(turn) => turn.notes.push(note),
+                None => self.early.push(note),
+            }
+        }
+        self.noted.count(event);
+    }
+
     /// Applies the next event.
     pub fn fold(&mut self, event: &Event) {
         self.last_seq = event.seq;
+        self.note(event);
         match &event.kind {
             EventKind::TurnQueued {
                 client_turn_id,
@@ -182,6 +255,7 @@ impl Transcript {
                     end: None,
                 };
                 let at = self.turn_index(event.turn);
+                self.last = LastItem::Kept(*item, at);
                 self.open.insert(*item, (at, self.turns[at].items.len()));
                 self.turns[at].items.push(started);
             }
@@ -213,6 +287,9 @@ impl Transcript {
         self.turns
             .retain(|turn| turn.id.is_none() || turn.id <= last_kept);
         self.open.retain(|_, (turn, _)| *turn < self.turns.len());
+        if matches!(self.last, LastItem::Kept(_, turn) if turn >= self.turns.len()) {
+            self.last = LastItem::Dropped;
+        }
     }
 
     /// Applies an update of a tool call that has already ended, which still changes its content.
@@ -258,6 +335,7 @@ impl Transcript {
                 settled: None,
                 input: Vec::new(),
                 items: Vec::new(),
+                notes: std::mem::take(&mut self.early),
             });
             self.turns.len() - 1
         })

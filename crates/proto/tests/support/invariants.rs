@@ -63,16 +63,19 @@ fn places_are_enough(scene: &Scene) {
     let mut places: BTreeSet<u64> = items.iter().flat_map(|item| [item.first, item.last]).collect();
     let turns = marks.turns.iter().filter(|turn| is_kept(Some(turn.turn)));
     places.extend(turns.map(|turn| turn.seq));
-    let late = marks
-        .late
-        .iter()
-        .filter(|late| items.iter().any(|item| item.item == late.item));
+    let is_finished = |item: ItemId| item.0 == 0 || items.iter().any(|known| known.item == item);
+    let late = marks.late.iter().filter(|late| is_finished(late.item));
     places.extend(late.map(|late| late.seq));
     let mut found = Transcript::default();
     for event in scene.log.iter().filter(|event| places.contains(&event.seq)) {
         found.fold(event);
     }
     found.add_open(live, None, None);
+    for item in live.items.keys() {
+        let notes = marks.late.iter().filter(|late| late.item == *item);
+        let notes = notes.map(|late| scene.log[usize::try_from(late.seq).unwrap() - 1].clone());
+        found.add_notes(*item, notes);
+    }
     assert_eq!(found.turns, whole.turns);
 }
 
@@ -224,7 +227,7 @@ fn item_of(kind: &EventKind) -> Option<ItemId> {
         | EventKind::ItemCompleted { item, .. }
         | EventKind::UserMessageAdded { item, .. }
         | EventKind::TerminalOutput { item, .. } => Some(*item),
-        EventKind::PermissionRequested { item, .. } => *item,
+        EventKind::PermissionRequested { item, .. } | EventKind::RequestSettled { item, .. } => *item,
         _ => None,
     }
 }

@@ -74,6 +74,7 @@ impl Service {
             bytes: 1,
             until,
             dropped: Vec::new(),
+            open: Vec::new(),
         };
         let found = find_turns(log, thread, wanted).await?.turns.pop();
         let settled = found.filter(|found| found.turn == Some(turn));

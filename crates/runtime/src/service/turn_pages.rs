@@ -12,6 +12,9 @@ use crate::service::Service;
 use crate::thread::directory::log_failure;
 use crate::thread::indexing::{find_turns, look_up};
 
+/// Maximum number of unfinished items whose notes are on a page.
+const OPEN_NOTED: usize = 64;
+
 impl Service {
     /// Returns a page of a thread's turns at the event of `live`.
     pub async fn turns_page(&self, live: &Arc<Live>, wanted: Turns) -> Result<TurnsPage, Failure> {
@@ -29,18 +32,25 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
         bytes: TURNS_PAGE_BYTES,
         until: live.last_seq,
         dropped: live.dropped.runs().collect(),
+        open: match before {
+            None => live.items.keys().copied().take(OPEN_NOTED).collect(),
+            Some(_) => Vec::new(),
+        },
     };
     let found = find_turns(&log, live.thread, wanted).await?;
     let older = found.older;
     let events = look_up(&log, live.thread, found.seqs().into_iter().collect()).await?;
-    let mut page = Transcript::default();
+    let mut page = Transcript::new(live.thread);
     for event in &events {
         page.fold(event);
     }
     page.add_open(&live, older, before);
+    for (item, notes) in found.open {
+        page.add_notes(item, look_up(&log, live.thread, notes).await?);
+    }
     page.add_queued(&live);
     Ok(TurnsPage {
-        turns: page.turns,
+        turns: page.into_turns(),
         older,
     })
 }

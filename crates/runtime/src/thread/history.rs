@@ -65,6 +65,7 @@ async fn collect_history(
         bytes: TURNS_PAGE_BYTES,
         until: Seq::MAX,
         dropped: dropped.runs().collect(),
+        open: Vec::new(),
     };
     loop {
         let found = find_turns(log, thread, wanted.clone()).await?;

@@ -326,7 +326,7 @@ fn check_approvals(events: &[Event]) {
             EventKind::PermissionRequested { request, .. } => {
                 assert!(open.insert(*request), "asked twice: {request:?}");
             }
-            EventKind::RequestSettled { request, outcome } => {
+            EventKind::RequestSettled { request, outcome, .. } => {
                 assert!(open.remove(request), "answered, and not open: {request:?}");
                 let by_somebody = matches!(event.by, Origin::Client(_) | Origin::Policy { .. });
                 assert!(by_somebody || !outcome.allows(), "allowed by nobody: {event:?}");

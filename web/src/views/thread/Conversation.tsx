@@ -82,16 +82,17 @@ function useReturn(place: string | undefined, shown: readonly ShownRow[], more: 
 }
 
 /** Returns what the thread waits for; the same object until that changes. */
-function useWaiting({ head, questions, turns }: ThreadState): ThreadWaiting {
+function useWaiting({ head, questions, turns, answers }: ThreadState): ThreadWaiting {
   const waiting = head.status === "waiting";
   const lastTurn = turns.findLast(({ id }) => id != null)?.key;
   return useMemo(
     () => ({
       waiting,
       items: new Set(questions.flatMap(({ params }) => ("itemId" in params && params.itemId) || [])),
+      answers: new Map(answers.flatMap((answer) => (answer.itemId != null ? [[answer.itemId, answer] as const] : []))),
       lastTurn,
     }),
-    [waiting, questions, lastTurn],
+    [waiting, questions, answers, lastTurn],
   );
 }
 

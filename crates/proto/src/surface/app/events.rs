@@ -3,19 +3,20 @@
 use std::borrow::Cow;
 use std::slice;
 
-use acpd_model::event::{Level, Outcome, QuestionTopic};
+use acpd_model::event::QuestionTopic;
 use acpd_model::{
     Event, EventKind as K, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, ThreadStatus,
 };
 
 use super::notifications::Notification as N;
-use super::wire::event::{self, Notice, ThreadUpdated};
+use super::wire::event::{self, ThreadUpdated};
 use super::wire::item::ItemContent;
 use super::wire::item_event as item;
+use super::wire::notice::Notice;
 use super::wire::origin::By;
 use super::wire::question::{Approval, InputWanted, Resolved, asked_call};
 use super::wire::turn::Turn;
-use super::wire::words::{Resolution, TurnStatus};
+use super::wire::words::TurnStatus;
 use super::wire::{At, OrNull, Plain};
 use crate::projection::{content_text, server_name};
 
@@ -157,35 +158,8 @@ fn of_session<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
                 ..updated(at)
             })
         }
-        K::AgentLost {
-            reason,
-            stderr,
-            expected,
-        } => {
-            let level = if *expected { Level::Info } else { Level::Error };
-            N::ThreadNotice(Notice {
-                detail: Some(stderr),
-                ..Notice::of(at, level, "agentLost", reason)
-            })
-        }
-        K::NoticeGiven { level, code, message } => N::ThreadNotice(Notice {
-            update: raw,
-            ..Notice::of(at, *level, code, message)
-        }),
-        K::LineMalformed { reason, text, bytes } => {
-            let message = format!("The agent wrote a line that is no message: {reason}");
-            N::ThreadNotice(Notice {
-                detail: Some(text),
-                bytes: Some(*bytes),
-                ..Notice::of(at, Level::Warning, "malformedLine", message)
-            })
-        }
-        K::CallRefused { method, reason } => {
-            let message = format!("The agent called {method} and was refused: {reason}");
-            N::ThreadNotice(Notice {
-                by: Some(by()),
-                ..Notice::of(at, Level::Info, "callRefused", message)
-            })
+        K::AgentLost { .. } | K::NoticeGiven { .. } | K::LineMalformed { .. } | K::CallRefused { .. } => {
+            N::ThreadNotice(Notice::of(at, event)?)
         }
         K::AgentNotified { method } => {
             let params = event.raw_params.as_ref().or(raw);
@@ -373,18 +347,12 @@ fn of_question<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             }
         }
         K::InputRequested { request, message } => N::UserInput(InputWanted::of(at, *request, message, raw)),
-        K::RequestSettled { request, outcome } => {
-            N::RequestResolved(settled(Resolved::closed(at, *request, by()), outcome))
-        }
+        K::RequestSettled { .. } | K::RequestVoided { .. } => N::RequestResolved(Resolved::of(at, event)?),
         K::CallPermitted { method, subject } => {
             N::PolicyPermitted(event::Permitted::new(at, method, subject, by()))
         }
         K::AnswerRemembered { answer } => N::PolicyRemembered(event::Remembered::new(at, answer)),
         K::AnswerRevoked { id } => N::PolicyRevoked(event::Revoked::new(at, *id)),
-        K::RequestVoided { request, reason } => N::RequestResolved(Resolved {
-            reason: Some(reason),
-            ..Resolved::closed(at, *request, by())
-        }),
         _ => return None,
     })
 }
@@ -453,31 +421,5 @@ fn block_added<'a>(at: At<'a>, id: ItemId, role: MessageType, block: &'a RawJson
         )),
         MessageType::AgentMessage => N::AgentMessageDelta(item::Delta::new(at, id, text, Some(block))),
         MessageType::AgentThought => N::AgentThoughtDelta(item::Delta::new(at, id, text, Some(block))),
-    }
-}
-
-fn settled<'a>(resolved: Resolved<'a>, outcome: &'a Outcome) -> Resolved<'a> {
-    let with = |outcome| Resolved { outcome, ..resolved };
-    match outcome {
-        Outcome::Selected {
-            option_id,
-            kind,
-            sent_option_id,
-        } => Resolved {
-            option_id: Some(option_id),
-            option_kind: Some(kind),
-            sent_option_id: sent_option_id.as_ref(),
-            ..with(if outcome.allows() {
-                Resolution::Accepted
-            } else {
-                Resolution::Declined
-            })
-        },
-        Outcome::Accepted { content } => Resolved {
-            answers: content.as_ref(),
-            ..with(Resolution::Accepted)
-        },
-        Outcome::Declined => with(Resolution::Declined),
-        Outcome::Cancelled => with(Resolution::Cancelled),
     }
 }

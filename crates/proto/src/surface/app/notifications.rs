@@ -5,7 +5,7 @@ use acpd_model::RequestId;
 
 use super::wire::Value;
 use super::wire::error::Rejected;
-use super::wire::{event, item_event as item, question};
+use super::wire::{event, item_event as item, notice, question};
 use crate::wire::Object;
 
 /// Description and params of a notification or a question.
@@ -108,7 +108,7 @@ notifications! {
         /// The usage of the agent's context changed.
         "thread/tokenUsage/updated" ThreadTokenUsageUpdated(event::TokenUsageUpdated<'a>);
         /// A notice for the user.
-        "thread/notice" ThreadNotice(event::Notice<'a>);
+        "thread/notice" ThreadNotice(notice::Notice<'a>);
         /// The agent read a file.
         "thread/file/read" ThreadFileRead(event::FileTouched<'a>);
         /// The agent wrote a file.

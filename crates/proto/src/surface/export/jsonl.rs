@@ -429,7 +429,7 @@ fn fill_request(line: &mut Object<'_>, event: &Event) {
             copy(line, event.raw.as_ref(), "schema", &["requestedSchema"]);
             copy(line, event.raw.as_ref(), "url", &["url"]);
         }
-        EventKind::RequestSettled { request, outcome } => {
+        EventKind::RequestSettled { request, outcome, .. } => {
             line.put("requestId", request);
             match outcome {
                 Outcome::Selected {

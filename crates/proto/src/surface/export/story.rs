@@ -206,7 +206,7 @@ impl Story {
                 always: None,
                 answer: None,
             })),
-            K::RequestSettled { request, outcome } => self.answer(*request, event, Ok(outcome.clone())),
+            K::RequestSettled { request, outcome, .. } => self.answer(*request, event, Ok(outcome.clone())),
             K::RequestVoided { request, reason } => self.answer(*request, event, Err(reason.clone())),
             K::PlanReplaced { entries } => self.replace_plan(event.at, entries),
             K::UsageUpdated { used, size, .. } => self.usage = Some((*used, *size)),

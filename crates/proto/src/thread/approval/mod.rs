@@ -154,6 +154,7 @@ impl Approvals {
         let kind = EventKind::RequestSettled {
             request: request_id(journal, number),
             outcome: outcome.clone(),
+            item,
         };
         journal.emit(by, kind, None);
         let next = match self.questions.remove(&number) {

@@ -4,7 +4,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
-import type { Item } from "@acpd/client";
+import type { Item, Resolved } from "@acpd/client";
 
 export type DiffStyle = "unified" | "split";
 
@@ -46,6 +46,8 @@ export interface ThreadWaiting {
   readonly waiting: boolean;
   /** The tool calls with an open approval. */
   readonly items: ReadonlySet<string>;
+  /** The last answer about each tool call. */
+  readonly answers?: ReadonlyMap<string, Resolved>;
   /** The key of the last turn, unless later messages are queued. */
   readonly lastTurn?: string | undefined;
 }

@@ -15,6 +15,7 @@ import { Icon, kindIcon } from "../content/Icon.tsx";
 import { Path } from "../content/Path.tsx";
 import { Status } from "../content/Status.tsx";
 import { Ended } from "./CommandLine.tsx";
+import { DecisionChip } from "./DecisionChip.tsx";
 import { useRawDetails } from "./RawDetails.tsx";
 import { ToolBody, toolParts } from "./ToolBody.tsx";
 
@@ -90,6 +91,7 @@ function ToolHead({ item, nested, title, terminal, asked }: HeadProps) {
       )}
       {path !== undefined && <Path path={path.path} line={path.line} />}
       <Counts {...sumOf(changesOf([item, ...nested]))} />
+      <DecisionChip itemId={item.itemId} />
       <Progress item={item} terminal={terminal} asked={asked} />
     </>
   );

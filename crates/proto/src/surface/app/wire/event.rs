@@ -1,10 +1,9 @@
 //! The params of notifications about threads, turns and agents.
 
-use std::borrow::Cow;
+use acpd_model::event::{Binding, Fidelity, LeaseHolder, LeaseMove, PlanEntry, SessionDeleted};
+use acpd_model::{ItemId, Millis, RawJson, Replaced, Seq, ThreadId, ThreadStatus, TurnId};
 
-use acpd_model::event::{Binding, Fidelity, LeaseHolder, LeaseMove, Level, PlanEntry, SessionDeleted};
-use acpd_model::{Event, ItemId, Millis, RawJson, Replaced, Seq, ThreadId, ThreadStatus, TurnId};
-
+use super::At;
 use super::origin::By;
 use super::thread::ChangedThread;
 use super::turn::Turn;
@@ -12,25 +11,6 @@ use super::{OrNull, Plain};
 
 #[cfg(test)]
 use crate::surface::app::describe::{Acp, Json};
-
-wire! {
-    /// Members of every event.
-    struct At<'a> {
-        thread_id: Plain<'a>,
-        /// The event's number in its thread: 1, 2, 3 … without gaps.
-        seq: Seq,
-        /// Milliseconds since the epoch.
-        ts: Millis as u64,
-        /// The turn in which the event happened.
-        turn_id: Option<TurnId>,
-    }
-}
-
-impl<'a> At<'a> {
-    pub fn of(thread: &'a str, event: &Event) -> Self {
-        Self::new(Plain(thread), event.seq, event.at, event.turn)
-    }
-}
 
 wire! {
     /// A new thread.
@@ -225,37 +205,6 @@ wire! {
         used: u64 as Option<u64>,
         size: u64 as Option<u64>,
         cost: Option<&'a RawJson> as Option<Acp>,
-    }
-
-    /// A notice for the user.
-    struct Notice<'a> {
-        [flatten] at: At<'a>,
-        /// Who refused the agent's call.
-        by: Option<By<'a>>,
-        level: Level,
-        code: &'a str,
-        message: Cow<'a, str>,
-        detail: Option<&'a str>,
-        /// Length of a line that is not a message.
-        bytes: Option<u64>,
-        /// The agent's own update, unchanged.
-        update: Option<&'a RawJson>,
-    }
-}
-
-impl<'a> Notice<'a> {
-    /// Describes a notice of the daemon itself.
-    pub fn of(at: At<'a>, level: Level, code: &'a str, message: impl Into<Cow<'a, str>>) -> Self {
-        Self {
-            at,
-            by: None,
-            level,
-            code,
-            message: message.into(),
-            detail: None,
-            bytes: None,
-            update: None,
-        }
     }
 }
 

@@ -11,11 +11,13 @@ use crate::wire::Object;
 mod macros;
 
 mod agent;
+mod at;
 pub mod error;
 pub mod event;
 pub mod item;
 pub mod item_event;
 mod name;
+pub mod notice;
 pub mod origin;
 pub mod question;
 pub mod results;
@@ -25,7 +27,7 @@ mod value;
 pub mod welcome;
 pub mod words;
 
-pub use event::At;
+pub use at::At;
 pub use name::Camel;
 pub use value::{OrNull, Plain, Serde};
 

@@ -1,8 +1,8 @@
 //! The agent's questions and their answers.
 
-use acpd_model::event::{Always, PermissionOption};
+use acpd_model::event::{Always, Outcome, PermissionOption};
 use acpd_model::subject::{CallSubject, FileAccess, Variable};
-use acpd_model::{ItemId, RawJson, RequestId};
+use acpd_model::{Event, EventKind, ItemId, RawJson, RequestId};
 use serde::Deserialize;
 
 use super::At;
@@ -106,8 +106,61 @@ wire! {
 }
 
 impl<'a> Resolved<'a> {
+    /// Describes an answer, or a question that was closed without one; `None` for any other event.
+    pub fn of(at: At<'a>, event: &'a Event) -> Option<Self> {
+        let by = By::from(&event.by);
+        match &event.kind {
+            EventKind::RequestSettled {
+                request,
+                outcome,
+                item,
+            } => Some(Self {
+                item_id: *item,
+                ..Self::closed(at, *request, by).with(outcome)
+            }),
+            EventKind::RequestVoided { request, reason } => Some(Self {
+                reason: Some(reason),
+                ..Self::closed(at, *request, by)
+            }),
+            _ => None,
+        }
+    }
+
+    fn with(self, outcome: &'a Outcome) -> Self {
+        match outcome {
+            Outcome::Selected {
+                option_id,
+                kind,
+                sent_option_id,
+            } => Self {
+                option_id: Some(option_id),
+                option_kind: Some(kind),
+                sent_option_id: sent_option_id.as_ref(),
+                outcome: if outcome.allows() {
+                    Resolution::Accepted
+                } else {
+                    Resolution::Declined
+                },
+                ..self
+            },
+            Outcome::Accepted { content } => Self {
+                answers: content.as_ref(),
+                outcome: Resolution::Accepted,
+                ..self
+            },
+            Outcome::Declined => Self {
+                outcome: Resolution::Declined,
+                ..self
+            },
+            Outcome::Cancelled => Self {
+                outcome: Resolution::Cancelled,
+                ..self
+            },
+        }
+    }
+
     /// Describes a question that was closed without an answer.
-    pub fn closed(at: At<'a>, request_id: RequestId, by: By<'a>) -> Self {
+    fn closed(at: At<'a>, request_id: RequestId, by: By<'a>) -> Self {
         Self {
             at,
             item_id: None,

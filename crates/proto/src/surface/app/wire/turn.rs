@@ -2,8 +2,11 @@
 
 use acpd_model::{Millis, RawJson, TurnId};
 
+use super::At;
+use super::notice::{Notice, PlacedNotice};
+use super::question::Resolved;
 use super::words::TurnStatus;
-use crate::projection::{self, Item};
+use crate::projection::{self, Item, Note};
 use crate::thread::TurnView;
 
 #[cfg(test)]
@@ -31,6 +34,10 @@ wire! {
         token_usage: Option<&'a RawJson> as Option<Acp>,
         /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
         input: Option<&'a [RawJson]> as Option<Vec<Acp>>,
+        /// Notices, in order; only if the request includes turns. An item has at most 16 notices and answers.
+        notices: Option<Vec<PlacedNotice<'a>>>,
+        /// Answers to questions, in order; only if the request includes turns.
+        answers: Option<Vec<Resolved<'a>>>,
         /// Items in the order in which they started; only if the request includes turns.
         items: Option<&'a [Item]>,
     }
@@ -50,6 +57,8 @@ impl<'a> Turn<'a> {
             completed_at: None,
             token_usage: None,
             input: None,
+            notices: None,
+            answers: None,
             items: None,
         }
     }
@@ -75,6 +84,14 @@ impl<'a> Turn<'a> {
             (None, Some(_)) => TurnStatus::Running,
             (None, None) => TurnStatus::Queued,
         };
+        let notes = || turn.notes.iter();
+        let at = |note: &'a Note| At::of(&note.thread, &note.event);
+        let notices = notes()
+            .filter_map(|note| Some(PlacedNotice::new(Notice::of(at(note), &note.event)?, note.after)));
+        let notices: Vec<_> = notices.collect();
+        let answers: Vec<_> = notes()
+            .filter_map(|note| Resolved::of(at(note), &note.event))
+            .collect();
         Self {
             client_turn_id: turn.client_turn_id.as_ref(),
             imported: turn.imported.then_some(true),
@@ -84,6 +101,8 @@ impl<'a> Turn<'a> {
             completed_at: settled.map(|settled| settled.at),
             token_usage: settled.and_then(|settled| settled.usage.as_ref()),
             input: Some(&*turn.input).filter(|input| !input.is_empty()),
+            notices: Some(notices).filter(|notices| !notices.is_empty()),
+            answers: Some(answers).filter(|answers| !answers.is_empty()),
             items: Some(&turn.items),
             ..Self::with_status(turn.id, status)
         }
