@@ -116,9 +116,10 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
 const NONE: readonly Item[] = [];
 
 /** The queue shows turns that wait; one that a user removed from it leaves nothing. */
-function isShown({ status, startedAt, items, error }: FoldedTurn): boolean {
+function isShown({ id, status, startedAt, items, error }: FoldedTurn): boolean {
   const isRemoved = status === "interrupted" && startedAt == null && error == null && items.length === 0;
-  return status !== "queued" && !isRemoved;
+  // Items outside of turns belong to none that waits.
+  return id == null || (status !== "queued" && !isRemoved);
 }
 
 /** Returns each nested item's parent: its `parentItemId`, or the tool call whose content names its terminal. */

@@ -297,3 +297,10 @@ test("notices and answers of loaded turns stand where they stood live", () => {
   expect([paged.notices, paged.answers]).toEqual([opened.notices, opened.answers]);
   expect(prependOlder(paged, { turns, cursor: undefined }).notices).toHaveLength(1);
 });
+
+test("items outside of turns are shown, whatever status the daemon gives them", () => {
+  const item = { type: "agentMessage", itemId: "item_1", text: "hello", outcome: "completed" };
+  const turns = [{ status: "queued", items: [item] }] as unknown as Thread["turns"];
+  const opened = openThread({ thread: { ...read("demo"), turns }, latestSeq: 1 });
+  expect(layOut()(opened).map(({ key }) => key)).toEqual(["item_1"]);
+});
