@@ -1996,7 +1996,7 @@ export interface Methods {
   "thread/policy/set": { params: ThreadPolicySetParams; result: Nothing };
   /** Reads a thread without following it and without starting its agent. */
   "thread/read": { params: ThreadReadParams; result: ThreadFound };
-  /** Subscribes to a thread. With `after`, sends every later event as its original notification, without gaps or duplicates. Without it, the result contains the thread's latest turns. Sends open questions again in both cases. Starts the agent if it is not running and the caller's role allows that. */
+  /** Subscribes to a thread. With `after`, sends every later event as its original notification, without gaps or duplicates. Without it, the result contains the thread's latest turns. Sends open questions again in both cases. Starts the agent if it is not running and the caller's role allows that, unless `startAgent` is false. */
   "thread/resume": { params: ThreadResumeParams; result: ThreadResumed };
   /** Drops the turns after `turnId` from the conversation. Views and agents do not receive them; the log and exports keep them. Releases the agent's session. The next prompt opens a new one, which receives the remaining conversation. Returns `conflict` while a turn runs, and `unsupported` if agents receive no history (`recall_bytes = 0`). */
   "thread/rollback": { params: ThreadRollbackParams; result: RolledBack };

@@ -126,7 +126,7 @@ methods! {
 
     /// Subscribes to a thread. With `after`, sends every later event as its original notification, without gaps or
     /// duplicates. Without it, the result contains the thread's latest turns. Sends open questions again in both cases.
-    /// Starts the agent if it is not running and the caller's role allows that.
+    /// Starts the agent if it is not running and the caller's role allows that, unless `startAgent` is false.
     "thread/resume" OpenThread(Named<ResumeThread>) -> ThreadResumed,
         |Named { thread, params }| Ok(Request::OpenThread(Box::new(params.on(thread))));
 
