@@ -7,7 +7,8 @@ import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber
 import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
-import { fold, learn, openThread, OutOfOrder, prependOlder, withOthers } from "../state/fold.ts";
+import { fold, learn, openThread, OutOfOrder, withOthers } from "../state/fold.ts";
+import { OlderTurns } from "../state/older-turns.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
 import { newId } from "./new-id.ts";
@@ -65,6 +66,7 @@ export class OpenThread implements ThreadActions {
   #learnTimer: ReturnType<typeof setTimeout> | undefined;
   /** Other subscribers may be reported before the thread itself. */
   #others: readonly Subscriber[] = [];
+  #older: OlderTurns | undefined;
   readonly #offOthers: () => void;
   readonly #over = new AbortController();
   readonly #rows = layOut();
@@ -98,6 +100,8 @@ export class OpenThread implements ThreadActions {
 
   #follow(): void {
     this.#state = undefined;
+    // The first page may be another one.
+    this.#endLoading();
     this.#early = [];
     const subscription = this.client.follow(this.threadId, {
       limit: FIRST_PAGE,
@@ -199,7 +203,9 @@ export class OpenThread implements ThreadActions {
 
   #fold(event: ThreadEvent): void {
     try {
+      this.#older?.record(this.#state!, event);
       this.#state = fold(this.#state!, event);
+      this.#merge();
     } catch (error) {
       if (!(error instanceof OutOfOrder)) {
         throw error;
@@ -293,17 +299,31 @@ export class OpenThread implements ThreadActions {
       return;
     }
     this.loading.value = true;
+    const older = (this.#older = new OlderTurns());
     try {
       const { threadId } = this;
       const { thread } = await this.client.call("thread/read", { threadId, includeTurns: true, cursor, limit: PAGE });
-      // Meanwhile the thread may have been reopened, with a different first page.
-      if (this.#state?.older === cursor) {
-        this.#state = prependOlder(this.#state, thread);
-        this.#publish();
-      }
-    } finally {
-      this.loading.value = false;
+      older.receive(thread);
+      this.#merge();
+    } catch (error) {
+      this.#endLoading();
+      throw error;
     }
+  }
+
+  /** Adds the older turns to the state, if they and all events before them have arrived. */
+  #merge(): void {
+    const merged = this.#state && this.#older?.merged(this.#state);
+    if (merged) {
+      this.#state = merged;
+      this.#endLoading();
+      this.#publish();
+    }
+  }
+
+  #endLoading(): void {
+    this.#older = undefined;
+    this.loading.value = false;
   }
 
   async fork(turnId: string): Promise<void> {
@@ -333,7 +353,7 @@ export class OpenThread implements ThreadActions {
         return;
       }
       await this.loadOlder().catch(() => {});
-      await new Promise((next) => setTimeout(next, this.#state ? 0 : 50));
+      await new Promise((next) => setTimeout(next, this.#state && !this.loading.peek() ? 0 : 50));
       if (this.#closed || this.failed.peek()) {
         return;
       }
