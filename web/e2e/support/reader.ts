@@ -22,6 +22,8 @@ export class Reader {
   /** Items after which the reader may lack notices, and notices that only those see who are there. */
   readonly unnoted = new Set<string>();
   readonly fleeting = new Set<number>();
+  /** Whether an item came after a turn while others were queued: pages show it in one of those. */
+  isMisplaced = false;
   readonly #subscription: Subscription;
 
   private constructor(
@@ -111,8 +113,9 @@ export class Reader {
   #event(event: ThreadEvent): void {
     try {
       this.#note(event);
-      this.#older?.record(this.#state, event);
-      this.#keep(fold(this.#state, event));
+      const change = (state: ThreadState) => fold(state, event);
+      const seq = event.params.seq ?? undefined;
+      this.#keep(this.#older ? this.#older.apply(this.#state, change, seq) : change(this.#state));
       this.#merge();
     } catch (error) {
       this.#fail(error as Error);
@@ -125,6 +128,7 @@ export class Reader {
       this.#isRolledBack = true;
     } else if (method.endsWith("/started") && "itemId" in params) {
       this.#isRolledBack = false;
+      this.isMisplaced ||= params.turnId == null && this.#state.head.queuedTurnIds.length > 0;
     } else if (method === "thread/notice" && this.#isRolledBack) {
       this.fleeting.add(params.seq);
     }

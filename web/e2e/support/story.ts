@@ -60,6 +60,7 @@ const STEPS: readonly string[] = [
   "terminal-unread seq 50",
   "terminal /nowhere/program",
   "ext",
+  "late ms=1 text=late",
   "stderr 'a warning'",
   "garbage",
   "flood n=30 bytes=40 kind=delta",
@@ -121,8 +122,7 @@ function scene(random: Random): Action[] {
     case 0:
     case 1:
     case 2:
-      // What comes after the end of a turn is shown in a queued turn, if there is one, once the thread is loaded again.
-      return [prompt(random, ...(random.chance(0.2) ? ["late ms=1 text=late"] : []))];
+      return [prompt(random)];
     case 3:
       return [prompt(random, random.pick(ENDS))];
     case 4:

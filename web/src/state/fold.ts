@@ -4,11 +4,12 @@
  * page.
  */
 
-import type { Json, Resolved, PlanEntry, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
+import type { Json, Resolved, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
 
 import { foldHead, nameFrom } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
 import { changeTurn, inOrder } from "./fold-turns.ts";
+import { placePlan } from "./plan.ts";
 import type { Decision, FoldedTurn, PlacedNotice, ThreadState } from "./thread.ts";
 
 /** Maximum number of decisions and notices in the state; the log contains older ones. */
@@ -22,11 +23,11 @@ export class OutOfOrder extends Error {
 /** Returns the initial state from the daemon's response. */
 export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
   const { turns, cursor, lastTurnStatus: _, ...head } = thread;
-  return {
+  return placePlan({
     threadId: thread.id,
     seq: latestSeq,
     head,
-    turns: withPlan(inOrder(foldPage(turns ?? [])), head.plan ?? []),
+    turns: inOrder(foldPage(turns ?? [])),
     older: cursor ?? undefined,
     questions: [],
     decisions: [],
@@ -34,13 +35,7 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
     answers: answersOf(turns ?? []),
     steering: [],
     others: [],
-  };
-}
-
-/** Adds the thread's plan to the turn that most likely has made it: the last one that has begun. */
-function withPlan(turns: readonly FoldedTurn[], plan: readonly PlanEntry[]): readonly FoldedTurn[] {
-  const last = turns.findLastIndex(({ id, status }) => id != null && status !== "queued");
-  return plan.length === 0 || last < 0 ? turns : turns.with(last, { ...turns[last]!, plan });
+  });
 }
 
 /** Adds a page of older turns before the loaded ones. The page must fit the state: see `OlderTurns`. */

@@ -1,21 +1,24 @@
 /**
- * Adds older turns to a thread that changes while they are loaded. In: each event of the thread during that time, and
+ * Adds older turns to a thread that changes while they are loaded. In: each change of the thread during that time, and
  * the response. Out: the state as if the turns had been there from the start. A page may contain the running turn, or
  * one that waits, so it fits only the state of the same event.
  */
 
-import type { Thread, ThreadEvent } from "@acpd/client";
+import type { Thread } from "@acpd/client";
 
-import { fold, prependOlder } from "./fold.ts";
+import { prependOlder } from "./fold.ts";
 import type { ThreadState } from "./thread.ts";
 
+type Change = (state: ThreadState) => ThreadState;
+
 export class OlderTurns {
-  readonly #steps: { readonly before: ThreadState; readonly event: ThreadEvent }[] = [];
+  readonly #steps: { readonly before: ThreadState; readonly change: Change; readonly seq: number }[] = [];
   #page: Thread | undefined;
 
-  /** Records an event, and the state before it. */
-  record(before: ThreadState, event: ThreadEvent): void {
-    this.#steps.push({ before, event });
+  /** Applies a change, which may be an event with a number, and records it. */
+  apply(before: ThreadState, change: Change, seq = 0): ThreadState {
+    this.#steps.push({ before, change, seq });
+    return change(before);
   }
 
   /** Receives the response. */
@@ -29,10 +32,8 @@ export class OlderTurns {
     if (page === undefined || page.latestSeq > state.seq) {
       return undefined;
     }
-    const { others, initialize } = state;
-    const at = this.#steps.findIndex(({ event }) => (event.params.seq ?? 0) > page.latestSeq);
+    const at = this.#steps.findIndex(({ seq }) => seq > page.latestSeq);
     const later = at < 0 ? [] : this.#steps.slice(at);
-    const first = { ...prependOlder(later[0]?.before ?? state, page), others, ...(initialize !== undefined && { initialize }) };
-    return later.reduce((folded: ThreadState, { event }) => fold(folded, event), first);
+    return later.reduce((folded, { change }) => change(folded), prependOlder(later[0]?.before ?? state, page));
   }
 }

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { fold, openThread, OutOfOrder, prependOlder } from "../../src/state/fold.ts";
 import { queueOf } from "../../src/state/fold-turns.ts";
 import { OlderTurns } from "../../src/state/older-turns.ts";
+import { isPlanUnplaced, placePlan } from "../../src/state/plan.ts";
 import { layOut } from "../../src/state/rows.ts";
 import type { ThreadState } from "../../src/state/thread.ts";
 
@@ -257,7 +258,15 @@ test("the queue has the prompts of all clients, in its order", () => {
 test("the plan belongs to the turn that has made it", () => {
   const thread = { ...read("turns"), plan: [{ content: "one", priority: "low", status: "pending" }] } as Thread;
   const opened = openThread({ thread, latestSeq: thread.latestSeq });
-  expect(opened.turns.filter(({ plan }) => plan !== undefined).map(({ id }) => id)).toEqual([opened.turns.at(-1)!.id]);
+  const made = ({ turns }: ThreadState) => turns.filter(({ plan }) => plan !== undefined).map(({ id }) => id);
+  expect([made(opened), isPlanUnplaced(opened)], "of several turns, loading tells not which").toEqual([[], true]);
+  const placed = placePlan(opened, opened.turns[0]!.id!);
+  expect([made(placed), isPlanUnplaced(placed)]).toEqual([[opened.turns[0]!.id], false]);
+  expect(placePlan(opened, "not loaded")).toBe(opened);
+  const first = openThread({ thread: { ...thread, turns: thread.turns!.slice(0, 1) }, latestSeq: thread.latestSeq });
+  expect(made(first), "the only one").toEqual([opened.turns[0]!.id]);
+  const older = openThread({ thread: { ...thread, turns: thread.turns!.slice(0, 1), cursor: "c" }, latestSeq: thread.latestSeq });
+  expect(made(older)).toEqual([]);
   const params = { threadId: thread.id, turnId: "turn_9", seq: thread.latestSeq + 1, ts: 0 };
   const started = fold(opened, { method: "turn/started", params: { ...params, turn: { id: "turn_9", status: "running" } } } as unknown as ThreadEvent);
   expect(started.turns.at(-1)).not.toHaveProperty("plan");
@@ -368,10 +377,7 @@ describe("what a page that follows shows equals what a page that loads shows", (
     ] }] } as unknown as Thread;
     const older = new OlderTurns();
     const delta = (itemId: string, text: string) => event("item/agentMessage/delta", { itemId, turnId: "a", text });
-    const step = (before: ThreadState, next: ThreadEvent) => {
-      older.record(before, next);
-      return fold(before, next);
-    };
+    const step = (before: ThreadState, next: ThreadEvent) => older.apply(before, (one) => fold(one, next), next.params.seq!);
     let now = step(state, delta("i-1", "x"));
     older.receive(page);
     expect(older.merged(now)).toBeUndefined();

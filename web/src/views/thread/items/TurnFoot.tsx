@@ -13,18 +13,20 @@ import { Retry, Unsent } from "./Retry.tsx";
 
 export interface TurnFootProps {
   turn: FoldedTurn;
+  /** Whether the duration of the turn is already shown above. */
+  timed?: boolean;
   threadId: string;
   actions: Pick<ThreadActions, "fork" | "rollback" | "send">;
   role: Role;
 }
 
-export function TurnFoot({ turn, threadId, actions, role }: TurnFootProps) {
+export function TurnFoot({ turn, timed = false, threadId, actions, role }: TurnFootProps) {
   const may = role === "operator" || role === "owner";
   return (
     <div class="th-turn-foot">
       <Unsent turn={turn} />
       <TurnDiff turn={turn} />
-      <TurnEnd turn={turn} />
+      <TurnEnd turn={turn} timed={timed} />
       {may && <Retry turn={turn} threadId={threadId} actions={actions} />}
       {turn.id != null && may && <GoOn turnId={turn.id} actions={actions} />}
     </div>
