@@ -4,7 +4,8 @@ import type { ThreadSummary } from "@acpd/client";
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { copyConversation, copyLink, type ExportFormat, exportThread, printThread } from "../../app/export.ts";
+import { copyConversation, copyLink, type ExportFormat, exportThread } from "../../app/export.ts";
+import { printThread } from "../../app/print.ts";
 import { renaming } from "../../app/renaming.ts";
 import { go } from "../../app/route.ts";
 import { archive, fork, remove, rename, unarchive } from "../../app/threads.ts";
