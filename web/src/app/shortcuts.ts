@@ -3,8 +3,8 @@
  */
 
 import { printThread } from "./export.ts";
-import { focusWhenThere } from "./focus.ts";
-import { drawer, foldedQuestion, narrow, over } from "./layout.ts";
+import { focusWhenThere, showQuestion } from "./focus.ts";
+import { drawer, narrow, over } from "./layout.ts";
 import { announce } from "./live-region.ts";
 import { go, route } from "./route.ts";
 import { attempt, isListComplete, listSections, loadMoreThreads, open, waiting } from "./threads.ts";
@@ -165,9 +165,7 @@ export function showWaiting(): void {
     announce("No thread is waiting for you");
     return;
   }
-  go({ view: "thread", threadId: next });
-  foldedQuestion.value = undefined;
-  focusWhenThere(`.pane[data-thread="${CSS.escape(next)}"] [data-question]`);
+  showQuestion(next);
 }
 
 /** Opens the next or previous thread of the list, in its visible order. Loads older threads when it comes to the end. */
