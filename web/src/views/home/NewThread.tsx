@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { agents, agentsError, folders, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
-import { touch } from "../../app/layout.ts";
+import { narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { threads } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
@@ -16,6 +16,7 @@ import { ComposerBox, sendKey } from "../thread/index.ts";
 import { FolderField } from "./FolderField.tsx";
 import { MoreOptions, NO_OPTIONS } from "./MoreOptions.tsx";
 import { NoAgents } from "./NoAgents.tsx";
+import { WaitingThreads } from "./WaitingThreads.tsx";
 
 import "./home.css";
 
@@ -32,6 +33,7 @@ export function NewThread({ agent: wished }: { agent?: string }) {
       <Head title="New thread" />
       <div class="page" tabIndex={0} role="region" aria-label="New thread">
         <div class="home">
+          {narrow.value && <WaitingThreads />}
           <h2 class="home-title">{may ? "What should the agent do?" : "Select a thread."}</h2>
           {may && <Form wished={wished} owner={role === "owner"} />}
         </div>
