@@ -17,12 +17,15 @@ const TABLE: &str = "
     app    agent/list                      observer
     app    agent/running                   observer
     app    agent/doctor                    operator
+    app    agent/install                   owner
     app    agent/authenticate              owner
     app    agent/logout                    owner
     app    agent/session/list              operator
     app    agent/session/delete            operator
     app    agent/request                   operator
     app    agent/notify                    operator
+    app    folder/list                     operator
+    app    folder/create                   operator
     app    thread/start                    operator
     app    thread/resume                   observer
     app    thread/list                     observer

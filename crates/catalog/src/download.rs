@@ -12,12 +12,18 @@ use sha2::{Digest, Sha256};
 use ureq::tls::{RootCerts, TlsConfig};
 
 use super::error::CatalogError;
+use super::progress::{Progress, Watch};
 
 /// Number of redirects that are followed. Release archives need two.
 const REDIRECTS: u32 = 5;
 
 /// Downloads at most `limit` bytes of `url` into `to`. Returns the SHA-256 of the content, in hexadecimal digits.
-pub fn fetch(url: &str, limit: u64, to: &mut impl Write) -> Result<String, CatalogError> {
+pub fn fetch(
+    url: &str,
+    limit: u64,
+    to: &mut impl Write,
+    watch: Option<Watch<'_>>,
+) -> Result<String, CatalogError> {
     let near = may_be_fetched(url)?;
     let agent = agent(near);
     let failed = |reason: String| CatalogError::Fetch {
@@ -28,6 +34,7 @@ pub fn fetch(url: &str, limit: u64, to: &mut impl Write) -> Result<String, Catal
     if response.status() != 200 {
         return Err(failed(format!("the answer is {}", response.status())));
     }
+    let whole = response.body().content_length();
     // Reads one byte more than allowed, to distinguish a body of exactly `limit` bytes from a larger one.
     let mut body = response
         .body_mut()
@@ -53,6 +60,12 @@ pub fn fetch(url: &str, limit: u64, to: &mut impl Write) -> Result<String, Catal
         sum.update(&buffer[..read]);
         to.write_all(&buffer[..read])
             .map_err(|error| failed(format!("it cannot be stored: {error}")))?;
+        if let Some(watch) = watch {
+            watch(Progress::Received {
+                bytes: total,
+                of: whole,
+            });
+        }
     }
 }
 

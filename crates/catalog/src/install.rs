@@ -14,6 +14,8 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
+use super::installer::Installer;
+use super::progress::Progress;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
 use super::resolve::{Launch, LaunchMethod, find_program, npm_program};
 use super::unpack::{self, Kind};
@@ -110,8 +112,43 @@ fn read(home: &Path) -> Option<Record> {
     serde_json::from_str(&read_small(&home.join(RECORD), PACKAGE_FILE_BYTES).ok()?).ok()
 }
 
-/// The selected way to install an agent.
-enum InstallMethod<'a> {
+/// The way in which an agent is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstallMethod {
+    /// By acpd itself, which downloads an archive.
+    Download,
+    /// By npm.
+    Npm,
+    /// By uv.
+    Uv,
+    /// By pip.
+    Pip,
+}
+
+impl InstallMethod {
+    /// Returns the name as the protocol writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Download => "download",
+            Self::Npm => "npm",
+            Self::Uv => "uv",
+            Self::Pip => "pip",
+        }
+    }
+}
+
+/// Returns how `entry` is installed.
+pub fn method(entry: &Entry, path: &str) -> Result<InstallMethod, CatalogError> {
+    Ok(match choose(entry, false, path)? {
+        Chosen::Npm(..) => InstallMethod::Npm,
+        Chosen::Uv(..) => InstallMethod::Uv,
+        Chosen::Pip(..) => InstallMethod::Pip,
+        Chosen::Binary(_) => InstallMethod::Download,
+    })
+}
+
+/// The selected way to install an agent, with all that it needs.
+enum Chosen<'a> {
     Npm(&'a Package, PathBuf),
     Uv(&'a Package, PathBuf),
     Pip(&'a Package, PathBuf),
@@ -123,9 +160,9 @@ pub fn install(
     entry: &Entry,
     unverified: bool,
     agents: &Path,
-    path: &str,
+    host: Installer<'_>,
 ) -> Result<Installed, CatalogError> {
-    let method = choose(entry, unverified, path)?;
+    let method = choose(entry, unverified, host.path)?;
     let home = agents.join(&entry.id);
     make_private(&home)?;
     let lock = File::create(home.join(LOCK)).map_err(CatalogError::disk(&home))?;
@@ -135,13 +172,11 @@ pub fn install(
     let folder = folder_name(&entry.version);
     let into = home.join(&folder);
     make_private(&into)?;
-    let done = fetch(&method, &into, path).and_then(|command| {
+    let done = fetch(&method, &into, host).and_then(|command| {
         let (args, env, package) = match method {
-            InstallMethod::Npm(npm, _) => (&npm.args, &npm.env, npm_name(&npm.package)),
-            InstallMethod::Uv(pypi, _) | InstallMethod::Pip(pypi, _) => {
-                (&pypi.args, &pypi.env, pypi_name(&pypi.package))
-            }
-            InstallMethod::Binary(binary) => (&binary.args, &binary.env, known::package_of(&entry.id)),
+            Chosen::Npm(npm, _) => (&npm.args, &npm.env, npm_name(&npm.package)),
+            Chosen::Uv(pypi, _) | Chosen::Pip(pypi, _) => (&pypi.args, &pypi.env, pypi_name(&pypi.package)),
+            Chosen::Binary(binary) => (&binary.args, &binary.env, known::package_of(&entry.id)),
         };
         let package = package.unwrap_or_default();
         let record = Record {
@@ -169,19 +204,19 @@ pub fn install(
 }
 
 /// Selects the way to install. A download with a checksum needs no other program on the host, so it comes first.
-fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<InstallMethod<'a>, CatalogError> {
+fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<Chosen<'a>, CatalogError> {
     let agent = || entry.id.clone();
     let distribution = &entry.distribution;
     let binary = distribution.binary.get(&platform());
     if let Some(binary) = binary
         && (binary.sha256.is_some() || unverified)
     {
-        return Ok(InstallMethod::Binary(binary));
+        return Ok(Chosen::Binary(binary));
     }
     let mut missing = None;
     if let Some(package) = &distribution.npx {
         if let Some(npm) = find_program("npm", path) {
-            return Ok(InstallMethod::Npm(package, npm));
+            return Ok(Chosen::Npm(package, npm));
         }
         missing = Some(CatalogError::NeedsNode {
             agent: agent(),
@@ -191,10 +226,10 @@ fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<InstallM
     }
     if let Some(package) = &distribution.uvx {
         if let Some(uv) = find_program("uv", path) {
-            return Ok(InstallMethod::Uv(package, uv));
+            return Ok(Chosen::Uv(package, uv));
         }
         if let Some(python) = find_program("python3", path) {
-            return Ok(InstallMethod::Pip(package, python));
+            return Ok(Chosen::Pip(package, python));
         }
         missing.get_or_insert(CatalogError::NeedsPython { agent: agent() });
     }
@@ -210,12 +245,12 @@ fn choose<'a>(entry: &'a Entry, unverified: bool, path: &str) -> Result<InstallM
 }
 
 /// Installs everything into `into`. Returns the program's path in that directory.
-fn fetch(method: &InstallMethod<'_>, into: &Path, path: &str) -> Result<String, CatalogError> {
+fn fetch(method: &Chosen<'_>, into: &Path, host: Installer<'_>) -> Result<String, CatalogError> {
     match method {
-        InstallMethod::Npm(package, npm) => npm_install(package, npm, into, path),
-        InstallMethod::Uv(package, uv) => {
+        Chosen::Npm(package, npm) => npm_install(package, npm, into, host),
+        Chosen::Uv(package, uv) => {
             let python = into.join("venv/bin/python");
-            let run = |args: &[&str]| run(uv, args, &package.package, into, path);
+            let run = |args: &[&str]| host.run(uv, args, &package.package, into);
             run(&["venv", "venv"])?;
             let requirement = requirement(&package.package);
             run(&[
@@ -228,8 +263,8 @@ fn fetch(method: &InstallMethod<'_>, into: &Path, path: &str) -> Result<String, 
             ])?;
             python_program(package, into)
         }
-        InstallMethod::Pip(package, python) => {
-            run(python, &["-m", "venv", "venv"], &package.package, into, path)?;
+        Chosen::Pip(package, python) => {
+            host.run(python, &["-m", "venv", "venv"], &package.package, into)?;
             let pip = into.join("venv/bin/python");
             let requirement = requirement(&package.package);
             let args = [
@@ -240,14 +275,19 @@ fn fetch(method: &InstallMethod<'_>, into: &Path, path: &str) -> Result<String, 
                 "--",
                 &requirement,
             ];
-            run(&pip, &args, &package.package, into, path)?;
+            host.run(&pip, &args, &package.package, into)?;
             python_program(package, into)
         }
-        InstallMethod::Binary(binary) => unpack_binary(binary, into),
+        Chosen::Binary(binary) => unpack_binary(binary, into, host),
     }
 }
 
-fn npm_install(package: &Package, npm: &Path, into: &Path, path: &str) -> Result<String, CatalogError> {
+fn npm_install(
+    package: &Package,
+    npm: &Path,
+    into: &Path,
+    host: Installer<'_>,
+) -> Result<String, CatalogError> {
     let folder = into.to_string_lossy();
     let args = [
         "install",
@@ -259,7 +299,7 @@ fn npm_install(package: &Package, npm: &Path, into: &Path, path: &str) -> Result
         "--",
         &package.package,
     ];
-    run(npm, &args, &package.package, into, path)?;
+    host.run(npm, &args, &package.package, into)?;
     let no_program = || CatalogError::NoProgram {
         package: package.package.clone(),
     };
@@ -320,34 +360,7 @@ fn python_program(package: &Package, into: &Path) -> Result<String, CatalogError
     })
 }
 
-/// Runs an installer until it exits. Its output goes to stderr, since another program may read acpd's stdout.
-fn run(program: &Path, args: &[&str], package: &str, cwd: &Path, path: &str) -> Result<(), CatalogError> {
-    use std::os::fd::AsFd;
-    let failed = |reason: String| CatalogError::Installer {
-        program: program.display().to_string(),
-        package: package.to_owned(),
-        reason,
-    };
-    let says = std::io::stderr()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(|error| failed(error.to_string()))?;
-    let status = std::process::Command::new(program)
-        .args(args)
-        .current_dir(cwd)
-        .env("PATH", path)
-        .stdin(std::process::Stdio::null())
-        .stdout(says)
-        .status()
-        .map_err(|error| failed(error.to_string()))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(failed(format!("it ended with {status}")))
-    }
-}
-
-fn unpack_binary(binary: &Binary, into: &Path) -> Result<String, CatalogError> {
+fn unpack_binary(binary: &Binary, into: &Path, host: Installer<'_>) -> Result<String, CatalogError> {
     use std::os::unix::fs::PermissionsExt;
     let url = &binary.archive;
     let kind = Kind::of(url)
@@ -361,7 +374,7 @@ fn unpack_binary(binary: &Binary, into: &Path) -> Result<String, CatalogError> {
         .create_new(true)
         .open(&download)
         .map_err(CatalogError::disk(&download))?;
-    let found = download::fetch(url, ARCHIVE_BYTES, &mut archive)?;
+    let found = download::fetch(url, ARCHIVE_BYTES, &mut archive, host.watch)?;
     // Verify the checksum before any of the content is parsed.
     if let Some(wanted) = &binary.sha256
         && !wanted.eq_ignore_ascii_case(&found)
@@ -372,6 +385,7 @@ fn unpack_binary(binary: &Binary, into: &Path) -> Result<String, CatalogError> {
             found,
         });
     }
+    host.report(Progress::Unpacking);
     let inner: PathBuf = inner_path(&binary.cmd).unwrap_or_default().iter().collect();
     let command = Path::new("files").join(&inner);
     let dir = Dir::open_ambient_dir(&files, ambient_authority()).map_err(CatalogError::disk(&files))?;

@@ -8,7 +8,9 @@
 mod download;
 mod error;
 mod install;
+mod installer;
 mod known;
+mod progress;
 mod registry;
 mod resolve;
 mod unpack;
@@ -26,8 +28,9 @@ use serde::Serialize;
 use acpd_host::read_small;
 
 pub use error::CatalogError;
-pub use install::{Installed, folder_of};
+pub use install::{InstallMethod, Installed, folder_of};
 pub use known::{homes, homes_of_others};
+pub use progress::{Progress, Watch};
 pub use registry::{Binary, Distribution, Entry, Package, Registry};
 pub use resolve::{Launch, LaunchMethod, find_program};
 pub use unpack::{Bounds, Kind as ArchiveKind, unpack};
@@ -74,11 +77,25 @@ impl Snapshot {
         }
     }
 
+    /// Returns how [`Catalog::install`] installs the agent `id`, or why it cannot.
+    pub fn install_method(&self, id: &str, path: &str) -> Result<InstallMethod, CatalogError> {
+        let entry = self
+            .registry
+            .get(id)
+            .ok_or_else(|| CatalogError::Unknown(id.to_owned()))?;
+        install::method(entry, path)
+    }
+
+    /// Returns the agent that has the program `command`.
+    pub fn agent_with(&self, command: &str) -> Option<&Entry> {
+        let brings = |entry: &&Entry| resolve::programs(entry).iter().any(|own| own.program == command);
+        self.registry.agents.iter().find(brings)
+    }
+
     /// For a configured `command` that is not on `path`, returns another way to run that program, if the catalog knows
     /// it.
     pub fn stand_in(&self, command: &str, path: &str) -> Option<Result<Launch, CatalogError>> {
-        let brings = |entry: &&Entry| resolve::programs(entry).iter().any(|own| own.program == command);
-        let entry = self.registry.agents.iter().find(brings)?;
+        let entry = self.agent_with(command)?;
         Some(resolve::resolve(entry, self.installed.get(&entry.id), path))
     }
 }
@@ -133,18 +150,35 @@ impl Catalog {
     /// Installs the agent `id` into the data directory. Searches `path` for npm, uv and python3, whose output goes to
     /// stderr. A download without a checksum is refused unless `unverified` is set.
     pub fn install(&self, id: &str, unverified: bool, path: &str) -> Result<Installed, CatalogError> {
+        self.install_entry(id, unverified, path, None)
+    }
+
+    /// Installs the agent `id` like [`install`](Self::install), with progress. An installer is stopped after
+    /// [`INSTALL_SECS`](acpd_model::limits::INSTALL_SECS), and the end of its output is part of the error if it fails.
+    pub fn install_watched(&self, id: &str, path: &str, watch: Watch<'_>) -> Result<Installed, CatalogError> {
+        self.install_entry(id, false, path, Some(watch))
+    }
+
+    fn install_entry(
+        &self,
+        id: &str,
+        unverified: bool,
+        path: &str,
+        watch: Option<Watch<'_>>,
+    ) -> Result<Installed, CatalogError> {
         let (registry, _) = self.registry();
         let entry = registry
             .get(id)
             .ok_or_else(|| CatalogError::Unknown(id.to_owned()))?;
         make_private(&self.data_dir)?;
-        install::install(entry, unverified, &self.agents(), path)
+        let host = installer::Installer { path, watch };
+        install::install(entry, unverified, &self.agents(), host)
     }
 
     /// Downloads a newer document. A document without any usable agent is refused, and the current one remains in use.
     pub fn update(&self, url: &str) -> Result<Registry, CatalogError> {
         let mut text = Vec::new();
-        download::fetch(url, REGISTRY_BYTES, &mut text)?;
+        download::fetch(url, REGISTRY_BYTES, &mut text, None)?;
         let text =
             String::from_utf8(text).map_err(|_| CatalogError::Document("it is not UTF-8".to_owned()))?;
         let registry = Registry::parse(&text)?;

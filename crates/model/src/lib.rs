@@ -39,5 +39,5 @@ pub use json::RawJson;
 pub use limits::Limits;
 pub use role::Role;
 pub use search::{Extract, SearchHit, SearchableText, SnippetPiece, TextKind, TurnsDropped};
-pub use summary::{Summary, ThreadStatus};
+pub use summary::{Answerable, QuestionType, Summary, ThreadStatus, WaitingQuestion};
 pub use turn_index::{ItemMark, LateMark, TurnMark, TurnMarks, TurnPosition, TurnStep};

@@ -375,6 +375,10 @@ pub const ENDED_TERMINALS_KNOWN: usize = 4096;
 pub const LIST_CHANGES: usize = 256;
 /// Threads on one page of `thread/list`: the maximum and the default.
 pub const LIST_PAGE: usize = 100;
+/// Bytes of the effects and answers of a question that a list shows in full. Clients open longer questions.
+pub const LISTED_QUESTION_BYTES: usize = 4 << 10;
+/// Bytes of a question's title in a list.
+pub const LISTED_TITLE_BYTES: usize = 512;
 /// Longest name of a thread, in bytes.
 pub const NAME_BYTES: usize = 1024;
 /// Largest data that a client may store with a thread, in bytes.
@@ -484,6 +488,14 @@ pub const ANSWERS_WAITING: usize = 16;
 pub const CONNECT_SECS: u64 = 15;
 /// Seconds that one download may take.
 pub const DOWNLOAD_SECS: u64 = 900;
+/// Seconds that npm, uv or pip may take to install an agent for the daemon.
+pub const INSTALL_SECS: u64 = 900;
+/// Agents that the daemon installs at the same time.
+pub const INSTALLS: usize = 4;
+/// Entries of a directory that are read to list its folders.
+pub const FOLDER_ENTRIES: usize = 100_000;
+/// Folders in one answer of `folder/list`.
+pub const FOLDERS: usize = 2_000;
 /// Largest registry document, in bytes.
 pub const REGISTRY_BYTES: u64 = 4 << 20;
 /// Largest archive of an agent, in bytes.

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Millis, TurnStatus};
+use crate::event::{Millis, PermissionOption, TurnStatus};
+use crate::ids::RequestId;
 use crate::json::RawJson;
+use crate::subject::CallSubject;
 
 /// What a thread is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -66,4 +68,45 @@ pub struct Summary {
     /// Whether the thread is archived.
     #[serde(default)]
     pub archived: bool,
+    /// The oldest unanswered question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Box<WaitingQuestion>>,
+}
+
+/// A question that waits for an answer, as lists show it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingQuestion {
+    /// Id of the question.
+    pub request_id: RequestId,
+    /// What is asked for.
+    #[serde(rename = "type")]
+    pub kind: QuestionType,
+    /// Title for the user, or its beginning.
+    pub title: String,
+    /// The effects and the answers of a permission request, unless they are too long for a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answerable: Option<Answerable>,
+    /// Number of further unanswered questions.
+    pub more: u32,
+}
+
+/// What a question asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum QuestionType {
+    /// A permission.
+    Permission,
+    /// Information.
+    Input,
+}
+
+/// All that a user needs to answer a permission request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answerable {
+    /// The effects of the call.
+    pub subjects: Box<[CallSubject]>,
+    /// The offered answers.
+    pub options: Box<[PermissionOption]>,
 }

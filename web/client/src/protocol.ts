@@ -14,6 +14,10 @@ export interface Agent {
   id: string;
   /** Whether the agent can be started. */
   installed: boolean;
+  /** The progress of its installation, if that runs now. */
+  installing?: InstallProgress | null;
+  /** How `agent/install` installs the agent: `download`, `npm`, `uv` or `pip`. Absent if it cannot. */
+  installsBy?: string | null;
   /** Why the agent cannot be started. */
   reason?: string | null;
   /** How the daemon finds the agent's program: `path`, `installed`, `npx` or `uvx`. */
@@ -80,6 +84,13 @@ export interface AgentHello {
   authMethods?: AcpObject[] | null;
   /** The version of ACP that the agent chose. */
   protocolVersion: number;
+}
+
+export type AgentInstallParams = InstallAgent;
+
+/** The agent that was installed. */
+export interface AgentInstalled {
+  agent: Agent;
 }
 
 export type AgentListParams = NoParams;
@@ -336,6 +347,8 @@ export interface ChangedThread {
   name?: string | null;
   /** Project id that the client chose to group threads by. */
   projectId?: string | null;
+  /** The oldest unanswered question. */
+  question?: WaitingQuestion | null;
   status: ThreadStatus;
   /** Number of turns in the conversation. Dropped turns do not count. */
   turnCount: number;
@@ -365,6 +378,12 @@ export interface ClientInfo {
 
 /** The value of a config option. */
 export type ConfigValue = boolean | string;
+
+/** Params of `folder/create`. */
+export interface CreateFolder {
+  /** Absolute path of the new folder, or a path that begins with `~/`. The folder that contains it must exist. */
+  path: string;
+}
 
 /** How a message reaches the agent. */
 export type Delivery = "steered" | "queued";
@@ -515,6 +534,40 @@ export interface FileWritten {
   turnId?: string | null;
 }
 
+/** A folder in another one. */
+export interface Folder {
+  /** Name of the folder. */
+  name: string;
+  /** Whether it is the root of a Git repository or worktree. */
+  repository: boolean;
+}
+
+export type FolderCreateParams = CreateFolder;
+
+/** The folder that was created. */
+export interface FolderCreated {
+  /** Absolute path of the folder. */
+  path: string;
+}
+
+export type FolderListParams = ListFolders;
+
+/** Result of `folder/list`. */
+export interface FoldersListed {
+  /** The folders, sorted by name. Those whose name is not UTF-8 are left out. */
+  folders: Folder[];
+  /** The home directory of the daemon's user. */
+  home: string;
+  /** Name of the daemon's host. */
+  host: string;
+  /** Absolute path of the folder that contains it; absent for `/`. */
+  parent?: string | null;
+  /** Absolute path of the folder. */
+  path: string;
+  /** Whether there are more. */
+  truncated: boolean;
+}
+
 /** Identity and role of a connection. */
 export interface Identity {
   principal: string;
@@ -558,6 +611,26 @@ export interface InputWanted {
   /** The URL that the user is to open. */
   url?: string | null;
 }
+
+/** Params of `agent/install`. */
+export interface InstallAgent {
+  /** Name of the agent, as in `agent/list`. */
+  agentType: string;
+}
+
+/** The progress of an installation. */
+export interface InstallProgress {
+  /** The last line that the installer wrote. */
+  line?: string | null;
+  /** Bytes of the download that have arrived. */
+  receivedBytes?: number | null;
+  step: InstallStep;
+  /** Bytes of the whole download, if known. */
+  totalBytes?: number | null;
+}
+
+/** A step of an installation. */
+export type InstallStep = "downloading" | "unpacking" | "installing";
 
 /** One part of a turn. `outcome` is `null` until the item ends. */
 export type Item = ({
@@ -642,6 +715,12 @@ export interface ListChanged {
   threadId: string;
   /** Time of the notification, in milliseconds since the epoch. */
   ts: number;
+}
+
+/** Params of `folder/list`. */
+export interface ListFolders {
+  /** Absolute path of the folder, or a path that begins with `~/`; by default the home directory of the daemon's user. */
+  path?: string | null;
 }
 
 /** A reset of the thread list, without members. */
@@ -908,6 +987,9 @@ export interface QuestionAnswered {
   /** Remembers the answer, so that it also applies to later questions in this scope. */
   scope?: Scope | null;
 }
+
+/** What a question asks for. */
+export type QuestionType = "permission" | "input";
 
 /** The queue of a thread. */
 export interface QueueChanged {
@@ -1335,6 +1417,8 @@ export interface Thread {
   policy?: Json | null;
   /** Project id that the client chose to group threads by. */
   projectId?: string | null;
+  /** The oldest unanswered question. */
+  question?: WaitingQuestion | null;
   /** Whether no queued turn starts by itself. */
   queuePaused?: boolean | null;
   /** Ids of queued turns. */
@@ -1564,6 +1648,8 @@ export interface ThreadSummary {
   name?: string | null;
   /** Project id that the client chose to group threads by. */
   projectId?: string | null;
+  /** The oldest unanswered question. */
+  question?: WaitingQuestion | null;
   status: ThreadStatus;
   /** Number of turns in the conversation. Dropped turns do not count. */
   turnCount: number;
@@ -1935,6 +2021,20 @@ export interface Variable {
   value: string;
 }
 
+/** A question that waits for an answer, as lists show it. `item/approve` needs nothing else. */
+export interface WaitingQuestion {
+  /** Number of further unanswered questions of the thread. */
+  more: number;
+  /** The answers that the agent offers. */
+  options?: PermissionOption[] | null;
+  requestId: string;
+  /** The effects of the call. `subjects` and `options` are absent if they are longer than 4 KiB together, or if no effect is known: the question has to be opened before it is answered. */
+  subjects?: CallSubject[] | null;
+  /** The title of the permission request, or the agent's message; the first 512 bytes. */
+  title: string;
+  type: QuestionType;
+}
+
 /** Plain text, or ACP content blocks. Plain text becomes one block. */
 export type Words = string | AcpObject[];
 
@@ -1944,6 +2044,8 @@ export interface Methods {
   "agent/authenticate": { params: AgentAuthenticateParams; result: Nothing };
   /** Starts the agent, sends `initialize`, and stops it. Creates no thread and no session. Returns the findings even if the agent fails. Times out after `agent_start_secs`. */
   "agent/doctor": { params: AgentDoctorParams; result: AgentExamined };
+  /** Installs the agent, or its newest version, into the data directory. Returns once it is installed, which can take minutes. The installation continues without the connection, a second request waits for the same one, and `agent/list` shows its progress. Needs npm, uv or python3 on the daemon's host for agents that are packages. */
+  "agent/install": { params: AgentInstallParams; result: AgentInstalled };
   /** Lists the known agents and, for those that cannot be started, the reason. Configured agents come first, then those of the registry and installed ones. */
   "agent/list": { params: AgentListParams; result: AgentsListed };
   /** Signs out of the agent. */
@@ -1958,6 +2060,10 @@ export interface Methods {
   "agent/session/delete": { params: AgentSessionDeleteParams; result: Nothing };
   /** Lists the sessions that the agent has stored. */
   "agent/session/list": { params: AgentSessionListParams; result: AgentAnswered };
+  /** Creates a folder on the daemon's host. */
+  "folder/create": { params: FolderCreateParams; result: FolderCreated };
+  /** Lists the folders in a folder of the daemon's host, sorted by name, at most 2,000. */
+  "folder/list": { params: FolderListParams; result: FoldersListed };
   /** The first request of a connection; the notification `initialized` follows its result. */
   "initialize": { params: InitializeParams; result: Initialized };
   /** Answers an elicitation. */

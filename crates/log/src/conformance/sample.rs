@@ -88,6 +88,7 @@ pub fn summary(name: &str, updated_at: Millis) -> Summary {
         updated_at,
         turns: 1,
         archived: false,
+        question: None,
     }
 }
 

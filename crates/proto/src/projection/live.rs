@@ -17,6 +17,7 @@ use super::notes::NoteCount;
 use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
 use super::thread_names::ThreadNames;
+use super::waiting::waiting_question;
 use crate::agent::Capabilities;
 use acpd_policy::{Policy, Remembered, RememberedRule, Scope};
 
@@ -243,6 +244,14 @@ impl Live {
                 let before = self.summary.session_id.clone();
                 self.fold_session(event);
                 return self.summary.session_id != before;
+            }
+            EventKind::PermissionRequested { .. }
+            | EventKind::InputRequested { .. }
+            | EventKind::RequestSettled { .. }
+            | EventKind::RequestVoided { .. } => {
+                self.fold_session(event);
+                self.summary.question = waiting_question(&self.requests);
+                return true;
             }
             _ => self.fold_session(event),
         }

@@ -30,6 +30,7 @@ mod spec;
 mod thread_names;
 mod tool;
 mod transcript;
+mod waiting;
 
 pub use dropped_turns::DroppedTurns;
 pub(crate) use exchanges::Exchange;

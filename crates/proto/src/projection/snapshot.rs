@@ -9,7 +9,7 @@ use super::Live;
 
 /// Version of the stored form. It changes whenever the fields of [`Live`] change, or the way in which events are folded
 /// into them: an old snapshot would otherwise hide the change.
-pub const SNAPSHOT_FORMAT: u32 = 2;
+pub const SNAPSHOT_FORMAT: u32 = 3;
 
 impl Live {
     /// Returns the stored form. Fails only if there is a bug.
@@ -27,6 +27,9 @@ impl Live {
     /// Makes this the state of another thread.
     pub fn readdress(&mut self, thread: ThreadId) {
         self.thread = thread;
+        if let Some(question) = &mut self.summary.question {
+            question.request_id.thread = thread;
+        }
         for open in self.requests.values_mut() {
             open.id.thread = thread;
             open.event.readdress(thread);
@@ -47,7 +50,7 @@ mod tests {
         let body = live.to_snapshot().unwrap();
         let json: serde_json::Value = serde_json::from_slice(&body).unwrap();
         let fields: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!((SNAPSHOT_FORMAT, fields.join(" ").as_str()), (2, FIELDS));
+        assert_eq!((SNAPSHOT_FORMAT, fields.join(" ").as_str()), (3, FIELDS));
     }
 
     const FIELDS: &str = "bound client_turns commands config_options declared dropped forgotten items last_item \

@@ -24,6 +24,12 @@ pub enum Reply {
     RunningAgents(Vec<RunningProcess>),
     /// The outcome of a test start of an agent.
     AgentReport(Box<AgentReport>),
+    /// The agent that was installed.
+    AgentInstalled(Box<AgentInfo>),
+    /// The folders in a folder.
+    Folders(Box<FolderList>),
+    /// Absolute path of the folder that was created.
+    Folder(String),
     /// The policies in the configuration.
     Policies {
         /// The policy for every thread.
@@ -94,6 +100,72 @@ pub struct AgentInfo {
     pub version: Option<String>,
     /// One sentence about the agent.
     pub description: Option<String>,
+    /// How the daemon can install the agent: `download`, `npm`, `uv` or `pip`.
+    pub installs_by: Option<&'static str>,
+    /// The progress of its installation, if that runs now.
+    pub installing: Option<InstallProgress>,
+}
+
+/// The progress of an installation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstallProgress {
+    /// What is being done.
+    pub step: InstallStep,
+    /// Bytes of the download that have arrived.
+    pub received_bytes: Option<u64>,
+    /// Bytes of the whole download, if known.
+    pub total_bytes: Option<u64>,
+    /// The last line that the installer wrote.
+    pub line: Option<String>,
+}
+
+impl InstallProgress {
+    /// Creates the progress of a step of which nothing else is known.
+    pub fn new(step: InstallStep) -> Self {
+        Self {
+            step,
+            received_bytes: None,
+            total_bytes: None,
+            line: None,
+        }
+    }
+}
+
+/// A step of an installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstallStep {
+    /// acpd downloads an archive.
+    Downloading,
+    /// acpd unpacks it.
+    Unpacking,
+    /// npm, uv or pip runs.
+    Installing,
+}
+
+/// A folder of the daemon's host, and the folders in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderList {
+    /// Absolute path of the folder.
+    pub path: String,
+    /// Absolute path of the folder that contains it.
+    pub parent: Option<String>,
+    /// The home directory of the daemon's user.
+    pub home: String,
+    /// Name of the daemon's host.
+    pub host: String,
+    /// The folders, sorted by name.
+    pub folders: Vec<Folder>,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// A folder in another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// Name of the folder.
+    pub name: String,
+    /// Whether it is the root of a Git repository or worktree.
+    pub repository: bool,
 }
 
 /// A process of an agent.

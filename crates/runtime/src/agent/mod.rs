@@ -4,6 +4,7 @@
 //! stdin. Never: decides what a message means; [`acpd_proto::agent`] does that.
 
 pub mod config;
+pub(crate) mod installs;
 pub(crate) mod launcher;
 pub(crate) mod lines;
 pub mod mcp;

@@ -6,7 +6,9 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use acpd_catalog::{Catalog, CatalogError, Launch, LaunchMethod, Snapshot, find_program};
+use acpd_catalog::{
+    Catalog, CatalogError, InstallMethod, Launch, LaunchMethod, Snapshot, Watch, find_program,
+};
 use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 
@@ -73,6 +75,9 @@ pub struct ListedAgent {
     pub version: Option<String>,
     /// One sentence about the agent.
     pub description: Option<String>,
+    /// How the agent can be installed, even if it can be started already.
+    #[serde(skip)]
+    pub installs_by: Option<InstallMethod>,
     /// The command to run, as an argument vector.
     #[serde(skip)]
     pub command: Vec<String>,
@@ -146,6 +151,7 @@ impl Agents {
 
     /// Returns the same list, from an existing snapshot of the catalog.
     pub fn list_of(&self, snapshot: &Snapshot) -> Vec<ListedAgent> {
+        let path = search_path();
         let configured = self.configured.iter().map(|(name, config)| {
             let found = find_configured(config, || snapshot);
             ListedAgent {
@@ -160,9 +166,11 @@ impl Agents {
                 reason: found.err(),
                 version: None,
                 description: None,
+                installs_by: snapshot
+                    .agent_with(&config.command)
+                    .and_then(|entry| snapshot.install_method(&entry.id, &path).ok()),
             }
         });
-        let path = search_path();
         let catalog = |id: &str, title: &str, version: &str| {
             let found = snapshot.launch(id, &path);
             ListedAgent {
@@ -190,6 +198,7 @@ impl Agents {
                 }),
                 reason: found.err().map(|error| error.to_string()),
                 description: None,
+                installs_by: snapshot.install_method(id, &path).ok(),
             }
         };
         let registry = snapshot.registry.agents.iter().map(|entry| {
@@ -208,6 +217,33 @@ impl Agents {
             .chain(orphans)
             .filter(|listed| !self.configured.contains_key(&listed.id));
         configured.chain(others).collect()
+    }
+
+    /// Returns the catalog's id of the agent of that name. A configured agent has the id of the catalog's agent with the
+    /// same program.
+    pub fn catalog_id(&self, name: &str) -> Result<String, Failure> {
+        let snapshot = self.catalog.look();
+        let id = match self.configured.get(name) {
+            Some(config) => snapshot.agent_with(&config.command).map(|entry| entry.id.clone()),
+            None => Some(name.to_owned()),
+        };
+        let unknown = || {
+            Failure::new(
+                ErrorCode::Unsupported,
+                format!("the registry has no agent with the program of {name:?}"),
+            )
+        };
+        let id = id.ok_or_else(unknown)?;
+        match snapshot.install_method(&id, &search_path()) {
+            Ok(_) => Ok(id),
+            Err(error) => Err(self.failure(name, &error)),
+        }
+    }
+
+    /// Installs an agent of the catalog. Blocks until it is installed.
+    pub fn install(&self, id: &str, watch: Watch<'_>) -> Result<(), Failure> {
+        let installed = self.catalog.install_watched(id, &search_path(), watch);
+        installed.map(drop).map_err(|error| self.failure(id, &error))
     }
 
     /// Returns the catalog of agents.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use acpd_catalog::LaunchMethod;
+use acpd_catalog::{InstallMethod, LaunchMethod};
 use acpd_model::{ErrorCode, Failure, Origin, RawJson, Role, ThreadId};
 use acpd_proto::agent::{AgentRequest, check_extension, with_session};
 use acpd_proto::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, Reply};
@@ -20,7 +20,34 @@ use crate::standby::initialize_cache::CachedInitialize;
 impl Service {
     pub(super) fn list_agents(&self) -> Reply {
         let agents = self.context.agents.list();
-        Reply::Agents(agents.into_iter().map(agent_info).collect())
+        Reply::Agents(agents.into_iter().map(|agent| self.agent_info(agent)).collect())
+    }
+
+    fn agent_info(&self, agent: ListedAgent) -> AgentInfo {
+        AgentInfo {
+            installing: self.context.installs.progress(&agent.id),
+            id: agent.id,
+            title: agent.title,
+            source: agent.source.name(),
+            installed: agent.installed,
+            runs: agent.runs.map(LaunchMethod::name),
+            reason: agent.reason,
+            version: agent.version,
+            description: agent.description,
+            installs_by: agent.installs_by.map(InstallMethod::name),
+        }
+    }
+
+    /// Installs an agent.
+    pub(super) async fn install_agent(&self, agent: String) -> Result<Reply, Failure> {
+        self.context
+            .installs
+            .install(&self.context.agents, &agent)
+            .await?;
+        let listed = self.context.agents.list();
+        let found = listed.into_iter().find(|listed| listed.id == agent);
+        let found = found.ok_or_else(|| Failure::not_found(format!("agent {agent:?}")))?;
+        Ok(Reply::AgentInstalled(Box::new(self.agent_info(found))))
     }
 
     pub(super) async fn list_running_agents(&self) -> Result<Reply, Failure> {
@@ -158,19 +185,6 @@ fn ask_standby(caller: &Caller, request: AgentRequest) -> Result<Dispatched, Fai
 /// Returns the directory in which to start an agent for a connection that has not named a session yet.
 fn directory_of(cwd: &Path) -> PathBuf {
     if cwd.is_dir() { cwd.to_owned() } else { anywhere() }
-}
-
-fn agent_info(agent: ListedAgent) -> AgentInfo {
-    AgentInfo {
-        id: agent.id,
-        title: agent.title,
-        source: agent.source.name(),
-        installed: agent.installed,
-        runs: agent.runs.map(LaunchMethod::name),
-        reason: agent.reason,
-        version: agent.version,
-        description: agent.description,
-    }
 }
 
 fn agent_hello(hello: InitializeResult) -> AgentHello {

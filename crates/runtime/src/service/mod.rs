@@ -5,6 +5,7 @@
 
 mod agents;
 mod caller;
+mod folders;
 mod fork;
 mod named_turns;
 mod policies;
@@ -140,6 +141,9 @@ impl Service {
             Request::ListAgents => Ok(Dispatched::now(Ok(self.list_agents()))),
             Request::ListRunningAgents => Ok(Dispatched::now(self.list_running_agents().await)),
             Request::ExamineAgent { agent } => Ok(Dispatched::now(self.examine_agent(agent).await)),
+            Request::InstallAgent { agent } => Ok(Dispatched::now(self.install_agent(agent).await)),
+            Request::ListFolders { path } => Ok(Dispatched::now(self.list_folders(path).await)),
+            Request::CreateFolder { path } => Ok(Dispatched::now(self.create_folder(path).await)),
             Request::ReadPolicies { agent } => Ok(Dispatched::now(Ok(self.read_policies(agent.as_deref())))),
             Request::ListThreads(wanted) => Ok(Dispatched::now(self.list_threads(caller, wanted).await)),
             Request::SearchThreads(wanted) => Ok(Dispatched::now(self.search_threads(wanted).await)),

@@ -113,6 +113,9 @@ plain!(
     NoParams,
     StartThread,
     ExamineAgent,
+    InstallAgent,
+    ListFolders,
+    CreateFolder,
     ReadPolicy,
     ListThreads,
     SearchThreads,
@@ -140,6 +143,33 @@ pub struct NoParams {}
 pub struct ExamineAgent {
     /// Name of the agent, as in `agent/list`.
     pub agent_type: String,
+}
+
+/// Params of `agent/install`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct InstallAgent {
+    /// Name of the agent, as in `agent/list`.
+    pub agent_type: String,
+}
+
+/// Params of `folder/list`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ListFolders {
+    /// Absolute path of the folder, or a path that begins with `~/`; by default the home directory of the daemon's user.
+    pub path: Option<String>,
+}
+
+/// Params of `folder/create`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct CreateFolder {
+    /// Absolute path of the new folder, or a path that begins with `~/`. The folder that contains it must exist.
+    pub path: String,
 }
 
 /// Params of `policy/read`.

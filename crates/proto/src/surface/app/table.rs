@@ -5,18 +5,19 @@ use acpd_model::role::Role;
 use acpd_model::{Failure, ThreadId};
 
 use super::params::{
-    AgentExtension, AnswerInput, Approve, Authenticate, DeleteSession, ExamineAgent, ExplainPolicy,
-    InterruptTurn, ListSessions, ListThreads, Named, NoParams, On, Params, ReadPolicy, ReadThread,
-    ResumeThread, RevokeRemembered, SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
+    AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
+    ExplainPolicy, InstallAgent, InterruptTurn, ListFolders, ListSessions, ListThreads, Named, NoParams, On,
+    Params, ReadPolicy, ReadThread, ResumeThread, RevokeRemembered, SearchThreads, SetConfig, SetMode,
+    SetPolicy, StartThread, StartTurn,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
     ArrangeQueue, EditQueued, ForkThread, RollBack, SetMetadata, SetName, SteerQueued, SteerTurn,
 };
 use super::wire::results::{
-    AgentAnswered, AgentExamined, AgentsListed, AgentsRunning, Nothing, PoliciesRead, PolicyExplained,
-    RememberedListed, RolledBack, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted,
-    ThreadsListed, TurnStartedResult, TurnSteered, Unsubscribed,
+    AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, FolderCreated, FoldersListed,
+    Nothing, PoliciesRead, PolicyExplained, RememberedListed, RolledBack, TextsFound, ThreadForkedResult,
+    ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnStartedResult, TurnSteered, Unsubscribed,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
@@ -117,6 +118,20 @@ methods! {
     /// the agent fails. Times out after `agent_start_secs`.
     "agent/doctor" ExamineAgent(ExamineAgent) -> AgentExamined,
         |params| Ok(Request::ExamineAgent { agent: params.agent_type });
+
+    /// Installs the agent, or its newest version, into the data directory. Returns once it is installed, which can take
+    /// minutes. The installation continues without the connection, a second request waits for the same one, and
+    /// `agent/list` shows its progress. Needs npm, uv or python3 on the daemon's host for agents that are packages.
+    "agent/install" InstallAgent(InstallAgent) -> AgentInstalled,
+        |params| Ok(Request::InstallAgent { agent: params.agent_type });
+
+    /// Lists the folders in a folder of the daemon's host, sorted by name, at most 2,000.
+    "folder/list" ListFolders(ListFolders) -> FoldersListed,
+        |params| Ok(Request::ListFolders { path: params.path });
+
+    /// Creates a folder on the daemon's host.
+    "folder/create" CreateFolder(CreateFolder) -> FolderCreated,
+        |params| Ok(Request::CreateFolder { path: params.path });
 
     /// Creates a thread, starts its agent and opens a session. Returns once the agent is ready. `thread/started` is sent
     /// immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of

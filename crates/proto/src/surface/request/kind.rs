@@ -9,7 +9,7 @@ use crate::agent::{AgentRequest, PassthroughMethod};
 /// The order in which requests execute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// No fixed order: the request changes nothing.
+    /// No fixed order: no other request depends on it.
     Free,
     /// In the order of arrival on its connection, among requests for the same thread.
     Thread,
@@ -33,6 +33,9 @@ pub enum RequestKind {
     ListAgents,
     ListRunningAgents,
     ExamineAgent,
+    InstallAgent,
+    ListFolders,
+    CreateFolder,
     ReadPolicies,
     ListThreads,
     SearchThreads,
@@ -80,6 +83,8 @@ impl RequestKind {
             | Self::ListRemembered => Role::Observer,
             Self::Answer | Self::RevokeRemembered => Role::Approver,
             Self::ExamineAgent
+            | Self::ListFolders
+            | Self::CreateFolder
             | Self::StartThread
             | Self::ForkThread
             | Self::ChangeThread
@@ -90,7 +95,11 @@ impl RequestKind {
             | Self::ChangeQueue
             | Self::AskAgent
             | Self::NotifyAgent => Role::Operator,
-            Self::DeleteThread | Self::SetThreadPolicy | Self::SignIn | Self::ChangeProvider => Role::Owner,
+            Self::InstallAgent
+            | Self::DeleteThread
+            | Self::SetThreadPolicy
+            | Self::SignIn
+            | Self::ChangeProvider => Role::Owner,
         }
     }
 
@@ -101,11 +110,14 @@ impl RequestKind {
             | Self::ListAgents
             | Self::ListRunningAgents
             | Self::ExamineAgent
+            | Self::InstallAgent
+            | Self::ListFolders
             | Self::ReadPolicies
             | Self::ListThreads
             | Self::SearchThreads
             | Self::ReadThread => Order::Free,
-            Self::WatchThreadList
+            Self::CreateFolder
+            | Self::WatchThreadList
             | Self::StartThread
             | Self::OpenThread
             | Self::CloseThread
@@ -138,6 +150,9 @@ impl Request {
             Self::ListAgents => RequestKind::ListAgents,
             Self::ListRunningAgents => RequestKind::ListRunningAgents,
             Self::ExamineAgent { .. } => RequestKind::ExamineAgent,
+            Self::InstallAgent { .. } => RequestKind::InstallAgent,
+            Self::ListFolders { .. } => RequestKind::ListFolders,
+            Self::CreateFolder { .. } => RequestKind::CreateFolder,
             Self::ReadPolicies { .. } => RequestKind::ReadPolicies,
             Self::ListThreads(_) => RequestKind::ListThreads,
             Self::SearchThreads(_) => RequestKind::SearchThreads,
@@ -214,6 +229,9 @@ impl Request {
             | Self::ListAgents
             | Self::ListRunningAgents
             | Self::ExamineAgent { .. }
+            | Self::InstallAgent { .. }
+            | Self::ListFolders { .. }
+            | Self::CreateFolder { .. }
             | Self::ReadPolicies { .. }
             | Self::ListThreads(_)
             | Self::SearchThreads(_)

@@ -33,6 +33,21 @@ pub enum Request {
         /// Name of the agent.
         agent: String,
     },
+    /// Installs an agent, or waits for an installation that runs already.
+    InstallAgent {
+        /// Name of the agent.
+        agent: String,
+    },
+    /// Lists the folders in a folder of the host.
+    ListFolders {
+        /// The folder; the home directory if absent.
+        path: Option<String>,
+    },
+    /// Creates a folder on the host.
+    CreateFolder {
+        /// Path of the new folder.
+        path: String,
+    },
     /// Reads the policies in the configuration.
     ReadPolicies {
         /// The agent whose own policy is included.

@@ -2,7 +2,10 @@
 
 use acpd_model::{Millis, RawJson, ThreadId};
 
-use crate::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, ProcessState, RunningProcess};
+use crate::surface::reply::{
+    AgentHello, AgentInfo, AgentReport, AgentSandbox, InstallProgress, InstallStep, ProcessState,
+    RunningProcess,
+};
 
 #[cfg(test)]
 use crate::surface::app::describe::Acp;
@@ -25,6 +28,31 @@ wire! {
         version: Option<String> | null,
         /// Description of the agent, in one sentence.
         description: Option<String> | null,
+        /// How `agent/install` installs the agent: `download`, `npm`, `uv` or `pip`. Absent if it cannot.
+        installs_by: Option<&'static str>,
+        /// The progress of its installation, if that runs now.
+        installing: Option<InstallProgress>,
+    }
+
+    /// The progress of an installation.
+    struct InstallProgress for InstallProgress {
+        step: InstallStep,
+        /// Bytes of the download that have arrived.
+        received_bytes: Option<u64>,
+        /// Bytes of the whole download, if known.
+        total_bytes: Option<u64>,
+        /// The last line that the installer wrote.
+        line: Option<String>,
+    }
+
+    /// A step of an installation.
+    enum InstallStep for InstallStep {
+        /// acpd downloads an archive.
+        Downloading,
+        /// acpd unpacks it.
+        Unpacking,
+        /// npm, uv or pip runs.
+        Installing,
     }
 
     /// A running agent process.

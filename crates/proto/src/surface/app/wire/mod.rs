@@ -14,6 +14,7 @@ mod agent;
 mod at;
 pub mod error;
 pub mod event;
+pub mod folder;
 pub mod item;
 pub mod item_event;
 mod name;

@@ -7,7 +7,7 @@ use acpd_policy::{Decision, Policy, RememberedRule, Rule, Scope, SubjectExplanat
 use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
-use crate::surface::reply::{AgentInfo, AgentReport, ListedThread, Reply, RunningProcess};
+use crate::surface::reply::{AgentInfo, AgentReport, FolderList, ListedThread, Reply, RunningProcess};
 use crate::thread::SteerDelivery;
 
 #[cfg(test)]
@@ -38,7 +38,10 @@ from_reply! {
     AgentsListed<'a>: Reply::Agents(agents) => Self::new(agents);
     AgentsRunning<'a>: Reply::RunningAgents(processes) => Self::new(processes);
     AgentExamined<'a>: Reply::AgentReport(report) => report;
+    AgentInstalled<'a>: Reply::AgentInstalled(agent) => Self::new(agent);
     AgentAnswered<'a>: Reply::Agent(result) => Self::new(result);
+    FoldersListed<'a>: Reply::Folders(list) => list;
+    FolderCreated<'a>: Reply::Folder(path) => Self::new(path);
     PoliciesRead<'a>: Reply::Policies { daemon, agent } => {
         Self::new(daemon.as_ref().map(Serde), agent.as_ref().map(Serde))
     };
@@ -65,12 +68,24 @@ from_reply! {
 /// The findings of `agent/doctor`.
 pub type AgentExamined<'a> = &'a AgentReport;
 
+/// The result of `folder/list`.
+pub type FoldersListed<'a> = &'a FolderList;
+
 wire! {
     /// An empty result.
     struct Nothing {}
 
     /// The agents.
     struct AgentsListed<'a> { data: &'a [AgentInfo] }
+
+    /// The agent that was installed.
+    struct AgentInstalled<'a> { agent: &'a AgentInfo }
+
+    /// The folder that was created.
+    struct FolderCreated<'a> {
+        /// Absolute path of the folder.
+        path: &'a String,
+    }
 
     /// The running agent processes.
     struct AgentsRunning<'a> { data: &'a [RunningProcess] }

@@ -1,7 +1,11 @@
 //! Threads, as results and notifications contain them.
 
-use acpd_model::event::{LeaseHolder, PlanEntry};
-use acpd_model::{EventKind, Millis, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus, TurnId};
+use acpd_model::event::{LeaseHolder, PermissionOption, PlanEntry};
+use acpd_model::subject::CallSubject;
+use acpd_model::{
+    self as model, EventKind, Millis, QuestionType, RawJson, RequestId, Seq, Summary, ThreadId, ThreadStatus,
+    TurnId,
+};
 use acpd_policy::Policy;
 
 use super::words::TurnStatus;
@@ -52,6 +56,45 @@ wire! {
         updated_at: Millis as u64,
         /// Number of turns in the conversation. Dropped turns do not count.
         turn_count: u32 as u64,
+        /// The oldest unanswered question.
+        question: Option<WaitingQuestion<'a>>,
+    }
+
+    /// A question that waits for an answer, as lists show it. `item/approve` needs nothing else.
+    struct WaitingQuestion<'a> {
+        request_id: RequestId,
+        [rename = "type"] kind: QuestionType,
+        /// The title of the permission request, or the agent's message; the first 512 bytes.
+        title: &'a str,
+        /// The effects of the call. `subjects` and `options` are absent if they are longer than 4 KiB together, or if no
+        /// effect is known: the question has to be opened before it is answered.
+        subjects: Option<&'a [CallSubject]>,
+        /// The answers that the agent offers.
+        options: Option<&'a [PermissionOption]>,
+        /// Number of further unanswered questions of the thread.
+        more: u32 as u64,
+    }
+
+    /// What a question asks for.
+    enum QuestionType for QuestionType {
+        /// A permission; `item/approve` answers it.
+        Permission,
+        /// Information; `item/answer` answers it.
+        Input,
+    }
+}
+
+impl<'a> WaitingQuestion<'a> {
+    fn of(question: &'a model::WaitingQuestion) -> Self {
+        let answerable = question.answerable.as_ref();
+        Self {
+            request_id: question.request_id,
+            kind: question.kind,
+            title: &question.title,
+            subjects: answerable.map(|answerable| &*answerable.subjects),
+            options: answerable.map(|answerable| &*answerable.options),
+            more: question.more,
+        }
     }
 }
 
@@ -89,6 +132,7 @@ impl<'a> ThreadEntry<'a> {
             created_at: summary.created_at,
             updated_at: summary.updated_at,
             turn_count: summary.turns,
+            question: summary.question.as_deref().map(WaitingQuestion::of),
         }
     }
 }

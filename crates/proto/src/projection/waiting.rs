@@ -1,0 +1,44 @@
+//! The question that a thread waits for, as lists show it.
+
+use std::collections::BTreeMap;
+
+use acpd_model::event::PermissionOption;
+use acpd_model::limits::{LISTED_QUESTION_BYTES, LISTED_TITLE_BYTES};
+use acpd_model::subject::CallSubject;
+use acpd_model::{Answerable, EventKind, QuestionType, WaitingQuestion};
+
+use super::live::OpenRequest;
+
+/// Returns the oldest of the open questions.
+pub(super) fn waiting_question(requests: &BTreeMap<u32, OpenRequest>) -> Option<Box<WaitingQuestion>> {
+    let oldest = requests.values().next()?;
+    let (kind, title, answerable) = match &oldest.event.kind {
+        EventKind::PermissionRequested {
+            title,
+            options,
+            subjects,
+            ..
+        } => (QuestionType::Permission, title, answerable(subjects, options)),
+        EventKind::InputRequested { message, .. } => (QuestionType::Input, message, None),
+        _ => return None,
+    };
+    Some(Box::new(WaitingQuestion {
+        request_id: oldest.id,
+        kind,
+        title: title[..title.floor_char_boundary(LISTED_TITLE_BYTES)].to_owned(),
+        answerable,
+        more: u32::try_from(requests.len() - 1).unwrap_or(u32::MAX),
+    }))
+}
+
+/// Returns the effects and answers of a permission request if they are short enough to be shown in full.
+fn answerable(subjects: &[CallSubject], options: &[PermissionOption]) -> Option<Answerable> {
+    let length = |json: serde_json::Result<String>| json.map_or(usize::MAX, |json| json.len());
+    let bytes =
+        length(serde_json::to_string(subjects)).saturating_add(length(serde_json::to_string(options)));
+    // Without a known effect there is nothing that an answer could be about.
+    (!subjects.is_empty() && bytes <= LISTED_QUESTION_BYTES).then(|| Answerable {
+        subjects: subjects.into(),
+        options: options.into(),
+    })
+}
