@@ -1,10 +1,9 @@
 /** Answers to the questions of waiting threads from a list, without following the threads. */
 
-import type { Client, PermissionOption } from "@acpd/client";
+import type { Client, PermissionOption, WaitingQuestion } from "@acpd/client";
 import { computed, effect, signal } from "@preact/signals";
 
 import { client, sentence } from "../connection/connection.ts";
-import type { WaitingQuestion } from "../state/waiting-question.ts";
 import { who } from "../views/thread/content/Notice.tsx";
 import { announce } from "./live-region.ts";
 import { waiting } from "./threads.ts";

@@ -2,8 +2,6 @@
 
 import type { ListChanged, TextFound, ThreadSummary, TurnStatus } from "@acpd/client";
 
-import type { WaitingQuestion } from "./waiting-question.ts";
-
 /** The activity of a thread, as shown in the list. */
 export type ThreadActivity = "waiting" | "running" | "failed" | "idle";
 
@@ -14,8 +12,6 @@ export interface Seen {
 }
 
 export interface Listed extends ThreadSummary {
-  /** What the thread waits for. */
-  readonly question?: WaitingQuestion | null;
   readonly live: ThreadActivity;
   readonly unread: boolean;
 }

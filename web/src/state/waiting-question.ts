@@ -3,26 +3,11 @@
  * to a question that one line shows as a whole. Pure.
  */
 
-import type { Always, CallSubject, PermissionOption } from "@acpd/client";
+import type { CallSubject, PermissionOption, WaitingQuestion } from "@acpd/client";
 
 import { visibleLine } from "../text/bidi-guard.ts";
 import { shownPath } from "../text/format.ts";
 import { deed } from "./subjects.ts";
-
-/** The oldest open question of a thread, in its list entry. */
-export interface WaitingQuestion {
-  readonly requestId: string;
-  readonly type: "permission" | "input";
-  /** The agent's title, or its message. */
-  readonly title: string;
-  readonly reason?: string | null;
-  /** The effects of the call; absent if they are too long for a list. */
-  readonly subjects?: CallSubject[] | null;
-  readonly options?: PermissionOption[] | null;
-  readonly always?: Always | null;
-  /** Number of further open questions. */
-  readonly more?: number | null;
-}
 
 /** One action of a question, as a list shows it. */
 export interface Wish {
@@ -50,7 +35,7 @@ export function wishesOf({ subjects, title }: WaitingQuestion, cwd: string): Wis
 export function questionLine(question: WaitingQuestion, cwd: string): string {
   const said = wishesOf(question, cwd).map(({ verb, what }) => (verb === "" ? what : `${verb} ${what}`));
   const line = said.join("; ");
-  return line.charAt(0).toUpperCase() + line.slice(1) + ((question.more ?? 0) > 0 ? ` (and ${question.more} more)` : "");
+  return line.charAt(0).toUpperCase() + line.slice(1) + (question.more > 0 ? ` (and ${question.more} more)` : "");
 }
 
 export interface RowAnswer {
@@ -70,7 +55,7 @@ export interface RowAnswers {
  */
 export function rowAnswers(question: WaitingQuestion, cwd: string): RowAnswers | undefined {
   const { type, subjects, options, more } = question;
-  if (type !== "permission" || (more ?? 0) > 0 || !subjects?.length || !options || !subjects.every((one) => isPlain(one, cwd))) {
+  if (type !== "permission" || more > 0 || !subjects?.length || !options || !subjects.every((one) => isPlain(one, cwd))) {
     return undefined;
   }
   const [allow, reject] = [once(options, "allow_once"), once(options, "reject_once")];

@@ -1,7 +1,7 @@
-import type { CallSubject, PermissionOption } from "@acpd/client";
+import type { CallSubject, PermissionOption, WaitingQuestion } from "@acpd/client";
 import { describe, expect, test } from "vitest";
 
-import { questionLine, rowAnswers, type WaitingQuestion, wishesOf } from "../../src/state/waiting-question.ts";
+import { questionLine, rowAnswers, wishesOf } from "../../src/state/waiting-question.ts";
 
 const options: PermissionOption[] = [
   { optionId: "a", name: "Yes", kind: "allow_once" },
@@ -13,6 +13,7 @@ const asks = (subject: CallSubject, more: Partial<WaitingQuestion> = {}): Waitin
   requestId: "q",
   type: "permission",
   title: "Run the tests",
+  more: 0,
   subjects: [subject],
   options,
   ...more,

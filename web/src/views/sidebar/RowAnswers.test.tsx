@@ -1,12 +1,11 @@
 // @vitest-environment jsdom
-import type { Client } from "@acpd/client";
+import type { Client, WaitingQuestion } from "@acpd/client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { settled } from "../../app/row-answers.ts";
 import { toasts } from "../../app/toasts.ts";
 import { client, link, standing } from "../../connection/connection.ts";
 import type { Listed } from "../../state/threads.ts";
-import type { WaitingQuestion } from "../../state/waiting-question.ts";
 import { after, drawn, press } from "../testing.ts";
 import { RowAnswers } from "./RowAnswers.tsx";
 import { RowQuestion } from "./RowQuestion.tsx";
@@ -16,6 +15,7 @@ const question: WaitingQuestion = {
   requestId: "q",
   type: "permission",
   title: "Tidy up",
+  more: 0,
   subjects: [{ type: "commandLine", line: "git push", cwd: "/w" }],
   options: [
     { optionId: "1", name: "Yes", kind: "allow_once" },

@@ -3,13 +3,14 @@
  * swipes. They exist only while the row shows the whole question.
  */
 
+import type { WaitingQuestion } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { showQuestion } from "../../app/focus.ts";
 import { announce } from "../../app/live-region.ts";
 import { answerFromList, settled } from "../../app/row-answers.ts";
 import { online, standing } from "../../connection/connection.ts";
-import { type RowAnswer, rowAnswers, type WaitingQuestion } from "../../state/waiting-question.ts";
+import { type RowAnswer, rowAnswers } from "../../state/waiting-question.ts";
 import { isInSight } from "../parts/in-sight.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { swipe } from "./swipe.ts";
@@ -39,11 +40,11 @@ function Answers({ threadId, cwd, question, tabIndex }: RowAnswersProps) {
   const [sending, setSending] = useState(false);
   const offered = fits ? rowAnswers(question, cwd) : undefined;
   const list = offered === undefined ? [] : [offered.allow, offered.reject].flatMap((one) => one ?? []);
-  useFocusAfter(place, threadId);
 
   const answer = (one: RowAnswer) => {
-    const text = rowOf(place)?.querySelector<HTMLElement>(".row-question");
-    if (sending || !settled.peek() || !online.peek() || !text) {
+    const row = rowOf(place);
+    const text = row?.querySelector<HTMLElement>(".row-question");
+    if (sending || !settled.peek() || !online.peek() || !row || !text) {
       return;
     }
     if (!isInSight(text)) {
@@ -52,8 +53,15 @@ function Answers({ threadId, cwd, question, tabIndex }: RowAnswersProps) {
       return;
     }
     setSending(true);
-    // After an accepted answer, the row changes by its event.
-    void answerFromList(threadId, question, one.option).then((accepted) => accepted || setSending(false));
+    const hasFocus = row.contains(document.activeElement);
+    void answerFromList(threadId, question, one.option).then((accepted) => {
+      // After an accepted answer, the row changes by its event.
+      if (!accepted) {
+        setSending(false);
+      } else if (hasFocus) {
+        focusNext(row, threadId);
+      }
+    });
   };
   const latest = useRef({ list, answer, offered });
   latest.current = { list, answer, offered };
@@ -150,21 +158,23 @@ function useFits(place: { current: HTMLElement | null }): boolean {
   return fits;
 }
 
-/** Moves the focus on when the question disappears under it: to the next question, or to the thread's row. */
-function useFocusAfter(place: { current: HTMLElement | null }, threadId: string): void {
-  useEffect(() => {
-    const row = rowOf(place);
-    const list = row?.closest<HTMLElement>(".side-list, .home-waiting");
-    return () => {
-      if (!row || !list || !row.contains(document.activeElement)) {
-        return;
-      }
-      requestAnimationFrame(() => {
-        if (document.activeElement === document.body || document.activeElement === null) {
-          const next = list.querySelector<HTMLElement>(".row.is-asking .row-link");
-          (next ?? list.querySelector<HTMLElement>(`[data-thread="${CSS.escape(threadId)}"] .row-link`))?.focus();
-        }
-      });
-    };
-  }, []);
+/** Time in which the focus follows a row that moves, in milliseconds. */
+const FOLLOW_MS = 3_000;
+
+/** Moves the focus on from an answered row: to the next question, or with the row to its new place. */
+function focusNext(row: HTMLElement, threadId: string): void {
+  const list = row.closest<HTMLElement>(".side-list, .home-waiting");
+  const own = `[data-thread="${CSS.escape(threadId)}"]`;
+  const next = list?.querySelector<HTMLElement>(`.row.is-asking:not(${own}) .row-link`);
+  if (next || !list) {
+    next?.focus();
+    return;
+  }
+  const observer = new MutationObserver(() => {
+    if (document.activeElement === document.body) {
+      list.querySelector<HTMLElement>(`${own} .row-link`)?.focus();
+    }
+  });
+  observer.observe(list, { childList: true, subtree: true });
+  setTimeout(() => observer.disconnect(), FOLLOW_MS);
 }

@@ -1,9 +1,11 @@
 /** What a waiting thread wants, in its row of the list: each action in full, as long as there is room. */
 
-import { type WaitingQuestion, wishesOf } from "../../state/waiting-question.ts";
+import type { WaitingQuestion } from "@acpd/client";
+
+import { wishesOf } from "../../state/waiting-question.ts";
 
 export function RowQuestion({ question, cwd }: { question: WaitingQuestion; cwd: string }) {
-  const more = question.more ?? 0;
+  const { more } = question;
   return (
     <span class="row-question">
       {wishesOf(question, cwd).map(({ verb, what, code }, at) => (
