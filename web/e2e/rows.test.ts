@@ -191,7 +191,7 @@ test("a notification says what is asked, and opens the request", async () => {
   });
   await page.reload();
   await page.locator(".side-list").waitFor();
-  await expect.poll(() => page.locator(".side-list .empty").count()).toBe(0);
+  await page.locator(".side-list section").or(page.getByText("No threads yet")).first().waitFor();
   const id = await waiting("Noted", "kind=execute command='make note'");
   type Noted = { note?: { said: string[]; onclick(): void } };
   await expect.poll(() => page.evaluate(() => (window as unknown as Noted).note?.said)).toEqual(["Noted is waiting for approval", "Run make note"]);
