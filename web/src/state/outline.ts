@@ -6,6 +6,7 @@
 
 import type { Item, PlanEntry } from "@acpd/client";
 
+import type { AwayRow } from "./away.ts";
 import { isLookup } from "./tool-calls.ts";
 import type { Row } from "./thread.ts";
 
@@ -47,7 +48,7 @@ export interface InnerRow {
   readonly row: ItemRow;
 }
 
-export type ShownRow = Row | WorkRow | GroupRow | InnerRow | PlanRow;
+export type ShownRow = Row | WorkRow | GroupRow | InnerRow | PlanRow | AwayRow;
 
 export interface OutlineOptions {
   /** Whether the user has opened or closed a row; `undefined` if neither. */

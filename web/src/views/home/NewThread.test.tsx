@@ -52,7 +52,7 @@ async function form(wished?: string, ids = ["one", "two"]) {
   client.value = daemon as unknown as Client;
   link.value = { name: "open" } as typeof link.value;
   const view = drawn(<NewThread agent={wished} />);
-  await after(async () => {});
+  await after(() => vi.dynamicImportSettled());
   expect(agents.value).toHaveLength(ids.length);
   const offered = () => view.all("#mode option").map((option) => option.textContent);
   return { daemon, view, offered, pick: (agent: string) => type(view.one<HTMLSelectElement>("#agent"), agent) };

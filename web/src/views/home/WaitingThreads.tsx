@@ -7,11 +7,8 @@ import { ThreadRow } from "../sidebar/ThreadRow.tsx";
 /** Maximum number of threads shown; the list has all of them. */
 const MOST = 5;
 
-export function WaitingThreads() {
+export default function WaitingThreads() {
   const threads = waiting.value;
-  if (threads.length === 0) {
-    return null;
-  }
   return (
     <section class="home-waiting" aria-labelledby="home-waiting">
       <h2 class="side-title" id="home-waiting">

@@ -75,8 +75,8 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
           {unread && <span class="row-unread" role="img" aria-label="unread" />}
         </span>
       </a>
-      {question && <RowAnswers threadId={id} cwd={cwd} question={question} tabIndex={tabbed ? 0 : -1} />}
       <ThreadMenu thread={thread} tabIndex={tabbed ? 0 : -1} class="row-menu" />
+      {question && <RowAnswers threadId={id} cwd={cwd} question={question} tabIndex={tabbed ? 0 : -1} />}
     </li>
   );
 }
