@@ -54,13 +54,18 @@ fn serve_registry() -> SocketAddr {
 
 /// Runs `acpd` with only `programs` on `PATH`.
 fn with_programs(place: &Place, programs: &[(&str, &str)], args: &[&str]) -> Outcome {
+    outcome(place.command(args).env("PATH", put_programs(place, programs)))
+}
+
+/// Writes programs, and returns their directory.
+fn put_programs(place: &Place, programs: &[(&str, &str)]) -> PathBuf {
     let bin: PathBuf = place.work().join("bin");
     std::fs::create_dir_all(&bin).expect("it can be made");
     for (name, script) in programs {
         std::fs::write(bin.join(name), script).expect("it can be written");
         std::fs::set_permissions(bin.join(name), std::fs::Permissions::from_mode(0o755)).expect("it is ours");
     }
-    outcome(place.command(args).env("PATH", &bin))
+    bin
 }
 
 fn rows(listed: &Outcome) -> Vec<Vec<&str>> {
@@ -233,6 +238,116 @@ fn an_agent_is_fetched_and_runs_without_configuration() {
     );
     let doctor = acpd(&daemon.place, &["agents", "doctor", "looped"]);
     assert_eq!(doctor.code, Some(0), "{}", doctor.stdout);
+}
+
+/// An npm that says what it does and waits for the file `go` beside it. With the file `fail`, it fails.
+const SLOW_NPM: &str = r#"#!/bin/sh
+bin="${0%/*}"
+echo "fetching gemini; secret: ${MY_SECRET:-none}; proxy: ${HTTPS_PROXY:-none}; registry: ${npm_config_registry:-none}"
+while ! [ -e "$bin/go" ]; do /bin/sleep 0.02; done
+if [ -e "$bin/fail" ]; then echo "ENOENT: no such registry" >&2; exit 7; fi
+/bin/mkdir -p "$3/node_modules/@google/gemini-cli" "$3/node_modules/.bin"
+echo '{ "bin": { "gemini": "x.js" } }' > "$3/node_modules/@google/gemini-cli/package.json"
+/bin/cp "$bin/agent" "$3/node_modules/.bin/gemini"
+"#;
+
+fn listed(client: &mut Client, id: &str) -> Value {
+    let agents = client.call("agent/list", &json!({}));
+    let mut agents = agents["data"].as_array().expect("an array").iter();
+    let found = agents.find(|agent| agent["id"] == id);
+    found.expect("the agent is listed").clone()
+}
+
+#[test]
+fn a_client_installs_an_agent_and_others_see_the_progress() {
+    let place = Place::new("");
+    place.configure(&reads_fake_agent());
+    let bin = put_programs(&place, &[("npm", SLOW_NPM), ("agent", &agent_script())]);
+    let place = place
+        .with_env("PATH", &bin)
+        .with_env("MY_SECRET", "s3cret")
+        .with_env("HTTPS_PROXY", "http://127.0.0.1:9")
+        .with_env("npm_config_registry", "http://127.0.0.1:9/npm");
+    let daemon = Daemon::at(place);
+    let (mut owner, mut other) = (Client::new(&daemon), Client::observer(&daemon));
+    assert_eq!(listed(&mut other, "gemini")["installsBy"], "npm");
+    assert_eq!(listed(&mut other, "goose")["installsBy"], "download");
+    // Neither uv nor python3 is there.
+    assert!(listed(&mut other, "fast-agent")["installsBy"].is_null());
+
+    std::fs::write(bin.join("fail"), "").unwrap();
+    std::fs::write(bin.join("go"), "").unwrap();
+    let failed = owner.refused("agent/install", &json!({ "agentType": "gemini" }));
+    let message = failed["message"].as_str().unwrap();
+    assert_eq!(failed["data"]["code"], "agent_failed", "{failed}");
+    assert!(
+        message.contains("npm could not install @google/gemini-cli@"),
+        "{message}"
+    );
+    assert!(message.contains("ENOENT: no such registry"), "{message}");
+    let after = listed(&mut other, "gemini");
+    assert_eq!(
+        (&after["installed"], &after["installing"]),
+        (&json!(false), &Value::Null)
+    );
+
+    std::fs::remove_file(bin.join("fail")).unwrap();
+    std::fs::remove_file(bin.join("go")).unwrap();
+    let first = owner.request("agent/install", &json!({ "agentType": "gemini" }));
+    // The answer to a request does not hold up those after it.
+    let shown = loop {
+        let shown = listed(&mut owner, "gemini")["installing"].clone();
+        if shown["line"].is_string() {
+            break shown;
+        }
+    };
+    assert_eq!(
+        shown,
+        json!({
+            "step": "installing",
+            "line": "fetching gemini; secret: none; proxy: http://127.0.0.1:9; registry: http://127.0.0.1:9/npm",
+        })
+    );
+    assert_eq!(listed(&mut other, "gemini")["installing"], shown);
+    let second = owner.request("agent/install", &json!({ "agentType": "gemini" }));
+    std::fs::write(bin.join("go"), "").unwrap();
+    for id in [first, second] {
+        let answer = owner.answer(id).unwrap();
+        assert_eq!(
+            (&answer["agent"]["runs"], &answer["agent"]["installed"]),
+            (&json!("installed"), &json!(true))
+        );
+    }
+    let start = json!({ "agentType": "gemini", "cwd": daemon.place.work(), "text": "say hello" });
+    assert!(owner.call("thread/start", &start)["thread"]["id"].is_string());
+
+    for (agent, code) in [("nobody", "not_found"), ("fast-agent", "agent_failed")] {
+        let refused = owner.refused("agent/install", &json!({ "agentType": agent }));
+        assert_eq!(refused["data"]["code"], code, "{refused}");
+    }
+}
+
+#[test]
+fn a_client_installs_a_download() {
+    let address = serve_registry();
+    let place = Place::new("");
+    let config = format!(
+        "registry_url = \"http://{address}/registry.json\"\n[agents.mine]\ncommand = \"no-such\"\n{}",
+        reads_fake_agent()
+    );
+    place.configure(&config);
+    assert_eq!(acpd(&place, &["agents", "update"]).code, Some(0));
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let wrong = client.refused("agent/install", &json!({ "agentType": "wrong" }));
+    assert!(
+        wrong["message"].as_str().unwrap().contains("its sha256 is"),
+        "{wrong}"
+    );
+    let installed = client.call("agent/install", &json!({ "agentType": "looped" }));
+    assert_eq!(installed["agent"]["source"], "installed");
+    let unknown = client.refused("agent/install", &json!({ "agentType": "mine" }));
+    assert_eq!(unknown["data"]["code"], "unsupported", "{unknown}");
 }
 
 #[test]

@@ -180,6 +180,63 @@ fn a_watcher_of_the_list_receives_metadata_only_if_it_is_set() {
 }
 
 #[test]
+fn a_list_shows_what_a_thread_waits_for_and_the_question_is_answered_from_there() {
+    let daemon = Daemon::start();
+    let (mut watcher, mut client) = (Client::new(&daemon), Client::new(&daemon));
+    watcher.call("thread/list/watch", &json!({}));
+    let thread = client.thread(&daemon);
+    let asked = |message: &support::Incoming| message.params["thread"]["question"].is_object();
+    let long = "x".repeat(5_000);
+    let prompts = [
+        "permission kind=execute command='rm -rf build'".to_owned(),
+        format!("permission kind=execute command='echo {long}'"),
+        "elicit".to_owned(),
+    ];
+    for (number, prompt) in prompts.iter().enumerate() {
+        let turn = client.start(&thread, prompt);
+        let change = watcher.until(asked).pop().unwrap();
+        let question = change.params["thread"]["question"].clone();
+        assert_eq!(change.params["thread"]["status"], "waiting");
+        let listed = watcher.call("thread/list", &json!({}))["data"][0]["question"].clone();
+        assert_eq!(listed, question);
+        assert_eq!(
+            (&question["more"], question["title"].as_str().unwrap().is_empty()),
+            (&json!(0), false)
+        );
+        let answer = json!({ "requestId": question["requestId"], "approved": true });
+        if number == 2 {
+            assert_eq!(
+                (&question["type"], &question["options"]),
+                (&json!("input"), &Value::Null)
+            );
+            client.call(
+                "item/answer",
+                &json!({ "requestId": question["requestId"], "dismissed": true }),
+            );
+        } else {
+            assert_eq!(question["type"], "permission");
+            // A client shows what it answers: what is too long for a list has to be opened.
+            let subjects = question["subjects"].as_array().map(Vec::len);
+            assert_eq!(subjects, (number == 0).then_some(1), "{question}");
+            assert_eq!(question["options"].is_array(), number == 0);
+            if number == 0 {
+                assert!(
+                    question["subjects"][0].to_string().contains("rm -rf build"),
+                    "{question}"
+                );
+            }
+            watcher.call("item/approve", &answer);
+            let late = client.refused("item/approve", &answer);
+            assert_eq!(late["data"]["code"], "already_resolved", "{late}");
+        }
+        client.finish(&thread, &turn);
+        watcher.until(|message| message.params["thread"]["status"] == "idle");
+        let after = watcher.call("thread/list", &json!({}));
+        assert!(after["data"][0]["question"].is_null(), "{after}");
+    }
+}
+
+#[test]
 fn a_watcher_of_the_list_sees_all_threads() {
     let daemon = Daemon::start();
     let mut watcher = Client::observer(&daemon);

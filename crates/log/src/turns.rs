@@ -262,4 +262,11 @@ impl TurnsFound {
         }
         seqs
     }
+
+    /// Returns those of the events that are shown beside the turns and items, or that only update them.
+    pub fn notes(&self) -> BTreeSet<Seq> {
+        let items = self.turns.iter().flat_map(|turn| &turn.items);
+        let late = items.flat_map(|item| &item.late);
+        late.chain(&self.early).copied().collect()
+    }
 }

@@ -9,7 +9,6 @@ use acpd_model::limits::{LIVE_BYTES, SNAPSHOT_BYTES};
 use acpd_proto::surface::contract::Gate;
 use tokio::sync::{Notify, watch};
 
-use crate::agent::installs::Installs;
 use crate::agent::launcher::Launcher;
 use crate::agent::process_table::ProcessTable;
 use crate::agent::registry::Agents;
@@ -59,8 +58,6 @@ pub struct Context {
     pub log: SharedLog,
     /// The agents that this daemon can start, by name.
     pub agents: Arc<Agents>,
-    /// The agents that are being installed.
-    pub(crate) installs: Installs,
     /// The running agent processes.
     pub processes: ProcessTable,
     /// Agent processes that several threads share.
@@ -125,7 +122,6 @@ impl Context {
         Self {
             log,
             agents: Arc::new(agents),
-            installs: Installs::default(),
             shared: SharedAgents::open(launcher, processes.clone()),
             processes,
             metrics,

@@ -13,6 +13,7 @@ use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 
 use crate::agent::config::AgentConfig;
+use crate::agent::installs::Installs;
 use crate::agent::sandbox::SandboxSettings;
 
 /// All agents that this daemon knows by name.
@@ -21,6 +22,8 @@ pub struct Agents {
     configured: BTreeMap<String, AgentConfig>,
     sandbox: SandboxSettings,
     catalog: Catalog,
+    /// The agents that are being installed.
+    pub(crate) installs: Installs,
 }
 
 /// An agent that can be started.
@@ -91,6 +94,7 @@ impl Agents {
             configured,
             sandbox,
             catalog: Catalog::new(data_dir),
+            installs: Installs::default(),
         }
     }
 

@@ -25,7 +25,7 @@ impl Service {
 
     fn agent_info(&self, agent: ListedAgent) -> AgentInfo {
         AgentInfo {
-            installing: self.context.installs.progress(&agent.id),
+            installing: self.context.agents.installs.progress(&agent.id),
             id: agent.id,
             title: agent.title,
             source: agent.source.name(),
@@ -40,12 +40,9 @@ impl Service {
 
     /// Installs an agent.
     pub(super) async fn install_agent(&self, agent: String) -> Result<Reply, Failure> {
-        self.context
-            .installs
-            .install(&self.context.agents, &agent)
-            .await?;
-        let listed = self.context.agents.list();
-        let found = listed.into_iter().find(|listed| listed.id == agent);
+        let agents = &self.context.agents;
+        agents.installs.install(agents, &agent).await?;
+        let found = agents.list().into_iter().find(|listed| listed.id == agent);
         let found = found.ok_or_else(|| Failure::not_found(format!("agent {agent:?}")))?;
         Ok(Reply::AgentInstalled(Box::new(self.agent_info(found))))
     }

@@ -1,10 +1,11 @@
 //! Pages of a thread's turns, read from the events that describe them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog, TurnsWanted};
-use acpd_model::Failure;
 use acpd_model::limits::{TURNS_PAGE, TURNS_PAGE_BYTES};
+use acpd_model::{Event, Failure, Seq, ThreadId};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
 use acpd_proto::surface::request::Turns;
 
@@ -39,18 +40,51 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
     };
     let found = find_turns(&log, live.thread, wanted).await?;
     let older = found.older;
-    let events = look_up(&log, live.thread, found.seqs().into_iter().collect()).await?;
+    let events = look_up_most(&log, live.thread, found.seqs(), &found.notes()).await?;
     let mut page = Transcript::new(live.thread);
     for event in &events {
         page.fold(event);
     }
     page.add_open(&live, older, before);
     for (item, notes) in found.open {
-        page.add_notes(item, look_up(&log, live.thread, notes).await?);
+        let notes: BTreeSet<Seq> = notes.into_iter().collect();
+        page.add_notes(
+            item,
+            look_up_most(&log, live.thread, notes.clone(), &notes).await?,
+        );
     }
     page.add_queued(&live);
     Ok(TurnsPage {
         turns: page.into_turns(),
         older,
     })
+}
+
+/// Returns all events with these numbers, but those of `dispensable` only if they can be read: a page without a notice is
+/// better than no page.
+async fn look_up_most(
+    log: &SharedLog,
+    thread: ThreadId,
+    mut seqs: BTreeSet<Seq>,
+    dispensable: &BTreeSet<Seq>,
+) -> Result<Vec<Event>, LogError> {
+    loop {
+        let found = look_up(log, thread, seqs.iter().copied().collect()).await;
+        let Err(LogError::DamagedEvents { first, last, .. }) = found else {
+            return found;
+        };
+        let before = seqs.len();
+        let is_damaged = |seq: &Seq| (first..=last).contains(seq);
+        if seqs
+            .iter()
+            .any(|seq| is_damaged(seq) && !dispensable.contains(seq))
+        {
+            return found;
+        }
+        seqs.retain(|seq| !is_damaged(seq));
+        if seqs.len() == before {
+            return found;
+        }
+        tracing::warn!(%thread, first, last, "a page of turns lacks notices whose events cannot be read");
+    }
 }

@@ -271,10 +271,11 @@ impl World {
     async fn check_pages(&self, thread: ThreadId, events: &[Event]) {
         let service = &self.daemon.service;
         let live = service.directory.look(thread).await.unwrap();
-        let mut whole = Transcript::default();
+        let mut whole = Transcript::new(thread);
         for event in events.iter().take_while(|event| event.seq <= live.last_seq) {
             whole.fold(event);
         }
+        let whole = whole.into_turns();
         for limit in [1, 2, 100] {
             let mut turns = Vec::new();
             let mut before = None;
@@ -287,7 +288,7 @@ impl World {
                     break;
                 }
             }
-            assert_eq!(turns, whole.turns, "the pages of {thread}, {limit} turns each");
+            assert_eq!(turns, whole, "the pages of {thread}, {limit} turns each");
         }
     }
 
