@@ -10,6 +10,30 @@ import { defineConfig } from "vitest/config";
 /** The daemon that `npm run dev` passes requests on to. */
 const daemon = process.env.ACPD_URL ?? "http://127.0.0.1:4127";
 
+interface Modules {
+  getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
+}
+
+let first: Set<string> | undefined;
+
+/** Returns the name of the first chunk for modules that the entry imports, directly or not, other than lazily. */
+function firstLoad(id: string, modules: Modules): string | null {
+  if (first === undefined) {
+    first = new Set();
+    const add = (one: string) => {
+      if (!first!.has(one)) {
+        first!.add(one);
+        modules.getModuleInfo(one)?.importedIds.forEach(add);
+      }
+    };
+    const entry = fileURLToPath(new URL("src/main.tsx", import.meta.url));
+    add(entry);
+    // The entry keeps its own chunk, which the manifest names.
+    first.delete(entry);
+  }
+  return first.has(id) ? "first" : null;
+}
+
 export default defineConfig({
   resolve: {
     alias: { "@acpd/client": fileURLToPath(new URL("client/src/index.ts", import.meta.url)) },
@@ -21,6 +45,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     // The polyfill for preloading is not needed by browsers of these years.
     modulePreload: { polyfill: false },
+    // One file for all that the page needs at first: parts that lazy views share would be compressed worse alone.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: firstLoad }] } } },
   },
   server: {
     // Tests hold what is said of presets against the page about them, and characters against the daemon's.

@@ -11,9 +11,11 @@ import { render } from "preact";
 import { listenForPrinting } from "./app/print.ts";
 import { listenForShortcuts } from "./app/shortcuts.ts";
 import { begin, standing } from "./connection/connection.ts";
+import { lazy } from "./views/parts/lazy.tsx";
 import { Toasts } from "./views/parts/Toasts.tsx";
 import { Shell } from "./views/shell/Shell.tsx";
-import { SignIn } from "./views/sign-in/SignIn.tsx";
+
+const SignIn = lazy(() => import("./views/sign-in/SignIn.tsx"));
 
 function Page() {
   const { value: now } = standing;

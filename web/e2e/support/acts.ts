@@ -42,7 +42,7 @@ export async function say(page: Page, text: string): Promise<void> {
 
 /** Returns a thread's row in the list. */
 export function row(page: Page, name: string) {
-  return page.locator(".row", { hasText: name });
+  return page.locator(".side-list .row", { hasText: name });
 }
 
 /** Chooses an item of a thread's menu in the list. */

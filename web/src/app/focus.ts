@@ -1,5 +1,8 @@
 /** Moves the focus, also to elements that appear later. */
 
+import { foldedQuestion } from "./layout.ts";
+import { go } from "./route.ts";
+
 /** Time for the element to appear, in milliseconds. */
 const PATIENCE_MS = 5_000;
 
@@ -42,4 +45,11 @@ export function focusWhenThere(selector: string): void {
 /** Returns whether the user is typing or in an overlay, so that the focus must stay where it is. */
 export function isFocusTaken(): boolean {
   return document.activeElement?.closest("input, textarea, select, dialog, [role=menu], [contenteditable]") != null;
+}
+
+/** Opens a thread, and focuses its question. */
+export function showQuestion(threadId: string): void {
+  go({ view: "thread", threadId });
+  foldedQuestion.value = undefined;
+  focusWhenThere(`.pane[data-thread="${CSS.escape(threadId)}"] [data-question]`);
 }

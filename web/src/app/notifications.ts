@@ -6,8 +6,10 @@
 import { effect, signal, untracked } from "@preact/signals";
 
 import { stored } from "../state/stored.ts";
+import { questionLine } from "../state/waiting-question.ts";
 import { endOf, type Listed, nameOf, tabTitle, type ThreadActivity } from "../state/threads.ts";
 import { titleOfAgent } from "./agents.ts";
+import { showQuestion } from "./focus.ts";
 import { announce } from "./live-region.ts";
 import { go, route } from "./route.ts";
 import { open, threads, waiting } from "./threads.ts";
@@ -59,7 +61,9 @@ function changed(thread: Listed, before: ThreadActivity | undefined): void {
   if (thread.live === "waiting") {
     announce(`${name} is waiting for approval`);
     if (!here && wanted.peek()) {
-      notify(thread.id, `${name} is waiting for approval`, `${titleOfAgent(thread.agentType)} requests approval.`);
+      const { question, cwd } = thread;
+      const wish = question ? questionLine(question, cwd) : `${titleOfAgent(thread.agentType)} requests approval.`;
+      notify(thread.id, `${name} is waiting for approval`, wish, () => showQuestion(thread.id));
     }
   } else if (before === "running" || before === "waiting") {
     const failed = thread.live === "failed";
@@ -69,7 +73,7 @@ function changed(thread: Listed, before: ThreadActivity | undefined): void {
   }
 }
 
-function notify(threadId: string, title: string, body: string): void {
+function notify(threadId: string, title: string, body: string, open = () => go({ view: "thread", threadId })): void {
   if (permission.peek() !== "granted") {
     return;
   }
@@ -77,7 +81,7 @@ function notify(threadId: string, title: string, body: string): void {
     const note = new Notification(title, { body, tag: threadId });
     note.onclick = () => {
       window.focus();
-      go({ view: "thread", threadId });
+      open();
       note.close();
     };
   } catch {

@@ -1,6 +1,11 @@
-/** The thread that is being renamed. It is not state of its row, since the row may move in the list meanwhile. */
+/** The threads that the open dialogs are about. Not state of a row, since the row may move in the list meanwhile. */
 
 import type { ThreadSummary } from "@acpd/client";
 import { signal } from "@preact/signals";
 
-export const renaming = signal<Pick<ThreadSummary, "id" | "name"> | undefined>(undefined);
+type Subject = Pick<ThreadSummary, "id" | "name">;
+
+/** The thread that is being renamed. */
+export const renaming = signal<Subject | undefined>(undefined);
+/** The thread that is being exported. */
+export const exporting = signal<Subject | undefined>(undefined);

@@ -2,8 +2,8 @@
  * Global keyboard shortcuts. Single keys are disabled while the user types, and while Ctrl, Alt or Meta is pressed.
  */
 
-import { focusWhenThere } from "./focus.ts";
-import { drawer, foldedQuestion, narrow, over } from "./layout.ts";
+import { focusWhenThere, showQuestion } from "./focus.ts";
+import { drawer, narrow, over } from "./layout.ts";
 import { announce } from "./live-region.ts";
 import { printThread } from "./print.ts";
 import { go, route } from "./route.ts";
@@ -165,9 +165,7 @@ export function showWaiting(): void {
     announce("No thread is waiting for you");
     return;
   }
-  go({ view: "thread", threadId: next });
-  foldedQuestion.value = undefined;
-  focusWhenThere(`.pane[data-thread="${CSS.escape(next)}"] [data-question]`);
+  showQuestion(next);
 }
 
 /** Opens the next or previous thread of the list, in its visible order. Loads older threads when it comes to the end. */

@@ -6,6 +6,7 @@
 
 import type { Item, PlanEntry } from "@acpd/client";
 
+import type { AwayRow } from "./away.ts";
 import { isLookup } from "./tool-calls.ts";
 import type { Row } from "./thread.ts";
 
@@ -50,7 +51,7 @@ export interface InnerRow {
 /** The end of a turn whose work row already has its duration. */
 export type TimedEndRow = Extract<Row, { kind: "turnEnd" }> & { readonly timed: true };
 
-export type ShownRow = Row | TimedEndRow | WorkRow | GroupRow | InnerRow | PlanRow;
+export type ShownRow = Row | TimedEndRow | WorkRow | GroupRow | InnerRow | PlanRow | AwayRow;
 
 export interface OutlineOptions {
   /** Whether the user has opened or closed a row; `undefined` if neither. */

@@ -72,3 +72,10 @@ export function firstWords(text: string, length = FIRST): string {
 export function clock(milliseconds: number): string {
   return new Date(milliseconds).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
 }
+
+/** Formats a time of day, with the day if that is not today. */
+export function dayAndClock(milliseconds: number): string {
+  const isToday = new Date(milliseconds).toDateString() === new Date().toDateString();
+  const day = new Date(milliseconds).toLocaleDateString(undefined, { weekday: "short", month: "short", day: "numeric" });
+  return isToday ? clock(milliseconds) : `${day}, ${clock(milliseconds)}`;
+}

@@ -17,9 +17,7 @@ export interface Options {
   readonly policy: string;
 }
 
-export const NO_OPTIONS: Options = { name: "", mode: DEFAULT, config: {}, policy: DEFAULT };
-
-interface Props {
+export interface MoreOptionsProps {
   value: Options;
   onChange: (options: Options) => void;
   settings: Settings;
@@ -27,7 +25,7 @@ interface Props {
   owner: boolean;
 }
 
-export function MoreOptions({ value, onChange, settings, owner }: Props) {
+export default function MoreOptions({ value, onChange, settings, owner }: MoreOptionsProps) {
   const [open, setOpen] = useState(false);
   const options = (settings.configOptions ?? []).flatMap((option) => configOption(option) ?? []);
   const modes = modesOf(settings.modes);

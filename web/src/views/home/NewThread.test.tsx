@@ -52,7 +52,7 @@ async function form(wished?: string, ids = ["one", "two"]) {
   client.value = daemon as unknown as Client;
   link.value = { name: "open" } as typeof link.value;
   const view = drawn(<NewThread agent={wished} />);
-  await after(async () => {});
+  await after(() => vi.dynamicImportSettled());
   expect(agents.value).toHaveLength(ids.length);
   const offered = () => view.all("#mode option").map((option) => option.textContent);
   return { daemon, view, offered, pick: (agent: string) => type(view.one<HTMLSelectElement>("#agent"), agent) };
@@ -145,6 +145,7 @@ test("an agent of a link that is not there is named, and not silently replaced",
 test("without agents there is a way to set one up in place of the form", async () => {
   const { view } = await form(undefined, []);
   expect(view.all("form")).toEqual([]);
+  await vi.waitFor(() => view.one("a.button"));
   expect(view.one("a.button").textContent).toBe("Set one up");
   expect(view.one("a.button").getAttribute("href")).toBe("/agents");
 });

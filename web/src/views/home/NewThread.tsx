@@ -4,20 +4,28 @@ import type { AcpObject, StartThread } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { agents, agentsError, folders, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
+import { awayThreads } from "../../app/away.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
-import { touch } from "../../app/layout.ts";
+import { narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
-import { threads } from "../../app/threads.ts";
+import { threads, waiting } from "../../app/threads.ts";
 import { client, online, sentence, standing } from "../../connection/connection.ts";
 import { newId } from "../../connection/new-id.ts";
+import { lazy } from "../parts/lazy.tsx";
 import { Head } from "../parts/Head.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { ComposerBox, sendKey } from "../thread/index.ts";
 import { FolderField } from "./FolderField.tsx";
-import { MoreOptions, NO_OPTIONS } from "./MoreOptions.tsx";
-import { NoAgents } from "./NoAgents.tsx";
+import type { MoreOptionsProps, Options } from "./MoreOptions.tsx";
 
 import "./home.css";
+
+const MoreOptions = lazy<MoreOptionsProps>(() => import("./MoreOptions.tsx"));
+const NoAgents = lazy<{ error: string | undefined }>(() => import("./NoAgents.tsx"));
+const WaitingThreads = lazy(() => import("./WaitingThreads.tsx"));
+const AwayCard = lazy(() => import("./AwayCard.tsx"));
+
+const NO_OPTIONS: Options = { name: "", mode: "", config: {}, policy: "" };
 
 /** The agent of `acpd serve --demo`. */
 const DEMO = "demo";
@@ -32,6 +40,8 @@ export function NewThread({ agent: wished }: { agent?: string }) {
       <Head title="New thread" />
       <div class="page" tabIndex={0} role="region" aria-label="New thread">
         <div class="home">
+          {awayThreads.value.length > 0 && <AwayCard />}
+          {narrow.value && waiting.value.length > 0 && <WaitingThreads />}
           <h2 class="home-title">{may ? "What should the agent do?" : "Select a thread."}</h2>
           {may && <Form wished={wished} owner={role === "owner"} />}
         </div>

@@ -2,7 +2,7 @@
 
 import { go, pathOf } from "../../app/route.ts";
 
-export function NoAgents({ error }: { error: string | undefined }) {
+export default function NoAgents({ error }: { error: string | undefined }) {
   const agents = { view: "agents" } as const;
   return (
     <div class="home-none">

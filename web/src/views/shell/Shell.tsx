@@ -3,12 +3,12 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { drawer, narrow, over } from "../../app/layout.ts";
+import { exporting, renaming } from "../../app/renaming.ts";
 import { route } from "../../app/route.ts";
 import { NewThread } from "../home/NewThread.tsx";
 import { ThreadPane } from "../pane/ThreadPane.tsx";
 import { Banner } from "../parts/Banner.tsx";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
-import { ThreadDialogs } from "../sidebar/ThreadMenu.tsx";
 import { lazy } from "../parts/lazy.tsx";
 
 import "./shell.css";
@@ -18,6 +18,7 @@ const Archive = lazy(() => import("../archive/Archive.tsx"));
 const Palette = lazy(() => import("../palette/Palette.tsx"));
 const Policy = lazy<{ threadId?: string }>(() => import("../policy/Policy.tsx"));
 const Settings = lazy(() => import("../settings/Settings.tsx"));
+const ThreadDialogs = lazy(() => import("../sidebar/ThreadDialogs.tsx"));
 const Shortcuts = lazy(() => import("../settings/Shortcuts.tsx"));
 
 /** Time after which the palette is loaded, in milliseconds, so that it opens before the user types. */
@@ -78,7 +79,7 @@ export function Shell() {
           <View />
         </main>
       </div>
-      <ThreadDialogs />
+      {(renaming.value ?? exporting.value) && <ThreadDialogs />}
       {over.value === "shortcuts" && <Shortcuts />}
       {over.value === "settings" && <Settings />}
       {over.value === "palette" && <Palette />}

@@ -2,14 +2,17 @@
 
 import { signal } from "@preact/signals";
 
-import { agents, folders, titleOfAgent } from "../../app/agents.ts";
-import { byFolder, filter, folderNames, threads } from "../../app/threads.ts";
-import { shortNames, type ThreadFilter } from "../../state/threads.ts";
+import { titleOfAgent } from "../../app/agents.ts";
+import { filter, folderNames } from "../../app/threads.ts";
+import type { ThreadFilter } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
+import { lazy } from "../parts/lazy.tsx";
+
+const Panel = lazy(() => import("./FilterPanel.tsx"));
 
 const open = signal(false);
 
-const ACTIVITIES: Record<NonNullable<ThreadFilter["status"]>, string> = {
+export const ACTIVITIES: Record<NonNullable<ThreadFilter["status"]>, string> = {
   waiting: "Waiting for approval",
   running: "Running",
   failed: "Failed",
@@ -38,62 +41,9 @@ export function Filters() {
   return open.value ? <Panel /> : <Chips />;
 }
 
-function set(change: ThreadFilter): void {
+export function setFilter(change: ThreadFilter): void {
   const next = { ...filter.peek(), ...change };
   filter.value = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined));
-}
-
-function Panel() {
-  const { agentType, cwd, status } = filter.value;
-  const known = threads.value ?? [];
-  const places = [...new Set([...known.map((thread) => thread.cwd), ...folders.value, ...(cwd === undefined ? [] : [cwd])])];
-  const names = shortNames(places);
-  const types = [...new Set([...known.map((thread) => thread.agentType), ...(agents.value ?? []).filter(({ installed }) => installed).map(({ id }) => id)])];
-  return (
-    <div class="filters" id="filters" role="group" aria-label="Filter">
-      <Choice label="Folder" any="All folders" value={cwd} of={places.map((place) => [place, names.get(place) ?? place])} onPick={(value) => set({ cwd: value })} />
-      <Choice label="Agent" any="All agents" value={agentType} of={types.map((type) => [type, titleOfAgent(type)])} onPick={(value) => set({ agentType: value })} />
-      <Choice
-        label="Status"
-        any="Any status"
-        value={status}
-        of={Object.entries(ACTIVITIES)}
-        onPick={(value) => set({ status: value as ThreadFilter["status"] })}
-      />
-      <label class="check">
-        <input type="checkbox" checked={byFolder.value} onChange={(event) => (byFolder.value = event.currentTarget.checked)} />
-        Group by folder
-      </label>
-    </div>
-  );
-}
-
-interface ChoiceProps {
-  label: string;
-  any: string;
-  value: string | undefined;
-  of: readonly (readonly [value: string, name: string])[];
-  onPick: (value: string | undefined) => void;
-}
-
-function Choice({ label, any, value, of, onPick }: ChoiceProps) {
-  return (
-    <select
-      class="field"
-      aria-label={label}
-      value={value ?? ""}
-      onChange={(event) => onPick(event.currentTarget.value || undefined)}
-    >
-      <option value="">{any}</option>
-      {[...of]
-        .sort(([, one], [, other]) => (label === "Status" ? 0 : one.localeCompare(other)))
-        .map(([id, name]) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-    </select>
-  );
 }
 
 /** The active filters, each with a button that removes it. */
@@ -110,7 +60,7 @@ function Chips() {
     <ul class="chips" role="list" aria-label="Active filters">
       {chips.map(([name, without]) => (
         <li key={name}>
-          <button type="button" class="chip" aria-label={`Remove the filter ${name}`} onClick={() => set(without)}>
+          <button type="button" class="chip" aria-label={`Remove the filter ${name}`} onClick={() => setFilter(without)}>
             <bdi class="truncate">{name}</bdi>
             <Icon name="close" size={11} />
           </button>

@@ -22,7 +22,7 @@ const KINDS: Record<TextKind, string> = {
   path: "File",
 };
 
-export function Found() {
+export default function Found() {
   const results = found.value;
   if (results === undefined) {
     return <p class="empty">Searching…</p>;

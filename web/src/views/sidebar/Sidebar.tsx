@@ -4,14 +4,16 @@ import { drawer, narrow, over } from "../../app/layout.ts";
 import { go, pathOf, type Route, route } from "../../app/route.ts";
 import { standing } from "../../connection/connection.ts";
 import { Icon, type IconName } from "../parts/Icon.tsx";
+import { lazy } from "../parts/lazy.tsx";
 import { FilterButton, Filters } from "./Filters.tsx";
 import { rove } from "./roving.ts";
 import { query, SearchField } from "./SearchField.tsx";
-import { Found } from "./SearchResults.tsx";
 import { ThreadSections } from "./ThreadSections.tsx";
 
 import "./sidebar.css";
 import "./search.css";
+
+const Found = lazy(() => import("./SearchResults.tsx"));
 
 export function Sidebar() {
   const { value: standingNow } = standing;

@@ -1,17 +1,14 @@
 /** The operations on a whole thread that the user's role permits. */
 
 import type { ThreadSummary } from "@acpd/client";
-import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
 
-import { copyConversation, copyLink, type ExportFormat, exportThread } from "../../app/export.ts";
+import { copyConversation, copyLink } from "../../app/export.ts";
 import { printThread } from "../../app/print.ts";
-import { renaming } from "../../app/renaming.ts";
+import { exporting, renaming } from "../../app/renaming.ts";
 import { go } from "../../app/route.ts";
-import { archive, fork, remove, rename, unarchive } from "../../app/threads.ts";
+import { archive, fork, remove, unarchive } from "../../app/threads.ts";
 import { standing } from "../../connection/connection.ts";
 import { nameOf } from "../../state/threads.ts";
-import { Dialog } from "../parts/Dialog.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { Menu, type MenuItem } from "../parts/Menu.tsx";
 
@@ -56,94 +53,5 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
     <Menu label={`More about ${nameOf(thread)}`} items={items} tabIndex={tabIndex} class={extra}>
       <Icon name="more" />
     </Menu>
-  );
-}
-
-/** The thread that is being exported. */
-const exporting = signal<Subject | undefined>(undefined);
-
-const FORMATS: readonly [ExportFormat, string, string][] = [
-  ["md", "Markdown", "For reading and pasting: text, tool calls, diffs, commands and approvals."],
-  ["html", "HTML", "The same as one page, for printing and sending."],
-  ["jsonl", "JSON", "For programs: all events, one per line."],
-];
-
-/** The dialogs of the menu. */
-export function ThreadDialogs() {
-  const { value: thread } = exporting;
-  return (
-    <>
-      <Renaming />
-      {thread && <Export thread={thread} onClose={() => (exporting.value = undefined)} />}
-    </>
-  );
-}
-
-function Export({ thread, onClose }: { thread: Subject; onClose: () => void }) {
-  return (
-    <Dialog title="Export thread" onClose={onClose}>
-      <ul role="list" class="formats">
-        {FORMATS.map(([format, name, about]) => (
-          <li key={format}>
-            <button
-              type="button"
-              class="format"
-              onClick={() => {
-                onClose();
-                void exportThread(thread.id, nameOf(thread), format);
-              }}
-            >
-              <strong>{name}</strong>
-              <span class="hint">{about}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-    </Dialog>
-  );
-}
-
-/** The dialog that renames a thread. */
-function Renaming() {
-  const { value: thread } = renaming;
-  return thread ? <Rename key={thread.id} thread={thread} onClose={() => (renaming.value = undefined)} /> : null;
-}
-
-function Rename({ thread, onClose }: { thread: NonNullable<typeof renaming.value>; onClose: () => void }) {
-  const [name, setName] = useState(thread.name ?? "");
-  const field = useRef<HTMLInputElement>(null);
-  // Typing replaces the name.
-  useEffect(() => field.current?.select(), []);
-  const save = async (event: Event) => {
-    event.preventDefault();
-    if (await rename(thread.id, name.trim() || null)) {
-      onClose();
-    }
-  };
-  return (
-    <Dialog title="Rename thread" onClose={onClose}>
-      <form onSubmit={(event) => void save(event)}>
-        <label class="label" for="rename">
-          Name
-        </label>
-        <input
-          ref={field}
-          id="rename"
-          class="field"
-          value={name}
-          maxLength={200}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-        <p class="hint">Leave this empty to let the agent name the thread.</p>
-        <div class="dialog-foot">
-          <button type="button" class="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="button primary">
-            Rename
-          </button>
-        </div>
-      </form>
-    </Dialog>
   );
 }

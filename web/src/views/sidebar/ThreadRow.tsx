@@ -5,7 +5,12 @@ import { go, pathOf } from "../../app/route.ts";
 import { age, endOf, type Listed, nameOf } from "../../state/threads.ts";
 import { StatusMark } from "../parts/StatusMark.tsx";
 import { ThreadPlace } from "../parts/ThreadPlace.tsx";
+import { lazy } from "../parts/lazy.tsx";
+import type { RowAnswersProps } from "./RowAnswers.tsx";
+import { RowQuestion } from "./RowQuestion.tsx";
 import { ThreadMenu } from "./ThreadMenu.tsx";
+
+const RowAnswers = lazy<RowAnswersProps>(() => import("./RowAnswers.tsx").then((loaded) => ({ default: loaded.RowAnswers })));
 
 interface Props {
   thread: Listed;
@@ -22,10 +27,11 @@ interface Props {
 export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props) {
   const { id, agentType, cwd, updatedAt, live, unread } = thread;
   const end = endOf(thread);
+  const question = live === "waiting" ? thread.question : undefined;
   const to = { view: "thread", threadId: id } as const;
   return (
     <li
-      class={current ? "row is-current" : "row"}
+      class={`row${current ? " is-current" : ""}${question ? " is-asking" : ""}`}
       data-thread={id}
       aria-posinset={index + 1}
       aria-setsize={count}
@@ -49,6 +55,7 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
           <span class={unread ? "row-name truncate is-unread" : "row-name truncate"} dir="auto">
             {nameOf(thread)}
           </span>
+          {question && <RowQuestion question={question} cwd={cwd} />}
           <span class="row-sub">
             <span class="truncate">
               {end !== undefined && (
@@ -69,6 +76,7 @@ export function ThreadRow({ thread, current, tabbed, index, count, gap }: Props)
         </span>
       </a>
       <ThreadMenu thread={thread} tabIndex={tabbed ? 0 : -1} class="row-menu" />
+      {question && <RowAnswers threadId={id} cwd={cwd} question={question} tabIndex={tabbed ? 0 : -1} />}
     </li>
   );
 }

@@ -8,7 +8,7 @@ import { filter, isListComplete, listSections, loadMoreThreads } from "../../app
 import { online } from "../../connection/connection.ts";
 import type { Section } from "../../state/threads.ts";
 import { ThreadRow } from "./ThreadRow.tsx";
-import { useRowWindow } from "./use-row-window.ts";
+import { FEW, useRowWindow } from "./use-row-window.ts";
 
 /** The row that receives the focus by Tab; the arrow keys move from there. */
 const stop = signal<string | undefined>(undefined);
@@ -69,7 +69,7 @@ function Part({ part, current, tabbed }: { part: Section; current: string | unde
         <bdi class="truncate">{title}</bdi>
         {counted && <span class="side-count">{threads.length}</span>}
       </h2>
-      <ul role="list" class="side-rows" ref={rows} style={{ paddingBottom: `${(threads.length - before - 1) * height}px` }}>
+      <ul role="list" class={threads.length > FEW ? "side-rows is-long" : "side-rows"} ref={rows} style={{ paddingBottom: `${(threads.length - before - 1) * height}px` }}>
         {items}
       </ul>
     </section>

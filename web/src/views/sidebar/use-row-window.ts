@@ -1,10 +1,10 @@
-/** Selects the rows of a long list that are rendered. All rows have the same height. */
+/** Selects the rows of a long list that are rendered. All rows of a long list have the same height. */
 
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** Up to this number of rows, all are rendered. */
-const FEW = 60;
+export const FEW = 60;
 /** Rows that are rendered before and after the visible ones. The window moves in steps of half as many. */
 const MARGIN = 20;
 /** Height of a row before one was measured, in pixels. */

@@ -6,7 +6,7 @@ import { enter, sentence, standing } from "../../connection/connection.ts";
 
 import "./sign-in.css";
 
-export function SignIn() {
+export default function SignIn() {
   const { value: now } = standing;
   const [token, setToken] = useState("");
   const [error, setError] = useState(now.name === "out" ? now.why : undefined);

@@ -8,6 +8,7 @@ import type { ShownRow } from "../../state/outline.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
+import { AwayLine, useAwayLine } from "./away-line.tsx";
 import { CurrentThread, type ThreadContext, type ThreadWaiting, Waiting } from "./content/context.ts";
 import { NoticeView } from "./content/Notice.tsx";
 import { Plan } from "./content/Plan.tsx";
@@ -19,7 +20,8 @@ import { useOutline } from "./outline.ts";
 import { rowName } from "./row-name.ts";
 
 export function Conversation({ thread, rows, actions, role, target, toEnd }: ThreadViewProps) {
-  const { shown, view, choose } = useOutline(thread, rows, target);
+  const { shown: outline, view, choose } = useOutline(thread, rows, target);
+  const shown = useAwayLine(thread, outline);
   const latest = useRef(thread);
   latest.current = thread;
   const style = diffStyle.value;
@@ -129,6 +131,8 @@ function inside({ row, threadId, actions, role }: LineProps) {
       return <WorkLine row={row} />;
     case "group":
       return <GroupLine row={row} />;
+    case "away":
+      return <AwayLine row={row} />;
     case "plan":
       return <Plan entries={row.entries} open={false} ended />;
     case "turnEnd":

@@ -26,6 +26,8 @@ export function rowName(row: ShownRow): string {
       return "Running";
     case "turnEnd":
       return "End of the turn";
+    case "away":
+      return ["New since you left", ...row.words].join(", ");
     case "plan":
       return "Plan";
   }

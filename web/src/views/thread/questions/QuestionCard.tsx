@@ -8,6 +8,7 @@ import { focusWhenThere } from "../../../app/focus.ts";
 import { foldedQuestion } from "../../../app/layout.ts";
 import { announce } from "../../../app/live-region.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
+import { isInSight } from "../../parts/in-sight.ts";
 import { Icon, type IconName } from "../content/Icon.tsx";
 
 /** The parts that all questions have, whatever they ask. */
@@ -147,13 +148,4 @@ function useSeen(element: { current: HTMLElement | null }): () => boolean {
   }, []);
   // The observer reports once per frame, and a key may come before.
   return () => state.seen || (element.current !== null && isInSight(element.current));
-}
-
-function isInSight(element: HTMLElement): boolean {
-  const { top, bottom } = element.getBoundingClientRect();
-  for (let at = element.parentElement; at !== null; at = at.parentElement) {
-    const clip = at.getBoundingClientRect();
-    if (getComputedStyle(at).overflowY !== "visible" && (bottom > clip.bottom + 1 || top < clip.top - 1)) return false;
-  }
-  return bottom > 0 && bottom <= innerHeight;
 }

@@ -1,0 +1,64 @@
+/** Answers to the questions of waiting threads from a list, without following the threads. */
+
+import type { Client, PermissionOption, WaitingQuestion } from "@acpd/client";
+import { computed, effect, signal } from "@preact/signals";
+
+import { client, sentence } from "../connection/connection.ts";
+import { who } from "../views/thread/content/Notice.tsx";
+import { announce } from "./live-region.ts";
+import { waiting } from "./threads.ts";
+import { toast } from "./toasts.ts";
+
+/**
+ * Time for which the open questions must not have changed before an answer counts, in milliseconds. When they change,
+ * rows move, and a press that was meant for another row must not answer.
+ */
+const SETTLE_MS = 500;
+
+/** Whether the rows of waiting threads have kept their places for a while. */
+export const settled = signal(false);
+
+const openQuestions = computed(() => waiting.value.map(({ id, question }) => `${id} ${question?.requestId}`).join("\n"));
+let timer: ReturnType<typeof setTimeout> | undefined;
+effect(() => {
+  void openQuestions.value;
+  settled.value = false;
+  clearTimeout(timer);
+  timer = setTimeout(() => (settled.value = true), SETTLE_MS);
+});
+
+/** Answers a question; returns whether the answer was accepted. The row changes by the event of the answer. */
+export async function answerFromList(
+  threadId: string,
+  { requestId }: WaitingQuestion,
+  { optionId, kind }: PermissionOption,
+): Promise<boolean> {
+  const now = client.peek();
+  try {
+    if (!now) {
+      throw new Error("there is no connection");
+    }
+    const approved = kind.startsWith("allow");
+    await now.call("item/approve", { requestId, optionId, optionKind: kind, approved });
+    announce(approved ? "Allowed once" : "Rejected");
+    return true;
+  } catch (error) {
+    const isLate = ["already_resolved", "not_found"].includes((error as { code?: string }).code ?? "");
+    const words = isLate && now ? await tooLate(now, threadId, requestId) : `Could not answer: ${sentence(error)}`;
+    toast(words, isLate ? {} : { kind: "error" });
+    return false;
+  }
+}
+
+/** Number of turns in which an earlier answer is looked for. */
+const TURNS = 2;
+
+async function tooLate(now: Client, threadId: string, requestId: string): Promise<string> {
+  const read = await now.call("thread/read", { threadId, includeTurns: true, limit: TURNS }).catch(() => undefined);
+  const answers = (read?.thread.turns ?? []).flatMap((turn) => turn.answers ?? []);
+  const answer = answers.find((one) => one.requestId === requestId);
+  if (answer === undefined) {
+    return "Already answered";
+  }
+  return answer.outcome === "void" ? "No longer needed" : `Already answered by ${who(answer.by)}`;
+}

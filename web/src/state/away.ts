@@ -1,0 +1,131 @@
+/** What happened in a thread since the user left it: a count of turns, work and decisions. Pure. */
+
+import type { By, Item, Resolved, Turn } from "@acpd/client";
+
+import { visibleLine } from "../text/bidi-guard.ts";
+import { count } from "../text/format.ts";
+import type { ShownRow } from "./outline.ts";
+import { changesOf, sumOf, tallyOf } from "./tool-calls.ts";
+
+/** Where the user left a thread. */
+export interface Left {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** The thread's last event, if the user had opened the thread. */
+  readonly seq?: number;
+  /** The last item that the user has seen. */
+  readonly itemId?: string | undefined;
+}
+
+type SeenTurn = Pick<Turn, "id" | "status" | "startedAt" | "completedAt"> & { readonly items?: readonly Item[] | null };
+
+/** Describes what happened since: "2 turns done", "ran 3 commands", "allowed 2 (1 by bob with zed, 1 by the rule tests)". */
+export function unseenWords(turns: readonly SeenTurn[], answers: readonly Resolved[], left: Left, questions = 0): string[] {
+  const ended = turns.filter(({ id, completedAt }) => id != null && (completedAt ?? 0) > left.at);
+  const withStatus = (...statuses: Turn["status"][]) => ended.filter(({ status }) => statuses.includes(status)).length;
+  const [done, failed, stopped] = [withStatus("completed"), withStatus("failed"), withStatus("interrupted", "refused", "limited")];
+  const items = turns.flatMap((turn) => unseenItems(turn, left));
+  const { commands } = tallyOf(items);
+  const changes = changesOf(items);
+  const files = new Set(changes.map(({ path }) => path)).size;
+  const { added, removed } = sumOf(changes);
+  const late = answers.filter(({ ts, answers: form }) => ts > left.at && form == null);
+  return [
+    done > 0 && `${count(done)} ${done === 1 ? "turn" : "turns"} done`,
+    failed > 0 && `${count(failed)} failed`,
+    stopped > 0 && `${count(stopped)} stopped`,
+    commands > 0 && `ran ${count(commands)} ${commands === 1 ? "command" : "commands"}`,
+    files > 0 && `${count(files)} ${files === 1 ? "file" : "files"} +${count(added)} −${count(removed)}`,
+    decided("allowed", late.filter(({ outcome }) => outcome === "accepted")),
+    decided("rejected", late.filter(({ outcome }) => outcome === "declined")),
+    questions > 0 && `${count(questions)} ${questions === 1 ? "waits" : "wait"} for you`,
+  ].filter((said) => said !== false);
+}
+
+function unseenItems({ items, startedAt, completedAt }: SeenTurn, { at, itemId }: Left): readonly Item[] {
+  const seen = (items ?? []).findIndex((item) => item.itemId === itemId);
+  if (seen >= 0) {
+    return items!.slice(seen + 1);
+  }
+  // Without a known item, a turn counts as a whole if it went on after the user had left.
+  return (completedAt ?? startedAt ?? 0) > at ? (items ?? []) : [];
+}
+
+function decided(verb: string, answers: readonly Resolved[]): string | false {
+  if (answers.length === 0) {
+    return false;
+  }
+  const authors = new Map<string, number>();
+  for (const { by } of answers) {
+    const author = authorOf(by);
+    authors.set(author, (authors.get(author) ?? 0) + 1);
+  }
+  const [only] = authors.keys();
+  const by = authors.size === 1 ? `by ${only}` : [...authors].map(([author, times]) => `${count(times)} by ${author}`).join(", ");
+  return `${verb} ${count(answers.length)} (${by})`;
+}
+
+function authorOf(by: By): string {
+  switch (by.kind) {
+    case "client":
+      return `${visibleLine(by.principal)} with ${visibleLine(by.client)}`;
+    case "policy":
+      return by.rule != null ? `the rule ${visibleLine(by.rule)}` : "the policy";
+    case "agent":
+      return "the agent";
+    default:
+      return "acpd";
+  }
+}
+
+/** The line between what the user has seen and what is new. */
+export interface AwayRow {
+  readonly kind: "away";
+  readonly key: "away";
+  readonly at: number;
+  readonly words: readonly string[];
+}
+
+/** Inserts the line before the first row with something that the user has not seen; not if there is none. */
+export function withAwayRow(rows: readonly ShownRow[], left: Left, line: AwayRow, turns: readonly SeenTurn[]): readonly ShownRow[] {
+  const startOf = new Map(turns.map(({ id, startedAt }) => [id, startedAt ?? 0]));
+  const known = rows.findIndex((row) => itemsOf(row).includes(left.itemId ?? ""));
+  let begin = 0;
+  if (known >= 0) {
+    begin = itemsOf(rows[known]!).at(-1) === left.itemId ? known + 1 : known;
+  } else {
+    begin = rows.findIndex((row) => row.kind === "item" && (startOf.get(row.turnId) ?? 0) > left.at);
+  }
+  // The end of a turn that the user has seen is not new.
+  while (begin >= 0 && begin < rows.length && isOld(rows[begin]!, left)) {
+    begin += 1;
+  }
+  return begin < 0 || begin >= rows.length ? rows : [...rows.slice(0, begin), line, ...rows.slice(begin)];
+}
+
+function itemsOf(row: ShownRow): readonly string[] {
+  switch (row.kind) {
+    case "item":
+      return [row.item.itemId, ...row.children.map(({ itemId }) => itemId)];
+    case "inner":
+      return itemsOf(row.row);
+    case "work":
+    case "group":
+      return row.items.map(({ itemId }) => itemId);
+    default:
+      return [];
+  }
+}
+
+function isOld(row: ShownRow, { at }: Left): boolean {
+  switch (row.kind) {
+    case "turnEnd":
+      return (row.turn.completedAt ?? Infinity) <= at;
+    case "notice":
+      return row.notice.ts <= at;
+    case "plan":
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,95 @@
+/** The dialogs of a thread's menu: rename and export. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import { type ExportFormat, exportThread } from "../../app/export.ts";
+import { exporting, renaming } from "../../app/renaming.ts";
+import { rename } from "../../app/threads.ts";
+import { nameOf } from "../../state/threads.ts";
+import { Dialog } from "../parts/Dialog.tsx";
+
+const FORMATS: readonly [ExportFormat, string, string][] = [
+  ["md", "Markdown", "For reading and pasting: text, tool calls, diffs, commands and approvals."],
+  ["html", "HTML", "The same as one page, for printing and sending."],
+  ["jsonl", "JSON", "For programs: all events, one per line."],
+];
+
+/** The dialogs of the menu. */
+export default function ThreadDialogs() {
+  const { value: thread } = exporting;
+  return (
+    <>
+      <Renaming />
+      {thread && <Export thread={thread} onClose={() => (exporting.value = undefined)} />}
+    </>
+  );
+}
+
+function Export({ thread, onClose }: { thread: NonNullable<typeof exporting.value>; onClose: () => void }) {
+  return (
+    <Dialog title="Export thread" onClose={onClose}>
+      <ul role="list" class="formats">
+        {FORMATS.map(([format, name, about]) => (
+          <li key={format}>
+            <button
+              type="button"
+              class="format"
+              onClick={() => {
+                onClose();
+                void exportThread(thread.id, nameOf(thread), format);
+              }}
+            >
+              <strong>{name}</strong>
+              <span class="hint">{about}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+/** The dialog that renames a thread. */
+function Renaming() {
+  const { value: thread } = renaming;
+  return thread ? <Rename key={thread.id} thread={thread} onClose={() => (renaming.value = undefined)} /> : null;
+}
+
+function Rename({ thread, onClose }: { thread: NonNullable<typeof renaming.value>; onClose: () => void }) {
+  const [name, setName] = useState(thread.name ?? "");
+  const field = useRef<HTMLInputElement>(null);
+  // Typing replaces the name.
+  useEffect(() => field.current?.select(), []);
+  const save = async (event: Event) => {
+    event.preventDefault();
+    if (await rename(thread.id, name.trim() || null)) {
+      onClose();
+    }
+  };
+  return (
+    <Dialog title="Rename thread" onClose={onClose}>
+      <form onSubmit={(event) => void save(event)}>
+        <label class="label" for="rename">
+          Name
+        </label>
+        <input
+          ref={field}
+          id="rename"
+          class="field"
+          value={name}
+          maxLength={200}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        <p class="hint">Leave this empty to let the agent name the thread.</p>
+        <div class="dialog-foot">
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="button primary">
+            Rename
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

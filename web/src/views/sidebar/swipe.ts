@@ -1,0 +1,106 @@
+/**
+ * Horizontal swipes of a row by touch. In: pointer events, and what each direction does. Out: the row follows the finger,
+ * and the action runs when the finger leaves beyond the threshold. A vertical move cancels the swipe.
+ */
+
+export interface SwipeAction {
+  readonly label: string;
+  readonly run: () => void;
+}
+
+/** Distance at which a move has a direction, in pixels. */
+const SLOP = 10;
+/** Distance to the side that runs the action, in pixels, and as a part of the row's width. */
+const THRESHOLD = 120;
+const THRESHOLD_PART = 0.4;
+/** Vertical distance that cancels a swipe, in pixels. */
+const AWAY = 32;
+
+interface Move {
+  readonly id: number;
+  readonly x: number;
+  readonly y: number;
+  dx: number;
+  sideways: boolean;
+}
+
+/** Adds swipes to a row. Returns a function that removes them. */
+export function swipe(row: HTMLElement, actionOf: (direction: "left" | "right") => SwipeAction | undefined): () => void {
+  let move: Move | undefined;
+  const listeners = new AbortController();
+  const { signal } = listeners;
+
+  const show = (dx: number) => {
+    const action = dx === 0 ? undefined : actionOf(dx > 0 ? "right" : "left");
+    const armed = action !== undefined && isFar(dx);
+    // A direction without an action resists.
+    row.style.setProperty("--swipe", `${action ? dx : dx / 6}px`);
+    row.toggleAttribute("data-swiping", dx !== 0);
+    row.dataset.swipe = action ? (dx > 0 ? "right" : "left") : "";
+    row.dataset.swipeLabel = action ? `${armed ? "Release: " : ""}${action.label}` : "";
+    row.toggleAttribute("data-armed", armed);
+  };
+  const isFar = (dx: number) => Math.abs(dx) >= Math.min(THRESHOLD, row.clientWidth * THRESHOLD_PART);
+  const end = () => {
+    move = undefined;
+    show(0);
+  };
+
+  row.addEventListener("pointerdown", ({ pointerType, isPrimary, pointerId: id, clientX: x, clientY: y }) => {
+    if (!isPrimary) {
+      end();
+    } else if (pointerType === "touch") {
+      move = { id, x, y, dx: 0, sideways: false };
+    }
+  }, { signal });
+  row.addEventListener("pointermove", ({ pointerId, clientX, clientY }) => {
+    if (move?.id !== pointerId) {
+      return;
+    }
+    const [dx, dy] = [clientX - move.x, Math.abs(clientY - move.y)];
+    if (!move.sideways && dy > SLOP && dy >= Math.abs(dx)) {
+      move = undefined;
+    } else if (!move.sideways && Math.abs(dx) > SLOP) {
+      move.sideways = true;
+      row.setPointerCapture(pointerId);
+    }
+    if (move?.sideways) {
+      move.dx = dx;
+      if (dy > AWAY) {
+        end();
+        suppressClick();
+      } else {
+        show(dx);
+      }
+    }
+  }, { signal });
+  row.addEventListener("pointerup", ({ pointerId }) => {
+    if (move?.id !== pointerId) {
+      return;
+    }
+    const { dx, sideways } = move;
+    end();
+    if (sideways) {
+      suppressClick();
+      if (isFar(dx)) {
+        actionOf(dx > 0 ? "right" : "left")?.run();
+      }
+    }
+  }, { signal });
+  row.addEventListener("pointercancel", end, { signal });
+
+  /** The end of a swipe must not open the thread. */
+  const suppressClick = () => {
+    const stop = (event: Event) => {
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    row.addEventListener("click", stop, { capture: true, once: true });
+    setTimeout(() => row.removeEventListener("click", stop, { capture: true }), 300);
+  };
+
+  return () => {
+    listeners.abort();
+    end();
+  };
+}
