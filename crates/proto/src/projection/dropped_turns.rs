@@ -34,7 +34,7 @@ impl DroppedTurns {
     /// Returns the last turn that was not dropped, of the turns up to `last`.
     pub fn last_kept(&self, last: u32) -> Option<TurnId> {
         let kept = match self.runs.last() {
-            Some((first, end)) if *end >= last => *first - 1,
+            Some((first, end)) if *end >= last => (*first - 1).min(last),
             _ => last,
         };
         (kept > 0).then_some(TurnId(kept))

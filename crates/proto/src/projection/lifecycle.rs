@@ -1,5 +1,7 @@
 //! State of the thread as a whole: rolled back turns, and the origin of a fork.
 
+use std::collections::BTreeSet;
+
 use acpd_model::event::ThreadForked;
 use acpd_model::{Millis, ThreadStatus, TurnId};
 
@@ -14,6 +16,16 @@ impl Live {
     /// Returns the last turn that is part of the conversation.
     pub fn last_kept(&self) -> Option<TurnId> {
         self.dropped.last_kept(self.last_turn)
+    }
+
+    /// Returns the last turn of the conversation that is not queued. Items outside of turns belong to it.
+    pub(super) fn last_begun(&self) -> Option<TurnId> {
+        let queued: BTreeSet<TurnId> = self.queue.iter().map(|turn| turn.id).collect();
+        let mut last = self.last_kept();
+        while let Some(turn) = last.filter(|turn| queued.contains(turn)) {
+            last = self.dropped.last_kept(turn.0 - 1);
+        }
+        last
     }
 
     /// Applies a rollback. The agent's session contains the dropped turns, so that the thread stops using it.

@@ -416,7 +416,7 @@ impl Live {
                 self.items.insert(
                     *item,
                     OpenItem {
-                        turn: event.turn.or(self.last_kept()),
+                        turn: event.turn.or_else(|| self.last_begun()),
                         seq: event.seq,
                         bytes: event.weight() as u64,
                         start: start.clone(),

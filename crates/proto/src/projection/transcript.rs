@@ -66,6 +66,12 @@ pub struct Turn {
     pub notes: Vec<Note>,
 }
 
+impl Turn {
+    fn is_queued(&self) -> bool {
+        self.id.is_some() && self.started_at.is_none() && self.settled.is_none()
+    }
+}
+
 /// The result of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settled {
@@ -157,10 +163,10 @@ impl Transcript {
             }
             let turn = match open.turn {
                 Some(_) => self.turns.iter_mut().find(|turn| turn.id == open.turn),
-                // The items before the first turn are always the first ones.
                 None => {
-                    let at = self.turn_index(None);
-                    self.turns.get_mut(at).filter(|turn| turn.id.is_none())
+                    let known = self.turns.iter().position(|turn| turn.id.is_none());
+                    let at = known.unwrap_or_else(|| self.insert_turn(None));
+                    self.turns.get_mut(at)
                 }
             };
             let Some(turn) = turn else { continue };
@@ -328,20 +334,36 @@ impl Transcript {
         // Events between turns belong to the turn before them. Only before the first turn there is none.
         let found = match id {
             Some(_) => self.turns.iter().rposition(|turn| turn.id == id),
-            None => self.turns.len().checked_sub(1),
+            None => self.turns.iter().rposition(|turn| !turn.is_queued()),
         };
-        found.unwrap_or_else(|| {
-            self.turns.push(Turn {
-                id,
-                client_turn_id: None,
-                imported: false,
-                started_at: None,
-                settled: None,
-                input: Vec::new(),
-                items: Vec::new(),
-                notes: std::mem::take(&mut self.early),
-            });
-            self.turns.len() - 1
-        })
+        found.unwrap_or_else(|| self.insert_turn(id))
+    }
+
+    /// Adds a turn at the end, or the items outside of turns before all turns.
+    fn insert_turn(&mut self, id: Option<TurnId>) -> usize {
+        let turn = Turn {
+            id,
+            client_turn_id: None,
+            imported: false,
+            started_at: None,
+            settled: None,
+            input: Vec::new(),
+            items: Vec::new(),
+            notes: if self.turns.is_empty() || id.is_none() {
+                std::mem::take(&mut self.early)
+            } else {
+                Vec::new()
+            },
+        };
+        if id.is_some() {
+            self.turns.push(turn);
+            return self.turns.len() - 1;
+        }
+        self.turns.insert(0, turn);
+        self.open.values_mut().for_each(|(turn, _)| *turn += 1);
+        if let LastItem::Kept(_, turn) = &mut self.last {
+            *turn += 1;
+        }
+        0
     }
 }

@@ -2,7 +2,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, Limits, RawJson, TurnId};
-use acpd_proto::projection::text_block;
+use acpd_proto::projection::{Transcript, text_block};
 use acpd_proto::thread::{Command, InterruptOptions, QueueChange, Reply, SteerDelivery, TurnView};
 use serde_json::json;
 
@@ -293,6 +293,40 @@ fn an_interruption_can_pause_the_queue() {
         s.stops_with("end_turn");
         assert_eq!(prompts(s), ["one", "now", "two", "three"]);
         assert_eq!(queue(s), (vec![], false));
+    });
+}
+
+/// Pages had it in the queued turn, and clients that followed the thread after the turn before.
+#[test]
+fn what_an_agent_says_between_turns_does_not_belong_to_a_queued_turn() {
+    let turns = |s: &Scene| {
+        let mut whole = Transcript::default();
+        s.log.iter().for_each(|event| whole.fold(event));
+        let turns = whole.into_turns().into_iter();
+        turns
+            .map(|turn| (turn.id.map(|id| id.0), turn.items.len()))
+            .collect::<Vec<_>>()
+    };
+    check(|s| {
+        s.open_session();
+        s.chunk("before the first turn");
+        s.prompt("one");
+        s.prompt("two");
+        s.prompt("three");
+        s.interrupt_with(None, PAUSE).unwrap();
+        s.stops_with("cancelled");
+        s.chunk("late");
+        s.later(1_000);
+        assert_eq!(turns(s), [(None, 1), (Some(1), 2), (Some(2), 0), (Some(3), 0)]);
+        // The queue starts in another order.
+        arrange(s, &[3, 2], None);
+        arrange(s, &[], Some(false));
+        s.chunk("in three");
+        s.stops_with("end_turn");
+        s.stops_with("end_turn");
+        s.chunk("later");
+        s.later(1_000);
+        assert_eq!(turns(s), [(None, 1), (Some(1), 2), (Some(2), 1), (Some(3), 3)]);
     });
 }
 
