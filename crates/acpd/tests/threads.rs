@@ -222,6 +222,32 @@ fn the_diff_of_a_turn_is_read_when_it_is_over() {
 }
 
 #[test]
+fn plans_stay_with_their_turns_and_a_reader_sees_that_a_turn_is_being_stopped() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "plan");
+    client.turn(&thread, "say x");
+    let running = client.start(&thread, "plan; hang");
+    client.until(|message| message.method == "turn/plan/updated" && message.params["turnId"] == running);
+    let read = |client: &mut Client| {
+        let found = client.call(
+            "thread/read",
+            &json!({ "threadId": thread, "includeTurns": true }),
+        );
+        let turns = found["thread"]["turns"].as_array().unwrap().iter();
+        let plans: Vec<_> = turns.map(|turn| turn["plan"].as_array().map(Vec::len)).collect();
+        (plans, found["thread"]["interrupting"].clone())
+    };
+    assert_eq!(read(&mut client), (vec![Some(3), None, Some(3)], Value::Null));
+    client.call("turn/interrupt", &json!({ "threadId": thread }));
+    assert_eq!(read(&mut client), (vec![Some(3), None, Some(3)], json!(true)));
+    client.call("turn/interrupt", &json!({ "threadId": thread, "atOnce": true }));
+    client.finish(&thread, &running);
+    assert_eq!(read(&mut client), (vec![Some(3), None, Some(3)], Value::Null));
+}
+
+#[test]
 fn a_list_shows_what_a_thread_waits_for_and_the_question_is_answered_from_there() {
     let daemon = Daemon::start();
     let (mut watcher, mut client) = (Client::new(&daemon), Client::new(&daemon));

@@ -1407,6 +1407,8 @@ export interface Thread {
   error?: string | null;
   /** Id of the thread. */
   id: string;
+  /** Whether the running turn was interrupted and has not ended yet. */
+  interrupting?: boolean | null;
   /** Status of the last ended turn; absent if there was none, or if it was dropped. */
   lastTurnStatus?: TurnStatus | null;
   /** Number of the thread's last event. */
@@ -1853,6 +1855,8 @@ export interface Turn {
   items?: Item[] | null;
   /** Notices, in order; only if the request includes turns. An item has at most 16 notices and answers. */
   notices?: PlacedNotice[] | null;
+  /** The agent's last plan in the turn; only if the request includes turns. Absent in logs from before this member existed. */
+  plan?: PlanEntry[] | null;
   /** Milliseconds since the epoch. */
   startedAt?: number | null;
   status: TurnStatus;

@@ -152,6 +152,7 @@ impl<'l> Writer<'l> {
             started_at: Some(1),
             usage: None,
             changes: None,
+            plan: None,
         };
         self.emit(turn, settled, None);
         Ok(())

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Always, Fidelity, Millis, Outcome, PermissionOption, QuestionTopic, SessionParams, ThreadCreated,
+    Always, Fidelity, Millis, Outcome, PermissionOption, QuestionTopic, Seq, SessionParams, ThreadCreated,
     ThreadForked,
 };
 use crate::ids::{BlobId, ItemId, RequestId, TurnId};
@@ -297,6 +297,9 @@ pub enum EventKind {
         /// logs from before this member existed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         changes: Option<DiffSize>,
+        /// The event with the turn's last plan. Absent if the turn has none, and in logs from before this member existed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan: Option<Seq>,
     },
     /// The turn is about to end and has changed files. In logs of earlier versions, the event follows each change.
     DiffUpdated {

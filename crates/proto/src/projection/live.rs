@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use acpd_model::event::{Binding, LeaseHolder, PermissionOption, ThreadCreated, TurnStatus};
+use acpd_model::event::{Binding, LeaseHolder, PermissionOption, PlanEntry, ThreadCreated, TurnStatus};
 use acpd_model::item::ToolStatus;
 use acpd_model::{
     Event, EventKind, ItemId, ItemStart, Millis, Origin, RawJson, RequestId, Seq, Summary, ThreadId,
@@ -74,6 +74,17 @@ pub struct OpenRequest {
     pub event: Event,
     /// The offered answers.
     pub options: Vec<PermissionOption>,
+}
+
+/// A plan of the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CurrentPlan {
+    /// The turn in which the agent made it.
+    pub turn: Option<TurnId>,
+    /// Number of its event.
+    pub seq: Seq,
+    /// The steps.
+    pub entries: Vec<PlanEntry>,
 }
 
 /// The capabilities of an agent that matter while it does not run.
@@ -154,8 +165,8 @@ pub struct Live {
     pub policy: Option<Policy>,
     /// Answers that apply to later questions as well.
     pub remembered: Remembered,
-    /// The plan, as its event.
-    pub plan: Option<EventKind>,
+    /// The latest plan.
+    pub plan: Option<CurrentPlan>,
     /// The token usage, as its event.
     pub usage: Option<EventKind>,
 }
@@ -517,7 +528,13 @@ impl Live {
             EventKind::AnswerRevoked { id } => {
                 self.remembered.revoke(*id);
             }
-            EventKind::PlanReplaced { .. } => self.plan = Some(event.kind.clone()),
+            EventKind::PlanReplaced { entries } => {
+                self.plan = Some(CurrentPlan {
+                    turn: event.turn,
+                    seq: event.seq,
+                    entries: entries.clone(),
+                });
+            }
             EventKind::UsageUpdated { .. } => self.usage = Some(event.kind.clone()),
             EventKind::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
             EventKind::ModelChanged { model_id } => self.model = Some(model_id.clone()),

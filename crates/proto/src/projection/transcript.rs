@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_model::event::{DiffSize, TurnStatus};
+use acpd_model::event::{DiffSize, PlanEntry, TurnStatus};
 use acpd_model::{
     Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq, ThreadId, TurnId,
     TurnPosition,
@@ -64,6 +64,8 @@ pub struct Turn {
     pub items: Vec<Item>,
     /// Events that are shown between the items, in order.
     pub notes: Vec<Note>,
+    /// The agent's last plan in the turn.
+    pub plan: Option<Vec<PlanEntry>>,
 }
 
 impl Turn {
@@ -87,6 +89,8 @@ pub struct Settled {
     pub usage: Option<RawJson>,
     /// The size of the turn's diff, if it changed files.
     pub changes: Option<DiffSize>,
+    /// Number of the event with the turn's last plan.
+    pub plan: Option<Seq>,
 }
 
 /// One item.
@@ -147,6 +151,26 @@ impl Transcript {
             if let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == Some(queued.id)) {
                 turn.input.clone_from(&queued.input);
             }
+        }
+    }
+
+    /// Adds the plans of the turns, and the plan of the running one.
+    pub fn add_plans(&mut self, plans: &[Event], live: &Live) {
+        for event in plans {
+            if let EventKind::PlanReplaced { entries } = &event.kind {
+                self.add_plan(event.turn, entries);
+            }
+        }
+        let running = live.turn.as_ref().map(|turn| turn.id);
+        if let Some(plan) = live.plan.as_ref().filter(|plan| plan.turn == running) {
+            self.add_plan(running, &plan.entries);
+        }
+    }
+
+    fn add_plan(&mut self, id: Option<TurnId>, entries: &[PlanEntry]) {
+        let turn = self.turns.iter_mut().find(|turn| turn.id == id && id.is_some());
+        if let Some(turn) = turn {
+            turn.plan = Some(entries.to_vec());
         }
     }
 
@@ -243,6 +267,7 @@ impl Transcript {
                 error,
                 usage,
                 changes,
+                plan,
                 ..
             } => {
                 self.turn(event.turn).settled = Some(Settled {
@@ -252,8 +277,10 @@ impl Transcript {
                     at: event.at,
                     usage: usage.clone(),
                     changes: *changes,
+                    plan: *plan,
                 });
             }
+            EventKind::PlanReplaced { entries } => self.add_plan(event.turn, entries),
             EventKind::TurnsRolledBack { last_kept, .. } => self.roll_back(*last_kept),
             EventKind::ItemStarted { item, parent, start } => {
                 let view = Some(ItemView::new(start, event.raw.as_ref()));
@@ -349,6 +376,7 @@ impl Transcript {
             settled: None,
             input: Vec::new(),
             items: Vec::new(),
+            plan: None,
             notes: if self.turns.is_empty() || id.is_none() {
                 std::mem::take(&mut self.early)
             } else {

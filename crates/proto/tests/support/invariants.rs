@@ -70,6 +70,11 @@ fn places_are_enough(scene: &Scene) {
     for event in scene.log.iter().filter(|event| places.contains(&event.seq)) {
         found.fold(event);
     }
+    let plans = found.turns.iter().filter_map(|turn| turn.settled.as_ref()?.plan);
+    let plans: Vec<_> = plans
+        .map(|seq| scene.log[usize::try_from(seq).unwrap() - 1].clone())
+        .collect();
+    found.add_plans(&plans, live);
     found.add_open(live, None, None);
     for item in live.items.keys() {
         let notes = marks.late.iter().filter(|late| late.item == *item);

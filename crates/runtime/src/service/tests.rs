@@ -118,6 +118,7 @@ fn settled() -> EventKind {
         started_at: None,
         usage: None,
         changes: None,
+        plan: None,
     }
 }
 

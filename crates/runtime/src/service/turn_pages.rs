@@ -52,18 +52,23 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
     };
     let found = find_turns(&log, live.thread, wanted).await?;
     let older = found.older;
-    let events = look_up_most(&log, live.thread, found.seqs(), &found.notes()).await?;
+    let dispensable = found.notes();
+    let events = look_up_most(&log, live.thread, found.seqs(), |seq| dispensable.contains(&seq)).await?;
     let mut page = Transcript::new(live.thread);
     for event in &events {
         page.fold(event);
     }
+    let plans = page
+        .turns
+        .iter()
+        .filter_map(|turn| turn.settled.as_ref()?.plan)
+        .collect();
+    let plans = look_up_most(&log, live.thread, plans, |_| true).await?;
+    page.add_plans(&plans, &live);
     page.add_open(&live, older, before);
     for (item, notes) in found.open {
-        let notes: BTreeSet<Seq> = notes.into_iter().collect();
-        page.add_notes(
-            item,
-            look_up_most(&log, live.thread, notes.clone(), &notes).await?,
-        );
+        let notes = look_up_most(&log, live.thread, notes.into_iter().collect(), |_| true).await?;
+        page.add_notes(item, notes);
     }
     page.add_queued(&live);
     Ok(TurnsPage {
@@ -109,13 +114,13 @@ pub(super) async fn end_of_turn(
         .and_then(|found| found.settled))
 }
 
-/// Returns all events with these numbers, but those of `dispensable` only if they can be read: a page without a notice is
+/// Returns all events with these numbers, but the dispensable ones only if they can be read: a page without a notice is
 /// better than no page.
 async fn look_up_most(
     log: &SharedLog,
     thread: ThreadId,
     mut seqs: BTreeSet<Seq>,
-    dispensable: &BTreeSet<Seq>,
+    is_dispensable: impl Fn(Seq) -> bool,
 ) -> Result<Vec<Event>, LogError> {
     loop {
         let found = look_up(log, thread, seqs.iter().copied().collect()).await;
@@ -124,16 +129,13 @@ async fn look_up_most(
         };
         let before = seqs.len();
         let is_damaged = |seq: &Seq| (first..=last).contains(seq);
-        if seqs
-            .iter()
-            .any(|seq| is_damaged(seq) && !dispensable.contains(seq))
-        {
+        if seqs.iter().any(|seq| is_damaged(seq) && !is_dispensable(*seq)) {
             return found;
         }
         seqs.retain(|seq| !is_damaged(seq));
         if seqs.len() == before {
             return found;
         }
-        tracing::warn!(%thread, first, last, "a page of turns lacks notices whose events cannot be read");
+        tracing::warn!(%thread, first, last, "a page of turns lacks notices or plans whose events cannot be read");
     }
 }

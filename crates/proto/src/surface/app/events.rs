@@ -229,6 +229,7 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             started_at,
             usage,
             changes,
+            plan: _,
         } => {
             let turn = Turn {
                 changes: *changes,

@@ -328,6 +328,7 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
             started_at,
             usage,
             changes,
+            plan: _,
         } => {
             line.put("status", status)
                 .maybe("stopReason", stop_reason.as_ref());

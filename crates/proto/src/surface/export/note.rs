@@ -146,6 +146,7 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
         started_at,
         usage: tokens,
         changes,
+        plan: _,
     } = &event.kind
     else {
         return None;

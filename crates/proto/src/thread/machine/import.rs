@@ -7,6 +7,7 @@ use super::Thread;
 use crate::agent::Update;
 use crate::projection::Exchanges;
 use crate::thread::session::{ImportedTurn, NewHistory, compare};
+use crate::thread::turn::plan_of;
 
 impl Thread {
     /// Compares the agent's history with the log, imports new turns, and starts to use the session.
@@ -78,6 +79,7 @@ impl Thread {
             started_at: Some(self.journal.now().wall),
             usage: None,
             changes,
+            plan: plan_of(self.live(), turn),
         };
         self.journal.emit_in(Some(turn), Origin::Agent, kind, None);
         self.journal.set_importing(None);

@@ -9,12 +9,12 @@ mod result;
 use std::time::Duration;
 
 use acpd_model::event::{DiffSize, TurnStatus};
-use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, Seq, TurnId};
 
 use super::journal::Journal;
 use super::reply::TurnView;
 use crate::agent::{AgentCommand, Capabilities};
-use crate::projection::Interrupter;
+use crate::projection::{Interrupter, Live};
 use crate::time::Instant;
 
 pub(super) use input::{UnsentPrompt, check_input};
@@ -236,6 +236,12 @@ pub(super) struct TurnEnd {
     pub result: TurnResult,
 }
 
+/// Returns the number of the event with a turn's last plan.
+pub(super) fn plan_of(live: &Live, turn: TurnId) -> Option<Seq> {
+    let plan = live.plan.as_ref().filter(|plan| plan.turn == Some(turn))?;
+    Some(plan.seq)
+}
+
 /// Records the end of a turn.
 pub(super) fn settle(journal: &mut Journal, turn: TurnId, end: TurnEnd, by: &Origin) {
     let TurnEnd {
@@ -257,6 +263,7 @@ pub(super) fn settle(journal: &mut Journal, turn: TurnId, end: TurnEnd, by: &Ori
         started_at,
         usage,
         changes,
+        plan: plan_of(journal.live(), turn),
     };
     journal.emit_in(Some(turn), by.clone(), kind, raw);
 }

@@ -44,6 +44,7 @@ fn settled(seq: u64, turn: TurnId) -> Event {
         started_at: None,
         usage: None,
         changes: None,
+        plan: None,
     };
     event(seq, turn, kind)
 }

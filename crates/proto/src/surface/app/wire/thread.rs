@@ -151,6 +151,8 @@ wire! {
         session_id: Option<&'a String>,
         /// Id of the running turn.
         turn_id: Option<TurnId>,
+        /// Whether the running turn was interrupted and has not ended yet.
+        interrupting: Option<bool>,
         /// Ids of queued turns.
         queued_turn_ids: Vec<TurnId>,
         /// Whether no queued turn starts by itself.
@@ -189,6 +191,10 @@ impl<'a> Thread<'a> {
             additional_directories: &live.spec.additional_directories,
             session_id: live.summary.session_id.as_ref(),
             turn_id: live.turn.as_ref().map(|turn| turn.id),
+            interrupting: live
+                .turn
+                .as_ref()
+                .and_then(|turn| turn.interrupted.is_some().then_some(true)),
             queued_turn_ids: live.queue.iter().map(|turn| turn.id).collect(),
             queue_paused: live.queue_paused.then_some(true),
             pending_request_ids: live.requests.values().map(|request| request.id).collect(),
@@ -198,10 +204,7 @@ impl<'a> Thread<'a> {
             lease: live.lease.as_ref(),
             config_options: Some(options).filter(|list| live.config_options.is_some() || !list.is_empty()),
             available_commands_update: live.commands.as_ref(),
-            plan: match &live.plan {
-                Some(EventKind::PlanReplaced { entries }) => Some(entries),
-                _ => None,
-            },
+            plan: live.plan.as_ref().map(|plan| &*plan.entries),
             token_usage: match &live.usage {
                 Some(EventKind::UsageUpdated { used, size, cost }) => Some(TokenUsage {
                     used: *used,

@@ -1,6 +1,6 @@
 //! Turns, as results and notifications contain them.
 
-use acpd_model::event::DiffSize;
+use acpd_model::event::{DiffSize, PlanEntry};
 use acpd_model::{Millis, RawJson, TurnId};
 
 use super::At;
@@ -36,6 +36,8 @@ wire! {
         /// The size of the turn's diff, which `turn/diff/read` returns. Absent if the turn has changed no file, while it
         /// runs, and in logs from before this member existed.
         changes: Option<DiffSize>,
+        /// The agent's last plan in the turn; only if the request includes turns. Absent in logs from before this member existed.
+        plan: Option<&'a [PlanEntry]>,
         /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
         input: Option<&'a [RawJson]> as Option<Vec<Acp>>,
         /// Notices, in order; only if the request includes turns. An item has at most 16 notices and answers.
@@ -73,6 +75,7 @@ impl<'a> Turn<'a> {
             completed_at: None,
             token_usage: None,
             changes: None,
+            plan: None,
             input: None,
             notices: None,
             answers: None,
@@ -118,6 +121,7 @@ impl<'a> Turn<'a> {
             completed_at: settled.map(|settled| settled.at),
             token_usage: settled.and_then(|settled| settled.usage.as_ref()),
             changes: settled.and_then(|settled| settled.changes),
+            plan: turn.plan.as_deref(),
             input: Some(&*turn.input).filter(|input| !input.is_empty()),
             notices: Some(notices).filter(|notices| !notices.is_empty()),
             answers: Some(answers).filter(|answers| !answers.is_empty()),
