@@ -23,6 +23,8 @@ export interface DaemonOptions {
   agentName?: string;
   /** Additional lines of acpd.toml. */
   config?: readonly string[];
+  /** The daemon's PATH. */
+  path?: string;
 }
 
 export class Daemon {
@@ -30,10 +32,13 @@ export class Daemon {
   #listen = "127.0.0.1:0";
   readonly #clients: Client[] = [];
 
-  private constructor(readonly root: string) {}
+  private constructor(
+    readonly root: string,
+    private readonly path: string | undefined,
+  ) {}
 
-  static async start({ agentName = "fake", agentArgs = ["--pace", "0"], config = [] }: DaemonOptions = {}): Promise<Daemon> {
-    const daemon = new Daemon(await mkdtemp(join(tmpdir(), "acpd-web-")));
+  static async start({ agentName = "fake", agentArgs = ["--pace", "0"], config = [], path }: DaemonOptions = {}): Promise<Daemon> {
+    const daemon = new Daemon(await mkdtemp(join(tmpdir(), "acpd-web-")), path);
     await mkdir(daemon.work);
     // The sandbox of an agent does not allow it to create directories next to the data directory.
     await mkdir(join(daemon.root, "sessions"));
@@ -137,6 +142,7 @@ export class Daemon {
     const { ACPD_TOKEN, ACPD_LOG, XDG_CONFIG_HOME, XDG_STATE_HOME, ...env } = process.env;
     return {
       ...env,
+      ...(this.path !== undefined && { PATH: this.path }),
       HOME: this.root,
       ACPD_CONFIG: join(this.root, "acpd.toml"),
       ACPD_DATA_DIR: join(this.root, "data"),
