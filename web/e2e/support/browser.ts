@@ -92,6 +92,7 @@ export class Stage {
       viewport: size,
       colorScheme: dark ? "dark" : "light",
       hasTouch: size.width < 700,
+      ...(prepare && { reducedMotion: "reduce" as const }),
       permissions,
     });
     this.#contexts.push(context);

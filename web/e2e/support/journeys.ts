@@ -39,6 +39,18 @@ export class Journeys {
     }
   }
 
+  /** Leads a page to a journey, and waits until it has everything. */
+  async go({ go, signedOut }: Journey, page: Page): Promise<void> {
+    await page.goto(this.stage.url);
+    await go(page, this);
+    if (!signedOut) {
+      await page.locator(`[data-thread="${this.threads.rest}"], .is-hit`).first().waitFor({ state: "attached" });
+      await page.getByText("Not connected").waitFor({ state: "detached" });
+    }
+    // What is below the pointer looks otherwise.
+    await page.mouse.move(0, 0);
+  }
+
   /** Opens a page of a thread at its end. */
   async thread(page: Page, name: keyof Journeys["threads"]): Promise<void> {
     await openThread(this.stage, page, this.threads[name]);

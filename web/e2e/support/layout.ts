@@ -22,15 +22,18 @@ const SHOWN = 8;
 /** The time on all pages, in milliseconds since the epoch, and the pattern of the daemon's times. */
 const NOW = Date.UTC(2026, 0, 15, 12);
 const TIMES = /\b1[6-9]\d{11}\b/g;
+/** How much slower the time of pages is, so that all durations are as short as can be. */
+const SLOWER = 100;
 
 const STYLE = `
   :root:root { --font-ui: "DejaVu Sans"; --font-mono: "DejaVu Sans Mono"; }
   * { caret-color: transparent !important; }
 `;
 
-/** Makes the times, durations and fonts of pages the same in every run. */
+/** Makes the times, durations and fonts of pages the same in every run. Times keep their order. */
 export async function freeze(context: BrowserContext): Promise<void> {
-  const fixed = (text: string) => text.replace(TIMES, String(NOW));
+  const begin = Date.now();
+  const fixed = (text: string) => text.replace(TIMES, (time) => String(NOW + Math.round((Number(time) - begin) / SLOWER)));
   await context.routeWebSocket(/\/ws/, (socket) => {
     const server = socket.connectToServer();
     socket.onMessage((message) => server.send(message));
@@ -110,9 +113,19 @@ async function pictureDifferences(page: Page, name: string): Promise<string[]> {
   }
 }
 
+/** Waits until nothing moves in a page, except what moves for ever. */
+export async function atRest(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    await document.fonts.ready;
+    await new Promise(requestAnimationFrame);
+    const moves = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
+    await Promise.allSettled(moves.map(({ finished }) => finished));
+  });
+}
+
 /** Returns the differences between the layout of a page and the stored one. */
 export async function layoutDifferences(page: Page, journey: string, size: string, theme: string): Promise<string[]> {
-  await page.evaluate(() => document.fonts.ready);
+  await atRest(page);
   const boxes = await boxDifferences(page, `${journey}-${size}`);
   const cells = await pictureDifferences(page, `${journey}-${size}-${theme}`);
   // One moved block moves everything below it.
