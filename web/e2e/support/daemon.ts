@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -27,6 +27,15 @@ export interface DaemonOptions {
   path?: string;
 }
 
+let made = 0;
+
+/** Makes a new directory. Its name has a fixed number of digits, which are of equal width: layouts contain it. */
+async function makeRoot(): Promise<string> {
+  const root = join(tmpdir(), `acpd-web-${String(Date.now()).slice(-8)}${made++ % 10}`);
+  await mkdir(root);
+  return root;
+}
+
 export class Daemon {
   #child: ChildProcess | undefined;
   #listen = "127.0.0.1:0";
@@ -38,7 +47,7 @@ export class Daemon {
   ) {}
 
   static async start({ agentName = "fake", agentArgs = ["--pace", "0"], config = [], path }: DaemonOptions = {}): Promise<Daemon> {
-    const daemon = new Daemon(await mkdtemp(join(tmpdir(), "acpd-web-")), path);
+    const daemon = new Daemon(await makeRoot(), path);
     await mkdir(daemon.work);
     // The sandbox of an agent does not allow it to create directories next to the data directory.
     await mkdir(join(daemon.root, "sessions"));
