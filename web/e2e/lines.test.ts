@@ -4,7 +4,7 @@ import type { Client } from "@acpd/client";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openThread, say, startThread, until } from "./support/acts.ts";
+import { openThread, say, settled, startThread, until } from "./support/acts.ts";
 import { accessible, DESKTOP, PHONE, shoot, Stage } from "./support/browser.ts";
 
 let stage: Stage;
@@ -39,24 +39,6 @@ async function stays(control: Locator, done: Locator): Promise<void> {
   await done.waitFor();
   await settled(feed());
   expect(Math.abs((await top(control)) - before), String(control)).toBeLessThan(2);
-}
-
-/** Waits until the height and the position of a list are the same in ten successive frames. */
-async function settled(list: Locator): Promise<void> {
-  await list.evaluate(
-    (el) =>
-      new Promise<void>((done) => {
-        let [same, last] = [0, ""];
-        const look = () => {
-          const now = `${el.scrollHeight} ${el.scrollTop}`;
-          same = now === last ? same + 1 : 0;
-          last = now;
-          if (same >= 10) done();
-          else requestAnimationFrame(look);
-        };
-        look();
-      }),
-  );
 }
 
 test("a turn that has ended is its prompt, one line of work and the answer", async () => {
@@ -117,6 +99,21 @@ test("a call that waits for approval is one line that says so", async () => {
   expect(await page.locator(".virtual-line .th-diff").count()).toBe(0);
   await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
   await page.locator(".virtual-line .th-tool", { hasText: "+1" }).waitFor();
+});
+
+test("after a reload the plan is in the turn that has made it", async () => {
+  const id = await startThread(stage, other, "plan; say planned");
+  await until(other, id, "idle");
+  await other.call("turn/start", { threadId: id, text: "say without a plan" });
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  const plan = page.getByRole("article", { name: "Plan", exact: true });
+  await plan.waitFor();
+  expect(await plan.count()).toBe(1);
+  const answer = page.getByRole("article", { name: "Agent: without a plan" });
+  await settled(feed());
+  expect(await top(plan)).toBeLessThan(await top(answer));
+  expect(await page.locator(".pane-foot .th-plan").count()).toBe(0);
 });
 
 test("what is clicked stays where it is: folds, more lines, and the columns of a diff", async () => {

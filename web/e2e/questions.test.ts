@@ -1,11 +1,12 @@
 /** Questions on small windows and by keys; drafts and prompts that outlive their view. */
 
 import type { Client } from "@acpd/client";
-import type { Locator, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, row, say, startThread, until } from "./support/acts.ts";
 import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
+import { isInSight } from "./support/room.ts";
 
 let stage: Stage;
 let other: Client;
@@ -26,16 +27,6 @@ async function waiting(command: string, name?: string): Promise<string> {
   const id = await startThread(stage, other, `permission kind=execute command='${command}'`, { name });
   await until(other, id, "waiting");
   return id;
-}
-
-/** Returns whether an element is inside the window as a whole, and not covered. */
-function isInSight(element: Locator): Promise<boolean> {
-  return element.evaluate((at) => {
-    const { left, right, top, bottom, width, height } = at.getBoundingClientRect();
-    const inside = width > 0 && left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
-    const hit = document.elementFromPoint(left + width / 2, top + height / 2);
-    return inside && (at === hit || at.contains(hit));
-  });
 }
 
 /** Returns the elements in the pane's foot that scroll vertically. */

@@ -1,11 +1,11 @@
 /** Every view fits on a phone, even a small one, and even if the agent offers many options. */
 
 import type { Client } from "@acpd/client";
-import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, startThread, until } from "./support/acts.ts";
 import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
+import { beyond, walk } from "./support/room.ts";
 
 let stage: Stage;
 let other: Client;
@@ -22,30 +22,6 @@ beforeAll(async () => {
   await until(other, asking, "waiting");
 });
 afterAll(() => stage?.end());
-
-/** Returns the elements that overflow the window and are not inside a scrolling or clipping element. */
-function beyond(page: Page): Promise<string[]> {
-  return page.evaluate(() => {
-    const clipped = (el: Element): boolean => {
-      for (let at = el.parentElement; at && at !== document.body; at = at.parentElement) {
-        if (getComputedStyle(at).overflowX !== "visible") return true;
-      }
-      return false;
-    };
-    const wide = document.documentElement.scrollWidth > window.innerWidth ? ["the page itself scrolls"] : [];
-    const out = [...document.body.querySelectorAll("*")].filter((el) => {
-      const { left, right, width, height } = el.getBoundingClientRect();
-      return width > 1 && height > 1 && (left < -1 || right > window.innerWidth + 1) && el.checkVisibility({ visibilityProperty: true }) && !clipped(el);
-    });
-    // The clipping elements themselves must be fully visible: no button may be cut off.
-    const half = [...document.querySelectorAll("button, select, input, textarea")].filter((el) => {
-      const { left, right, width, height } = el.getBoundingClientRect();
-      const moves = el.closest("pre, table, .th-diff, .th-terminal, .th-composer-options");
-      return width > 1 && height > 1 && !moves && el.checkVisibility({ visibilityProperty: true }) && (left < -1 || right > window.innerWidth + 1);
-    });
-    return [...wide, ...new Set([...out, ...half])].map((el) => (typeof el === "string" ? el : `${el.tagName} ${el.className} ${el.textContent?.slice(0, 40)}`));
-  });
-}
 
 /** Returns texts that their copy button covers. */
 function covered(frames: Element[]): string[] {
@@ -145,33 +121,6 @@ for (const width of [390, 320]) {
       expect(below).toBeLessThan(16);
     }
   });
-}
-
-/**
- * Presses a key until the element with this name or selector has the focus; checks that each focused element is
- * visible.
- */
-async function walk(page: Page, key: string, to: { name: string } | { selector: string }): Promise<void> {
-  const [name, selector] = "name" in to ? [to.name] : [undefined, to.selector];
-  for (let steps = 0; steps < 40; steps++) {
-    await page.keyboard.press(key);
-    const at = await page.evaluate((selector) => {
-      const el = document.activeElement!;
-      return { name: el.getAttribute("aria-label") ?? el.textContent?.trim(), fits: selector !== undefined && el.matches(selector) };
-    }, selector);
-    if (at.fits || (name !== undefined && at.name === name)) {
-      await expect.poll(() => page.evaluate(isSeen)).toBe(true);
-      return;
-    }
-  }
-  throw new Error(`${key} never comes to ${name ?? selector}`);
-}
-
-/** Returns whether the focused element is inside the window and has a visible focus mark. */
-function isSeen(): boolean {
-  const el = document.activeElement!;
-  const { left, right, top, bottom } = el.getBoundingClientRect();
-  return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight && el.matches(":focus-visible");
 }
 
 test("on a phone with a keyboard all is done by keys alone: from the list to a thread, to its composer, to an answer", async () => {

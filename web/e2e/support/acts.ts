@@ -1,7 +1,7 @@
 /** Common steps of tests: start threads from another client, and open them in the page. */
 
 import type { Client, StartThread } from "@acpd/client";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 
 import type { Stage } from "./browser.ts";
 
@@ -50,4 +50,22 @@ export async function pick(page: Page, name: string, item: string): Promise<void
   await row(page, name).hover();
   await row(page, name).locator(".row-menu").click();
   await page.getByRole("menuitem", { name: item }).click();
+}
+
+/** Waits until the height and the position of a list are the same in ten successive frames. */
+export async function settled(list: Locator): Promise<void> {
+  await list.evaluate(
+    (el) =>
+      new Promise<void>((done) => {
+        let [same, last] = [0, ""];
+        const look = () => {
+          const now = `${el.scrollHeight} ${el.scrollTop}`;
+          same = now === last ? same + 1 : 0;
+          last = now;
+          if (same >= 10) done();
+          else requestAnimationFrame(look);
+        };
+        look();
+      }),
+  );
 }

@@ -49,6 +49,8 @@ export interface PageOptions {
   signIn?: boolean;
   /** Permissions to grant in the browser, such as `notifications`. */
   permissions?: string[];
+  /** Changes the browser context before the page is loaded. */
+  prepare?: (context: BrowserContext) => Promise<void>;
 }
 
 /** A daemon, the cable to it, and pages. */
@@ -84,18 +86,20 @@ export class Stage {
   }
 
   /** Opens the UI in a page of a new browser context. */
-  async page({ size = DESKTOP, dark, token, signIn = true, permissions = [] }: PageOptions = {}): Promise<Page> {
+  async page({ size = DESKTOP, dark, token, signIn = true, permissions = [], prepare }: PageOptions = {}): Promise<Page> {
     const context = await (await browser()).newContext({
       ...(signIn && { storageState: await this.#signIn(token ?? (await this.daemon.token())) }),
       viewport: size,
       colorScheme: dark ? "dark" : "light",
       hasTouch: size.width < 700,
+      ...(prepare && { reducedMotion: "reduce" as const }),
       permissions,
     });
     this.#contexts.push(context);
     if (!this.builtIn) {
       await putInPlace(context, this.url);
     }
+    await prepare?.(context);
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
     page.on("request", (request) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -23,6 +23,17 @@ export interface DaemonOptions {
   agentName?: string;
   /** Additional lines of acpd.toml. */
   config?: readonly string[];
+  /** The daemon's PATH. */
+  path?: string;
+}
+
+let made = 0;
+
+/** Makes a new directory. Its name has a fixed number of digits, which are of equal width: layouts contain it. */
+async function makeRoot(): Promise<string> {
+  const root = join(tmpdir(), `acpd-web-${String(Date.now()).slice(-8)}${made++ % 10}`);
+  await mkdir(root);
+  return root;
 }
 
 export class Daemon {
@@ -30,10 +41,13 @@ export class Daemon {
   #listen = "127.0.0.1:0";
   readonly #clients: Client[] = [];
 
-  private constructor(readonly root: string) {}
+  private constructor(
+    readonly root: string,
+    private readonly path: string | undefined,
+  ) {}
 
-  static async start({ agentName = "fake", agentArgs = ["--pace", "0"], config = [] }: DaemonOptions = {}): Promise<Daemon> {
-    const daemon = new Daemon(await mkdtemp(join(tmpdir(), "acpd-web-")));
+  static async start({ agentName = "fake", agentArgs = ["--pace", "0"], config = [], path }: DaemonOptions = {}): Promise<Daemon> {
+    const daemon = new Daemon(await makeRoot(), path);
     await mkdir(daemon.work);
     // The sandbox of an agent does not allow it to create directories next to the data directory.
     await mkdir(join(daemon.root, "sessions"));
@@ -137,6 +151,7 @@ export class Daemon {
     const { ACPD_TOKEN, ACPD_LOG, XDG_CONFIG_HOME, XDG_STATE_HOME, ...env } = process.env;
     return {
       ...env,
+      ...(this.path !== undefined && { PATH: this.path }),
       HOME: this.root,
       ACPD_CONFIG: join(this.root, "acpd.toml"),
       ACPD_DATA_DIR: join(this.root, "data"),

@@ -39,8 +39,13 @@ export function inOrder(turns: readonly FoldedTurn[]): readonly FoldedTurn[] {
 
   function compare(one: FoldedTurn, other: FoldedTurn): number {
     const [before, after] = [at(one), at(other)];
-    return before === after ? (one.id ?? "").localeCompare(other.id ?? "", "en", { numeric: true }) : before - after;
+    return before === after ? byPrompt(one.id, other.id) : before - after;
   }
+}
+
+/** Compares turns by the order of their prompts, in which the daemon numbers them. */
+export function byPrompt(one: string | null | undefined, other: string | null | undefined): number {
+  return (one ?? "").localeCompare(other ?? "", "en", { numeric: true });
 }
 
 function indexOfTurn(turns: readonly FoldedTurn[], turnId: string | undefined): number {

@@ -8,7 +8,7 @@ import type { Json, Resolved, Subscriber, Thread, ThreadEvent, ThreadResumed, Tu
 
 import { foldHead, nameFrom } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
-import { changeTurn, inOrder } from "./fold-turns.ts";
+import { byPrompt, changeTurn, inOrder } from "./fold-turns.ts";
 import { placePlan } from "./plan.ts";
 import type { Decision, FoldedTurn, PlacedNotice, ThreadState } from "./thread.ts";
 
@@ -195,7 +195,7 @@ function decided(state: ThreadState, decision: Decision): ThreadState {
   return { ...state, decisions: [...state.decisions, decision].slice(-KEPT) };
 }
 
-/** Removes the turns after `lastKept`. What happened before the first turn stays. */
+/** Removes the turns whose prompts came after that of `lastKept`. What happened before the first turn stays. */
 function rolledBack(state: ThreadState, lastKept: string | undefined): ThreadState {
   const { head } = state;
   if (lastKept === undefined) {
@@ -205,10 +205,9 @@ function rolledBack(state: ThreadState, lastKept: string | undefined): ThreadSta
     const turns = state.turns.filter(({ id }) => id == null);
     return { ...state, turns, older: undefined, answers: [], head: { ...head, name, turnCount: 0 } };
   }
-  const at = state.turns.findIndex((turn) => turn.id === lastKept);
-  // The last kept turn is older than the loaded ones: all of these are gone, and `older` leads to it.
-  const turns = at < 0 ? [] : state.turns.slice(0, at + 1);
-  const dropped = new Set(state.turns.slice(turns.length).flatMap(({ id }) => id ?? []));
+  // If the last kept turn is older than the loaded ones, all of these are gone, and `older` leads to it.
+  const turns = state.turns.filter(({ id }) => byPrompt(id, lastKept) <= 0);
+  const dropped = new Set(state.turns.flatMap(({ id }) => (byPrompt(id, lastKept) > 0 ? (id ?? []) : [])));
   const answers = state.answers.filter(({ turnId }) => turnId == null || !dropped.has(turnId));
   return { ...state, turns, answers, head: { ...head, turnCount: head.turnCount - dropped.size } };
 }

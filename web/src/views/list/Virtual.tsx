@@ -95,6 +95,9 @@ export function Virtual<T>(props: VirtualProps<T>) {
   };
   useLayoutEffect(() => {
     const el = scroller.current;
+    if (el) {
+      hold.trim(el);
+    }
     if (el && hold.active) {
       hold.apply(el);
     } else if (el && stuck.current) {
@@ -165,6 +168,14 @@ export function Virtual<T>(props: VirtualProps<T>) {
     hold.release();
   };
 
+  // Before the scrolling, so that a change between the two does not lead back to the end.
+  const onWheel = (event: WheelEvent) => {
+    stay();
+    if (event.deltaY < 0 && (scroller.current?.scrollTop ?? 0) > 0) {
+      stuck.current = false;
+    }
+  };
+
   // A click that opens or closes something leaves it where it is, also at the end of the list.
   const settle = useRef(() => {});
   useEffect(() => () => settle.current(), []);
@@ -184,11 +195,17 @@ export function Virtual<T>(props: VirtualProps<T>) {
 
   const toTheEnd = () => {
     stay();
+    if (scroller.current) {
+      hold.trim(scroller.current, true);
+    }
     stuck.current = true;
     virtual.scrollToEnd();
   };
   const onScroll = () => {
     const top = scroller.current?.scrollTop ?? 0;
+    if (scroller.current && top < lastTop.current) {
+      hold.trim(scroller.current);
+    }
     if (distance() <= AT_END && !hold.active) {
       stuck.current = true;
     } else if (top < lastTop.current - 1) {
@@ -242,7 +259,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
         onScroll={onScroll}
         onKeyDown={onKeyDown}
         onClickCapture={onClick}
-        onWheel={stay}
+        onWheel={onWheel}
         onPointerDown={stay}
       >
         <div class="virtual-space" style={{ height: `${virtual.getTotalSize()}px` }}>

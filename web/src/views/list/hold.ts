@@ -7,6 +7,8 @@ export class Hold {
   #find: (() => Element | null) | undefined;
   #top = 0;
   #until = 0;
+  /** Room below the end of the list, in pixels. */
+  #room = 0;
 
   get active(): boolean {
     return this.#find !== undefined && performance.now() < this.#until;
@@ -39,8 +41,28 @@ export class Hold {
     const moved = topIn(scroller, element) - this.#top;
     if (Math.abs(moved) >= 1) {
       scroller.scrollTop += moved;
+      // The end of the list comes too early if content above it has shrunk.
+      const missing = topIn(scroller, element) - this.#top;
+      if (missing >= 1) {
+        this.#room += missing;
+        pad(scroller, this.#room);
+        scroller.scrollTop += missing;
+      }
     }
   }
+
+  /** Removes the room below the end of the list that is out of sight, or all of it. */
+  trim(scroller: Element, all = false): void {
+    if (this.#room > 0) {
+      const inSight = scroller.scrollTop + scroller.clientHeight - (scroller.scrollHeight - this.#room);
+      this.#room = all ? 0 : Math.max(0, Math.min(this.#room, inSight));
+      pad(scroller, this.#room);
+    }
+  }
+}
+
+function pad(scroller: Element, room: number): void {
+  (scroller.firstElementChild as HTMLElement).style.marginBottom = `${room}px`;
 }
 
 function topIn(scroller: Element, element: Element): number {

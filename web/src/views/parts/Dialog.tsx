@@ -1,4 +1,4 @@
-/** A modal dialog: the browser's own, which traps the focus and restores it. */
+/** A modal dialog: the browser's own, which traps the focus. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
@@ -17,8 +17,15 @@ export function Dialog({ title, class: extra = "", onClose, children }: Props) {
   const id = useId();
   useEffect(() => {
     const it = dialog.current;
+    const before = document.activeElement as HTMLElement | null;
     it?.showModal();
-    return () => it?.close();
+    return () => {
+      it?.close();
+      // The browser restores the focus only while the dialog is in the page.
+      if (document.activeElement === document.body) {
+        before?.focus();
+      }
+    };
   }, []);
   return (
     <dialog

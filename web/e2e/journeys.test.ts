@@ -1,0 +1,210 @@
+/** What holds for each of the main journeys: no axe finding, room at any size, and a way by keys alone. */
+
+import type { Client } from "@acpd/client";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { accessible, DESKTOP, PHONE, shoot } from "./support/browser.ts";
+import { openThread, startThread, until } from "./support/acts.ts";
+import { Journeys, JOURNEYS } from "./support/journeys.ts";
+import { beyond, isInSight, walk } from "./support/room.ts";
+
+let journeys: Journeys;
+let other: Client;
+
+beforeAll(async () => {
+  journeys = await Journeys.set();
+  other = await journeys.stage.daemon.client("second-program");
+});
+afterAll(() => journeys?.stage.end());
+
+/** A window of 1280×800 at a zoom of 200 %. */
+const ZOOMED = { width: 640, height: 400 };
+
+describe.each([
+  { size: "desktop", viewport: DESKTOP, dark: false },
+  { size: "phone", viewport: PHONE, dark: true },
+  { size: "zoomed", viewport: ZOOMED, dark: false },
+])("$size", ({ size, viewport, dark }) => {
+  test.each(JOURNEYS.filter(({ narrow }) => !narrow || viewport.width < 700))("$name has room, and no axe finding", async (journey) => {
+    const page = await journeys.stage.page({ size: viewport, dark, signIn: !journey.signedOut });
+    await journeys.go(journey, page);
+    await shoot(page, `journey-${journey.name}-${size}`);
+    expect(await beyond(page)).toEqual([]);
+    const wanted = page.locator(journey.wanted);
+    await wanted.first().waitFor();
+    for (const one of await wanted.all()) {
+      expect(await isInSight(one), await one.evaluate((el) => el.outerHTML.slice(0, 200))).toBe(true);
+    }
+    await accessible(page);
+    await page.context().close();
+  });
+});
+
+/** Each journey from its beginning to its end by keys alone. A page begins at the address `path`. */
+const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean; keys: (page: Page) => Promise<void> }[] = [
+  {
+    name: "new-thread",
+    keys: async (page) => {
+      await page.locator(".home-form").waitFor();
+      await walk(page, "Tab", { selector: "#prompt" });
+      await page.keyboard.type("say by keys");
+      await walk(page, "Tab", { selector: "#folder" });
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type(journeys.stage.daemon.work);
+      await walk(page, "Shift+Tab", { name: "Start" });
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/threads/*");
+      await page.locator(".th-agent", { hasText: "by keys" }).first().waitFor();
+    },
+  },
+  {
+    name: "conversation",
+    path: async () => `threads/${journeys.threads.rest}`,
+    keys: async (page) => {
+      await page.locator(".th-work").first().waitFor();
+      await walk(page, "Tab", { selector: ".th-work" });
+      await page.keyboard.press("Enter");
+      await page.locator(".th-group").first().waitFor();
+      await walk(page, "Tab", { name: "Fork from here" });
+      await page.keyboard.press("Enter");
+      await page.waitForURL((url) => url.pathname.startsWith("/threads/") && !url.pathname.endsWith(journeys.threads.rest));
+    },
+  },
+  {
+    name: "running",
+    path: async () => {
+      const id = await startThread(journeys.stage, other, "slow ms=600000");
+      for (const text of ["say the second", "say the third"]) {
+        await other.call("turn/start", { threadId: id, text });
+      }
+      return `threads/${id}`;
+    },
+    keys: async (page) => {
+      const queue = page.getByRole("region", { name: "Queued messages" });
+      await queue.getByText("say the third").waitFor();
+      await walk(page, "Tab", { name: "Move down" });
+      await page.keyboard.press("Enter");
+      await expect.poll(async () => (await queue.innerText()).indexOf("third") < (await queue.innerText()).indexOf("second")).toBe(true);
+      await walk(page, "Tab", { name: "Remove" });
+      await page.keyboard.press("Enter");
+      await queue.getByText("1 queued").waitFor();
+      await walk(page, "Tab", { name: "Stop" });
+      await page.keyboard.press("Enter");
+      await queue.getByText("Queue paused").waitFor();
+    },
+  },
+  {
+    name: "form",
+    path: async () => {
+      const id = await startThread(journeys.stage, other, "elicit");
+      await until(other, id, "waiting");
+      return `threads/${id}`;
+    },
+    keys: async (page) => {
+      await page.locator("[data-question]").waitFor();
+      const id = await page.locator("[data-question]").getByLabel(/Name/).first().getAttribute("id");
+      await walk(page, "Tab", { selector: `[id="${id}"]` });
+      await page.keyboard.type("Ann");
+      await walk(page, "Tab", { name: "Send answer" });
+      await page.keyboard.press("Enter");
+      await page.locator(".virtual-line", { hasText: "elicited accept" }).first().waitFor();
+    },
+  },
+  {
+    name: "search",
+    path: async () => "agents",
+    keys: async (page) => {
+      await page.keyboard.press("/");
+      await page.keyboard.type("answer");
+      await page.locator(".is-hit").first().waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/threads/*");
+    },
+  },
+  {
+    name: "palette",
+    path: async () => "agents",
+    keys: async (page) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("dialog", { name: "Command palette" }).waitFor();
+      await page.keyboard.type("archive");
+      await page.getByRole("option", { name: "Archive", exact: true }).first().waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/archive");
+    },
+  },
+  {
+    name: "agents",
+    path: async () => "agents",
+    keys: async (page) => {
+      await walk(page, "Tab", { name: "Check fake" });
+      await page.keyboard.press("Enter");
+      await page.locator(".agent", { hasText: "Started in" }).waitFor();
+    },
+  },
+  {
+    name: "policy",
+    path: async () => `threads/${journeys.threads.rest}/policy`,
+    keys: async (page) => {
+      await page.locator("#explain-subject").waitFor();
+      await walk(page, "Tab", { selector: "#explain-subject" });
+      await page.keyboard.type("rm -rf x");
+      await page.keyboard.press("Enter");
+      await page.locator(".explained-head", { hasText: "Denied" }).waitFor();
+    },
+  },
+  {
+    name: "settings",
+    path: async () => "agents",
+    keys: async (page) => {
+      await walk(page, "Tab", { name: "Settings" });
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").getByText("Appearance").waitFor();
+      await walk(page, "Tab", { selector: "[name=theme]" });
+      await page.keyboard.press("ArrowRight");
+      await expect.poll(() => page.evaluate(() => document.documentElement.dataset.theme)).toBeDefined();
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Settings");
+    },
+  },
+  {
+    name: "archive",
+    path: async () => {
+      const id = await startThread(journeys.stage, other, "say archived", { name: "By keys again" });
+      await until(other, id, "idle");
+      await other.call("thread/archive", { threadId: id });
+      return "archive";
+    },
+    keys: async (page) => {
+      await page.locator(".page", { hasText: "By keys again" }).waitFor();
+      await walk(page, "Tab", { selector: ".page button" });
+      await page.keyboard.press("Enter");
+      await page.locator(".page", { hasText: "By keys again" }).waitFor({ state: "detached" });
+    },
+  },
+  {
+    name: "sign-in",
+    signedOut: true,
+    keys: async (page) => {
+      await page.locator("#token").waitFor();
+      await walk(page, "Tab", { selector: "#token" });
+      await page.keyboard.type(await journeys.stage.daemon.token());
+      await page.keyboard.press("Enter");
+      await page.locator(".home-form").waitFor();
+    },
+  },
+];
+
+test.each(BY_KEYS)("$name works by keys alone", async ({ path, signedOut, keys }) => {
+  const address = await path?.();
+  const page = await journeys.stage.page({ signIn: !signedOut });
+  if (address?.startsWith("threads/") && !address.endsWith("/policy")) {
+    await openThread(journeys.stage, page, address.slice("threads/".length));
+  } else if (address !== undefined) {
+    await journeys.view(page, address);
+  }
+  await keys(page);
+  await page.context().close();
+});

@@ -1,0 +1,135 @@
+/**
+ * The layout of a page, in two forms that survive small differences of rendering: the boxes of what users see and press,
+ * and a small picture. Compared with those in `e2e/layouts`; with ACPD_LAYOUTS=update they are written there instead.
+ */
+
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+import type { BrowserContext, Page } from "playwright-core";
+
+import { boxesOf, comparePictures, shrink } from "./layout-page.ts";
+
+const KEPT = fileURLToPath(new URL("../layouts/", import.meta.url));
+const OUT = fileURLToPath(new URL("../out/", import.meta.url));
+const UPDATES = process.env.ACPD_LAYOUTS === "update";
+
+/** Maximum distance of an edge from where it was, in pixels. */
+const TOLERANCE = 4;
+/** Maximum number of differences that are listed for one page. */
+const SHOWN = 8;
+
+/** The time on all pages, in milliseconds since the epoch, and the pattern of the daemon's times. */
+const NOW = Date.UTC(2026, 0, 15, 12);
+const TIMES = /\b1[6-9]\d{11}\b/g;
+/** How much slower the time of pages is, so that all durations are as short as can be. */
+const SLOWER = 100;
+
+const STYLE = `
+  :root:root { --font-ui: "DejaVu Sans"; --font-mono: "DejaVu Sans Mono"; }
+  * { caret-color: transparent !important; }
+`;
+
+/** Makes the times, durations and fonts of pages the same in every run. Times keep their order. */
+export async function freeze(context: BrowserContext): Promise<void> {
+  const begin = Date.now();
+  const fixed = (text: string) => text.replace(TIMES, (time) => String(NOW + Math.round((Number(time) - begin) / SLOWER)));
+  await context.routeWebSocket(/\/ws/, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage((message) => server.send(message));
+    server.onMessage((message) => socket.send(fixed(String(message))));
+  });
+  await context.route("**/api/session", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: fixed(await response.text()) });
+  });
+  await context.clock.setFixedTime(NOW);
+  await context.addInitScript((style) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style);
+    document.adoptedStyleSheets = [sheet];
+  }, STYLE);
+}
+
+/** Returns one line for each visible part of a page. */
+export async function layoutOf(page: Page): Promise<string[]> {
+  return (await page.evaluate(boxesOf)).map(({ label, box }) => `${label} | ${box.join(" ")}`);
+}
+
+async function boxDifferences(page: Page, name: string): Promise<string[]> {
+  const lines = await layoutOf(page);
+  if (UPDATES) {
+    await mkdir(KEPT, { recursive: true });
+    await writeFile(`${KEPT}${name}.txt`, `${lines.join("\n")}\n`);
+    return [];
+  }
+  const stored = (await readFile(`${KEPT}${name}.txt`, "utf8")).trimEnd().split("\n");
+  return boxDifferencesOf(stored, lines);
+}
+
+/** Compares the lines of boxes: the same parts in the same order, with edges at the same places. */
+export function boxDifferencesOf(stored: readonly string[], lines: readonly string[]): string[] {
+  const parse = (line: string): [string, number[]] => {
+    const at = line.lastIndexOf(" | ");
+    return [line.slice(0, at), line.slice(at + 3).split(" ").map(Number)];
+  };
+  const [before, after] = [stored.map(parse), lines.map(parse)];
+  const labels = (list: readonly (readonly [string, number[]])[]) => list.map(([label]) => label);
+  const [old, now] = [labels(before), labels(after)];
+  if (old.join("\n") !== now.join("\n")) {
+    const count = (list: string[], label: string) => list.filter((one) => one === label).length;
+    const changed = [...new Set([...old, ...now])].filter((label) => count(old, label) !== count(now, label));
+    const named = changed.map((label) => `${label}: ${count(old, label)} before, ${count(now, label)} now`);
+    return named.length > 0 ? named : ["the parts of the page are in another order"];
+  }
+  return after.flatMap(([label, box], at) => {
+    const was = before[at]![1];
+    return box.some((edge, side) => Math.abs(edge - was[side]!) > TOLERANCE) ? [`${label}: ${was.join(" ")} before, ${box.join(" ")} now`] : [];
+  });
+}
+
+/** Compares the picture of a page with the stored one. Writes one that differs to `out`. */
+async function pictureDifferences(page: Page, name: string): Promise<string[]> {
+  const picture = (await page.screenshot({ animations: "disabled" })).toString("base64");
+  const paper = await page.context().browser()!.newPage();
+  try {
+    const small = await paper.evaluate(shrink, picture);
+    const path = `${KEPT}${name}.png`;
+    if (UPDATES) {
+      await mkdir(KEPT, { recursive: true });
+      await writeFile(path, Buffer.from(small, "base64"));
+      return [];
+    }
+    const stored = (await readFile(path)).toString("base64");
+    const { cells, marked } = await paper.evaluate(comparePictures, { stored, small });
+    if (cells.length > 0) {
+      await mkdir(OUT, { recursive: true });
+      await writeFile(`${OUT}${name}.png`, Buffer.from(picture, "base64"));
+      await writeFile(`${OUT}${name}-differences.png`, Buffer.from(marked, "base64"));
+    }
+    return cells;
+  } finally {
+    await paper.close();
+  }
+}
+
+/** Waits until nothing moves in a page, except what moves for ever. */
+export async function atRest(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    await document.fonts.ready;
+    await new Promise(requestAnimationFrame);
+    const moves = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
+    await Promise.allSettled(moves.map(({ finished }) => finished));
+  });
+}
+
+/** Returns the differences between the layout of a page and the stored one. */
+export async function layoutDifferences(page: Page, journey: string, size: string, theme: string): Promise<string[]> {
+  await atRest(page);
+  const boxes = await boxDifferences(page, `${journey}-${size}`);
+  const cells = await pictureDifferences(page, `${journey}-${size}-${theme}`);
+  // One moved block moves everything below it.
+  const found = [...boxes, ...cells];
+  const more = found.length > SHOWN ? [`and ${found.length - SHOWN} more`] : [];
+  return [...found.slice(0, SHOWN), ...more].map((one) => `${journey}-${size}-${theme}: ${one}`);
+}
