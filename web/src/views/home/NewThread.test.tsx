@@ -2,6 +2,8 @@ import type { Client } from "@acpd/client";
 import { afterEach, expect, test, vi } from "vitest";
 
 import { agents, lastAgent, settingsOf } from "../../app/agents.ts";
+import { draftOf, NEW_THREAD } from "../../app/drafts.ts";
+import { go, route } from "../../app/route.ts";
 import { client, link, standing } from "../../connection/connection.ts";
 import { after, drawn, press, type } from "../testing.ts";
 import { NewThread } from "./NewThread.tsx";
@@ -11,6 +13,7 @@ afterEach(() => {
   link.value = { name: "connecting" };
   settingsOf.value = {};
   lastAgent.value = "";
+  go({ view: "home" });
 });
 
 const modes = (...names: string[]) => ({ availableModes: names.map((name) => ({ id: name, name })), currentModeId: names[0] });
@@ -33,7 +36,25 @@ class Daemon {
     this.asked.push(`${method} ${JSON.stringify(params)}`);
     return new Promise((resolve, reject) => this.#waiting.push({ method, params, resolve, reject }));
   }
-  on = () => () => {};
+  #listeners = new Map<string, (params: unknown) => void>();
+  on = (method: string, listener: (params: unknown) => void) => {
+    this.#listeners.set(method, listener);
+    return () => {};
+  };
+  emit = (method: string, params: unknown) => this.#listeners.get(method)?.(params);
+
+  /** Responds to the oldest request of a method, once it is there. */
+  async respond(method: string, result: unknown): Promise<void> {
+    await vi.waitFor(() => expect(this.#waiting.some((one) => one.method === method)).toBe(true));
+    await after(() => this.#take(method).resolve(result));
+  }
+  refuse(method: string, code: string): Promise<void> {
+    return after(() => this.#take(method).reject(Object.assign(new Error("no"), { code })));
+  }
+  #take(method: string) {
+    const at = this.#waiting.findIndex((one) => one.method === method);
+    return this.#waiting.splice(at, 1)[0]!;
+  }
   onState = () => () => {};
 
   /** Responds to the oldest pending request. */
@@ -142,11 +163,25 @@ test("an agent of a link that is not there is named, and not silently replaced",
   expect((await form("two")).view.text()).not.toContain("is not available");
 });
 
-test("without agents there is a way to set one up in place of the form", async () => {
+test("without agents there are steps to set one up in place of the form", async () => {
   const { view } = await form(undefined, []);
+  await vi.waitFor(() => view.one(".setup-steps"));
   expect(view.all("form")).toEqual([]);
-  expect(view.one("a.button").textContent).toBe("Set one up");
-  expect(view.one("a.button").getAttribute("href")).toBe("/agents");
+  expect(view.all(".setup-steps h3").map(({ textContent }) => textContent)).toEqual(["Choose an agent", "Sign in", "Start"]);
+  expect(view.text()).toContain("acpd serve --demo");
+});
+
+test("a thread whose agent wants a sign-in is opened, with the prompt, even if its event comes late", async () => {
+  const { daemon, view } = await form();
+  await type(view.one<HTMLInputElement>("#folder"), "/w");
+  await type(view.one<HTMLTextAreaElement>("#prompt"), "a long task");
+  await after(() => view.button("Start").click());
+  await daemon.refuse("thread/start", "sign_in_required");
+  expect(route.value.view).toBe("home");
+  await after(() => daemon.emit("thread/started", { threadId: "t", thread: { cwd: "/w", agentType: "one" } }));
+  await daemon.respond("thread/read", { thread: { turnCount: 0 } });
+  expect(route.value).toEqual({ view: "thread", threadId: "t" });
+  expect([draftOf(NEW_THREAD), draftOf("t")]).toEqual(["", "a long task"]);
 });
 
 test("where there are no threads yet, the demo is offered if the daemon has it", async () => {

@@ -21,11 +21,14 @@ import type { MoreOptionsProps, Options } from "./MoreOptions.tsx";
 import "./home.css";
 
 const MoreOptions = lazy<MoreOptionsProps>(() => import("./MoreOptions.tsx"));
-const NoAgents = lazy<{ error: string | undefined }>(() => import("./NoAgents.tsx"));
+const Setup = lazy<{ error: string | undefined }>(() => import("./Setup.tsx"));
 const WaitingThreads = lazy(() => import("./WaitingThreads.tsx"));
 const AwayCard = lazy(() => import("./AwayCard.tsx"));
 
 const NO_OPTIONS: Options = { name: "", mode: "", config: {}, policy: "" };
+
+/** Time to wait for the event of a thread whose start has failed, in milliseconds. */
+const EVENT_MS = 2_000;
 
 /** The agent of `acpd serve --demo`. */
 const DEMO = "demo";
@@ -122,9 +125,12 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     };
     // The thread exists before its agent runs: show it even if the agent fails.
     let made: string | undefined;
+    let heard = () => {};
+    const started = new Promise<void>((resolve) => (heard = resolve));
     const off = client.peek()?.on("thread/started", ({ threadId, thread }) => {
       if (made === undefined && thread.cwd === cwd && thread.agentType === agent) {
         made = threadId;
+        heard();
       }
     });
     try {
@@ -134,6 +140,20 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       keepDraft(NEW_THREAD, "");
       go({ view: "thread", threadId: thread.id });
     } catch (why) {
+      const { code } = why as { code?: string };
+      if (code === "sign_in_required" || code === "agent_failed") {
+        // The event may come after the response.
+        await Promise.race([started, new Promise((over) => setTimeout(over, EVENT_MS))]);
+      }
+      if (made !== undefined && input.length === 0 && code === "sign_in_required") {
+        // The thread has the card that signs in. Its composer has the prompt if no turn has.
+        lastAgent.value = agent;
+        keepDraft(NEW_THREAD, "");
+        const read = await client.peek()?.call("thread/read", { threadId: made }).catch(() => undefined);
+        keepDraft(made, read?.thread.turnCount === 0 ? text : "");
+        go({ view: "thread", threadId: made });
+        return;
+      }
       const words = sentence(why);
       const atFolder = made === undefined && words.includes(JSON.stringify(cwd));
       setProblem(
@@ -151,7 +171,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   };
 
   if (agents.value !== undefined && installed.length === 0) {
-    return <NoAgents error={agentsError.value} />;
+    return <Setup error={agentsError.value} />;
   }
   const isFirst = threads.value?.length === 0;
   return (
