@@ -340,6 +340,32 @@ test("the whole conversation is printed, and nothing else", async () => {
   expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBeUndefined();
 });
 
+test("the browser's own menu prints the whole conversation as well", async () => {
+  const page = await stage.page();
+  const id = await startThread(stage, other, `${Array.from({ length: 80 }, (_, n) => `say "menu line ${n}"; tool kind=read`).join("; ")}`);
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  await page.locator(".virtual-line", { hasText: "menu line 79" }).first().waitFor();
+  await page.evaluate(() => {
+    addEventListener("beforeprint", () => Object.assign(window, { paper: document.querySelector<HTMLElement>(".print-only")?.textContent }));
+  });
+  await page.pdf();
+  const paper = await page.evaluate(() => (window as { paper?: string }).paper);
+  expect(paper).toContain("menu line 0");
+  expect(paper).toContain("menu line 79");
+  expect(await page.locator(".print-only").count()).toBe(0);
+  // Without the daemon, the page prints what it has, and says that this is a part.
+  stage.cable.cut();
+  try {
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    expect(await page.locator(".print-only").count()).toBe(0);
+    await page.emulateMedia({ media: "print" });
+    expect(await page.locator(".pane").evaluate((pane) => getComputedStyle(pane, "::after").content)).toContain("only a part");
+  } finally {
+    stage.cable.mend();
+  }
+});
+
 test("a code in the settings signs another device in, once", async () => {
   const page = await stage.page();
   await page.getByRole("button", { name: "Settings" }).click();

@@ -8,6 +8,7 @@ import "./app/notifications.ts";
 
 import { render } from "preact";
 
+import { listenForPrinting } from "./app/print.ts";
 import { listenForShortcuts } from "./app/shortcuts.ts";
 import { begin, standing } from "./connection/connection.ts";
 import { lazy } from "./views/parts/lazy.tsx";
@@ -34,6 +35,7 @@ function Page() {
 }
 
 listenForShortcuts();
+listenForPrinting();
 void begin();
 const root = document.getElementById("app");
 if (root) {

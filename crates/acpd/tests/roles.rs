@@ -46,6 +46,7 @@ const TABLE: &str = "
     app    thread/policy/set               owner
     app    turn/start                      operator
     app    turn/steer                      operator
+    app    turn/diff/read                  observer
     app    turn/interrupt                  operator
     app    turn/queue/arrange              operator
     app    turn/queue/edit                 operator

@@ -180,6 +180,48 @@ fn a_watcher_of_the_list_receives_metadata_only_if_it_is_set() {
 }
 
 #[test]
+fn the_diff_of_a_turn_is_read_when_it_is_over() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let path = daemon.place.work().join("a.txt");
+    std::fs::write(&path, "one\ntwo\n").unwrap();
+    let turn = client.turn(&thread, "say nothing");
+    assert!(turn.end["changes"].is_null(), "{:?}", turn.end);
+    let turn = client.turn(
+        &thread,
+        &format!("write path={} text=\"one\\n2\\n3\\n\"", path.display()),
+    );
+    let size = json!({ "files": 1, "added": 2, "removed": 1, "incomplete": false });
+    assert_eq!(turn.end["changes"], size);
+    let read = client.call(
+        "thread/read",
+        &json!({ "threadId": thread, "includeTurns": true }),
+    );
+    let turns = read["thread"]["turns"].as_array().unwrap();
+    assert_eq!(turns[1]["changes"], size);
+    let mut reader = Client::observer(&daemon);
+    let diff = |turn: &str| json!({ "threadId": thread, "turnId": turn });
+    let found = reader.call("turn/diff/read", &diff("turn_2"));
+    assert!(
+        found["diff"]
+            .as_str()
+            .unwrap()
+            .ends_with("@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n"),
+        "{found}"
+    );
+    for (turn, code) in [
+        ("turn_1", "not_found"),
+        ("turn_3", "not_found"),
+        ("turn_4294967295", "not_found"),
+        ("x", "invalid_params"),
+    ] {
+        let refused = reader.refused("turn/diff/read", &diff(turn));
+        assert_eq!(refused["data"]["code"], code, "{turn}: {refused}");
+    }
+}
+
+#[test]
 fn a_list_shows_what_a_thread_waits_for_and_the_question_is_answered_from_there() {
     let daemon = Daemon::start();
     let (mut watcher, mut client) = (Client::new(&daemon), Client::new(&daemon));

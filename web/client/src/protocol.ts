@@ -403,6 +403,18 @@ export interface Delta {
   turnId?: string | null;
 }
 
+/** The size of a diff. */
+export interface DiffSize {
+  /** Number of added lines. */
+  added: number;
+  /** Number of changed files. */
+  files: number;
+  /** Whether there are changes that the diff does not show. */
+  incomplete: boolean;
+  /** Number of removed lines. */
+  removed: number;
+}
+
 /** A diff. */
 export interface DiffUpdated {
   /** Unified diff of all files that the turn changed. */
@@ -1823,6 +1835,8 @@ export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 export interface Turn {
   /** Answers to questions, in order; only if the request includes turns. */
   answers?: Resolved[] | null;
+  /** The size of the turn's diff, which `turn/diff/read` returns. Absent if the turn has changed no file, while it runs, and in logs from before this member existed. */
+  changes?: DiffSize | null;
   /** The client's own id for the turn. */
   clientTurnId?: string | null;
   /** Milliseconds since the epoch. */
@@ -1871,6 +1885,20 @@ export interface TurnCompleted {
   turn: Turn;
   /** The turn in which the event happened. */
   turnId?: string | null;
+}
+
+/** The diff of a turn. */
+export interface TurnDiffRead {
+  /** Unified diff of all files that the turn changed. */
+  diff: string;
+}
+
+/** Params of `turn/diff/read`. */
+export interface TurnDiffReadParams {
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
+  /** Id of the turn. */
+  turnId: string;
 }
 
 /** Params of `turn/interrupt`. */
@@ -2114,6 +2142,8 @@ export interface Methods {
   "thread/unarchive": { params: ThreadUnarchiveParams; result: ThreadFound };
   /** Ends the subscription. The agent keeps running. */
   "thread/unsubscribe": { params: ThreadUnsubscribeParams; result: Unsubscribed };
+  /** Returns the diff of all files that an ended turn changed. Returns `not_found` if it has none. */
+  "turn/diff/read": { params: TurnDiffReadParams; result: TurnDiffRead };
   /** Ends a turn. The agent is asked to stop, and its open questions are answered with `cancelled`. `turn/completed` follows with the agent's response. If the agent or the daemon ends first, or `cancel_secs` pass without a response, the turn is `interrupted` and a notice says why. A queued turn is removed from the queue. */
   "turn/interrupt": { params: TurnInterruptParams; result: Nothing };
   /** Reorders, pauses or continues the queue of turns. While it is paused, `turn/start` without a running turn starts a turn before the queued ones. */

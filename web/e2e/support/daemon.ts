@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-import { type Client, connect } from "@acpd/client";
+import { type Client, connect, type ConnectOptions } from "@acpd/client";
 import WebSocket from "ws";
 
 const BUILT = fileURLToPath(new URL("../../../target/debug", import.meta.url));
@@ -107,13 +107,14 @@ export class Daemon {
   }
 
   /** Connects another client, besides the browser. */
-  async client(name = "other", token?: string): Promise<Client> {
+  async client(name = "other", more: Partial<ConnectOptions> = {}): Promise<Client> {
     const client = connect({
       url: `http://${this.#listen}`,
-      token: token ?? (await this.token()),
+      token: await this.token(),
       clientInfo: { name, version: "1" },
       capabilities: { approvals: true },
       WebSocket,
+      ...more,
     });
     this.#clients.push(client);
     await client.ready();

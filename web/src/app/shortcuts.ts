@@ -2,10 +2,10 @@
  * Global keyboard shortcuts. Single keys are disabled while the user types, and while Ctrl, Alt or Meta is pressed.
  */
 
-import { printThread } from "./export.ts";
 import { focusWhenThere, showQuestion } from "./focus.ts";
 import { drawer, narrow, over } from "./layout.ts";
 import { announce } from "./live-region.ts";
+import { printThread } from "./print.ts";
 import { go, route } from "./route.ts";
 import { attempt, isListComplete, listSections, loadMoreThreads, open, waiting } from "./threads.ts";
 import { toast } from "./toasts.ts";

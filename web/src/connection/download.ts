@@ -1,6 +1,6 @@
 /** Resources of the daemon as texts and as files. A plain link could not send the page key. */
 
-import { fetchAsPage } from "./page-key.ts";
+import { fetchAsPage, requestNow } from "./page-key.ts";
 import { Refused } from "./session.ts";
 
 /** Time for the browser to start the download, in milliseconds. */
@@ -14,6 +14,16 @@ export function readBlob(id: string): Promise<string> {
 /** Reads a resource as text. */
 export async function readText(path: string): Promise<string> {
   return (await get(path)).text();
+}
+
+/** Reads a resource as text before anything else happens; `undefined` if that fails. */
+export function readTextNow(path: string): string | undefined {
+  try {
+    const request = requestNow(path);
+    return request.status === 200 ? request.responseText : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Downloads a resource as a file. */

@@ -7,12 +7,14 @@ import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber
 import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
-import { fold, learn, openThread, OutOfOrder, prependOlder, withOthers } from "../state/fold.ts";
+import { fold, learn, openThread, OutOfOrder, withOthers } from "../state/fold.ts";
+import { isPlanUnplaced, placePlan } from "../state/plan.ts";
+import { OlderTurns } from "../state/older-turns.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
 import { newId } from "./new-id.ts";
 import { answerHeld, onQuestion } from "./questions.ts";
-import { readLog } from "./read-log.ts";
+import { findInitialize, findPlanTurn, findQuestions } from "./read-log.ts";
 
 /** Number of turns in the first page, and in each page of older turns. */
 const FIRST_PAGE = 10;
@@ -65,6 +67,7 @@ export class OpenThread implements ThreadActions {
   #learnTimer: ReturnType<typeof setTimeout> | undefined;
   /** Other subscribers may be reported before the thread itself. */
   #others: readonly Subscriber[] = [];
+  #older: OlderTurns | undefined;
   readonly #offOthers: () => void;
   readonly #over = new AbortController();
   readonly #rows = layOut();
@@ -76,10 +79,7 @@ export class OpenThread implements ThreadActions {
     this.#offOthers = client.on("thread/subscribers/changed", (told) => {
       if (told.threadId === threadId) {
         this.#others = told.others;
-        if (this.#state) {
-          this.#state = withOthers(this.#state, told.others);
-          this.#publishSoon();
-        }
+        this.#change((state) => withOthers(state, told.others));
       }
     });
     this.#follow();
@@ -98,6 +98,8 @@ export class OpenThread implements ThreadActions {
 
   #follow(): void {
     this.#state = undefined;
+    // The first page may be another one.
+    this.#endLoading();
     this.#early = [];
     const subscription = this.client.follow(this.threadId, {
       limit: FIRST_PAGE,
@@ -151,41 +153,32 @@ export class OpenThread implements ThreadActions {
     for (const { params } of this.#state?.questions ?? []) {
       missing.delete(params.requestId);
     }
-    if (missing.size === 0) {
-      return;
-    }
-    const look = (event: ThreadEvent) => {
-      if ("requestId" in event.params && "title" in event.params && missing.delete(event.params.requestId)) {
-        this.#asked(event as Question);
-      }
-      return missing.size > 0;
-    };
-    await readLog(this.threadId, look, this.#over.signal).catch(() => {});
+    await findQuestions(this.threadId, missing, (question) => this.#asked(question), this.#over.signal);
   }
 
-  /** Reads the agent's capabilities from the log, at the agent's start. Responses with turns do not contain them. */
+  /** Reads from the log what the response with turns does not contain. */
   async #learn(): Promise<void> {
-    const agent = this.#state!.head.agentType;
-    const keep = (initialize: Json) => {
-      initializes.set(agent, initialize);
-      if (this.#state) {
-        this.#state = learn(this.#state, initialize);
-        this.#publishSoon();
-      }
-    };
-    const known = initializes.get(agent);
-    if (known !== undefined) {
-      keep(known);
-      return;
+    const { head, seq } = this.#state!;
+    const initialize = initializes.get(head.agentType) ?? (await findInitialize(this.threadId, this.#over.signal));
+    if (initialize !== undefined) {
+      initializes.set(head.agentType, initialize);
+      this.#change((state) => learn(state, initialize));
     }
-    const look = (event: ThreadEvent) => {
-      const initialize = event.method === "thread/updated" ? event.params.agent?.initialize : undefined;
-      if (initialize != null) {
-        keep(initialize);
-      }
-      return initialize == null;
-    };
-    await readLog(this.threadId, look, this.#over.signal).catch(() => {});
+    if (this.#state && isPlanUnplaced(this.#state)) {
+      const turnId = await findPlanTurn(this.threadId, seq, this.#over.signal);
+      this.#change((state) => placePlan(state, turnId));
+    }
+  }
+
+  #change(change: (state: ThreadState) => ThreadState): void {
+    if (this.#state) {
+      this.#apply(change);
+      this.#publishSoon();
+    }
+  }
+
+  #apply(change: (state: ThreadState) => ThreadState, seq?: number): void {
+    this.#state = this.#older ? this.#older.apply(this.#state!, change, seq) : change(this.#state!);
   }
 
   #event(event: ThreadEvent): void {
@@ -199,7 +192,8 @@ export class OpenThread implements ThreadActions {
 
   #fold(event: ThreadEvent): void {
     try {
-      this.#state = fold(this.#state!, event);
+      this.#apply((state) => fold(state, event), event.params.seq ?? undefined);
+      this.#merge();
     } catch (error) {
       if (!(error instanceof OutOfOrder)) {
         throw error;
@@ -293,17 +287,31 @@ export class OpenThread implements ThreadActions {
       return;
     }
     this.loading.value = true;
+    const older = (this.#older = new OlderTurns());
     try {
       const { threadId } = this;
       const { thread } = await this.client.call("thread/read", { threadId, includeTurns: true, cursor, limit: PAGE });
-      // Meanwhile the thread may have been reopened, with a different first page.
-      if (this.#state?.older === cursor) {
-        this.#state = prependOlder(this.#state, thread);
-        this.#publish();
-      }
-    } finally {
-      this.loading.value = false;
+      older.receive(thread);
+      this.#merge();
+    } catch (error) {
+      this.#endLoading();
+      throw error;
     }
+  }
+
+  /** Adds the older turns to the state, if they and all events before them have arrived. */
+  #merge(): void {
+    const merged = this.#state && this.#older?.merged(this.#state);
+    if (merged) {
+      this.#state = merged;
+      this.#endLoading();
+      this.#publish();
+    }
+  }
+
+  #endLoading(): void {
+    this.#older = undefined;
+    this.loading.value = false;
   }
 
   async fork(turnId: string): Promise<void> {
@@ -333,7 +341,7 @@ export class OpenThread implements ThreadActions {
         return;
       }
       await this.loadOlder().catch(() => {});
-      await new Promise((next) => setTimeout(next, this.#state ? 0 : 50));
+      await new Promise((next) => setTimeout(next, this.#state && !this.loading.peek() ? 0 : 50));
       if (this.#closed || this.failed.peek()) {
         return;
       }

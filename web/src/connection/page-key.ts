@@ -42,14 +42,28 @@ export function onKeyOfOtherTab(handler: () => void): void {
   });
 }
 
+const HEADER = "acpd-page-key";
+
 /** Calls `fetch` with the page key, for resources of this session. */
 export function fetchAsPage(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   const key = pageKey();
   if (key !== undefined) {
-    headers.set("acpd-page-key", key);
+    headers.set(HEADER, key);
   }
   return fetch(path, { ...init, headers });
+}
+
+/** Requests a resource with the page key, and blocks the page meanwhile. */
+export function requestNow(path: string): XMLHttpRequest {
+  const request = new XMLHttpRequest();
+  request.open("GET", path, false);
+  const key = pageKey();
+  if (key !== undefined) {
+    request.setRequestHeader(HEADER, key);
+  }
+  request.send();
+  return request;
 }
 
 /** A WebSocket with the page key. Browsers cannot set its headers, so the key is one of the offered protocols. */

@@ -1,18 +1,21 @@
 /**
- * Reads a thread's log from its start. A separate connection keeps live events from waiting. Used for data that the
- * latest turns do not contain: the audit trail, and the agent's `initialize` response.
+ * Reads a thread's log. A separate connection keeps live events from waiting. Used for data that the
+ * latest turns do not contain: the audit trail, and what the lookups below find.
  */
 
-import { connect, type ThreadEvent } from "@acpd/client";
+import { connect, type Json, type ThreadEvent } from "@acpd/client";
+
+import type { Question } from "../state/thread.ts";
 
 import { CLIENT_INFO } from "./connection.ts";
 import { PageSocket } from "./page-key.ts";
 
-/** Calls `onEvent` for every event, until it returns false or the current end of the log is reached. */
+/** Calls `onEvent` for every event after `after`, until it returns false or the current end of the log is reached. */
 export async function readLog(
   threadId: string,
   onEvent: (event: ThreadEvent) => boolean | void,
   signal?: AbortSignal,
+  after = 0,
 ): Promise<void> {
   const client = connect({
     url: "/",
@@ -26,10 +29,10 @@ export async function readLog(
   try {
     await client.ready();
     const { thread } = await client.call("thread/read", { threadId });
-    if (thread.latestSeq === 0) {
+    if (thread.latestSeq <= after) {
       return;
     }
-    for await (const event of client.follow(threadId, { after: 0, signal })) {
+    for await (const event of client.follow(threadId, { after, signal })) {
       if (onEvent(event) === false || (event.params.seq ?? 0) >= thread.latestSeq) {
         return;
       }
@@ -38,4 +41,49 @@ export async function readLog(
     signal?.removeEventListener("abort", close);
     client.close();
   }
+}
+
+/** Returns the agent's `initialize` response, from the agent's start. */
+export async function findInitialize(threadId: string, signal: AbortSignal): Promise<Json | undefined> {
+  let found: Json | undefined;
+  const look = (event: ThreadEvent) => {
+    found = event.method === "thread/updated" ? (event.params.agent?.initialize ?? undefined) : undefined;
+    return found === undefined;
+  };
+  await readLog(threadId, look, signal).catch(() => {});
+  return found;
+}
+
+/** Calls `onQuestion` for each of these questions. */
+export async function findQuestions(
+  threadId: string,
+  ids: Iterable<string>,
+  onQuestion: (question: Question) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const missing = new Set(ids);
+  const look = (event: ThreadEvent) => {
+    if ("requestId" in event.params && "title" in event.params && missing.delete(event.params.requestId)) {
+      onQuestion(event as Question);
+    }
+    return missing.size > 0;
+  };
+  if (missing.size > 0) {
+    await readLog(threadId, look, signal).catch(() => {});
+  }
+}
+
+/** Number of events in which the turn of a plan is searched for. */
+const PLAN_EVENTS = 5_000;
+
+/** Returns the turn that has made the latest plan, if that was not long ago. */
+export async function findPlanTurn(threadId: string, seq: number, signal: AbortSignal): Promise<string | undefined> {
+  let found: string | undefined;
+  const look = (event: ThreadEvent) => {
+    if (event.method === "turn/plan/updated") {
+      found = event.params.turnId ?? undefined;
+    }
+  };
+  await readLog(threadId, look, signal, Math.max(0, seq - PLAN_EVENTS)).catch(() => {});
+  return found;
 }

@@ -18,7 +18,7 @@ function change(head: ThreadHead, event: ThreadEvent): ThreadHead {
       return { ...head, status: event.params.status };
     case "item/userMessage":
       // A thread without a name gets its first prompt as a name, as in the daemon's list.
-      return head.name == null && head.turnCount <= 1 ? { ...head, name: firstLine(event.params.text) } : head;
+      return head.name == null && head.turnCount <= 1 ? { ...head, name: nameFrom(event.params.text) } : head;
     case "thread/archived":
       return { ...head, archived: true };
     case "thread/unarchived":
@@ -108,8 +108,11 @@ function updated(head: ThreadHead, params: ThreadUpdated): ThreadHead {
   }
   if (modeId != null) {
     next.modeId = modeId;
+  }
+  if (next.modeId !== head.modeId) {
+    // A new session may begin in another mode.
     next.configOptions = next.configOptions?.map((option) =>
-      option.id === OWN_MODE ? { ...option, currentValue: modeId } : option,
+      option.id === OWN_MODE ? { ...option, currentValue: next.modeId } : option,
     );
   }
   if (params.modelId != null) {
@@ -123,9 +126,11 @@ function updated(head: ThreadHead, params: ThreadUpdated): ThreadHead {
 /** Maximum length of a name from a prompt, in characters. */
 const NAME_LETTERS = 80;
 
-function firstLine(text: string): string | undefined {
-  const line = text.split("\n").map((part) => part.trim()).find((part) => part !== "");
-  return line === undefined ? undefined : [...line].slice(0, NAME_LETTERS).join("");
+/** Returns the name of a thread from its first prompt, as the daemon forms it. */
+export function nameFrom(prompt: string): string | undefined {
+  const line = prompt.split("\n").map((part) => part.trim()).find((part) => part !== "");
+  const letters = line === undefined ? [] : [...line];
+  return letters.length > NAME_LETTERS ? `${letters.slice(0, NAME_LETTERS - 1).join("").trimEnd()}…` : line;
 }
 
 /** Options that the daemon adds for agents with modes or models instead. */

@@ -17,7 +17,7 @@ export function foldItems(state: ThreadState, event: ThreadEvent): ThreadState {
     case "item/toolCall/started":
     case "item/fileChange/started":
     case "item/terminalCommand/started":
-      return begin(state, event.params.turnId, stripEnvelope(event.params) as unknown as Item);
+      return begin(state, event.params.turnId, withoutUpdateName(stripEnvelope(event.params) as unknown as Item));
     case "item/userMessage": {
       const { itemId, turnId, text, content } = event.params;
       const said = change(state, turnId, itemId, (item) => ({ ...item, text, content }) as Item);
@@ -128,14 +128,15 @@ function withUpdate<T extends Item & ToolCall>(item: T, update: AcpObject | unde
       toolCall[key] = value;
     }
   }
-  const over = item.status === "completed" || item.status === "failed";
+  // An update after the end of the item, as of a turn that was interrupted, brings content only.
+  const over = item.outcome != null || item.status === "completed" || item.status === "failed";
   const next = !over && STEPS.indexOf(status) >= STEPS.indexOf(item.status) ? status : item.status;
-  toolCall.status = next;
   return named({ ...item, status: next, toolCall });
 }
 
 /**
- * Copies a tool call's title and kind to the item. Events contain them there too; loaded turns only in the tool call.
+ * Copies a tool call's title and kind to the item, and the item's status to the call. Events contain them in both places;
+ * in loaded turns, the call has the status of a last update that came too late.
  */
 export function named<T extends Item>(item: T): T {
   if (item.type !== "toolCall" || !item.toolCall) {
@@ -145,6 +146,7 @@ export function named<T extends Item>(item: T): T {
   const text = (value: unknown, old: string | null | undefined) => (typeof value === "string" ? value : old);
   return {
     ...item,
+    toolCall: { ...item.toolCall, status: item.status },
     title: text(title, item.title),
     name: text(title, item.name),
     kind: text(kind, item.kind),
@@ -152,9 +154,18 @@ export function named<T extends Item>(item: T): T {
   };
 }
 
-/** Returns an event's item members, without the envelope and without empty members. */
+/** Removes the name of ACP's update from a tool call: it describes the update, not the call. */
+function withoutUpdateName<T extends Item>(item: T): T {
+  if (item.type !== "toolCall" || !item.toolCall) {
+    return item;
+  }
+  const { sessionUpdate: _, ...toolCall } = item.toolCall;
+  return { ...item, toolCall };
+}
+
+/** Returns an event's item members as loaded turns have them: without the envelope and without empty members. */
 function stripEnvelope(params: object): Record<string, unknown> {
-  const envelope = ["seq", "threadId", "ts", "turnId"];
+  const envelope = ["seq", "threadId", "ts", "turnId", "messageId"];
   return Object.fromEntries(
     Object.entries(params).filter(([key, value]) => value != null && !envelope.includes(key)),
   );

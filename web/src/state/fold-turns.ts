@@ -2,7 +2,10 @@
 
 import type { FoldedTurn, ThreadState } from "./thread.ts";
 
-/** Changes the turn with this id, or appends it if it is unknown. No id means the items outside of turns. */
+/**
+ * Changes the turn with this id, or appends it if it is unknown. What happens outside of turns belongs to the turn before
+ * it, and before the first turn to one without an id.
+ */
 export function changeTurn(
   state: ThreadState,
   turnId: string | undefined,
@@ -25,13 +28,27 @@ export function queueOf({ turns, head }: Pick<ThreadState, "turns" | "head">): r
   return queued.sort((one, other) => place(one) - place(other));
 }
 
+/**
+ * Returns turns in the order of the conversation: as they have begun, which the user may have changed while they were
+ * queued. Turns that never begin are where they ended, and queued turns are last.
+ */
+export function inOrder(turns: readonly FoldedTurn[]): readonly FoldedTurn[] {
+  const at = ({ id, startedAt, completedAt }: FoldedTurn) => (id == null ? 0 : (startedAt ?? completedAt ?? Infinity));
+  const isSorted = turns.every((turn, index) => index === 0 || compare(turns[index - 1]!, turn) <= 0);
+  return isSorted ? turns : [...turns].sort(compare);
+
+  function compare(one: FoldedTurn, other: FoldedTurn): number {
+    const [before, after] = [at(one), at(other)];
+    return before === after ? (one.id ?? "").localeCompare(other.id ?? "", "en", { numeric: true }) : before - after;
+  }
+}
+
 function indexOfTurn(turns: readonly FoldedTurn[], turnId: string | undefined): number {
   if (turnId !== undefined) {
     // The last turn is almost always the one that changes.
     return turns.findLastIndex((turn) => turn.id === turnId);
   }
-  const last = lastBegun(turns);
-  return last >= 0 && turns[last]?.id == null ? last : -1;
+  return lastBegun(turns);
 }
 
 /** Queued turns stay last until they start. */

@@ -4,11 +4,12 @@
  * page.
  */
 
-import type { Json, Resolved, PlanEntry, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
+import type { Json, Resolved, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
 
-import { foldHead } from "./fold-head.ts";
+import { foldHead, nameFrom } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
-import { changeTurn } from "./fold-turns.ts";
+import { changeTurn, inOrder } from "./fold-turns.ts";
+import { placePlan } from "./plan.ts";
 import type { Decision, FoldedTurn, PlacedNotice, ThreadState } from "./thread.ts";
 
 /** Maximum number of decisions and notices in the state; the log contains older ones. */
@@ -21,12 +22,12 @@ export class OutOfOrder extends Error {
 
 /** Returns the initial state from the daemon's response. */
 export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
-  const { turns, cursor, ...head } = thread;
-  return {
+  const { turns, cursor, lastTurnStatus: _, ...head } = thread;
+  return placePlan({
     threadId: thread.id,
     seq: latestSeq,
     head,
-    turns: withPlan(foldPage(turns ?? []), head.plan ?? []),
+    turns: inOrder(foldPage(turns ?? [])),
     older: cursor ?? undefined,
     questions: [],
     decisions: [],
@@ -34,34 +35,27 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
     answers: answersOf(turns ?? []),
     steering: [],
     others: [],
-  };
+  });
 }
 
-/** Adds the thread's plan to the turn that most likely has made it: the last one that has begun. */
-function withPlan(turns: readonly FoldedTurn[], plan: readonly PlanEntry[]): readonly FoldedTurn[] {
-  const last = turns.findLastIndex(({ id, status }) => id != null && status !== "queued");
-  return plan.length === 0 || last < 0 ? turns : turns.with(last, { ...turns[last]!, plan });
-}
-
-/** Adds a page of older turns before the loaded ones. */
+/** Adds a page of older turns before the loaded ones. The page must fit the state: see `OlderTurns`. */
 export function prependOlder(state: ThreadState, page: Pick<Thread, "turns" | "cursor">): ThreadState {
   const known = new Set(state.turns.flatMap((turn) => turn.items.map((item) => item.itemId)));
   const loaded = new Map(state.turns.map((turn) => [turn.id, turn]));
-  // The page may overlap with the loaded turns if turns were dropped meanwhile.
-  const fresh = foldPage(
-    (page.turns ?? []).map((turn) => ({ ...turn, items: (turn.items ?? []).filter((item) => !known.has(item.itemId)) })),
-  );
-  // The earlier items of a turn that is too large for one page.
-  const earlier = new Map(fresh.filter((turn) => loaded.has(turn.id)).map((turn) => [turn.id, turn.items]));
-  const turns = state.turns.map((turn) => {
-    const items = earlier.get(turn.id);
-    return items?.length ? { ...turn, items: [...items, ...turn.items] } : turn;
+  // The page overlaps with the loaded turns if a turn is too large for one page, if its events arrived before the page,
+  // or if turns were dropped meanwhile.
+  const older = foldPage(page.turns ?? []).map((turn) => {
+    const items = turn.items.filter((item) => !known.has(item.itemId));
+    const part = loaded.get(turn.id);
+    return part ? { ...turn, ...part, items: [...items, ...part.items] } : { ...turn, items };
   });
+  const paged = new Set(older.map(({ id }) => id));
+  const turns = state.turns.filter(({ id }) => !paged.has(id));
   const noticed = new Set(state.notices.map(({ notice }) => notice.seq));
   const answered = new Set(state.answers.map(({ seq }) => seq));
   return {
     ...state,
-    turns: [...fresh.filter((turn) => !loaded.has(turn.id)), ...turns],
+    turns: inOrder([...older, ...turns]),
     older: page.cursor ?? undefined,
     notices: [...noticesOf(page.turns ?? []).filter(({ notice }) => !noticed.has(notice.seq)), ...state.notices],
     answers: [...answersOf(page.turns ?? []).filter(({ seq }) => !answered.has(seq)), ...state.answers],
@@ -163,10 +157,12 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       return changeTurn(next, event.params.turn.id ?? undefined, (turn) => ({ ...turn, ...stripTurn(event.params.turn) }));
     case "turn/started":
       // From now on, the prompt is a message of the turn.
-      return changeTurn(next, event.params.turn.id ?? undefined, ({ input: _, ...turn }) => ({
-        ...turn,
-        ...stripTurn(event.params.turn),
-      }));
+      return sorted(
+        changeTurn(next, event.params.turn.id ?? undefined, ({ input: _, ...turn }) => ({
+          ...turn,
+          ...stripTurn(event.params.turn),
+        })),
+      );
     case "turn/completed": {
       const { turn, tokenUsage } = event.params;
       const over = changeTurn(next, turn.id ?? undefined, ({ interrupting, ...old }) => ({
@@ -175,12 +171,10 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
         ...(tokenUsage ? { tokenUsage } : {}),
       }));
       // Follow-ups for this turn only can no longer be delivered.
-      return { ...over, steering: over.steering.filter((words) => words.turnId !== turn.id) };
+      return { ...sorted(over), steering: over.steering.filter((words) => words.turnId !== turn.id) };
     }
     case "turn/interrupting":
       return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, interrupting: true }));
-    case "turn/diff/updated":
-      return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, diff: event.params.diff }));
     case "turn/plan/updated":
       return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, plan: event.params.entries }));
     case "thread/rolledBack":
@@ -192,24 +186,39 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
   }
 }
 
+function sorted(state: ThreadState): ThreadState {
+  const turns = inOrder(state.turns);
+  return turns === state.turns ? state : { ...state, turns };
+}
+
 function decided(state: ThreadState, decision: Decision): ThreadState {
   return { ...state, decisions: [...state.decisions, decision].slice(-KEPT) };
 }
 
-/** Removes the turns after `lastKept`, and items outside of turns between them. */
+/** Removes the turns after `lastKept`. What happened before the first turn stays. */
 function rolledBack(state: ThreadState, lastKept: string | undefined): ThreadState {
+  const { head } = state;
   if (lastKept === undefined) {
-    return { ...state, turns: [], older: undefined };
+    const prompts = state.turns.flatMap(({ items }) => items.flatMap((item) => (item.type === "userMessage" ? [item.text] : [])));
+    // A name that came from the first prompt is gone with it.
+    const name = prompts.some((text) => nameFrom(text ?? "") === head.name) ? undefined : head.name;
+    const turns = state.turns.filter(({ id }) => id == null);
+    return { ...state, turns, older: undefined, answers: [], head: { ...head, name, turnCount: 0 } };
   }
   const at = state.turns.findIndex((turn) => turn.id === lastKept);
   // The last kept turn is older than the loaded ones: all of these are gone, and `older` leads to it.
-  return { ...state, turns: at < 0 ? [] : state.turns.slice(0, at + 1) };
+  const turns = at < 0 ? [] : state.turns.slice(0, at + 1);
+  const dropped = new Set(state.turns.slice(turns.length).flatMap(({ id }) => id ?? []));
+  const answers = state.answers.filter(({ turnId }) => turnId == null || !dropped.has(turnId));
+  return { ...state, turns, answers, head: { ...head, turnCount: head.turnCount - dropped.size } };
 }
 
 function foldPage(turns: readonly Turn[]): FoldedTurn[] {
   return turns.map((turn) => {
     const items = (turn.items ?? []).map(named);
-    return { ...stripTurn(turn), key: turn.id ?? `outside-${items[0]?.itemId ?? "nothing"}`, items };
+    const whole = { ...stripTurn(turn), key: turn.id ?? `outside-${items[0]?.itemId ?? "nothing"}`, items };
+    // Items before the first turn wait for nothing.
+    return turn.id == null ? { ...whole, status: "completed" } : whole;
   });
 }
 

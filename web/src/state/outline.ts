@@ -11,7 +11,7 @@ import { isLookup } from "./tool-calls.ts";
 import type { Row } from "./thread.ts";
 
 export type ItemRow = Extract<Row, { kind: "item" }>;
-type EndRow = Extract<Row, { kind: "turnEnd" | "working" | "queued" }>;
+type EndRow = Extract<Row, { kind: "turnEnd" | "working" }>;
 
 /** The work of a turn, or of its part up to a message that the user sent meanwhile. */
 export interface WorkRow {
@@ -48,7 +48,10 @@ export interface InnerRow {
   readonly row: ItemRow;
 }
 
-export type ShownRow = Row | WorkRow | GroupRow | InnerRow | PlanRow | AwayRow;
+/** The end of a turn whose work row already has its duration. */
+export type TimedEndRow = Extract<Row, { kind: "turnEnd" }> & { readonly timed: true };
+
+export type ShownRow = Row | TimedEndRow | WorkRow | GroupRow | InnerRow | PlanRow | AwayRow;
 
 export interface OutlineOptions {
   /** Whether the user has opened or closed a row; `undefined` if neither. */
@@ -85,12 +88,14 @@ export function layOutline(): (rows: readonly Row[], options: OutlineOptions) =>
     rows.forEach((row, at) => {
       if (row.kind === "turnEnd" || row.kind === "working") {
         const turn = new TurnOutline(options, same, row, options.partial === true && from === 0);
-        shown.push(...turn.rows(rows.slice(from, at)));
+        const parts = turn.rows(rows.slice(from, at));
+        const timed = parts.some((part) => part.kind === "work" && part.completedAt !== undefined);
+        shown.push(...parts);
         const { plan = [] } = row.turn;
         if (row.kind === "turnEnd" && plan.length > 0) {
           shown.push(same({ kind: "plan", key: `plan-${row.turn.key}`, entries: plan }));
         }
-        shown.push(row);
+        shown.push(row.kind === "turnEnd" && timed ? same({ ...row, timed }) : row);
         from = at + 1;
       }
     });

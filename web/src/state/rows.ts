@@ -116,10 +116,9 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
 const NONE: readonly Item[] = [];
 
 /** The queue shows turns that wait; one that a user removed from it leaves nothing. */
-function isShown({ id, status, startedAt, items, error }: FoldedTurn): boolean {
+function isShown({ status, startedAt, items, error }: FoldedTurn): boolean {
   const isRemoved = status === "interrupted" && startedAt == null && error == null && items.length === 0;
-  // Items outside of turns belong to none that waits.
-  return id == null || (status !== "queued" && !isRemoved);
+  return status !== "queued" && !isRemoved;
 }
 
 /** Returns each nested item's parent: its `parentItemId`, or the tool call whose content names its terminal. */

@@ -21,13 +21,11 @@ import type {
   Turn,
 } from "@acpd/client";
 
-/** A turn with its items. A turn without an `id` contains the items outside of turns. */
+/** A turn with its items. A turn without an `id` contains the items before the first turn. */
 export interface FoldedTurn extends Omit<Turn, "items"> {
   /** A stable key for lists, even without an `id`. */
   readonly key: string;
   readonly items: readonly Item[];
-  /** Unified diff of all file changes in the turn so far. */
-  readonly diff?: string;
   /** The plan that the agent has made in the turn, if it is known. */
   readonly plan?: readonly PlanEntry[];
   /** Whether an interruption was requested and the turn still runs. */
@@ -35,7 +33,7 @@ export interface FoldedTurn extends Omit<Turn, "items"> {
 }
 
 /** Everything of the thread except its turns: name, status, plan, mode, config options, commands, tokens. */
-export type ThreadHead = Readonly<Omit<Thread, "turns" | "cursor">>;
+export type ThreadHead = Readonly<Omit<Thread, "turns" | "cursor" | "lastTurnStatus">>;
 
 /** An open question of the agent. */
 export type Question =

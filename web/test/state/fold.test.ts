@@ -5,6 +5,8 @@ import { describe, expect, test } from "vitest";
 
 import { fold, openThread, OutOfOrder, prependOlder } from "../../src/state/fold.ts";
 import { queueOf } from "../../src/state/fold-turns.ts";
+import { OlderTurns } from "../../src/state/older-turns.ts";
+import { isPlanUnplaced, placePlan } from "../../src/state/plan.ts";
 import { layOut } from "../../src/state/rows.ts";
 import type { ThreadState } from "../../src/state/thread.ts";
 
@@ -82,7 +84,7 @@ describe.each(["demo", "turns"])("the recording %s", (name) => {
     for (let cut = 1; cut < all.length; cut += 7) {
       const half = replay(all.slice(0, cut));
       // What a page has of the half, as JSON brings it.
-      const thread = { ...half.head, turns: half.turns.map(({ key: _, diff: __, ...turn }) => turn) } as unknown as Thread;
+      const thread = { ...half.head, turns: half.turns.map(({ key: _, ...turn }) => turn) } as unknown as Thread;
       const opened = openThread(JSON.parse(JSON.stringify({ thread, latestSeq: half.seq })));
       expect(items(replay(all.slice(cut), opened).turns)).toEqual(items(whole.turns));
     }
@@ -223,20 +225,6 @@ test("output of a terminal is bounded, and says so", () => {
   expect(output.endsWith("39".padEnd(20_000, "."))).toBe(true);
 });
 
-test("a turn's diff changes live, and at its end", () => {
-  const all = events("turns");
-  const at = all.findIndex(({ method }) => method === "turn/started");
-  const begun = replay(all.slice(0, at + 1));
-  const turnId = begun.turns.at(-1)!.id!;
-  const updated = (diff: string, seq?: number) =>
-    ({ method: "turn/diff/updated", params: { threadId: begun.threadId, turnId, ts: 1, diff, seq } }) as ThreadEvent;
-  const diff = (state: ThreadState) => state.turns.find(({ id }) => id === turnId)!.diff;
-  const live = fold(fold(begun, updated("+1")), updated("+2"));
-  expect([diff(live), live.seq, live.head.latestSeq]).toEqual(["+2", begun.seq, begun.head.latestSeq]);
-  const stored = fold(live, updated("+3", begun.seq + 1));
-  expect([diff(stored), stored.seq]).toEqual(["+3", begun.seq + 1]);
-});
-
 test("the queue has the prompts of all clients, in its order", () => {
   const all = events("turns");
   const state = replay(all.slice(0, all.findIndex(({ method }) => method === "turn/queued")));
@@ -270,7 +258,15 @@ test("the queue has the prompts of all clients, in its order", () => {
 test("the plan belongs to the turn that has made it", () => {
   const thread = { ...read("turns"), plan: [{ content: "one", priority: "low", status: "pending" }] } as Thread;
   const opened = openThread({ thread, latestSeq: thread.latestSeq });
-  expect(opened.turns.filter(({ plan }) => plan !== undefined).map(({ id }) => id)).toEqual([opened.turns.at(-1)!.id]);
+  const made = ({ turns }: ThreadState) => turns.filter(({ plan }) => plan !== undefined).map(({ id }) => id);
+  expect([made(opened), isPlanUnplaced(opened)], "of several turns, loading tells not which").toEqual([[], true]);
+  const placed = placePlan(opened, opened.turns[0]!.id!);
+  expect([made(placed), isPlanUnplaced(placed)]).toEqual([[opened.turns[0]!.id], false]);
+  expect(placePlan(opened, "not loaded")).toBe(opened);
+  const first = openThread({ thread: { ...thread, turns: thread.turns!.slice(0, 1) }, latestSeq: thread.latestSeq });
+  expect(made(first), "the only one").toEqual([opened.turns[0]!.id]);
+  const older = openThread({ thread: { ...thread, turns: thread.turns!.slice(0, 1), cursor: "c" }, latestSeq: thread.latestSeq });
+  expect(made(older)).toEqual([]);
   const params = { threadId: thread.id, turnId: "turn_9", seq: thread.latestSeq + 1, ts: 0 };
   const started = fold(opened, { method: "turn/started", params: { ...params, turn: { id: "turn_9", status: "running" } } } as unknown as ThreadEvent);
   expect(started.turns.at(-1)).not.toHaveProperty("plan");
@@ -298,9 +294,97 @@ test("notices and answers of loaded turns stand where they stood live", () => {
   expect(prependOlder(paged, { turns, cursor: undefined }).notices).toHaveLength(1);
 });
 
-test("items outside of turns are shown, whatever status the daemon gives them", () => {
+test("items before the first turn are shown, whatever status the daemon gives them", () => {
   const item = { type: "agentMessage", itemId: "item_1", text: "hello", outcome: "completed" };
   const turns = [{ status: "queued", items: [item] }] as unknown as Thread["turns"];
   const opened = openThread({ thread: { ...read("demo"), turns }, latestSeq: 1 });
   expect(layOut()(opened).map(({ key }) => key)).toEqual(["item_1"]);
+});
+
+describe("what a page that follows shows equals what a page that loads shows", () => {
+  const { threadId } = empty("t-1");
+  const prompt = { itemId: "i-1", type: "userMessage", text: `${"word ".repeat(15)}and the end`, outcome: "completed" };
+  let seq = 0;
+  const event = (method: string, params: object) => ({ method, params: { threadId, seq: (seq += 1), ts: seq, ...params } }) as ThreadEvent;
+  const turn = (id: string, rest: object) => ({ turn: { id, ...rest } });
+  const from = (list: (() => ThreadEvent)[], state = empty(threadId)) => {
+    seq = state.seq;
+    return list.reduce((folded, next) => fold(folded, next()), state);
+  };
+  const started = (id: string) => () => event("turn/started", turn(id, { status: "running", startedAt: seq + 1 }));
+  const ended = (id: string) => () => event("turn/completed", turn(id, { status: "completed", completedAt: seq + 1 }));
+  const said = (itemId: string, turnId?: string) => () => event("item/started", { itemId, turnId, type: "agentMessage" });
+  const asked = (turnId: string) => () => event("item/userMessage", { itemId: "i-1", turnId, text: prompt.text });
+  const begun = (turnId: string) => () => event("item/started", { ...prompt, turnId });
+  const shown = (state: ThreadState) => layOut()(state).map(({ key }) => key);
+
+  test("a long name from a prompt ends as the daemon's does", () => {
+    const state = from([started("a"), begun("a"), asked("a")]);
+    expect(state.head.name).toBe(`${"word ".repeat(15)}and…`);
+  });
+
+  test("a thread without turns has no name from a prompt, and its number of turns", () => {
+    const state = from([started("a"), begun("a"), asked("a"), ended("a"), started("b"), ended("b")]);
+    expect(state.head.turnCount).toBe(2);
+    const back = () => event("thread/rolledBack", { lastKeptTurnId: "a" });
+    expect(from([back], state).head).toMatchObject({ turnCount: 1, name: state.head.name });
+    const nothing = from([() => event("thread/rolledBack", { lastKeptTurnId: null })], state);
+    expect([nothing.head.turnCount, nothing.head.name]).toEqual([0, undefined]);
+    const named = { ...state, head: { ...state.head, name: "By the user" } };
+    expect(from([() => event("thread/rolledBack", { lastKeptTurnId: null })], named).head.name).toBe("By the user");
+  });
+
+  test("an item after the end of a turn is above that end", () => {
+    const state = from([started("a"), said("i-1", "a"), ended("a"), said("late")]);
+    expect(shown(state)).toEqual(["i-1", "late", "end-a"]);
+    expect(shown(from([said("early")]))).toEqual(["early"]);
+  });
+
+  test("turns are in the order in which they began, which the user may have changed", () => {
+    const queued = (id: string) => () => event("turn/queued", turn(id, { status: "queued" }));
+    const all = [started("1"), queued("2"), queued("10"), ended("1"), started("10"), said("ten", "10"), ended("10"), started("2"), said("two", "2")];
+    const state = from(all);
+    expect(shown(state)).toEqual(["end-1", "ten", "end-10", "two", "end-2"]);
+    const turns = [...state.turns].reverse().map(({ key: _, ...rest }) => rest) as Thread["turns"];
+    const loaded = openThread({ thread: { ...read("demo"), id: threadId, turns }, latestSeq: state.seq });
+    expect(shown(loaded)).toEqual(shown(state));
+  });
+
+  test("a new session's mode is that of the option for it", () => {
+    const modes = { currentModeId: "ask", availableModes: [] };
+    const option = { id: "acpd.mode", currentValue: "code", options: [] };
+    const first = empty(threadId);
+    const state = { ...first, head: { ...first.head, modeId: "code", configOptions: [option] } };
+    const { head } = from([() => event("thread/updated", { agent: { session: { modes } } })], state as unknown as ThreadState);
+    expect([head.modeId, head.configOptions?.[0]?.currentValue]).toEqual(["ask", "ask"]);
+  });
+
+  test("an update after the end of a tool call brings content, and no status", () => {
+    const call = { itemId: "c", type: "toolCall", status: "in_progress", toolCall: { status: "in_progress", title: "make", sessionUpdate: "tool_call" } };
+    const state = from([
+      started("a"),
+      () => event("item/toolCall/started", { ...call, turnId: "a" }),
+      () => event("item/toolCall/completed", { ...call, turnId: "a", outcome: "interrupted" }),
+      () => event("item/updated", { itemId: "c", status: "failed", toolCall: { status: "failed", content: [] } }),
+    ]);
+    expect(state.turns[0]!.items[0]).toMatchObject({ status: "in_progress", toolCall: { status: "in_progress", content: [] } });
+  });
+
+  test("older turns fit events that arrive before and after them", () => {
+    const state = from([started("a"), said("i-1", "a")]);
+    const page = { ...read("demo"), id: threadId, latestSeq: 4, cursor: null, turns: [{ id: "a", status: "running", items: [
+      { itemId: "i-0", type: "agentMessage", text: "one" }, { itemId: "i-1", type: "agentMessage", text: "x" },
+    ] }] } as unknown as Thread;
+    const older = new OlderTurns();
+    const delta = (itemId: string, text: string) => event("item/agentMessage/delta", { itemId, turnId: "a", text });
+    const step = (before: ThreadState, next: ThreadEvent) => older.apply(before, (one) => fold(one, next), next.params.seq!);
+    let now = step(state, delta("i-1", "x"));
+    older.receive(page);
+    expect(older.merged(now)).toBeUndefined();
+    now = step(now, event("turn/plan/updated", { entries: [] }));
+    now = step(now, delta("i-0", " two"));
+    const merged = older.merged(now)!;
+    expect(merged.seq).toBe(5);
+    expect(merged.turns[0]!.items).toMatchObject([{ itemId: "i-0", text: "one two" }, { itemId: "i-1", text: "x" }]);
+  });
 });

@@ -37,6 +37,13 @@ test("the work of an ended turn is one row above the answer", () => {
   expect(shown(ended(WORK))).toEqual(["u", "work-1", "answer", "end-1"]);
 });
 
+test("the end of a turn says how long it took only if its work does not", () => {
+  const end = (rows: readonly Row[], more: Partial<OutlineOptions> = {}) => layOutline()(rows, options(more)).at(-1);
+  expect(end(ended(WORK))).toHaveProperty("timed", true);
+  expect(end(ended([user("u"), said("answer")]))).not.toHaveProperty("timed");
+  expect(end(ended(WORK), { partial: true }), "without a summary of the work").not.toHaveProperty("timed");
+});
+
 test("it opens to its rows, and a group of lookups to its own", () => {
   const chosen = (...open: string[]) => ({ chosen: (key: string) => (open.includes(key) ? true : undefined) });
   expect(shown(ended(WORK), chosen("work-1"))).toEqual(["u", "work-1", "t", "first", "group-r1", "e", "answer", "end-1"]);

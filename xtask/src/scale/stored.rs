@@ -151,6 +151,7 @@ impl<'l> Writer<'l> {
             error: None,
             started_at: Some(1),
             usage: None,
+            changes: None,
         };
         self.emit(turn, settled, None);
         Ok(())

@@ -24,6 +24,21 @@ pub enum Binding {
     Resume,
 }
 
+/// The size of a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiffSize {
+    /// Number of changed files.
+    pub files: u32,
+    /// Number of added lines.
+    pub added: u32,
+    /// Number of removed lines.
+    pub removed: u32,
+    /// Whether there are changes that the diff does not show.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
+}
+
 /// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -278,6 +293,10 @@ pub enum EventKind {
         /// The token usage that the agent reported at the end of the turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<RawJson>,
+        /// The size of the turn's diff, which the event before this one has. Absent if the turn changed no file, and in
+        /// logs from before this member existed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changes: Option<DiffSize>,
     },
     /// The turn is about to end and has changed files. In logs of earlier versions, the event follows each change.
     DiffUpdated {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_model::event::TurnStatus;
+use acpd_model::event::{DiffSize, TurnStatus};
 use acpd_model::{
     Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, Millis, RawJson, Seq, ThreadId, TurnId,
     TurnPosition,
@@ -79,6 +79,8 @@ pub struct Settled {
     pub at: Millis,
     /// The token usage that the agent reported.
     pub usage: Option<RawJson>,
+    /// The size of the turn's diff, if it changed files.
+    pub changes: Option<DiffSize>,
 }
 
 /// One item.
@@ -234,6 +236,7 @@ impl Transcript {
                 stop_reason,
                 error,
                 usage,
+                changes,
                 ..
             } => {
                 self.turn(event.turn).settled = Some(Settled {
@@ -242,6 +245,7 @@ impl Transcript {
                     error: error.clone(),
                     at: event.at,
                     usage: usage.clone(),
+                    changes: *changes,
                 });
             }
             EventKind::TurnsRolledBack { last_kept, .. } => self.roll_back(*last_kept),

@@ -62,6 +62,8 @@ pub enum Reply {
     },
     /// The turn that was started or queued.
     Turn(TurnView),
+    /// The diff of a turn.
+    TurnDiff(String),
     /// The input for the running turn was accepted.
     Steered {
         /// The turn that the input belongs to.

@@ -1,6 +1,6 @@
 //! The diff of a turn: shown live at a bounded cost, stored once.
 
-use acpd_model::event::TurnStatus;
+use acpd_model::event::{DiffSize, TurnStatus};
 use acpd_model::limits::{LIVE_DIFF_BYTES_PER_SEC, LIVE_DIFF_MILLIS, TURN_DIFF_BYTES};
 use acpd_model::{Event, EventKind, PreviousContent, TurnId};
 use acpd_proto::projection::{Live, Transcript};
@@ -42,6 +42,15 @@ fn stored(s: &Scene) -> Vec<String> {
     diffs.collect()
 }
 
+/// Returns the sizes of the diffs of all ended turns.
+fn sizes(s: &Scene) -> Vec<Option<DiffSize>> {
+    let sizes = s.kinds().filter_map(|kind| match kind {
+        EventKind::TurnSettled { changes, .. } => Some(*changes),
+        _ => None,
+    });
+    sizes.collect()
+}
+
 fn log_bytes(log: &[Event]) -> usize {
     let mut bytes = Vec::new();
     for event in log {
@@ -74,6 +83,15 @@ fn a_turns_diff_is_shown_live_and_stored_once() {
         let order = s.methods();
         let diff = order.iter().position(|method| *method == "turn/diff/updated");
         assert_eq!(order[diff.unwrap() + 1], "turn/completed");
+        assert_eq!(
+            sizes(s),
+            [Some(DiffSize {
+                files: 3,
+                added: 3,
+                removed: 0,
+                incomplete: false,
+            })]
+        );
         s.later(10_000);
         assert_eq!(live(s).len(), 2);
     });
@@ -114,6 +132,8 @@ fn the_diffs_of_a_turn_cost_as_much_as_its_changes() {
                 "{live} bytes are shown with {pause} ms"
             );
             assert!(stored(s)[0].len() <= TURN_DIFF_BYTES + 100);
+            let size = sizes(s)[0].unwrap();
+            assert!(size.incomplete && size.files > 0, "{size:?}");
         });
     }
 }

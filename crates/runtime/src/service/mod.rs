@@ -150,6 +150,9 @@ impl Service {
             Request::ReadThread { thread, turns } => {
                 Ok(Dispatched::now(self.read_thread(thread, turns).await))
             }
+            Request::ReadTurnDiff { thread, turn } => {
+                Ok(Dispatched::now(self.read_turn_diff(thread, turn).await))
+            }
             Request::WatchThreadList { on } => Ok(watch_thread_list(on)),
             Request::StartThread(start) => self.start_thread(caller, *start).await,
             Request::OpenThread(open) => self.open_thread(caller, *open).await,

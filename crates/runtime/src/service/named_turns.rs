@@ -1,13 +1,14 @@
 //! Looks up turns by the ids that clients gave them.
 
-use acpd_log::{LogError, TurnsWanted};
-use acpd_model::{Event, EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
+use acpd_log::LogError;
+use acpd_model::{Event, EventKind, Failure, Seq, ThreadId, TurnId};
 use acpd_proto::surface::reply::ClaimedPrompt;
 use acpd_proto::thread::TurnView;
 
 use crate::service::Service;
+use crate::service::turn_pages::end_of_turn;
 use crate::thread::directory::log_failure;
-use crate::thread::indexing::{client_turn, find_turns, look_up};
+use crate::thread::indexing::{client_turn, look_up};
 
 impl Service {
     /// Finds the turns with these names in the log of `thread`. Reports how they ended only up to `cursor`: the client
@@ -65,20 +66,7 @@ impl Service {
         let Some(turn) = client_turn(log, thread, name).await? else {
             return Ok(None);
         };
-        let wanted = TurnsWanted {
-            before: Some(TurnPosition {
-                turn: turn.0 + 1,
-                item: None,
-            }),
-            turns: 1,
-            bytes: 1,
-            until,
-            dropped: Vec::new(),
-            open: Vec::new(),
-        };
-        let found = find_turns(log, thread, wanted).await?.turns.pop();
-        let settled = found.filter(|found| found.turn == Some(turn));
-        let settled = settled.and_then(|found| found.settled);
+        let settled = end_of_turn(log, thread, turn, until).await?;
         let ended = look_up(log, thread, settled.into_iter().collect()).await?.pop();
         Ok(Some((turn, ended)))
     }

@@ -117,6 +117,7 @@ fn settled() -> EventKind {
         error: None,
         started_at: None,
         usage: None,
+        changes: None,
     }
 }
 

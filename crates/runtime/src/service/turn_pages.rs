@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use acpd_log::{LogError, SharedLog, TurnsWanted};
 use acpd_model::limits::{TURNS_PAGE, TURNS_PAGE_BYTES};
-use acpd_model::{Event, Failure, Seq, ThreadId};
+use acpd_model::{Event, EventKind, Failure, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_proto::projection::{Live, Transcript, TurnsPage};
+use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::Turns;
 
 use crate::service::Service;
@@ -22,6 +23,17 @@ impl Service {
         let live = Arc::clone(live);
         let page = self.context.read_log(|log| read_page(log, live, wanted)).await;
         page.map_err(|error| log_failure(&error))
+    }
+
+    /// Returns the diff of an ended turn.
+    pub(super) async fn read_turn_diff(&self, thread: ThreadId, turn: TurnId) -> Result<Reply, Failure> {
+        let read = self
+            .context
+            .read_log(move |log| async move { turn_diff(&log, thread, turn).await });
+        match read.await.map_err(|error| log_failure(&error))? {
+            Some(diff) => Ok(Reply::TurnDiff(diff)),
+            None => Err(Failure::not_found(format!("a diff of {turn}"))),
+        }
     }
 }
 
@@ -58,6 +70,43 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
         turns: page.into_turns(),
         older,
     })
+}
+
+/// Returns the diff of an ended turn, which is in the event before its end.
+async fn turn_diff(log: &SharedLog, thread: ThreadId, turn: TurnId) -> Result<Option<String>, LogError> {
+    let end = end_of_turn(log, thread, turn, Seq::MAX).await?;
+    let before = end.map(|end| end - 1).filter(|before| *before > 0);
+    let found = look_up(log, thread, before.into_iter().collect()).await?.pop();
+    Ok(found
+        .filter(|event| event.turn == Some(turn))
+        .and_then(|event| match event.kind {
+            EventKind::DiffUpdated { diff } => Some(diff),
+            _ => None,
+        }))
+}
+
+/// Returns the number of the event that ended a turn.
+pub(super) async fn end_of_turn(
+    log: &SharedLog,
+    thread: ThreadId,
+    turn: TurnId,
+    until: Seq,
+) -> Result<Option<Seq>, LogError> {
+    let wanted = TurnsWanted {
+        before: Some(TurnPosition {
+            turn: turn.0.saturating_add(1),
+            item: None,
+        }),
+        turns: 1,
+        bytes: 1,
+        until,
+        dropped: Vec::new(),
+        open: Vec::new(),
+    };
+    let found = find_turns(log, thread, wanted).await?.turns.pop();
+    Ok(found
+        .filter(|found| found.turn == Some(turn))
+        .and_then(|found| found.settled))
 }
 
 /// Returns all events with these numbers, but those of `dispensable` only if they can be read: a page without a notice is

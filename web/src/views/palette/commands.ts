@@ -1,7 +1,8 @@
 /** What the palette offers, and how typed words select from it. */
 
 import { agents, titleOfAgent } from "../../app/agents.ts";
-import { copyConversation, copyLink, exportThread, printThread } from "../../app/export.ts";
+import { copyConversation, copyLink, exportThread } from "../../app/export.ts";
+import { printThread } from "../../app/print.ts";
 import { focusWhenThere } from "../../app/focus.ts";
 import { over } from "../../app/layout.ts";
 import { go } from "../../app/route.ts";

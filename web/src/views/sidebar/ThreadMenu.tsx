@@ -2,7 +2,8 @@
 
 import type { ThreadSummary } from "@acpd/client";
 
-import { copyConversation, copyLink, printThread } from "../../app/export.ts";
+import { copyConversation, copyLink } from "../../app/export.ts";
+import { printThread } from "../../app/print.ts";
 import { exporting, renaming } from "../../app/renaming.ts";
 import { go } from "../../app/route.ts";
 import { archive, fork, remove, unarchive } from "../../app/threads.ts";

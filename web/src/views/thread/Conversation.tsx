@@ -136,7 +136,7 @@ function inside({ row, threadId, actions, role }: LineProps) {
     case "plan":
       return <Plan entries={row.entries} open={false} ended />;
     case "turnEnd":
-      return <TurnFoot turn={row.turn} threadId={threadId} actions={actions} role={role} />;
+      return <TurnFoot turn={row.turn} timed={"timed" in row} threadId={threadId} actions={actions} role={role} />;
     case "notice":
       return <NoticeView notice={row.notice} />;
     case "working":

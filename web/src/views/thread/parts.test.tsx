@@ -132,6 +132,14 @@ test("a turn's end says what it took", () => {
   expect(view.all(".th-turn-facts span").map((fact) => fact.textContent)).toEqual(["Done", "1 min 33 s", "48k in", "1.9k out", "€0.0123"]);
 });
 
+test("a turn whose duration is shown above says only what is not done, and what was used", () => {
+  const facts = (turn: object) => drawn(<TurnEnd timed turn={{ status: "completed", startedAt: 1, completedAt: 9_000, ...turn }} />).all(".th-turn-facts span").map((fact) => fact.textContent);
+  expect(facts({ stopReason: "end_turn" })).toEqual([]);
+  expect(facts({ tokenUsage: { inputTokens: 48_211 } })).toEqual(["48k in"]);
+  expect(facts({ status: "failed", error: "The agent is gone." })).toEqual(["Failed"]);
+  expect(facts({ status: "interrupted" })).toEqual(["Stopped"]);
+});
+
 const notice = (rest: Partial<Notice>): Notice => ({ seq: 1, threadId: "t", ts: 0, code: "x", level: "info", message: "m", ...rest });
 
 test("a notice says who refused, and its detail can be opened", () => {

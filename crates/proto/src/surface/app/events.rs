@@ -228,8 +228,10 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             error,
             started_at,
             usage,
+            changes,
         } => {
             let turn = Turn {
+                changes: *changes,
                 stop_reason: stop_reason.as_ref(),
                 error: error.as_ref(),
                 started_at: *started_at,

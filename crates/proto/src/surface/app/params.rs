@@ -439,6 +439,16 @@ fn blocks(text: Option<&str>, input: Option<Vec<RawJson>>) -> Vec<RawJson> {
     blocks
 }
 
+/// Params of `turn/diff/read`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ReadTurnDiff {
+    /// Id of the turn.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub turn_id: TurnId,
+}
+
 /// Params of `turn/interrupt`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -7,8 +7,8 @@ use acpd_model::{Failure, ThreadId};
 use super::params::{
     AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
     ExplainPolicy, InstallAgent, InterruptTurn, ListFolders, ListSessions, ListThreads, Named, NoParams, On,
-    Params, ReadPolicy, ReadThread, ResumeThread, RevokeRemembered, SearchThreads, SetConfig, SetMode,
-    SetPolicy, StartThread, StartTurn,
+    Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeRemembered, SearchThreads, SetConfig,
+    SetMode, SetPolicy, StartThread, StartTurn,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -17,7 +17,8 @@ use super::thread_params::{
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, FolderCreated, FoldersListed,
     Nothing, PoliciesRead, PolicyExplained, RememberedListed, RolledBack, TextsFound, ThreadForkedResult,
-    ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnStartedResult, TurnSteered, Unsubscribed,
+    ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnDiffRead, TurnStartedResult, TurnSteered,
+    Unsubscribed,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
@@ -231,6 +232,10 @@ methods! {
     /// `queued` means that it becomes a turn of its own, after the turns that are already queued.
     "turn/steer" SteerTurn(On<SteerTurn>) -> TurnSteered,
         |On { thread, params }| Ok(Request::SteerTurn { thread, input: params.content.0, turn: params.turn_id });
+
+    /// Returns the diff of all files that an ended turn changed. Returns `not_found` if it has none.
+    "turn/diff/read" ReadTurnDiff(On<ReadTurnDiff>) -> TurnDiffRead,
+        |On { thread, params }| Ok(Request::ReadTurnDiff { thread, turn: params.turn_id });
 
     /// Ends a turn. The agent is asked to stop, and its open questions are answered with `cancelled`. `turn/completed` follows
     /// with the agent's response. If the agent or the daemon ends first, or `cancel_secs` pass without a response, the turn

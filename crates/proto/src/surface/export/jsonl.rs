@@ -327,12 +327,14 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
             error,
             started_at,
             usage,
+            changes,
         } => {
             line.put("status", status)
                 .maybe("stopReason", stop_reason.as_ref());
             line.maybe("error", error.as_ref())
                 .maybe("startedTs", started_at.as_ref());
             line.json("usage", usage.as_ref());
+            line.maybe("changes", changes.as_ref());
         }
         EventKind::DiffUpdated { diff } => {
             line.put("diff", diff);

@@ -1,6 +1,6 @@
 //! Events that have a block of their own.
 
-use acpd_model::event::{Binding, Level, TurnStatus};
+use acpd_model::event::{Binding, DiffSize, Level, TurnStatus};
 use acpd_model::{Event, EventKind, Millis};
 use serde::Deserialize;
 
@@ -145,6 +145,7 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
         error,
         started_at,
         usage: tokens,
+        changes,
     } = &event.kind
     else {
         return None;
@@ -165,6 +166,23 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
     match started_at {
         Some(started) => block = block.line(vec![word(format!("It took {}.", lasted(*started, event.at)))]),
         None => block = block.line(vec![word("It never began.")]),
+    }
+    if let Some(DiffSize {
+        files,
+        added,
+        removed,
+        incomplete,
+    }) = changes
+    {
+        let more = if *incomplete {
+            ", and more that the diff does not show"
+        } else {
+            ""
+        };
+        let plural = if *files == 1 { "" } else { "s" };
+        block = block.line(vec![word(format!(
+            "Changed {files} file{plural}: +{added} −{removed}{more}"
+        ))]);
     }
     if let Some(tokens) = tokens {
         block = block.line(vec![word("Tokens: "), code(tokens.get())]);

@@ -40,6 +40,7 @@ pub enum RequestKind {
     ListThreads,
     SearchThreads,
     ReadThread,
+    ReadTurnDiff,
     WatchThreadList,
     StartThread,
     OpenThread,
@@ -76,6 +77,7 @@ impl RequestKind {
             | Self::ListThreads
             | Self::SearchThreads
             | Self::ReadThread
+            | Self::ReadTurnDiff
             | Self::WatchThreadList
             | Self::OpenThread
             | Self::CloseThread
@@ -115,7 +117,8 @@ impl RequestKind {
             | Self::ReadPolicies
             | Self::ListThreads
             | Self::SearchThreads
-            | Self::ReadThread => Order::Free,
+            | Self::ReadThread
+            | Self::ReadTurnDiff => Order::Free,
             Self::CreateFolder
             | Self::WatchThreadList
             | Self::StartThread
@@ -157,6 +160,7 @@ impl Request {
             Self::ListThreads(_) => RequestKind::ListThreads,
             Self::SearchThreads(_) => RequestKind::SearchThreads,
             Self::ReadThread { .. } => RequestKind::ReadThread,
+            Self::ReadTurnDiff { .. } => RequestKind::ReadTurnDiff,
             Self::WatchThreadList { .. } => RequestKind::WatchThreadList,
             Self::StartThread(_) => RequestKind::StartThread,
             Self::OpenThread(_) => RequestKind::OpenThread,
@@ -213,6 +217,7 @@ impl Request {
             Self::Answer { request, .. } => Some(request.thread),
             Self::AskAgent { thread, .. } => *thread,
             Self::ReadThread { thread, .. }
+            | Self::ReadTurnDiff { thread, .. }
             | Self::CloseThread { thread, .. }
             | Self::DeleteThread { thread }
             | Self::ChangeThread { thread, .. }

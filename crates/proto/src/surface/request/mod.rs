@@ -138,6 +138,13 @@ pub enum Request {
         /// The expected running turn; the request fails if another turn is running.
         turn: Option<TurnId>,
     },
+    /// Reads the diff of an ended turn.
+    ReadTurnDiff {
+        /// The thread that has the turn.
+        thread: ThreadId,
+        /// The turn.
+        turn: TurnId,
+    },
     /// Interrupts a turn, or removes it from the queue.
     Interrupt {
         /// The thread that has the turn.

@@ -1,5 +1,6 @@
 //! The diff of the running turn: shown live while files change, recorded once when the turn ends.
 
+use acpd_model::event::DiffSize;
 use acpd_model::{EventKind, Origin};
 
 use super::Journal;
@@ -23,13 +24,16 @@ impl Journal {
         self.live_diff = LiveDiff::default();
     }
 
-    /// Records the diff of the turn that is about to end, if it changed files.
-    pub fn record_turn_diff(&mut self) {
-        if self.files.has_changes() {
-            let diff = self.files.diff();
+    /// Records the diff of the turn that is about to end, if it changed files. Returns its size. The end of the turn must
+    /// be the next event: that is where the diff is looked for.
+    pub fn record_turn_diff(&mut self) -> Option<DiffSize> {
+        let size = self.files.has_changes().then(|| {
+            let (diff, size) = (self.files.diff(), self.files.diff_size());
             self.emit(Origin::Daemon, EventKind::DiffUpdated { diff }, None);
-        }
+            size
+        });
         self.forget_file_changes();
+        size
     }
 
     /// Shows the diff of the running turn if it is due.

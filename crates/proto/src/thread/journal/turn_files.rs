@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use acpd_model::PreviousContent;
+use acpd_model::event::DiffSize;
 use acpd_model::limits::{TURN_DIFF_BYTES, TURN_FILES_BYTES};
 
 use crate::projection::unified_diff;
@@ -111,6 +112,28 @@ impl TurnFiles {
             diff.push_str(LEFT_OUT);
         }
         diff
+    }
+
+    /// Returns the size of that diff, in files and lines.
+    pub fn diff_size(&self) -> DiffSize {
+        let mut size = DiffSize {
+            incomplete: self.incomplete || self.diff_bytes > TURN_DIFF_BYTES,
+            ..DiffSize::default()
+        };
+        for file in self.files.values().filter(|file| !file.diff.is_empty()) {
+            size.files += 1;
+            // The first two lines are the names.
+            for line in file.diff.lines().skip(2) {
+                match line.as_bytes().first() {
+                    Some(b'+') => size.added += 1,
+                    Some(b'-') => size.removed += 1,
+                    // A remark about lines that the diff does not show.
+                    Some(b'\\') if !line.starts_with("\\ No newline") => size.incomplete = true,
+                    _ => {}
+                }
+            }
+        }
+        size
     }
 
     /// Discards all changes.

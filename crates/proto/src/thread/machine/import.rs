@@ -70,13 +70,14 @@ impl Thread {
             self.journal.add_user_message(turn, &Origin::Agent, &input);
         }
         self.import_updates(updates);
-        self.journal.record_turn_diff();
+        let changes = self.journal.record_turn_diff();
         let kind = EventKind::TurnSettled {
             status: TurnStatus::Completed,
             stop_reason: None,
             error: None,
             started_at: Some(self.journal.now().wall),
             usage: None,
+            changes,
         };
         self.journal.emit_in(Some(turn), Origin::Agent, kind, None);
         self.journal.set_importing(None);

@@ -6,7 +6,7 @@ use acpd_model::{Failure, ItemOutcome, Origin, RawJson, TurnId};
 use super::Thread;
 use crate::thread::command::InterruptOptions;
 use crate::thread::reply::TurnView;
-use crate::thread::turn::{self, Interrupt, TurnResult, UnsentPrompt, check_input};
+use crate::thread::turn::{self, Interrupt, TurnEnd, TurnResult, UnsentPrompt, check_input};
 use crate::time::Instant;
 use crate::wire::RpcError;
 
@@ -182,9 +182,12 @@ impl Thread {
         let quirks = self.session.quirks();
         self.messages.end_echo(&mut self.journal, quirks);
         self.close_items(result.item_outcome());
-        self.journal.record_turn_diff();
-        let started_at = Some(running.started_at);
-        turn::settle(&mut self.journal, running.id, started_at, result, by);
+        let end = TurnEnd {
+            started_at: Some(running.started_at),
+            changes: self.journal.record_turn_diff(),
+            result,
+        };
+        turn::settle(&mut self.journal, running.id, end, by);
         self.callbacks.ask_unread_outputs(&mut self.journal);
         self.reopen_if_idle();
         self.begin_next();

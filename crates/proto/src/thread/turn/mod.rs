@@ -8,7 +8,7 @@ mod result;
 
 use std::time::Duration;
 
-use acpd_model::event::TurnStatus;
+use acpd_model::event::{DiffSize, TurnStatus};
 use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, TurnId};
 
 use super::journal::Journal;
@@ -219,17 +219,30 @@ pub(super) fn is_interrupted_by_client(journal: &Journal) -> bool {
 
 /// Records the end of a queued turn.
 pub(super) fn settle_queued(journal: &mut Journal, turn: TurnId, result: TurnResult, by: &Origin) {
-    settle(journal, turn, None, result, by);
+    let end = TurnEnd {
+        started_at: None,
+        changes: None,
+        result,
+    };
+    settle(journal, turn, end, by);
+}
+
+/// The end of a turn.
+pub(super) struct TurnEnd {
+    /// When the turn started; `None` if it never did.
+    pub started_at: Option<Millis>,
+    /// The size of its diff.
+    pub changes: Option<DiffSize>,
+    pub result: TurnResult,
 }
 
 /// Records the end of a turn.
-pub(super) fn settle(
-    journal: &mut Journal,
-    turn: TurnId,
-    started_at: Option<Millis>,
-    result: TurnResult,
-    by: &Origin,
-) {
+pub(super) fn settle(journal: &mut Journal, turn: TurnId, end: TurnEnd, by: &Origin) {
+    let TurnEnd {
+        started_at,
+        changes,
+        result,
+    } = end;
     let TurnResult {
         status,
         stop_reason,
@@ -243,6 +256,7 @@ pub(super) fn settle(
         error,
         started_at,
         usage,
+        changes,
     };
     journal.emit_in(Some(turn), by.clone(), kind, raw);
 }

@@ -43,6 +43,7 @@ fn settled(seq: u64, turn: TurnId) -> Event {
         error: None,
         started_at: None,
         usage: None,
+        changes: None,
     };
     event(seq, turn, kind)
 }

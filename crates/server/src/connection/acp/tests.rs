@@ -359,6 +359,7 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
             error: None,
             started_at: None,
             usage: None,
+            changes: None,
         },
     ];
     let events: Vec<Event> = (1..)

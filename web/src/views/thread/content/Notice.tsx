@@ -71,11 +71,14 @@ const STOPS: Record<string, string> = {
 
 type Ended = Pick<Turn, "status" | "stopReason" | "error" | "tokenUsage" | "startedAt" | "completedAt">;
 
-/** The outcome of a turn: reason, duration, usage. */
-export function TurnEnd({ turn }: { turn: Ended }) {
+/** The outcome of a turn: reason, duration, usage. A turn that is done needs no words if its duration is shown above. */
+export function TurnEnd({ turn, timed = false }: { turn: Ended; timed?: boolean }) {
   const usage = usageOf(turn.tokenUsage);
-  const time =
-    turn.startedAt != null && turn.completedAt != null ? duration(turn.completedAt - turn.startedAt) : undefined;
+  const { startedAt, completedAt } = turn;
+  const time = !timed && startedAt != null && completedAt != null ? duration(completedAt - startedAt) : undefined;
+  const stop = stopped(turn);
+  const said = timed && stop === STOPS.end_turn ? undefined : stop;
+  if (said === undefined && usage.length === 0) return null;
   return (
     <footer class="th-turn-end" data-status={turn.status}>
       {turn.error != null && (
@@ -85,7 +88,7 @@ export function TurnEnd({ turn }: { turn: Ended }) {
         </p>
       )}
       <p class="th-turn-facts">
-        <span class="th-turn-stop">{stopped(turn)}</span>
+        {said !== undefined && <span class="th-turn-stop">{said}</span>}
         {time !== undefined && <span>{time}</span>}
         {usage.map(({ said, title }) => (
           <span key={title} title={title}>

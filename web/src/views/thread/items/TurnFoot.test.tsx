@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import type { Role } from "@acpd/client";
+import type { Item, Role } from "@acpd/client";
 import { describe, expect, test, vi } from "vitest";
 
 import type { FoldedTurn } from "../../../state/thread.ts";
@@ -8,8 +8,16 @@ import { Waiting } from "../content/context.ts";
 import { TurnFoot } from "./TurnFoot.tsx";
 import { after, drawn } from "../../testing.ts";
 
-const DIFF = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+d\n";
-const turn: FoldedTurn = { key: "k", id: "turn-1", status: "completed", stopReason: "end_turn", items: [], diff: DIFF };
+const written = (itemId: string, path: string, diff: string, outcome: "completed" | "failed" = "completed"): Item => ({
+  type: "fileChange", itemId, path, diff: `--- a${path}\n+++ b${path}\n${diff}`, outcome,
+});
+const items = [
+  written("1", "/x", "@@ -1 +1,2 @@\n-a\n+b\n+c\n"),
+  written("2", "/y", "@@ -0,0 +1 @@\n+d\n"),
+  written("3", "/x", "@@ -1,2 +1,2 @@\n-b\n c\n+e\n"),
+  written("4", "/z", "@@ -0,0 +1 @@\n+not written\n", "failed"),
+];
+const turn: FoldedTurn = { key: "k", id: "turn-1", status: "completed", stopReason: "end_turn", items };
 
 function shown(role: "observer" | "operator" = "operator", rest: object = {}) {
   const actions = { fork: vi.fn(async () => {}), rollback: vi.fn(async () => {}), send: vi.fn(async () => {}), ...rest };
@@ -18,12 +26,12 @@ function shown(role: "observer" | "operator" = "operator", rest: object = {}) {
 
 test("all that a turn changed can be opened", async () => {
   const view = shown();
-  expect(view.one("summary").textContent).toBe("2 files changed+3−1");
+  expect(view.one("summary").textContent).toBe("2 files changed+4−2");
   await after(() => {
     view.one<HTMLDetailsElement>("details").open = true;
     view.one("details").dispatchEvent(new Event("toggle"));
   });
-  expect(view.all(".th-diff .th-path").map((path) => path.textContent)).toEqual(["x", "y"]);
+  expect(view.all(".th-diff .th-path").map((path) => path.textContent)).toEqual(["/x", "/x", "/y"]);
 });
 
 test("a fork begins at once", async () => {

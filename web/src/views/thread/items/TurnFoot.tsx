@@ -1,11 +1,11 @@
 // The footer of a turn: its outcome, all of its changes, and the actions from here.
 
-import type { Role } from "@acpd/client";
+import type { FileChange, Item, Role } from "@acpd/client";
 import { useState } from "preact/hooks";
 
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
-import { type FileDiff, parseUnified } from "../../../text/diff.ts";
+import { changesOf, sumOf } from "../../../state/tool-calls.ts";
 import { Counts, UnifiedDiff } from "../content/Diff.tsx";
 import { Fold } from "../content/Fold.tsx";
 import { TurnEnd } from "../content/Notice.tsx";
@@ -13,27 +13,33 @@ import { Retry, Unsent } from "./Retry.tsx";
 
 export interface TurnFootProps {
   turn: FoldedTurn;
+  /** Whether the duration of the turn is already shown above. */
+  timed?: boolean;
   threadId: string;
   actions: Pick<ThreadActions, "fork" | "rollback" | "send">;
   role: Role;
 }
 
-export function TurnFoot({ turn, threadId, actions, role }: TurnFootProps) {
+export function TurnFoot({ turn, timed = false, threadId, actions, role }: TurnFootProps) {
   const may = role === "operator" || role === "owner";
   return (
     <div class="th-turn-foot">
       <Unsent turn={turn} />
-      {turn.diff !== undefined && turn.diff !== "" && <TurnDiff id={turn.key} diff={turn.diff} />}
-      <TurnEnd turn={turn} />
+      <TurnDiff turn={turn} />
+      <TurnEnd turn={turn} timed={timed} />
       {may && <Retry turn={turn} threadId={threadId} actions={actions} />}
       {turn.id != null && may && <GoOn turnId={turn.id} actions={actions} />}
     </div>
   );
 }
 
-function TurnDiff({ id, diff }: { id: string; diff: string }) {
-  const files = parseUnified(diff);
-  const sum = (count: (file: FileDiff) => number) => files.reduce((all, file) => all + count(file), 0);
+/** All changes of the turn, file by file; a file that was changed several times has one diff for each of them. */
+function TurnDiff({ turn: { key: id, items } }: { turn: FoldedTurn }) {
+  const written = items.filter(
+    (item): item is Item & FileChange => item.type === "fileChange" && item.outcome === "completed" && Boolean(item.diff),
+  );
+  const files = [...new Set(written.map(({ path }) => path))];
+  if (files.length === 0) return null;
   return (
     <section class="th-card th-turn-diff" aria-label="All changes of the turn">
       <Fold
@@ -42,11 +48,11 @@ function TurnDiff({ id, diff }: { id: string; diff: string }) {
         summary={
           <>
             <span class="th-label">{files.length === 1 ? "1 file changed" : `${files.length} files changed`}</span>
-            <Counts added={sum((file) => file.added)} removed={sum((file) => file.removed)} />
+            <Counts {...sumOf(changesOf(written))} />
           </>
         }
       >
-        {() => <UnifiedDiff diff={diff} />}
+        {() => files.flatMap((path) => written.filter((item) => item.path === path)).map((item) => <UnifiedDiff key={item.itemId} diff={item.diff!} path={item.path} />)}
       </Fold>
     </section>
   );

@@ -62,6 +62,7 @@ from_reply! {
     };
     RolledBack: Reply::RolledBack(fidelity) => Self::new(*fidelity);
     TurnStartedResult<'a>: Reply::Turn(turn) => Self::new(Turn::started(turn));
+    TurnDiffRead<'a>: Reply::TurnDiff(diff) => Self::new(diff);
     TurnSteered: Reply::Steered { turn, delivery } => Self::new(*turn, *delivery);
 }
 
@@ -77,6 +78,12 @@ wire! {
 
     /// The agents.
     struct AgentsListed<'a> { data: &'a [AgentInfo] }
+
+    /// The diff of a turn.
+    struct TurnDiffRead<'a> {
+        /// Unified diff of all files that the turn changed.
+        diff: &'a String,
+    }
 
     /// The agent that was installed.
     struct AgentInstalled<'a> { agent: &'a AgentInfo }

@@ -1,5 +1,6 @@
 //! Turns, as results and notifications contain them.
 
+use acpd_model::event::DiffSize;
 use acpd_model::{Millis, RawJson, TurnId};
 
 use super::At;
@@ -32,6 +33,9 @@ wire! {
         completed_at: Option<Millis> as Option<u64>,
         /// The token usage that the agent reported.
         token_usage: Option<&'a RawJson> as Option<Acp>,
+        /// The size of the turn's diff, which `turn/diff/read` returns. Absent if the turn has changed no file, while it
+        /// runs, and in logs from before this member existed.
+        changes: Option<DiffSize>,
         /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
         input: Option<&'a [RawJson]> as Option<Vec<Acp>>,
         /// Notices, in order; only if the request includes turns. An item has at most 16 notices and answers.
@@ -40,6 +44,18 @@ wire! {
         answers: Option<Vec<Resolved<'a>>>,
         /// Items in the order in which they started; only if the request includes turns.
         items: Option<&'a [Item]>,
+    }
+
+    /// The size of a diff.
+    struct DiffSize for DiffSize {
+        /// Number of changed files.
+        files: u32 as u64,
+        /// Number of added lines.
+        added: u32 as u64,
+        /// Number of removed lines.
+        removed: u32 as u64,
+        /// Whether there are changes that the diff does not show.
+        incomplete: bool,
     }
 }
 
@@ -56,6 +72,7 @@ impl<'a> Turn<'a> {
             started_at: None,
             completed_at: None,
             token_usage: None,
+            changes: None,
             input: None,
             notices: None,
             answers: None,
@@ -100,6 +117,7 @@ impl<'a> Turn<'a> {
             started_at: turn.started_at,
             completed_at: settled.map(|settled| settled.at),
             token_usage: settled.and_then(|settled| settled.usage.as_ref()),
+            changes: settled.and_then(|settled| settled.changes),
             input: Some(&*turn.input).filter(|input| !input.is_empty()),
             notices: Some(notices).filter(|notices| !notices.is_empty()),
             answers: Some(answers).filter(|answers| !answers.is_empty()),
