@@ -1,4 +1,7 @@
-/** From a daemon without agents to a first answer, in the browser alone. */
+/** From a daemon without agents to a first answer, in the browser alone; the folder of a new thread. */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 
 import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
@@ -110,3 +113,68 @@ test("a check says that an agent starts but is not signed in", async () => {
   await page.locator(".side-list .row").first().click();
   await page.getByRole("heading", { name: "Sign in to fake" }).waitFor();
 });
+
+test("a folder is found by typing: completion, home directory, repositories, and one that is created", async () => {
+  stage = await Stage.set();
+  const { root } = stage.daemon;
+  await mkdir(join(root, "projects/alpha/.git"), { recursive: true });
+  await mkdir(join(root, "projects/alps"));
+  const page = await stage.page();
+  const field = page.locator("#folder");
+  const option = (name: string) => page.getByRole("option", { name });
+  await field.fill("~/proj");
+  await option("projects").waitFor();
+  await field.press("ArrowDown");
+  await field.press("Enter");
+  expect(await field.inputValue()).toBe(`${root}/projects/`);
+  await option("alpha Git").waitFor();
+  await page.keyboard.type("al");
+  await expect.poll(() => page.locator("[role=option]").allInnerTexts()).toEqual(["alpha\nGit", "alps"]);
+  await shoot(page, "folder-suggestions");
+  await accessible(page);
+  await page.keyboard.press("Escape");
+  await expect.poll(() => page.getByRole("listbox").count()).toBe(0);
+  // One that does not exist is created, and used.
+  await field.fill("~/projects/beta");
+  await page.locator("#prompt").fill("cwd");
+  await page.locator("#prompt").press("Enter");
+  await page.getByText(/^No such folder on \S+\.$/).waitFor();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("folder");
+  await shoot(page, "folder-missing");
+  await accessible(page);
+  await page.getByRole("button", { name: "Create it" }).click();
+  await expect.poll(() => field.inputValue()).toBe(`${root}/projects/beta`);
+  await page.locator("#prompt").press("Enter");
+  await page.locator(".virtual-line", { hasText: `${root}/projects/beta` }).first().waitFor();
+  // It is a recent folder now.
+  await page.locator(".side-new").click();
+  await field.focus();
+  await field.press("ArrowDown");
+  await option(`${root}/projects/beta Recent`).waitFor();
+});
+
+for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE })) {
+  test(`a folder is chosen by going through folders: ${name}`, async () => {
+    stage = await Stage.set();
+    const { root } = stage.daemon;
+    await mkdir(join(root, "projects/alpha/.git"), { recursive: true });
+    const page = await stage.page(size && { size });
+    await page.locator("#folder").fill("");
+    await page.getByRole("button", { name: "Choose…" }).click();
+    const dialog = page.getByRole("dialog", { name: /^Choose a folder on / });
+    await dialog.getByRole("button", { name: "projects" }).click();
+    await dialog.getByRole("button", { name: "alpha Git" }).waitFor();
+    await shoot(page, `folder-dialog-${name}`);
+    await accessible(page);
+    await dialog.getByRole("button", { name: "New folder" }).click();
+    await page.keyboard.type("gamma");
+    await page.keyboard.press("Enter");
+    await dialog.getByText(`${root}/projects/gamma`).waitFor();
+    await dialog.getByRole("button", { name: "Parent folder" }).click();
+    await dialog.getByRole("button", { name: "gamma" }).click();
+    await dialog.getByText("No folders in it.").waitFor();
+    await dialog.getByRole("button", { name: "Use this folder" }).click();
+    expect(await page.locator("#folder").inputValue()).toBe(`${root}/projects/gamma`);
+    expect(await page.evaluate(() => location.pathname)).toBe("/");
+  });
+}

@@ -33,6 +33,13 @@ class Daemon {
     if (method === "thread/list/watch" || (method === "thread/list" && params.agentType === undefined)) {
       return Promise.resolve({ data: [] });
     }
+    if (method === "folder/list") {
+      const { path } = params as { path: string };
+      const listing = { path: path.replace(/^~/, "/home/ann").replace(/(.)\/$/, "$1"), host: "box", home: "/home/ann", truncated: false };
+      return path.startsWith("/none")
+        ? Promise.reject(Object.assign(new Error("folder not found"), { code: "not_found" }))
+        : Promise.resolve({ ...listing, folders: [{ name: "proj", repository: true }, { name: "prose", repository: false }, { name: ".ssh", repository: false }] });
+    }
     this.asked.push(`${method} ${JSON.stringify(params)}`);
     return new Promise((resolve, reject) => this.#waiting.push({ method, params, resolve, reject }));
   }
@@ -156,6 +163,47 @@ test("a folder that is no absolute path is marked, and gets the focus", async ()
   expect(document.activeElement).toBe(folder);
   await type(view.one<HTMLInputElement>("#folder"), "/proj");
   expect(folder.getAttribute("aria-invalid")).toBe("false");
+});
+
+test("a path of the home directory is resolved before the thread starts", async () => {
+  const { daemon, view } = await form();
+  await type(view.one<HTMLInputElement>("#folder"), "~/proj/");
+  await after(() => view.button("Open").click());
+  const sent = daemon.asked.find((asked) => asked.startsWith("thread/start"))!;
+  expect(JSON.parse(sent.slice("thread/start ".length)).cwd).toBe("/home/ann/proj");
+});
+
+test("a folder that does not exist can be created, and then the prompt has the focus", async () => {
+  const { daemon, view } = await form();
+  await type(view.one<HTMLInputElement>("#folder"), "/none/here");
+  await press(view.one("#folder"), "Enter");
+  await vi.waitFor(() => expect(view.text()).toContain("No such folder on box."));
+  expect(view.one("#folder").getAttribute("aria-invalid")).toBe("true");
+  await after(() => view.button("Create it").click());
+  await daemon.respond("folder/create", { path: "/none/here" });
+  expect(view.one("#folder").getAttribute("aria-invalid")).toBe("false");
+  expect(document.activeElement?.id).toBe("prompt");
+  expect(daemon.asked.some((asked) => asked.startsWith("thread/start"))).toBe(false);
+});
+
+test("the folder is completed by keys, as a combobox", async () => {
+  const { view } = await form();
+  const field = view.one<HTMLInputElement>("#folder");
+  const options = () => view.all("[role=option]").map(({ textContent }) => textContent);
+  await type(field, "/home/ann/pro");
+  expect(options()).toEqual(["projGit", "prose"]);
+  expect([field.getAttribute("aria-expanded"), field.getAttribute("aria-activedescendant")]).toEqual(["true", null]);
+  await press(field, "ArrowDown");
+  expect(document.getElementById(field.getAttribute("aria-activedescendant")!)?.textContent).toBe("projGit");
+  await press(field, "Enter");
+  expect(field.value).toBe("/home/ann/proj/");
+  await press(field, "Escape");
+  expect([field.getAttribute("aria-expanded"), options()]).toEqual(["false", []]);
+  // A name that is complete covers nothing; a hidden folder needs its dot.
+  await type(field, "/home/ann/prose");
+  expect(options()).toEqual([]);
+  await type(field, "/home/ann/.");
+  expect(options()).toEqual([".ssh"]);
 });
 
 test("an agent of a link that is not there is named, and not silently replaced", async () => {

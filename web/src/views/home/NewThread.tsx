@@ -5,6 +5,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { agents, agentsError, folders, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
 import { awayThreads } from "../../app/away.ts";
+import { createFolder, listFolders } from "../../app/folders.ts";
+import { announce } from "../../app/live-region.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
 import { narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
@@ -13,9 +15,10 @@ import { client, online, sentence, standing } from "../../connection/connection.
 import { newId } from "../../connection/new-id.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Head } from "../parts/Head.tsx";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { ComposerBox, sendKey } from "../thread/index.ts";
-import { FolderField } from "./FolderField.tsx";
+import { FolderField, type FolderProblem } from "./FolderField.tsx";
 import type { MoreOptionsProps, Options } from "./MoreOptions.tsx";
 
 import "./home.css";
@@ -78,7 +81,7 @@ function useSettings(agent: string | undefined): Settings | undefined {
 
 /** An error of the form: at its folder, or about the whole. */
 interface Problem {
-  readonly folder?: boolean;
+  readonly folder?: Pick<FolderProblem, "create">;
   readonly words: string;
   /** The thread that exists nevertheless. */
   readonly threadId?: string;
@@ -91,7 +94,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   const agent = known(picked) ?? known(lastAgent.value) ?? installed[0]?.id;
   const places = [...new Set([...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, 20);
   const [folder, setFolder] = useState<string | undefined>(undefined);
-  const cwd = folder ?? places[0] ?? "";
+  const typed = folder ?? places[0] ?? "";
   const prompt = draftOf(NEW_THREAD);
   const [options, setOptions] = useState(NO_OPTIONS);
   const [problem, setProblem] = useState<Problem>();
@@ -101,16 +104,44 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   // Another agent has other modes and options.
   useEffect(() => setOptions(({ name, policy }) => ({ ...NO_OPTIONS, name, policy })), [agent]);
 
+  /** Shows what is wrong with the folder, and rejects. */
+  const refuseFolder = (words: string, create?: () => void): never => {
+    setProblem({ folder: { create }, words });
+    document.getElementById("folder")?.focus();
+    throw new Error(words);
+  };
+  /** Returns the absolute path of the folder. */
+  const resolveFolder = async (path: string): Promise<string> => {
+    if (!/^(\/|~(\/|$))/.test(path)) {
+      return refuseFolder("Enter an absolute path, like /home/ann/project or ~/project.");
+    }
+    try {
+      return (await listFolders(path)).path;
+    } catch (why) {
+      if ((why as { code?: string }).code !== "not_found") {
+        return refuseFolder(sentence(why));
+      }
+      const host = await listFolders("~").then((home) => home.host, () => "the daemon’s host");
+      return refuseFolder(`No such folder on ${visibleLine(host)}.`, () => void makeFolder(path));
+    }
+  };
+  const makeFolder = async (path: string) => {
+    try {
+      setFolder(await createFolder(path));
+      setProblem(undefined);
+      announce("Created the folder");
+      document.getElementById("prompt")?.focus();
+    } catch (why) {
+      setProblem({ folder: {}, words: `Could not create it: ${sentence(why)}` });
+    }
+  };
+
   const start = async (text: string, input: readonly AcpObject[]) => {
     if (!agent) {
       return;
     }
     setProblem(undefined);
-    if (!cwd.startsWith("/")) {
-      setProblem({ folder: true, words: "Enter an absolute path, like /home/ann/project." });
-      document.getElementById("folder")?.focus();
-      throw new Error("The folder is not an absolute path.");
-    }
+    const cwd = await resolveFolder(typed);
     const hasPrompt = text.trim() !== "" || input.length > 0;
     const wanted: StartThread = {
       agentType: agent,
@@ -155,15 +186,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         return;
       }
       const words = sentence(why);
-      const atFolder = made === undefined && words.includes(JSON.stringify(cwd));
-      setProblem(
-        atFolder
-          ? { folder: true, words: "This folder does not exist on the daemon’s host." }
-          : { words: made === undefined ? words : `The thread was created, but the agent could not start: ${words}`, threadId: made },
-      );
-      if (atFolder) {
-        document.getElementById("folder")?.focus();
-      }
+      setProblem({ words: made === undefined ? words : `The thread was created, but the agent could not start: ${words}`, threadId: made });
       throw why;
     } finally {
       off?.();
@@ -232,9 +255,9 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         </p>
       )}
       <FolderField
-        value={cwd}
+        value={typed}
         places={places}
-        wrong={problem?.folder ? problem.words : undefined}
+        problem={problem?.folder && { words: problem.words, ...problem.folder }}
         onChange={(value) => {
           setFolder(value);
           setProblem(undefined);
@@ -250,7 +273,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
             onClick={() => {
               setPicked(DEMO);
               keepDraft(NEW_THREAD, DEMO_PROMPT);
-              document.getElementById(cwd === "" ? "folder" : "prompt")?.focus();
+              document.getElementById(typed === "" ? "folder" : "prompt")?.focus();
             }}
           >
             Try the demo
