@@ -6,7 +6,7 @@ import { draftOf, NEW_THREAD } from "../../app/drafts.ts";
 import { go, route } from "../../app/route.ts";
 import { client, link, standing } from "../../connection/connection.ts";
 import { after, drawn, press, type } from "../testing.ts";
-import { NewThread } from "./NewThread.tsx";
+import NewThread from "./NewThread.tsx";
 
 afterEach(() => {
   client.value = undefined;

@@ -19,13 +19,12 @@ import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { ComposerBox, sendKey } from "../thread/index.ts";
 import { FolderField, type FolderProblem } from "./FolderField.tsx";
-import type { MoreOptionsProps, Options } from "./MoreOptions.tsx";
+import MoreOptions, { type Options } from "./MoreOptions.tsx";
+import WaitingThreads from "./WaitingThreads.tsx";
 
 import "./home.css";
 
-const MoreOptions = lazy<MoreOptionsProps>(() => import("./MoreOptions.tsx"));
 const Setup = lazy<{ error: string | undefined }>(() => import("./Setup.tsx"));
-const WaitingThreads = lazy(() => import("./WaitingThreads.tsx"));
 const AwayCard = lazy(() => import("./AwayCard.tsx"));
 
 const NO_OPTIONS: Options = { name: "", mode: "", config: {}, policy: "" };
@@ -37,7 +36,7 @@ const EVENT_MS = 2_000;
 const DEMO = "demo";
 const DEMO_PROMPT = "Show me what you can do";
 
-export function NewThread({ agent: wished }: { agent?: string }) {
+export default function NewThread({ agent: wished }: { agent?: string }) {
   const { value: who } = standing;
   const role = who.name === "in" ? who.session.role : "observer";
   const may = role === "operator" || role === "owner";
