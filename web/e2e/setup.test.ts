@@ -1,11 +1,12 @@
-/** From a daemon without agents to a first answer, in the browser alone; the folder of a new thread. */
+/** From a daemon without agents to a first answer, in the browser alone; the folder of a new thread; when agents start. */
 
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
 
+import { openThread, startThread, until } from "./support/acts.ts";
 import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
 import { FAKE_AGENT } from "./support/daemon.ts";
 import { type Registry, serveRegistry } from "./support/registry.ts";
@@ -178,3 +179,54 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     expect(await page.evaluate(() => location.pathname)).toBe("/");
   });
 }
+
+/** Starts a daemon whose agent is a script, and a thread whose agent does not run any more. Returns its id. */
+async function resting(script: string): Promise<string> {
+  stage = await Stage.set({ agentName: null, config: ["[agents.fake]", `command = "./agent.sh"`, "[sandbox]", 'mode = "off"'] });
+  const { daemon } = stage;
+  const agent = join(daemon.work, "agent.sh");
+  await writeFile(agent, `#!/bin/sh\nexec '${FAKE_AGENT}' --pace 0\n`, { mode: 0o755 });
+  const config = join(daemon.root, "acpd.toml");
+  await writeFile(config, (await readFile(config, "utf8")).replace("./agent.sh", agent));
+  await daemon.kill();
+  await daemon.launch();
+  const other = await daemon.client("before");
+  const id = await startThread(stage, other, "say hello");
+  await until(other, id, "idle");
+  await daemon.kill();
+  await writeFile(agent, script);
+  await daemon.launch();
+  return id;
+}
+
+test("the first key in an idle thread starts its agent, once", async () => {
+  const id = await resting(`#!/bin/sh\nexec '${FAKE_AGENT}' --pace 0\n`);
+  const page = await stage!.page();
+  const resumes: string[] = [];
+  page.on("websocket", (socket) => socket.on("framesent", ({ payload }) => String(payload).includes("thread/resume") && resumes.push(String(payload))));
+  await openThread(stage!, page, id);
+  await page.locator(".th-agent", { hasText: "hello" }).waitFor();
+  const reader = await stage!.daemon.client("reader");
+  expect((await reader.call("agent/running", {})).data).toEqual([]);
+  await page.locator(".pane textarea").press("s");
+  await expect.poll(async () => (await reader.call("agent/running", {})).data.map(({ threads }) => threads)).toEqual([[id]]);
+  await page.keyboard.type("ay ready");
+  await page.keyboard.press("Enter");
+  await page.locator(".th-agent", { hasText: "ready" }).waitFor();
+  expect(resumes).toHaveLength(2);
+  // Nothing came twice, and nothing was lost.
+  expect(await page.locator(".th-user").allInnerTexts()).toHaveLength(2);
+  expect(await page.locator(".th-turn-end").count()).toBe(2);
+});
+
+test("an agent that cannot start while the user writes is a line, and no failed turn", async () => {
+  const id = await resting("#!/bin/sh\necho broken >&2\nexit 7\n");
+  const page = await stage!.page();
+  await openThread(stage!, page, id);
+  await page.locator(".th-agent", { hasText: "hello" }).waitFor();
+  await page.locator(".pane textarea").press("x");
+  await page.locator(".th-notice", { hasText: "exited with code 7" }).first().waitFor();
+  expect(await page.locator(".th-turn-end").allInnerTexts()).toEqual([expect.stringContaining("Done")]);
+  expect(await page.locator(".pane textarea").inputValue()).toBe("x");
+  await page.locator(".pane .live-idle").first().waitFor();
+});
