@@ -47,12 +47,17 @@ export default function NewThread({ agent: wished }: { agent?: string }) {
         <div class="home">
           {awayThreads.value.length > 0 && <AwayCard />}
           {narrow.value && waiting.value.length > 0 && <WaitingThreads />}
-          <h2 class="home-title">{may ? "What should the agent do?" : "Select a thread."}</h2>
+          <h2 class="home-title">{!may ? "Select a thread." : hasAgents() ? "What should the agent do?" : "Set up an agent"}</h2>
           {may && <Form wished={wished} owner={role === "owner"} />}
         </div>
       </div>
     </>
   );
+}
+
+/** Returns whether an agent can be started, or the daemon has not responded yet. */
+function hasAgents(): boolean {
+  return agents.value === undefined || agents.value.some(({ installed }) => installed);
 }
 
 /**
@@ -192,7 +197,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     }
   };
 
-  if (agents.value !== undefined && installed.length === 0) {
+  if (!hasAgents()) {
     return <Setup error={agentsError.value} />;
   }
   const isFirst = threads.value?.length === 0;
