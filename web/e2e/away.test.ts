@@ -36,6 +36,7 @@ async function returned(page: Page): Promise<Page> {
   await page.close({ runBeforeUnload: true });
   const next = await context.newPage();
   next.setDefaultTimeout(15_000);
+  next.on("pageerror", (error) => stage.wrongs.push(`failed: ${error.stack ?? error.message}`));
   return next;
 }
 
