@@ -10,7 +10,7 @@ function View() {
 }
 
 test("a view appears when its code has loaded", async () => {
-  const Lazy = lazy(async () => ({ default: View }));
+  const Lazy = lazy<object>(async () => ({ default: View }));
   const view = drawn(<Lazy />);
   expect(view.text()).toBe("");
   await vi.waitFor(() => act(() => expect(view.text()).toBe("here")));
@@ -18,7 +18,7 @@ test("a view appears when its code has loaded", async () => {
 
 test("a view whose code arrives between its rendering and its effects appears as well", async () => {
   let arrive!: (loaded: { default: typeof View }) => void;
-  const Lazy = lazy(() => new Promise((resolve) => (arrive = resolve)));
+  const Lazy = lazy<object>(() => new Promise((resolve) => (arrive = resolve)));
   Lazy.preload();
   const place = document.createElement("div");
   // Effects run after the next frame; microtasks before it.
