@@ -45,8 +45,9 @@ export default function NewThread({ agent: wished }: { agent?: string }) {
       <Head title="New thread" />
       <div class="page" tabIndex={0} role="region" aria-label="New thread">
         <div class="home">
-          {awayThreads.value.length > 0 && <AwayCard />}
+          {/* First, so that nothing moves it. */}
           {narrow.value && waiting.value.length > 0 && <WaitingThreads />}
+          {awayThreads.value.length > 0 && <AwayCard />}
           <h2 class="home-title">{!may ? "Select a thread." : hasAgents() ? "What should the agent do?" : "Set up an agent"}</h2>
           {may && <Form wished={wished} owner={role === "owner"} />}
         </div>
