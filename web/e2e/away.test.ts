@@ -36,6 +36,7 @@ async function returned(page: Page): Promise<Page> {
   await page.close({ runBeforeUnload: true });
   const next = await context.newPage();
   next.setDefaultTimeout(15_000);
+  next.on("pageerror", (error) => stage.wrongs.push(`failed: ${error.stack ?? error.message}`));
   return next;
 }
 
@@ -68,7 +69,7 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     await card.locator("summary").focus();
     await next.keyboard.press("Enter");
     await expect.poll(() => card.locator(".away-entry", { hasText: `Work ${name}` }).innerText()).toContain("1 turn done · ran 2 commands · allowed 1 (by owner with other-program)");
-    await card.getByText("Run make asks").waitFor();
+    await expect.poll(() => card.locator(".away-entry", { hasText: `Asks ${name}` }).innerText()).toMatch(/Run make asks\s*$/);
     await shoot(next, `away-home-${name}`);
     await accessible(next);
     await card.getByText(`Work ${name}`).click();

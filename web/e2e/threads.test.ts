@@ -85,7 +85,7 @@ test("a new thread begins with agent, folder, name and a first prompt", async ()
   await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("folder");
   await page.fill("#folder", "/not/there");
   await page.locator("#folder").press("Enter");
-  await page.locator(".home-form [role=alert]", { hasText: "does not exist" }).waitFor();
+  await page.locator(".home-form [role=alert]", { hasText: "No such folder on" }).waitFor();
   expect(await page.locator("#folder").getAttribute("aria-invalid")).toBe("true");
   expect(await page.locator("#prompt").inputValue()).toBe("say it begins");
   await page.fill("#folder", stage.daemon.work);

@@ -65,13 +65,13 @@ export class Stage {
     private readonly builtIn: boolean,
   ) {}
 
-  static async set({ config = [], ...options }: DaemonOptions = {}): Promise<Stage> {
+  static async set({ first = [], config = [], ...options }: DaemonOptions = {}): Promise<Stage> {
     let daemon: Daemon | undefined;
     const cable = await layCable(() => daemon!.address);
     // Pages connect to the cable's end, whose address the daemon must accept as a host.
     const server = ["[server]", `hosts = ["${cable.address}"]`];
     try {
-      daemon = await Daemon.start({ ...options, config: [...server, ...config] });
+      daemon = await Daemon.start({ ...options, config: [...first, ...server, ...config] });
       return new Stage(daemon, cable, await isBuiltIn(`http://${daemon.address}`));
     } catch (error) {
       // Without a stage, the caller could not clean up.

@@ -14,13 +14,15 @@ import WebSocket from "ws";
 
 const BUILT = fileURLToPath(new URL("../../../target/debug", import.meta.url));
 const ACPD = process.env.ACPD_BIN ?? join(BUILT, "acpd");
-const FAKE_AGENT = process.env.ACPD_FAKE_AGENT ?? join(BUILT, "acpd-fake-agent");
+export const FAKE_AGENT = process.env.ACPD_FAKE_AGENT ?? join(BUILT, "acpd-fake-agent");
 
 export interface DaemonOptions {
   /** Flags of the fake agent. */
   agentArgs?: readonly string[];
-  /** The agent's name in the configuration. */
-  agentName?: string;
+  /** The agent's name in the configuration; `null` configures no agent. */
+  agentName?: string | null;
+  /** Lines of acpd.toml before its first table; only without an agent. */
+  first?: readonly string[];
   /** Additional lines of acpd.toml. */
   config?: readonly string[];
   /** The daemon's PATH. */
@@ -51,13 +53,13 @@ export class Daemon {
     await mkdir(daemon.work);
     // The sandbox of an agent does not allow it to create directories next to the data directory.
     await mkdir(join(daemon.root, "sessions"));
-    const lines = [
+    const agent = [
       `[agents.${agentName}]`,
       `command = ${JSON.stringify(FAKE_AGENT)}`,
       `args = ${JSON.stringify(agentArgs)}`,
       `env = { FAKE_AGENT_STATE = ${JSON.stringify(join(daemon.root, "sessions"))} }`,
-      ...config,
     ];
+    const lines = agentName === null ? config : [...agent, ...config];
     await writeFile(join(daemon.root, "acpd.toml"), `${lines.join("\n")}\n`);
     await daemon.launch();
     return daemon;

@@ -1,7 +1,7 @@
 /** The daemon's agents, and the settings of them that the page remembers. */
 
 import type { AcpObject, Agent, Client } from "@acpd/client";
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 
 import { client, online, sentence } from "../connection/connection.ts";
 import { type PromptCapabilities, promptCapabilitiesOf } from "../state/acp.ts";
@@ -54,6 +54,58 @@ effect(() => {
     void lookForAgents();
   }
 });
+
+/** Why the last installation of an agent failed. */
+export const installErrors = signal<Readonly<Record<string, string>>>({});
+/** The agents whose installation this page has requested, and that the list may not show yet. */
+const requested = signal<ReadonlySet<string>>(new Set());
+
+/** Returns whether an agent is being installed, by any client. */
+export function isInstalling({ id, installing }: Agent): boolean {
+  return installing != null || requested.value.has(id);
+}
+
+/** Installs an agent, or its newest version. Returns whether it succeeded. */
+export async function installAgent(agentType: string): Promise<boolean> {
+  const { [agentType]: _, ...others } = installErrors.peek();
+  installErrors.value = others;
+  requested.value = new Set([...requested.peek(), agentType]);
+  try {
+    const now = client.peek();
+    if (!now) {
+      throw new Error("there is no connection");
+    }
+    await now.call("agent/install", { agentType });
+    return true;
+  } catch (error) {
+    installErrors.value = { ...installErrors.peek(), [agentType]: sentence(error) };
+    return false;
+  } finally {
+    await lookForAgents();
+    requested.value = new Set([...requested.peek()].filter((one) => one !== agentType));
+  }
+}
+
+/** Time between two looks at the progress of installations, in milliseconds. */
+const PROGRESS_MS = 1_000;
+
+const isBusy = computed(
+  () => online.value && (requested.value.size > 0 || (agents.value ?? []).some(({ installing }) => installing != null)),
+);
+effect(() => {
+  const timer = isBusy.value ? setInterval(() => void lookForAgents(), PROGRESS_MS) : undefined;
+  return () => clearInterval(timer);
+});
+
+/** The agents that last refused to open a session because nobody was signed in. */
+export const signedOut = signal<ReadonlySet<string>>(new Set());
+
+export function noteSignIn(agentType: string, isSignedIn: boolean): void {
+  if (signedOut.peek().has(agentType) === isSignedIn) {
+    const others = [...signedOut.peek()].filter((one) => one !== agentType);
+    signedOut.value = new Set(isSignedIn ? others : [...others, agentType]);
+  }
+}
 
 let noted: unknown;
 effect(() => {

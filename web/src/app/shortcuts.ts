@@ -50,7 +50,10 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
   },
   {
     title: "In a list",
-    shortcuts: [{ keys: ["↑", "↓", "Home", "End"], does: "Move from row to row" }],
+    shortcuts: [
+      { keys: ["↑", "↓", "Home", "End"], does: "Move from row to row" },
+      { keys: ["1", "…", "4"], does: "Choose an answer, while a waiting row has the focus and shows the whole request" },
+    ],
   },
 ];
 

@@ -62,6 +62,8 @@ export class OpenThread implements ThreadActions {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAt = 0;
   #closed = false;
+  /** Whether the agent was started because the user writes. */
+  #startsAgent = false;
   #offQuestions: (() => void) | undefined;
   #lookTimer: ReturnType<typeof setTimeout> | undefined;
   #learnTimer: ReturnType<typeof setTimeout> | undefined;
@@ -237,6 +239,18 @@ export class OpenThread implements ThreadActions {
       await this.#twice(() => this.client.call("turn/start", prompt));
     }
     this.sent.value++;
+  }
+
+  startAgent(): void {
+    const head = this.#state?.head;
+    if (this.#startsAgent || head?.status !== "idle" || head.archived) {
+      return;
+    }
+    this.#startsAgent = true;
+    // Moves no events: the thread's other reader has them all.
+    const reader = this.client.follow(this.threadId, { after: this.#state!.seq, startAgent: true, onEvent: () => {} });
+    const close = () => reader.close();
+    reader.resumed.then(close, close);
   }
 
   async interrupt(turnId?: string): Promise<void> {

@@ -13,6 +13,8 @@ export type Delivery = "queue" | "steer";
 export interface ThreadActions {
   /** Sends a prompt: text, then further ACP content blocks (images, files). */
   send(text: string, blocks: readonly AcpObject[], delivery: Delivery): Promise<void>;
+  /** Starts the agent of an idle thread, so that the next turn begins sooner; once per opening. */
+  startAgent(): void;
   /** Interrupts the running turn and pauses the queue, or removes a queued turn. */
   interrupt(turnId?: string): Promise<void>;
   /** Ends the running turn without waiting for the agent, which is terminated. */

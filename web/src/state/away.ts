@@ -24,7 +24,8 @@ export function unseenWords(turns: readonly SeenTurn[], answers: readonly Resolv
   const ended = turns.filter(({ id, completedAt }) => id != null && (completedAt ?? 0) > left.at);
   const withStatus = (...statuses: Turn["status"][]) => ended.filter(({ status }) => statuses.includes(status)).length;
   const [done, failed, stopped] = [withStatus("completed"), withStatus("failed"), withStatus("interrupted", "refused", "limited")];
-  const items = turns.flatMap((turn) => unseenItems(turn, left));
+  // What has not ended, as a call that waits for approval, has not happened.
+  const items = turns.flatMap((turn) => unseenItems(turn, left)).filter(({ outcome }) => outcome != null);
   const { commands } = tallyOf(items);
   const changes = changesOf(items);
   const files = new Set(changes.map(({ path }) => path)).size;

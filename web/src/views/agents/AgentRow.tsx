@@ -5,7 +5,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { sentence } from "../../connection/connection.ts";
 import { visible } from "../../text/bidi-guard.ts";
+import { signedOut } from "../../app/agents.ts";
+import { Command } from "./Command.tsx";
 import { Examined } from "./Examined.tsx";
+import { InstallButton, InstallState } from "./Install.tsx";
 
 const SOURCES: Record<string, string> = {
   config: "From your config",
@@ -63,8 +66,10 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
           {reason && <p class="agent-reason">{reason}</p>}
           <p class="hint">{[SOURCES[source] ?? source, runs && (RUNS[runs] ?? runs)].filter(Boolean).join(" · ")}</p>
         </div>
-        {installed && (
-          <div class="agent-acts">
+        <div class="agent-acts">
+          <InstallButton agent={agent} />
+          {installed && (
+            <>
             {/* The busy button keeps the focus, for keyboard users. */}
             <button
               type="button"
@@ -83,16 +88,28 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
                 New thread
               </button>
             )}
-          </div>
-        )}
+            </>
+          )}
+        </div>
       </div>
+      <InstallState agent={agent} />
+      {!installed && agent.installsBy == null && source !== "config" && <Elsewhere agent={id} />}
       {installed && (
         <div role="status" aria-live="polite" aria-label={`Result of checking ${name}`}>
           {busy && <p class="hint agent-look">Starting and initializing the agent…</p>}
           {look.name === "failed" && <p class="error-text agent-look">Could not check: {visible(look.why)}</p>}
-          {look.name === "found" && <Examined {...look.found} />}
+          {look.name === "found" && <Examined {...look.found} isSignedOut={signedOut.value.has(id)} />}
         </div>
       )}
     </li>
+  );
+}
+
+/** For an agent that the daemon cannot install, as its installer is missing on the host. */
+function Elsewhere({ agent }: { agent: string }) {
+  return (
+    <p class="hint agent-look">
+      Add what is missing to the daemon’s host, then install it here or by <Command text={`acpd agents install ${agent}`} />
+    </p>
   );
 }

@@ -2,6 +2,8 @@
 
 import type { Agent, AgentExamined } from "@acpd/client";
 
+import { useEffect } from "preact/hooks";
+
 import { agents, agentsError, lookForAgents } from "../../app/agents.ts";
 import { go } from "../../app/route.ts";
 import { client, online, standing } from "../../connection/connection.ts";
@@ -13,6 +15,8 @@ import "./agents.css";
 export default function Agents() {
   const all = agents.value;
   const { value: who } = standing;
+  // Another client may have installed one.
+  useEffect(() => void lookForAgents(), []);
   const may = who.name === "in" && (who.session.role === "owner" || who.session.role === "operator");
   return (
     <>

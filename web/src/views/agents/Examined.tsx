@@ -11,13 +11,26 @@ import { Sandbox } from "./Sandbox.tsx";
 /** Short times are shown in milliseconds. */
 const took = (millis: number): string => (millis < 1_000 ? `${Math.round(millis)} ms` : duration(millis));
 
-export function Examined({ error, hello, millis, sandbox, stderr, strayLines }: AgentExamined) {
+interface Props extends AgentExamined {
+  /** Whether the agent has refused to open a session because nobody was signed in. */
+  isSignedOut?: boolean;
+}
+
+export function Examined({ error, hello, millis, sandbox, stderr, strayLines, isSignedOut = false }: Props) {
   const works = hello != null && error == null;
   return (
     <div class="examined">
       {works ? (
-        <p class="examined-works">
-          <strong>Started</strong> in {took(millis)}
+        <p class={isSignedOut ? "examined-half" : "examined-works"}>
+          {isSignedOut ? (
+            <>
+              <strong>Starts. Not signed in.</strong> A new thread offers the sign-in.
+            </>
+          ) : (
+            <>
+              <strong>Started</strong> in {took(millis)}
+            </>
+          )}
         </p>
       ) : (
         <p class="examined-fails">

@@ -1,44 +1,208 @@
-/** The field for the folder of a new thread, with recent folders. */
+/** The field for the folder of a new thread. It suggests recent folders, and completes paths of the daemon's host. */
+
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+
+import { completions, listFolders, recentMatches, splitTyped, type Suggestion } from "../../app/folders.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
+import { Icon } from "../parts/Icon.tsx";
+import { lazy } from "../parts/lazy.tsx";
+import type { FolderDialogProps } from "./FolderDialog.tsx";
+
+const FolderDialog = lazy<FolderDialogProps>(() => import("./FolderDialog.tsx"));
+
+/** Why the folder cannot be used. */
+export interface FolderProblem {
+  readonly words: string;
+  /** Creates the folder, if it does not exist. */
+  readonly create?: () => void;
+}
 
 interface Props {
   value: string;
   /** Recent folders. */
   places: readonly string[];
-  /** Why the folder cannot be used. */
-  wrong: string | undefined;
+  problem: FolderProblem | undefined;
   onChange: (folder: string) => void;
 }
 
-export function FolderField({ value, places, wrong, onChange }: Props) {
+export function FolderField({ value, places, problem, onChange }: Props) {
+  const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  const [open, setOpen] = useState(false);
+  const [active, setActive] = useState(-1);
+  const [choosing, setChoosing] = useState(false);
+  /** The value when the user entered the field: until it changes, all recent folders are suggested. */
+  const [typed, setTyped] = useState<string>();
+  const list = useSuggestions(typed, places, open);
+  const shown = open && list.length > 0;
+
+  const close = () => {
+    setOpen(false);
+    setActive(-1);
+  };
+  const type = (text: string) => {
+    onChange(text);
+    setTyped(text);
+    setActive(-1);
+    setOpen(true);
+  };
+  const choose = ({ path, recent }: Suggestion) => {
+    if (recent) {
+      onChange(path);
+      close();
+    } else {
+      // The next press completes a folder in it.
+      type(`${path}/`);
+    }
+    field.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing) {
+      return;
+    }
+    const { key } = event;
+    if (key === "ArrowDown" || key === "ArrowUp") {
+      event.preventDefault();
+      const step = key === "ArrowDown" ? 1 : -1;
+      if (!shown) {
+        setTyped(undefined);
+        setOpen(true);
+      } else {
+        // Beyond both ends is the field itself.
+        setActive((now) => (now + step + 1 + list.length + 1) % (list.length + 1) - 1);
+      }
+    } else if (key === "Escape" && shown) {
+      event.stopPropagation();
+      close();
+    } else if (key === "Enter" && shown && list[active]) {
+      event.preventDefault();
+      event.stopPropagation();
+      choose(list[active]);
+    }
+  };
+  const wrong = problem === undefined ? undefined : `${id}-wrong`;
   return (
     <div>
       <label class="label" for="folder">
         Folder
       </label>
-      <input
-        id="folder"
-        class="field mono"
-        list="folders"
-        placeholder="/home/ann/project"
-        autocomplete="off"
-        autocapitalize="off"
-        spellcheck={false}
-        required
-        value={value}
-        aria-invalid={wrong !== undefined}
-        aria-describedby={wrong === undefined ? undefined : "folder-wrong"}
-        onInput={(event) => onChange(event.currentTarget.value)}
-      />
-      <datalist id="folders">
-        {places.map((place) => (
-          <option key={place} value={place} />
-        ))}
-      </datalist>
-      {wrong !== undefined && (
-        <p class="error-text field-wrong" id="folder-wrong" role="alert">
-          {wrong}
-        </p>
+      <div class="folder">
+        <input
+          ref={field}
+          id="folder"
+          class="field mono"
+          role="combobox"
+          aria-autocomplete="list"
+          aria-expanded={shown}
+          aria-controls={shown ? `${id}-list` : undefined}
+          aria-activedescendant={shown && active >= 0 ? `${id}-${active}` : undefined}
+          placeholder="~/project"
+          autocomplete="off"
+          autocapitalize="off"
+          autocorrect="off"
+          spellcheck={false}
+          required
+          value={value}
+          aria-invalid={problem !== undefined}
+          aria-describedby={wrong}
+          onInput={(event) => type(event.currentTarget.value)}
+          onKeyDown={onKeyDown}
+          onBlur={close}
+        />
+        <button type="button" class="button" onClick={() => setChoosing(true)}>
+          Choose…
+        </button>
+        {shown && <List id={id} list={list} active={active} onChoose={choose} />}
+      </div>
+      <p class="sr-only" role="status">
+        {shown ? `${list.length} ${list.length === 1 ? "folder" : "folders"}` : ""}
+      </p>
+      {problem !== undefined && (
+        <div class="field-wrong" id={wrong}>
+          <p class="error-text" role="alert">
+            {problem.words}
+          </p>
+          {problem.create && (
+            <p class="field-wrong-acts">
+              <button type="button" class="button" onClick={problem.create}>
+                Create it
+              </button>
+              <button type="button" class="button" onClick={() => setChoosing(true)}>
+                Choose another…
+              </button>
+            </p>
+          )}
+        </div>
+      )}
+      {choosing && (
+        <FolderDialog
+          start={value}
+          onClose={() => setChoosing(false)}
+          onChoose={(path) => {
+            onChange(path);
+            setChoosing(false);
+          }}
+        />
       )}
     </div>
   );
+}
+
+interface ListProps {
+  id: string;
+  list: readonly Suggestion[];
+  active: number;
+  onChoose: (suggestion: Suggestion) => void;
+}
+
+function List({ id, list, active, onChoose }: ListProps) {
+  useEffect(() => document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: "nearest" }), [active]);
+  return (
+    <ul class="folder-list" id={`${id}-list`} role="listbox" aria-label="Folders">
+      {list.map((suggestion, at) => (
+        <li
+          key={suggestion.path}
+          id={`${id}-${at}`}
+          role="option"
+          aria-selected={at === active}
+          // The field keeps the focus.
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onChoose(suggestion)}
+        >
+          <Icon name="folder" size={14} />
+          <bdi class="mono truncate" dir="ltr" title={visibleLine(suggestion.path)}>
+            {visibleLine(suggestion.name)}
+          </bdi>
+          {suggestion.recent && <span class="hint">Recent</span>}
+          {suggestion.repository && <span class="hint">Git</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Maximum number of suggestions of each kind. */
+const RECENT = 6;
+const FOLDERS = 200;
+
+/** Returns the folders that fit what was typed; `undefined` stands for nothing yet. */
+function useSuggestions(typed: string | undefined, places: readonly string[], open: boolean): readonly Suggestion[] {
+  const [found, setFound] = useState<{ typed: string; list: readonly Suggestion[] }>();
+  const split = typed === undefined ? undefined : splitTyped(typed);
+  useEffect(() => {
+    if (!open || typed === undefined || split === undefined) {
+      return;
+    }
+    let over = false;
+    listFolders(split.folder).then(
+      (listing) => over || setFound({ typed, list: completions(listing, split.start).slice(0, FOLDERS) }),
+      // The user is still typing: the form says what is wrong when it is sent.
+      () => over || setFound({ typed, list: [] }),
+    );
+    return () => void (over = true);
+  }, [typed, open]);
+  const recent = recentMatches(places, typed ?? "").slice(0, RECENT);
+  const listed = found?.typed === typed && split !== undefined ? (found?.list ?? []) : [];
+  const known = new Set(recent.map(({ path }) => path));
+  return [...recent, ...listed.filter(({ path }) => !known.has(path))];
 }

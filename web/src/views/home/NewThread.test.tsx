@@ -2,15 +2,18 @@ import type { Client } from "@acpd/client";
 import { afterEach, expect, test, vi } from "vitest";
 
 import { agents, lastAgent, settingsOf } from "../../app/agents.ts";
+import { draftOf, NEW_THREAD } from "../../app/drafts.ts";
+import { go, route } from "../../app/route.ts";
 import { client, link, standing } from "../../connection/connection.ts";
 import { after, drawn, press, type } from "../testing.ts";
-import { NewThread } from "./NewThread.tsx";
+import NewThread from "./NewThread.tsx";
 
 afterEach(() => {
   client.value = undefined;
   link.value = { name: "connecting" };
   settingsOf.value = {};
   lastAgent.value = "";
+  go({ view: "home" });
 });
 
 const modes = (...names: string[]) => ({ availableModes: names.map((name) => ({ id: name, name })), currentModeId: names[0] });
@@ -30,10 +33,35 @@ class Daemon {
     if (method === "thread/list/watch" || (method === "thread/list" && params.agentType === undefined)) {
       return Promise.resolve({ data: [] });
     }
+    if (method === "folder/list") {
+      const { path } = params as { path: string };
+      const listing = { path: path.replace(/^~/, "/home/ann").replace(/(.)\/$/, "$1"), host: "box", home: "/home/ann", truncated: false };
+      return path.startsWith("/none")
+        ? Promise.reject(Object.assign(new Error("folder not found"), { code: "not_found" }))
+        : Promise.resolve({ ...listing, folders: [{ name: "proj", repository: true }, { name: "prose", repository: false }, { name: ".ssh", repository: false }] });
+    }
     this.asked.push(`${method} ${JSON.stringify(params)}`);
     return new Promise((resolve, reject) => this.#waiting.push({ method, params, resolve, reject }));
   }
-  on = () => () => {};
+  #listeners = new Map<string, (params: unknown) => void>();
+  on = (method: string, listener: (params: unknown) => void) => {
+    this.#listeners.set(method, listener);
+    return () => {};
+  };
+  emit = (method: string, params: unknown) => this.#listeners.get(method)?.(params);
+
+  /** Responds to the oldest request of a method, once it is there. */
+  async respond(method: string, result: unknown): Promise<void> {
+    await vi.waitFor(() => expect(this.#waiting.some((one) => one.method === method)).toBe(true));
+    await after(() => this.#take(method).resolve(result));
+  }
+  refuse(method: string, code: string): Promise<void> {
+    return after(() => this.#take(method).reject(Object.assign(new Error("no"), { code })));
+  }
+  #take(method: string) {
+    const at = this.#waiting.findIndex((one) => one.method === method);
+    return this.#waiting.splice(at, 1)[0]!;
+  }
   onState = () => () => {};
 
   /** Responds to the oldest pending request. */
@@ -137,17 +165,71 @@ test("a folder that is no absolute path is marked, and gets the focus", async ()
   expect(folder.getAttribute("aria-invalid")).toBe("false");
 });
 
+test("a path of the home directory is resolved before the thread starts", async () => {
+  const { daemon, view } = await form();
+  await type(view.one<HTMLInputElement>("#folder"), "~/proj/");
+  await after(() => view.button("Open").click());
+  const sent = daemon.asked.find((asked) => asked.startsWith("thread/start"))!;
+  expect(JSON.parse(sent.slice("thread/start ".length)).cwd).toBe("/home/ann/proj");
+});
+
+test("a folder that does not exist can be created, and then the prompt has the focus", async () => {
+  const { daemon, view } = await form();
+  await type(view.one<HTMLInputElement>("#folder"), "/none/here");
+  await press(view.one("#folder"), "Enter");
+  await vi.waitFor(() => expect(view.text()).toContain("No such folder on box."));
+  expect(view.one("#folder").getAttribute("aria-invalid")).toBe("true");
+  await after(() => view.button("Create it").click());
+  await daemon.respond("folder/create", { path: "/none/here" });
+  expect(view.one("#folder").getAttribute("aria-invalid")).toBe("false");
+  expect(document.activeElement?.id).toBe("prompt");
+  expect(daemon.asked.some((asked) => asked.startsWith("thread/start"))).toBe(false);
+});
+
+test("the folder is completed by keys, as a combobox", async () => {
+  const { view } = await form();
+  const field = view.one<HTMLInputElement>("#folder");
+  const options = () => view.all("[role=option]").map(({ textContent }) => textContent);
+  await type(field, "/home/ann/pro");
+  expect(options()).toEqual(["projGit", "prose"]);
+  expect([field.getAttribute("aria-expanded"), field.getAttribute("aria-activedescendant")]).toEqual(["true", null]);
+  await press(field, "ArrowDown");
+  expect(document.getElementById(field.getAttribute("aria-activedescendant")!)?.textContent).toBe("projGit");
+  await press(field, "Enter");
+  expect(field.value).toBe("/home/ann/proj/");
+  await press(field, "Escape");
+  expect([field.getAttribute("aria-expanded"), options()]).toEqual(["false", []]);
+  // A name that is complete covers nothing; a hidden folder needs its dot.
+  await type(field, "/home/ann/prose");
+  expect(options()).toEqual([]);
+  await type(field, "/home/ann/.");
+  expect(options()).toEqual([".ssh"]);
+});
+
 test("an agent of a link that is not there is named, and not silently replaced", async () => {
   expect((await form("missing")).view.text()).toContain("The agent “missing” is not available");
   expect((await form("two")).view.text()).not.toContain("is not available");
 });
 
-test("without agents there is a way to set one up in place of the form", async () => {
+test("without agents there are steps to set one up in place of the form", async () => {
   const { view } = await form(undefined, []);
+  await vi.waitFor(() => view.one(".setup-steps"));
   expect(view.all("form")).toEqual([]);
-  await vi.waitFor(() => view.one("a.button"));
-  expect(view.one("a.button").textContent).toBe("Set one up");
-  expect(view.one("a.button").getAttribute("href")).toBe("/agents");
+  expect(view.all(".setup-steps h3").map(({ textContent }) => textContent)).toEqual(["Choose an agent", "Sign in", "Start"]);
+  expect(view.text()).toContain("acpd serve --demo");
+});
+
+test("a thread whose agent wants a sign-in is opened, with the prompt, even if its event comes late", async () => {
+  const { daemon, view } = await form();
+  await type(view.one<HTMLInputElement>("#folder"), "/w");
+  await type(view.one<HTMLTextAreaElement>("#prompt"), "a long task");
+  await after(() => view.button("Start").click());
+  await daemon.refuse("thread/start", "sign_in_required");
+  expect(route.value.view).toBe("home");
+  await after(() => daemon.emit("thread/started", { threadId: "t", thread: { cwd: "/w", agentType: "one" } }));
+  await daemon.respond("thread/read", { thread: { turnCount: 0 } });
+  expect(route.value).toEqual({ view: "thread", threadId: "t" });
+  expect([draftOf(NEW_THREAD), draftOf("t")]).toEqual(["", "a long task"]);
 });
 
 test("where there are no threads yet, the demo is offered if the daemon has it", async () => {

@@ -5,6 +5,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { agents, agentsError, folders, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
 import { awayThreads } from "../../app/away.ts";
+import { createFolder, listFolders } from "../../app/folders.ts";
+import { announce } from "../../app/live-region.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
 import { narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
@@ -13,25 +15,28 @@ import { client, online, sentence, standing } from "../../connection/connection.
 import { newId } from "../../connection/new-id.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { Head } from "../parts/Head.tsx";
+import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { ComposerBox, sendKey } from "../thread/index.ts";
-import { FolderField } from "./FolderField.tsx";
-import type { MoreOptionsProps, Options } from "./MoreOptions.tsx";
+import { FolderField, type FolderProblem } from "./FolderField.tsx";
+import MoreOptions, { type Options } from "./MoreOptions.tsx";
+import WaitingThreads from "./WaitingThreads.tsx";
 
 import "./home.css";
 
-const MoreOptions = lazy<MoreOptionsProps>(() => import("./MoreOptions.tsx"));
-const NoAgents = lazy<{ error: string | undefined }>(() => import("./NoAgents.tsx"));
-const WaitingThreads = lazy(() => import("./WaitingThreads.tsx"));
+const Setup = lazy<{ error: string | undefined }>(() => import("./Setup.tsx"));
 const AwayCard = lazy(() => import("./AwayCard.tsx"));
 
 const NO_OPTIONS: Options = { name: "", mode: "", config: {}, policy: "" };
+
+/** Time to wait for the event of a thread whose start has failed, in milliseconds. */
+const EVENT_MS = 2_000;
 
 /** The agent of `acpd serve --demo`. */
 const DEMO = "demo";
 const DEMO_PROMPT = "Show me what you can do";
 
-export function NewThread({ agent: wished }: { agent?: string }) {
+export default function NewThread({ agent: wished }: { agent?: string }) {
   const { value: who } = standing;
   const role = who.name === "in" ? who.session.role : "observer";
   const may = role === "operator" || role === "owner";
@@ -40,14 +45,20 @@ export function NewThread({ agent: wished }: { agent?: string }) {
       <Head title="New thread" />
       <div class="page" tabIndex={0} role="region" aria-label="New thread">
         <div class="home">
-          {awayThreads.value.length > 0 && <AwayCard />}
+          {/* First, so that nothing moves it. */}
           {narrow.value && waiting.value.length > 0 && <WaitingThreads />}
-          <h2 class="home-title">{may ? "What should the agent do?" : "Select a thread."}</h2>
+          {awayThreads.value.length > 0 && <AwayCard />}
+          <h2 class="home-title">{!may ? "Select a thread." : hasAgents() ? "What should the agent do?" : "Set up an agent"}</h2>
           {may && <Form wished={wished} owner={role === "owner"} />}
         </div>
       </div>
     </>
   );
+}
+
+/** Returns whether an agent can be started, or the daemon has not responded yet. */
+function hasAgents(): boolean {
+  return agents.value === undefined || agents.value.some(({ installed }) => installed);
 }
 
 /**
@@ -75,7 +86,7 @@ function useSettings(agent: string | undefined): Settings | undefined {
 
 /** An error of the form: at its folder, or about the whole. */
 interface Problem {
-  readonly folder?: boolean;
+  readonly folder?: Pick<FolderProblem, "create">;
   readonly words: string;
   /** The thread that exists nevertheless. */
   readonly threadId?: string;
@@ -88,7 +99,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   const agent = known(picked) ?? known(lastAgent.value) ?? installed[0]?.id;
   const places = [...new Set([...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, 20);
   const [folder, setFolder] = useState<string | undefined>(undefined);
-  const cwd = folder ?? places[0] ?? "";
+  const typed = folder ?? places[0] ?? "";
   const prompt = draftOf(NEW_THREAD);
   const [options, setOptions] = useState(NO_OPTIONS);
   const [problem, setProblem] = useState<Problem>();
@@ -98,16 +109,44 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   // Another agent has other modes and options.
   useEffect(() => setOptions(({ name, policy }) => ({ ...NO_OPTIONS, name, policy })), [agent]);
 
+  /** Shows what is wrong with the folder, and rejects. */
+  const refuseFolder = (words: string, create?: () => void): never => {
+    setProblem({ folder: { create }, words });
+    document.getElementById("folder")?.focus();
+    throw new Error(words);
+  };
+  /** Returns the absolute path of the folder. */
+  const resolveFolder = async (path: string): Promise<string> => {
+    if (!/^(\/|~(\/|$))/.test(path)) {
+      return refuseFolder("Enter an absolute path, like /home/ann/project or ~/project.");
+    }
+    try {
+      return (await listFolders(path)).path;
+    } catch (why) {
+      if ((why as { code?: string }).code !== "not_found") {
+        return refuseFolder(sentence(why));
+      }
+      const host = await listFolders("~").then((home) => home.host, () => "the daemon’s host");
+      return refuseFolder(`No such folder on ${visibleLine(host)}.`, () => void makeFolder(path));
+    }
+  };
+  const makeFolder = async (path: string) => {
+    try {
+      setFolder(await createFolder(path));
+      setProblem(undefined);
+      announce("Created the folder");
+      document.getElementById("prompt")?.focus();
+    } catch (why) {
+      setProblem({ folder: {}, words: `Could not create it: ${sentence(why)}` });
+    }
+  };
+
   const start = async (text: string, input: readonly AcpObject[]) => {
     if (!agent) {
       return;
     }
     setProblem(undefined);
-    if (!cwd.startsWith("/")) {
-      setProblem({ folder: true, words: "Enter an absolute path, like /home/ann/project." });
-      document.getElementById("folder")?.focus();
-      throw new Error("The folder is not an absolute path.");
-    }
+    const cwd = await resolveFolder(typed);
     const hasPrompt = text.trim() !== "" || input.length > 0;
     const wanted: StartThread = {
       agentType: agent,
@@ -122,9 +161,12 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     };
     // The thread exists before its agent runs: show it even if the agent fails.
     let made: string | undefined;
+    let heard = () => {};
+    const started = new Promise<void>((resolve) => (heard = resolve));
     const off = client.peek()?.on("thread/started", ({ threadId, thread }) => {
       if (made === undefined && thread.cwd === cwd && thread.agentType === agent) {
         made = threadId;
+        heard();
       }
     });
     try {
@@ -134,24 +176,30 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       keepDraft(NEW_THREAD, "");
       go({ view: "thread", threadId: thread.id });
     } catch (why) {
-      const words = sentence(why);
-      const atFolder = made === undefined && words.includes(JSON.stringify(cwd));
-      setProblem(
-        atFolder
-          ? { folder: true, words: "This folder does not exist on the daemon’s host." }
-          : { words: made === undefined ? words : `The thread was created, but the agent could not start: ${words}`, threadId: made },
-      );
-      if (atFolder) {
-        document.getElementById("folder")?.focus();
+      const { code } = why as { code?: string };
+      if (code === "sign_in_required" || code === "agent_failed") {
+        // The event may come after the response.
+        await Promise.race([started, new Promise((over) => setTimeout(over, EVENT_MS))]);
       }
+      if (made !== undefined && input.length === 0 && code === "sign_in_required") {
+        // The thread has the card that signs in. Its composer has the prompt if no turn has.
+        lastAgent.value = agent;
+        keepDraft(NEW_THREAD, "");
+        const read = await client.peek()?.call("thread/read", { threadId: made }).catch(() => undefined);
+        keepDraft(made, read?.thread.turnCount === 0 ? text : "");
+        go({ view: "thread", threadId: made });
+        return;
+      }
+      const words = sentence(why);
+      setProblem({ words: made === undefined ? words : `The thread was created, but the agent could not start: ${words}`, threadId: made });
       throw why;
     } finally {
       off?.();
     }
   };
 
-  if (agents.value !== undefined && installed.length === 0) {
-    return <NoAgents error={agentsError.value} />;
+  if (!hasAgents()) {
+    return <Setup error={agentsError.value} />;
   }
   const isFirst = threads.value?.length === 0;
   return (
@@ -212,9 +260,9 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         </p>
       )}
       <FolderField
-        value={cwd}
+        value={typed}
         places={places}
-        wrong={problem?.folder ? problem.words : undefined}
+        problem={problem?.folder && { words: problem.words, ...problem.folder }}
         onChange={(value) => {
           setFolder(value);
           setProblem(undefined);
@@ -230,7 +278,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
             onClick={() => {
               setPicked(DEMO);
               keepDraft(NEW_THREAD, DEMO_PROMPT);
-              document.getElementById(cwd === "" ? "folder" : "prompt")?.focus();
+              document.getElementById(typed === "" ? "folder" : "prompt")?.focus();
             }}
           >
             Try the demo

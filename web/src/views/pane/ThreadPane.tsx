@@ -7,6 +7,8 @@ import { open, see, threads, unarchive } from "../../app/threads.ts";
 import { online, standing } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { type ThreadActivity, nameOf } from "../../state/threads.ts";
+import type { SignInCardProps } from "../agents/SignInCard.tsx";
+import { lazy } from "../parts/lazy.tsx";
 import { StatusPill } from "../parts/StatusMark.tsx";
 import { Head } from "../parts/Head.tsx";
 import { ThreadPlace } from "../parts/ThreadPlace.tsx";
@@ -15,9 +17,11 @@ import { layoutOf } from "../thread/questions/sheet.ts";
 import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf, Queue } from "../thread/index.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 
-import { useEnds, useFocusOnOpen, useFoundWords, useSeek } from "./hooks.ts";
+import { useEnds, useFocusOnOpen, useFoundWords, useSeek, useSignIn } from "./hooks.ts";
 
 import "./pane.css";
+
+const SignInCard = lazy<SignInCardProps>(() => import("../agents/SignInCard.tsx"));
 
 interface Props {
   threadId: string;
@@ -65,6 +69,7 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
   useFocusOnOpen();
   useEnds(last?.id ?? undefined, last?.status);
 
+  const { wantsSignIn, isSignedIn } = useSignIn(state, role);
   const promptCapabilities = useMemo(
     () => (state.initialize === undefined ? undefined : promptCapabilitiesOf(state.initialize)),
     [state.initialize],
@@ -108,6 +113,7 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
       </div>
       <div class="pane-foot">
         <PlanCard {...props} />
+        {wantsSignIn && <SignInCard thread={state} actions={thread} isSignedIn={isSignedIn} />}
         <Queue {...props} />
         <Approvals {...props} />
         <Composer {...props} promptCapabilities={promptCapabilities} />

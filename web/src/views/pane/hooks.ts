@@ -2,10 +2,15 @@
 
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
+import type { Role } from "@acpd/client";
+
+import { noteSignIn } from "../../app/agents.ts";
 import { isFocusTaken } from "../../app/focus.ts";
 import { touch } from "../../app/layout.ts";
 import { announce } from "../../app/live-region.ts";
 import type { OpenThread } from "../../connection/open-thread.ts";
+import type { ThreadState } from "../../state/thread.ts";
+import { signInWanted } from "../agents/sign-in.ts";
 import { rangesOf } from "../../text/find-words.ts";
 
 /** Focuses the conversation when a thread opens, so that its keys work. A thread without messages starts in the composer. */
@@ -61,6 +66,22 @@ export function useFoundWords(words: string | undefined): void {
       CSS.highlights.delete("found");
     };
   }, [words]);
+}
+
+/** Returns whether the agent wants the user to sign in, and whether it has opened a session since. */
+export function useSignIn(thread: ThreadState, role: Role): { wantsSignIn: boolean; isSignedIn: boolean } {
+  const { agentType, sessionId } = thread.head;
+  const refusedAt = signInWanted(thread);
+  const [before, setBefore] = useState<{ refusedAt: number; sessionId: typeof sessionId }>();
+  useEffect(() => {
+    if (refusedAt !== undefined) {
+      setBefore({ refusedAt, sessionId });
+      noteSignIn(agentType, false);
+    }
+  }, [refusedAt]);
+  const isSignedIn = before?.refusedAt === refusedAt && before?.sessionId !== sessionId;
+  const may = role === "operator" || role === "owner";
+  return { wantsSignIn: refusedAt !== undefined && may, isSignedIn };
 }
 
 /** Announces the end of a turn to users who do not see the conversation. */

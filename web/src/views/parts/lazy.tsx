@@ -29,12 +29,13 @@ export function lazy<P extends object = object>(load: () => Promise<{ default: C
     return loading;
   };
   function Lazy(props: P) {
-    const [, redraw] = useState(0);
+    const [loaded, setLoaded] = useState(View !== undefined);
     useEffect(() => {
       let over = false;
-      if (!View) {
+      if (!loaded) {
+        // The code may have arrived since the rendering. Then this resolves at once.
         begin().then(
-          () => over || redraw(1),
+          () => over || setLoaded(true),
           // The daemon is unreachable, or has been updated and has other files.
           (error: unknown) => toast(`Could not load this view. Reload the page. (${sentence(error)})`, { kind: "error" }),
         );

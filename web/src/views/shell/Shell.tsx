@@ -5,7 +5,6 @@ import { useEffect, useRef } from "preact/hooks";
 import { drawer, narrow, over } from "../../app/layout.ts";
 import { exporting, renaming } from "../../app/renaming.ts";
 import { route } from "../../app/route.ts";
-import { NewThread } from "../home/NewThread.tsx";
 import { ThreadPane } from "../pane/ThreadPane.tsx";
 import { Banner } from "../parts/Banner.tsx";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
@@ -15,14 +14,20 @@ import "./shell.css";
 
 const Agents = lazy(() => import("../agents/Agents.tsx"));
 const Archive = lazy(() => import("../archive/Archive.tsx"));
+const NewThread = lazy<{ agent?: string }>(() => import("../home/NewThread.tsx"));
 const Palette = lazy(() => import("../palette/Palette.tsx"));
 const Policy = lazy<{ threadId?: string }>(() => import("../policy/Policy.tsx"));
 const Settings = lazy(() => import("../settings/Settings.tsx"));
 const ThreadDialogs = lazy(() => import("../sidebar/ThreadDialogs.tsx"));
 const Shortcuts = lazy(() => import("../settings/Shortcuts.tsx"));
 
-/** Time after which the palette is loaded, in milliseconds, so that it opens before the user types. */
+/** Time after which views that are often opened are loaded, in milliseconds. */
 const PRELOAD_MS = 2_000;
+
+// While the page signs in.
+if (route.peek().view === "home") {
+  NewThread.preload();
+}
 
 export function Shell() {
   const side = useRef<HTMLElement>(null);
@@ -43,7 +48,7 @@ export function Shell() {
     }
   }, [covered]);
   useEffect(() => {
-    const timer = setTimeout(Palette.preload, PRELOAD_MS);
+    const timer = setTimeout(() => [Palette, NewThread].forEach((view) => view.preload()), PRELOAD_MS);
     return () => clearTimeout(timer);
   }, []);
   // A navigation closes the drawer.

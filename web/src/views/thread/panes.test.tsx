@@ -26,7 +26,7 @@ function props(state: Partial<ThreadState> = {}, rest: Partial<ThreadViewProps> 
     thread: { threadId: "t", seq: 1, head, turns: [], questions: [], decisions: [], notices: [], steering: [], others: [], ...state },
     rows: [],
     actions: {
-      send: vi.fn(async () => {}), interrupt: vi.fn(async () => {}), answer: vi.fn(async () => {}), setMode: vi.fn(async () => {}),
+      send: vi.fn(async () => {}), startAgent: vi.fn(), interrupt: vi.fn(async () => {}), answer: vi.fn(async () => {}), setMode: vi.fn(async () => {}),
       setConfig: vi.fn(async () => {}), loadOlder: vi.fn(async () => {}), fork: vi.fn(async () => {}), rollback: vi.fn(async () => {}),
     },
     role: "owner",

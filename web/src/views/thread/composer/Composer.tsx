@@ -46,7 +46,10 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
       <ComposerBox
         name={threadId}
         draft={draftOf(threadId)}
-        onDraft={(words) => keepDraft(threadId, words)}
+        onDraft={(words) => {
+          if (words !== "" && why === undefined) actions.startAgent();
+          keepDraft(threadId, words);
+        }}
         onSend={(words, blocks, manner) => actions.send(words, blocks as AcpObject[], manner)}
         onStop={() => set(actions.interrupt())}
         onStopNow={() => set(actions.stopNow())}

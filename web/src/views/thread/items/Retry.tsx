@@ -87,7 +87,7 @@ function isBroken({ status, error }: Pick<Turn, "status" | "error">): boolean {
 }
 
 /** Returns the blocks of the prompt that started a turn. */
-function promptOf(turn: FoldedTurn): AcpObject[] {
+export function promptOf(turn: FoldedTurn): AcpObject[] {
   const said = turn.items.find(({ type }) => type === "userMessage");
   return objects(said?.type === "userMessage" ? said.content : turn.input);
 }

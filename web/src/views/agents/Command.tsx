@@ -1,0 +1,12 @@
+/** A command for the terminal, with a button that copies it. */
+
+import { CopyButton } from "../thread/index.ts";
+
+export function Command({ text }: { text: string }) {
+  return (
+    <span class="command">
+      <code>{text}</code>
+      <CopyButton text={text} what="command" />
+    </span>
+  );
+}
