@@ -222,6 +222,6 @@ function foldPage(turns: readonly Turn[]): FoldedTurn[] {
 }
 
 /** Returns a turn without its items and empty members, so that an event does not erase known values. */
-function stripTurn({ items: _, notices: __, answers: ___, ...turn }: Turn): Omit<Turn, "items"> {
-  return Object.fromEntries(Object.entries(turn).filter(([, value]) => value != null)) as unknown as Omit<Turn, "items">;
+function stripTurn({ items: _, notices: __, answers: ___, ...turn }: Turn): Omit<FoldedTurn, "items" | "key"> {
+  return Object.fromEntries(Object.entries(turn).filter(([, value]) => value != null)) as unknown as Omit<FoldedTurn, "items" | "key">;
 }

@@ -22,7 +22,7 @@ import type {
 } from "@acpd/client";
 
 /** A turn with its items. A turn without an `id` contains the items before the first turn. */
-export interface FoldedTurn extends Omit<Turn, "items"> {
+export interface FoldedTurn extends Omit<Turn, "items" | "plan" | "interrupting"> {
   /** A stable key for lists, even without an `id`. */
   readonly key: string;
   readonly items: readonly Item[];
