@@ -109,6 +109,8 @@ test("a check says that an agent starts but is not signed in", async () => {
   await page.getByRole("link", { name: "Agents" }).click();
   await page.getByRole("button", { name: "Check fake" }).click();
   await page.getByText("Starts. Not signed in.").waitFor();
+  await shoot(page, "agents-signed-out");
+  await accessible(page);
   await page.getByRole("link", { name: "New thread", exact: true }).click();
   expect(await page.locator("#prompt").inputValue()).toBe("");
   await page.locator(".side-list .row").first().click();

@@ -3,9 +3,9 @@
 import type { Agent, AgentExamined } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { signedOut } from "../../app/agents.ts";
 import { sentence } from "../../connection/connection.ts";
 import { visible } from "../../text/bidi-guard.ts";
-import { signedOut } from "../../app/agents.ts";
 import { Command } from "./Command.tsx";
 import { Examined } from "./Examined.tsx";
 import { InstallButton, InstallState } from "./Install.tsx";
@@ -70,24 +70,24 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
           <InstallButton agent={agent} />
           {installed && (
             <>
-            {/* The busy button keeps the focus, for keyboard users. */}
-            <button
-              type="button"
-              class="button"
-              aria-label={`Check ${name}`}
-              aria-busy={busy}
-              aria-disabled={busy || undefined}
-              disabled={barred !== undefined}
-              title={barred}
-              onClick={() => void examine()}
-            >
-              {busy ? "Checking…" : "Check"}
-            </button>
-            {onThread && (
-              <button type="button" class="button" aria-label={`New thread with ${name}`} onClick={onThread}>
-                New thread
+              {/* The busy button keeps the focus, for keyboard users. */}
+              <button
+                type="button"
+                class="button"
+                aria-label={`Check ${name}`}
+                aria-busy={busy}
+                aria-disabled={busy || undefined}
+                disabled={barred !== undefined}
+                title={barred}
+                onClick={() => void examine()}
+              >
+                {busy ? "Checking…" : "Check"}
               </button>
-            )}
+              {onThread && (
+                <button type="button" class="button" aria-label={`New thread with ${name}`} onClick={onThread}>
+                  New thread
+                </button>
+              )}
             </>
           )}
         </div>

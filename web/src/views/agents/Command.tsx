@@ -2,6 +2,8 @@
 
 import { CopyButton } from "../thread/index.ts";
 
+import "./setup.css";
+
 export function Command({ text }: { text: string }) {
   return (
     <span class="command">

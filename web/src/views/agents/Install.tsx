@@ -8,6 +8,8 @@ import { online, standing } from "../../connection/connection.ts";
 import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { bytes } from "../../text/format.ts";
 
+import "./setup.css";
+
 interface Props {
   agent: Agent;
   primary?: boolean;

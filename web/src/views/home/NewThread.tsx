@@ -3,23 +3,22 @@
 import type { AcpObject, StartThread } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { agents, agentsError, folders, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
+import { agents, agentsError, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
 import { awayThreads } from "../../app/away.ts";
-import { createFolder, listFolders } from "../../app/folders.ts";
-import { announce } from "../../app/live-region.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
 import { narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
+import { movePrompt, type StartFailed, startThread } from "../../app/start-thread.ts";
 import { threads, waiting } from "../../app/threads.ts";
-import { client, online, sentence, standing } from "../../connection/connection.ts";
+import { client, online, standing } from "../../connection/connection.ts";
 import { newId } from "../../connection/new-id.ts";
-import { lazy } from "../parts/lazy.tsx";
 import { Head } from "../parts/Head.tsx";
-import { visibleLine } from "../../text/bidi-guard.ts";
 import { Icon } from "../parts/Icon.tsx";
+import { lazy } from "../parts/lazy.tsx";
 import { ComposerBox, sendKey } from "../thread/index.ts";
-import { FolderField, type FolderProblem } from "./FolderField.tsx";
+import { FolderField } from "./FolderField.tsx";
 import MoreOptions, { type Options } from "./MoreOptions.tsx";
+import { useFolder } from "./use-folder.ts";
 import WaitingThreads from "./WaitingThreads.tsx";
 
 import "./home.css";
@@ -28,9 +27,6 @@ const Setup = lazy<{ error: string | undefined }>(() => import("./Setup.tsx"));
 const AwayCard = lazy(() => import("./AwayCard.tsx"));
 
 const NO_OPTIONS: Options = { name: "", mode: "", config: {}, policy: "" };
-
-/** Time to wait for the event of a thread whose start has failed, in milliseconds. */
-const EVENT_MS = 2_000;
 
 /** The agent of `acpd serve --demo`. */
 const DEMO = "demo";
@@ -84,12 +80,11 @@ function useSettings(agent: string | undefined): Settings | undefined {
   return remembered ?? (found?.agent === agent ? found?.settings : undefined);
 }
 
-/** An error of the form: at its folder, or about the whole. */
+/** An error of the form. */
 interface Problem {
-  readonly folder?: Pick<FolderProblem, "create">;
   readonly words: string;
   /** The thread that exists nevertheless. */
-  readonly threadId?: string;
+  readonly threadId: string | undefined;
 }
 
 function Form({ wished, owner }: { wished?: string; owner: boolean }) {
@@ -97,9 +92,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   const known = (id: string | undefined) => installed.find((one) => one.id === id)?.id;
   const [picked, setPicked] = useState<string | undefined>(wished);
   const agent = known(picked) ?? known(lastAgent.value) ?? installed[0]?.id;
-  const places = [...new Set([...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, 20);
-  const [folder, setFolder] = useState<string | undefined>(undefined);
-  const typed = folder ?? places[0] ?? "";
+  const folder = useFolder();
   const prompt = draftOf(NEW_THREAD);
   const [options, setOptions] = useState(NO_OPTIONS);
   const [problem, setProblem] = useState<Problem>();
@@ -109,92 +102,31 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
   // Another agent has other modes and options.
   useEffect(() => setOptions(({ name, policy }) => ({ ...NO_OPTIONS, name, policy })), [agent]);
 
-  /** Shows what is wrong with the folder, and rejects. */
-  const refuseFolder = (words: string, create?: () => void): never => {
-    setProblem({ folder: { create }, words });
-    document.getElementById("folder")?.focus();
-    throw new Error(words);
-  };
-  /** Returns the absolute path of the folder. */
-  const resolveFolder = async (path: string): Promise<string> => {
-    if (!/^(\/|~(\/|$))/.test(path)) {
-      return refuseFolder("Enter an absolute path, like /home/ann/project or ~/project.");
-    }
-    try {
-      return (await listFolders(path)).path;
-    } catch (why) {
-      if ((why as { code?: string }).code !== "not_found") {
-        return refuseFolder(sentence(why));
-      }
-      const host = await listFolders("~").then((home) => home.host, () => "the daemon’s host");
-      return refuseFolder(`No such folder on ${visibleLine(host)}.`, () => void makeFolder(path));
-    }
-  };
-  const makeFolder = async (path: string) => {
-    try {
-      setFolder(await createFolder(path));
-      setProblem(undefined);
-      announce("Created the folder");
-      document.getElementById("prompt")?.focus();
-    } catch (why) {
-      setProblem({ folder: {}, words: `Could not create it: ${sentence(why)}` });
-    }
-  };
-
   const start = async (text: string, input: readonly AcpObject[]) => {
-    if (!agent) {
-      return;
+    const now = client.peek();
+    if (!agent || !now) {
+      throw new Error(agent ? "There is no connection." : "There is no agent.");
     }
     setProblem(undefined);
-    const cwd = await resolveFolder(typed);
-    const hasPrompt = text.trim() !== "" || input.length > 0;
-    const wanted: StartThread = {
-      agentType: agent,
-      cwd,
-      text: text.trim() || undefined,
-      input: input.length > 0 ? [...input] : undefined,
-      clientTurnId: hasPrompt ? newId() : undefined,
-      name: options.name.trim() || undefined,
-      mode: options.mode || undefined,
-      config: Object.keys(options.config).length > 0 ? options.config : undefined,
-      policy: options.policy || undefined,
-    };
-    // The thread exists before its agent runs: show it even if the agent fails.
-    let made: string | undefined;
-    let heard = () => {};
-    const started = new Promise<void>((resolve) => (heard = resolve));
-    const off = client.peek()?.on("thread/started", ({ threadId, thread }) => {
-      if (made === undefined && thread.cwd === cwd && thread.agentType === agent) {
-        made = threadId;
-        heard();
-      }
-    });
-    try {
-      const { thread } = await client.peek()!.call("thread/start", wanted);
-      folders.value = [cwd, ...folders.peek().filter((one) => one !== cwd)].slice(0, 12);
+    const cwd = await folder.resolve();
+    const leave = (threadId: string) => {
+      folder.remember(cwd);
       lastAgent.value = agent;
       keepDraft(NEW_THREAD, "");
-      go({ view: "thread", threadId: thread.id });
+      go({ view: "thread", threadId });
+    };
+    try {
+      leave(await startThread(now, { agentType: agent, cwd, ...promptOf(text, input), ...chosen(options) }));
     } catch (why) {
-      const { code } = why as { code?: string };
-      if (code === "sign_in_required" || code === "agent_failed") {
-        // The event may come after the response.
-        await Promise.race([started, new Promise((over) => setTimeout(over, EVENT_MS))]);
-      }
-      if (made !== undefined && input.length === 0 && code === "sign_in_required") {
-        // The thread has the card that signs in. Its composer has the prompt if no turn has.
-        lastAgent.value = agent;
-        keepDraft(NEW_THREAD, "");
-        const read = await client.peek()?.call("thread/read", { threadId: made }).catch(() => undefined);
-        keepDraft(made, read?.thread.turnCount === 0 ? text : "");
-        go({ view: "thread", threadId: made });
+      const { threadId, wantsSignIn, message } = why as StartFailed;
+      if (threadId !== undefined && wantsSignIn && input.length === 0) {
+        // The thread has the card that signs in.
+        await movePrompt(now, threadId, text);
+        leave(threadId);
         return;
       }
-      const words = sentence(why);
-      setProblem({ words: made === undefined ? words : `The thread was created, but the agent could not start: ${words}`, threadId: made });
+      setProblem({ words: threadId === undefined ? message : `The thread was created, but the agent could not start: ${message}`, threadId });
       throw why;
-    } finally {
-      off?.();
     }
   };
 
@@ -237,7 +169,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         slowly="Starting the agent…"
         emptyAllowed
         sender={sender}
-        quiet={problem !== undefined}
+        quiet={problem !== undefined || folder.problem !== undefined}
         barred={online.value ? undefined : "Not connected. Your draft is saved."}
       >
         <label class="home-pick">
@@ -253,18 +185,18 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         </label>
       </ComposerBox>
       {agentsError.value !== undefined && <p class="error-text">{agentsError.value}</p>}
-      {problem !== undefined && !problem.folder && (
+      {problem !== undefined && (
         <p class="error-text" role="alert">
           {problem.words}{" "}
           {problem.threadId !== undefined && <ThreadLink threadId={problem.threadId} />}
         </p>
       )}
       <FolderField
-        value={typed}
-        places={places}
-        problem={problem?.folder && { words: problem.words, ...problem.folder }}
-        onChange={(value) => {
-          setFolder(value);
+        value={folder.typed}
+        places={folder.places}
+        problem={folder.problem}
+        onChange={(path) => {
+          folder.change(path);
           setProblem(undefined);
         }}
       />
@@ -278,7 +210,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
             onClick={() => {
               setPicked(DEMO);
               keepDraft(NEW_THREAD, DEMO_PROMPT);
-              document.getElementById(typed === "" ? "folder" : "prompt")?.focus();
+              document.getElementById(folder.typed === "" ? "folder" : "prompt")?.focus();
             }}
           >
             Try the demo
@@ -287,6 +219,25 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
       )}
     </form>
   );
+}
+
+/** Returns the first prompt as members of `thread/start`; none without one. */
+function promptOf(text: string, input: readonly AcpObject[]): Partial<StartThread> {
+  const words = text.trim();
+  if (words === "" && input.length === 0) {
+    return {};
+  }
+  return { text: words || undefined, input: input.length > 0 ? [...input] : undefined, clientTurnId: newId() };
+}
+
+/** Returns the chosen options as members of `thread/start`. */
+function chosen({ name, mode, config, policy }: Options): Partial<StartThread> {
+  return {
+    name: name.trim() || undefined,
+    mode: mode || undefined,
+    config: Object.keys(config).length > 0 ? config : undefined,
+    policy: policy || undefined,
+  };
 }
 
 function ThreadLink({ threadId }: { threadId: string }) {

@@ -1,8 +1,7 @@
 /** What a thread's pane does besides rendering: the focus, the wanted message, and the announcement of a turn's end. */
 
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-
 import type { Role } from "@acpd/client";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
 import { noteSignIn } from "../../app/agents.ts";
 import { isFocusTaken } from "../../app/focus.ts";
@@ -10,8 +9,8 @@ import { touch } from "../../app/layout.ts";
 import { announce } from "../../app/live-region.ts";
 import type { OpenThread } from "../../connection/open-thread.ts";
 import type { ThreadState } from "../../state/thread.ts";
-import { signInWanted } from "../agents/sign-in.ts";
 import { rangesOf } from "../../text/find-words.ts";
+import { signInWanted } from "../agents/sign-in.ts";
 
 /** Focuses the conversation when a thread opens, so that its keys work. A thread without messages starts in the composer. */
 export function useFocusOnOpen(): void {

@@ -1,0 +1,68 @@
+/** The folder of a new thread: what the user typed, what is wrong with it, and its absolute path on the daemon's host. */
+
+import { useState } from "preact/hooks";
+
+import { folders } from "../../app/agents.ts";
+import { createFolder, listFolders } from "../../app/folders.ts";
+import { announce } from "../../app/live-region.ts";
+import { threads } from "../../app/threads.ts";
+import { sentence } from "../../connection/connection.ts";
+import { visibleLine } from "../../text/bidi-guard.ts";
+import type { FolderProblem } from "./FolderField.tsx";
+
+/** Maximum number of recent folders that are suggested. */
+const PLACES = 20;
+/** Maximum number of recent folders that are stored. */
+const STORED = 12;
+
+export function useFolder() {
+  const places = [...new Set([...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, PLACES);
+  const [chosen, choose] = useState<string>();
+  const [problem, setProblem] = useState<FolderProblem>();
+  const typed = chosen ?? places[0] ?? "";
+
+  const refuse = (words: string, create?: () => void): never => {
+    setProblem({ words, ...(create && { create }) });
+    document.getElementById("folder")?.focus();
+    throw new Error(words);
+  };
+  const create = async () => {
+    try {
+      choose(await createFolder(typed));
+      setProblem(undefined);
+      announce("Created the folder");
+      document.getElementById("prompt")?.focus();
+    } catch (why) {
+      setProblem({ words: `Could not create it: ${sentence(why)}` });
+    }
+  };
+  return {
+    typed,
+    places,
+    problem,
+    change: (path: string) => {
+      choose(path);
+      setProblem(undefined);
+    },
+    /** Returns the absolute path. Otherwise shows what is wrong, and rejects. */
+    resolve: async (): Promise<string> => {
+      setProblem(undefined);
+      if (!/^(\/|~(\/|$))/.test(typed)) {
+        return refuse("Enter an absolute path, like /home/ann/project or ~/project.");
+      }
+      try {
+        return (await listFolders(typed)).path;
+      } catch (why) {
+        if ((why as { code?: string }).code !== "not_found") {
+          return refuse(sentence(why));
+        }
+        const host = await listFolders("~").then((home) => visibleLine(home.host), () => "the daemon’s host");
+        return refuse(`No such folder on ${host}.`, () => void create());
+      }
+    },
+    /** Stores a folder as the latest one. */
+    remember: (path: string) => {
+      folders.value = [path, ...folders.peek().filter((one) => one !== path)].slice(0, STORED);
+    },
+  };
+}
