@@ -4,6 +4,8 @@ import { type Signal, signal } from "@preact/signals";
 
 /** Whether the window is as narrow as a phone. */
 export const narrow = matches("(max-width: 699px)");
+/** Whether the window is so low that only what matters most fits. */
+export const low = matches("(max-height: 560px)");
 /** Whether the window is too narrow or too low for a question next to the conversation. */
 export const cramped = matches("(max-width: 699px), (max-height: 560px)");
 /** Whether the user's main pointer is a finger, so that a focused field opens a keyboard on the screen. */

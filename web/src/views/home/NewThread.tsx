@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { agents, agentsError, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
 import { awayThreads } from "../../app/away.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
-import { narrow, touch } from "../../app/layout.ts";
+import { low, narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { movePrompt, type StartFailed, startThread } from "../../app/start-thread.ts";
 import { threads, waiting } from "../../app/threads.ts";
@@ -36,16 +36,18 @@ export default function NewThread({ agent: wished }: { agent?: string }) {
   const { value: who } = standing;
   const role = who.name === "in" ? who.session.role : "observer";
   const may = role === "operator" || role === "owner";
+  // First, so that nothing moves it; but in a low window, the prompt has to be in sight.
+  const waits = narrow.value && waiting.value.length > 0 && <WaitingThreads />;
   return (
     <>
       <Head title="New thread" />
       <div class="page" tabIndex={0} role="region" aria-label="New thread">
         <div class="home">
-          {/* First, so that nothing moves it. */}
-          {narrow.value && waiting.value.length > 0 && <WaitingThreads />}
+          {!low.value && waits}
           {awayThreads.value.length > 0 && <AwayCard />}
           <h2 class="home-title">{!may ? "Select a thread." : hasAgents() ? "What should the agent do?" : "Set up an agent"}</h2>
           {may && <Form wished={wished} owner={role === "owner"} />}
+          {low.value && waits}
         </div>
       </div>
     </>
