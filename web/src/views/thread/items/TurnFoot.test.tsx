@@ -55,11 +55,11 @@ test("a fork begins at once", async () => {
 
 test("going back asks first", async () => {
   const view = shown();
-  await after(() => view.button("Go back to here").click());
-  await after(() => view.button("Keep them").click());
+  await after(() => view.button("Rewind to here").click());
+  await after(() => view.button("Cancel").click());
   expect(view.actions.rollback).not.toHaveBeenCalled();
-  await after(() => view.button("Go back to here").click());
-  await after(() => view.button("Drop them").click());
+  await after(() => view.button("Rewind to here").click());
+  await after(() => view.button("Remove").click());
   expect(view.actions.rollback.mock.calls).toEqual([["turn-1"]]);
 });
 

@@ -92,13 +92,13 @@ function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["act
       {asking ? (
         <>
           <span class="th-quiet" role="alert">
-            Drop all turns after this one? Files stay as they are.
+            Remove everything after this turn? Files will not change.
           </span>
           <button type="button" class="button danger" onClick={() => attempt(actions.rollback(turnId))}>
-            Drop them
+            Remove
           </button>
           <button type="button" class="button quiet" onClick={() => setAsking(false)}>
-            Keep them
+            Cancel
           </button>
         </>
       ) : (
@@ -107,7 +107,7 @@ function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["act
             Fork from here
           </button>
           <button type="button" class="button quiet" onClick={() => setAsking(true)}>
-            Go back to here
+            Rewind to here
           </button>
         </>
       )}
