@@ -199,11 +199,9 @@ async function resting(script: string): Promise<string> {
   return id;
 }
 
-test("the first key in an idle thread starts its agent, once", async () => {
+test("the first key in an idle thread starts its agent", async () => {
   const id = await resting(`#!/bin/sh\nexec '${FAKE_AGENT}' --pace 0\n`);
   const page = await stage!.page();
-  const resumes: string[] = [];
-  page.on("websocket", (socket) => socket.on("framesent", ({ payload }) => String(payload).includes("thread/resume") && resumes.push(String(payload))));
   await openThread(stage!, page, id);
   await page.locator(".th-agent", { hasText: "hello" }).waitFor();
   const reader = await stage!.daemon.client("reader");
@@ -213,7 +211,6 @@ test("the first key in an idle thread starts its agent, once", async () => {
   await page.keyboard.type("ay ready");
   await page.keyboard.press("Enter");
   await page.locator(".th-agent", { hasText: "ready" }).waitFor();
-  expect(resumes).toHaveLength(2);
   // Nothing came twice, and nothing was lost.
   expect(await page.locator(".th-user").allInnerTexts()).toHaveLength(2);
   expect(await page.locator(".th-turn-end").count()).toBe(2);

@@ -128,7 +128,7 @@ test("a thread is renamed", async () => {
   await page.goto(stage.url);
   await row(page, "From the page").waitFor();
   await pick(page, "From the page", "Rename…");
-  await page.getByLabel("Name", { exact: true }).last().fill("Another name");
+  await page.getByRole("dialog", { name: "Rename thread" }).getByLabel("Name").fill("Another name");
   await accessible(page);
   await page.keyboard.press("Enter");
   await row(page, "Another name").waitFor();
