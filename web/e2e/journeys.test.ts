@@ -208,3 +208,21 @@ test.each(BY_KEYS)("$name works by keys alone", async ({ path, signedOut, keys }
   await keys(page);
   await page.context().close();
 });
+
+test("what is typed while the palette is being loaded is no shortcut", async () => {
+  const page = await journeys.stage.page();
+  await journeys.view(page, "agents");
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.route(/\/Palette-.*\.js$/, async (route) => {
+    await held;
+    await route.fallback();
+  });
+  const asked = page.waitForRequest(/\/Palette-.*\.js$/);
+  await page.keyboard.press("Control+k");
+  await asked;
+  await page.keyboard.press("n");
+  release();
+  await page.getByRole("dialog", { name: "Command palette" }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/agents");
+});

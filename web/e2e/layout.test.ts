@@ -6,10 +6,22 @@ import { DESKTOP, PHONE } from "./support/browser.ts";
 import { Journeys, JOURNEYS } from "./support/journeys.ts";
 import { atRest, boxDifferencesOf, freeze, layoutDifferences, layoutOf } from "./support/layout.ts";
 
+/** Returns whether the browser has the fonts of the stored layouts. */
+function hasFonts(): boolean {
+  const context = document.createElement("canvas").getContext("2d")!;
+  const width = (font: string) => {
+    context.font = `40px ${font}`;
+    return context.measureText("Widths differ: il1MW").width;
+  };
+  return ["DejaVu Sans", "DejaVu Sans Mono"].every((name) => ["serif", "cursive"].some((other) => width(other) !== width(`"${name}", ${other}`)));
+}
+
 let journeys: Journeys;
 
 beforeAll(async () => {
   journeys = await Journeys.set();
+  const page = await journeys.stage.page();
+  expect(await page.evaluate(hasFonts), "the fonts of Debian's fonts-dejavu-core").toBe(true);
 });
 afterAll(() => journeys?.stage.end());
 

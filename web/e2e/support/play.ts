@@ -39,7 +39,6 @@ export class Play {
         await this.#attempt(action);
         await this.#settle();
         await this.#compare();
-        if (this.#live.isMisplaced) return;
       }
     } finally {
       this.#readers.forEach((reader) => reader.close());
@@ -185,7 +184,6 @@ export class Play {
       for (const reader of this.#readers) {
         const state = await reader.at(seq);
         assert.ok(state, `a reader has not seen event ${seq}`);
-        if (this.#live.isMisplaced) return;
         const isKept = ({ afterItemId, notice: { seq } }: PlacedNotice) =>
           [fresh, reader].every(({ unnoted }) => !unnoted.has(afterItemId ?? "")) && !this.#live.fleeting.has(seq);
         const found = differences(view(state, isKept), view(loaded, isKept));
@@ -225,10 +223,8 @@ const UNFOLDED = { chosen: () => true, usual: () => true };
 
 /** Returns everything that is on screen, as data. */
 function view(whole: ThreadState, isKept: (notice: PlacedNotice) => boolean): unknown {
-  // Loaded turns tell neither which of them has made the plan, nor which is being stopped, nor what was said into it and
-  // has not reached the agent yet.
-  const turns = whole.turns.map(({ plan: _, interrupting: __, ...turn }) => turn);
-  const state = { ...whole, turns, notices: whole.notices.filter(isKept), steering: [] };
+  // Loaded turns do not tell what was said into them and has not reached the agent yet.
+  const state = { ...whole, notices: whole.notices.filter(isKept), steering: [] };
   const rows = layOut()(state);
   const { head, answers } = state;
   return {

@@ -19,13 +19,9 @@ export class Reader {
   #error: Error | undefined;
   #older: OlderTurns | undefined;
   #isRolledBack = false;
-  /** Whether a queued turn was edited, which puts it last on pages. */
-  #isEdited = false;
   /** Items after which the reader may lack notices, and notices that only those see who are there. */
   readonly unnoted = new Set<string>();
   readonly fleeting = new Set<number>();
-  /** Whether an item came after a turn, and others were queued or on the wrong place of a page: pages show it in those. */
-  isMisplaced = false;
   readonly #subscription: Subscription;
 
   private constructor(
@@ -126,13 +122,10 @@ export class Reader {
 
   /** After a rollback, pages do not contain notices until the next item. */
   #note({ method, params }: ThreadEvent): void {
-    if (method === "turn/queued" && this.#state.turns.some(({ id }) => id === params.turn.id)) {
-      this.#isEdited = true;
-    } else if (method === "thread/rolledBack") {
+    if (method === "thread/rolledBack") {
       this.#isRolledBack = true;
     } else if (method.endsWith("/started") && "itemId" in params) {
       this.#isRolledBack = false;
-      this.isMisplaced ||= params.turnId == null && (this.#isEdited || this.#state.head.queuedTurnIds.length > 0);
     } else if (method === "thread/notice" && this.#isRolledBack) {
       this.fleeting.add(params.seq);
     }

@@ -74,7 +74,8 @@ export function listenForShortcuts(): void {
       escape(at);
       return;
     }
-    if (at?.closest("input, textarea, select, dialog, [contenteditable], [role=menu]")) {
+    // Also while a dialog is being loaded: what the user types is meant for it.
+    if (over.peek() !== undefined || at?.closest("input, textarea, select, dialog, [contenteditable], [role=menu]")) {
       return;
     }
     if (press(event.key)) {

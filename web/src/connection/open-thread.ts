@@ -8,13 +8,12 @@ import { signal } from "@preact/signals";
 
 import type { Delivery, ThreadActions } from "../state/actions.ts";
 import { fold, learn, openThread, OutOfOrder, withOthers } from "../state/fold.ts";
-import { isPlanUnplaced, placePlan } from "../state/plan.ts";
 import { OlderTurns } from "../state/older-turns.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
 import { newId } from "./new-id.ts";
 import { answerHeld, onQuestion } from "./questions.ts";
-import { findInitialize, findPlanTurn, findQuestions } from "./read-log.ts";
+import { findInitialize, findQuestions } from "./read-log.ts";
 
 /** Number of turns in the first page, and in each page of older turns. */
 const FIRST_PAGE = 10;
@@ -160,15 +159,11 @@ export class OpenThread implements ThreadActions {
 
   /** Reads from the log what the response with turns does not contain. */
   async #learn(): Promise<void> {
-    const { head, seq } = this.#state!;
+    const { head } = this.#state!;
     const initialize = initializes.get(head.agentType) ?? (await findInitialize(this.threadId, this.#over.signal));
     if (initialize !== undefined) {
       initializes.set(head.agentType, initialize);
       this.#change((state) => learn(state, initialize));
-    }
-    if (this.#state && isPlanUnplaced(this.#state)) {
-      const turnId = await findPlanTurn(this.threadId, seq, this.#over.signal);
-      this.#change((state) => placePlan(state, turnId));
     }
   }
 
@@ -251,6 +246,10 @@ export class OpenThread implements ThreadActions {
     const reader = this.client.follow(this.threadId, { after: this.#state!.seq, startAgent: true, onEvent: () => {} });
     const close = () => reader.close();
     reader.resumed.then(close, close);
+  }
+
+  async readDiff(turnId: string): Promise<string> {
+    return (await this.client.call("turn/diff/read", { threadId: this.threadId, turnId })).diff;
   }
 
   async interrupt(turnId?: string): Promise<void> {

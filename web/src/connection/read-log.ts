@@ -72,18 +72,3 @@ export async function findQuestions(
     await readLog(threadId, look, signal).catch(() => {});
   }
 }
-
-/** Number of events in which the turn of a plan is searched for. */
-const PLAN_EVENTS = 5_000;
-
-/** Returns the turn that has made the latest plan, if that was not long ago. */
-export async function findPlanTurn(threadId: string, seq: number, signal: AbortSignal): Promise<string | undefined> {
-  let found: string | undefined;
-  const look = (event: ThreadEvent) => {
-    if (event.method === "turn/plan/updated") {
-      found = event.params.turnId ?? undefined;
-    }
-  };
-  await readLog(threadId, look, signal, Math.max(0, seq - PLAN_EVENTS)).catch(() => {});
-  return found;
-}

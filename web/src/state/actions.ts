@@ -15,6 +15,8 @@ export interface ThreadActions {
   send(text: string, blocks: readonly AcpObject[], delivery: Delivery): Promise<void>;
   /** Starts the agent of an idle thread, so that the next turn begins sooner; once per opening. */
   startAgent(): void;
+  /** Returns the unified diff of an ended turn. */
+  readDiff(turnId: string): Promise<string>;
   /** Interrupts the running turn and pauses the queue, or removes a queued turn. */
   interrupt(turnId?: string): Promise<void>;
   /** Ends the running turn without waiting for the agent, which is terminated. */

@@ -9,7 +9,6 @@ import type { Json, Resolved, Subscriber, Thread, ThreadEvent, ThreadResumed, Tu
 import { foldHead, nameFrom } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
 import { byPrompt, changeTurn, inOrder } from "./fold-turns.ts";
-import { placePlan } from "./plan.ts";
 import type { Decision, FoldedTurn, PlacedNotice, ThreadState } from "./thread.ts";
 
 /** Maximum number of decisions and notices in the state; the log contains older ones. */
@@ -22,8 +21,8 @@ export class OutOfOrder extends Error {
 
 /** Returns the initial state from the daemon's response. */
 export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
-  const { turns, cursor, lastTurnStatus: _, ...head } = thread;
-  return placePlan({
+  const { turns, cursor, lastTurnStatus: _, interrupting, ...head } = thread;
+  const state: ThreadState = {
     threadId: thread.id,
     seq: latestSeq,
     head,
@@ -35,7 +34,8 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
     answers: answersOf(turns ?? []),
     steering: [],
     others: [],
-  });
+  };
+  return interrupting ? changeTurn(state, head.turnId ?? undefined, (turn) => ({ ...turn, interrupting: true })) : state;
 }
 
 /** Adds a page of older turns before the loaded ones. The page must fit the state: see `OlderTurns`. */
@@ -223,5 +223,6 @@ function foldPage(turns: readonly Turn[]): FoldedTurn[] {
 
 /** Returns a turn without its items and empty members, so that an event does not erase known values. */
 function stripTurn({ items: _, notices: __, answers: ___, ...turn }: Turn): Omit<FoldedTurn, "items" | "key"> {
-  return Object.fromEntries(Object.entries(turn).filter(([, value]) => value != null)) as unknown as Omit<FoldedTurn, "items" | "key">;
+  const known = Object.entries(turn).filter(([, value]) => value != null);
+  return Object.fromEntries(known) as unknown as Omit<FoldedTurn, "items" | "key">;
 }

@@ -22,18 +22,18 @@ import type {
 } from "@acpd/client";
 
 /** A turn with its items. A turn without an `id` contains the items before the first turn. */
-export interface FoldedTurn extends Omit<Turn, "items" | "plan" | "interrupting"> {
+export interface FoldedTurn extends Omit<Turn, "items" | "plan"> {
   /** A stable key for lists, even without an `id`. */
   readonly key: string;
   readonly items: readonly Item[];
-  /** The plan that the agent has made in the turn, if it is known. */
+  /** The last plan that the agent has made in the turn. */
   readonly plan?: readonly PlanEntry[];
   /** Whether an interruption was requested and the turn still runs. */
   readonly interrupting?: boolean;
 }
 
 /** Everything of the thread except its turns: name, status, plan, mode, config options, commands, tokens. */
-export type ThreadHead = Readonly<Omit<Thread, "turns" | "cursor" | "lastTurnStatus">>;
+export type ThreadHead = Readonly<Omit<Thread, "turns" | "cursor" | "lastTurnStatus" | "interrupting">>;
 
 /** An open question of the agent. */
 export type Question =

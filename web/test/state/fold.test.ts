@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import { fold, openThread, OutOfOrder, prependOlder } from "../../src/state/fold.ts";
 import { queueOf } from "../../src/state/fold-turns.ts";
 import { OlderTurns } from "../../src/state/older-turns.ts";
-import { isPlanUnplaced, placePlan } from "../../src/state/plan.ts";
 import { layOut } from "../../src/state/rows.ts";
 import type { ThreadState } from "../../src/state/thread.ts";
 
@@ -256,22 +255,25 @@ test("the queue has the prompts of all clients, in its order", () => {
 });
 
 test("the plan belongs to the turn that has made it", () => {
-  const thread = { ...read("turns"), plan: [{ content: "one", priority: "low", status: "pending" }] } as Thread;
-  const opened = openThread({ thread, latestSeq: thread.latestSeq });
+  const thread = read("turns");
+  const plan = [{ content: "one", priority: "low", status: "pending" }];
+  const [first, ...rest] = thread.turns!;
+  const opened = openThread({ thread: { ...thread, plan, turns: [{ ...first!, plan }, ...rest] }, latestSeq: thread.latestSeq });
   const made = ({ turns }: ThreadState) => turns.filter(({ plan }) => plan !== undefined).map(({ id }) => id);
-  expect([made(opened), isPlanUnplaced(opened)], "of several turns, loading tells not which").toEqual([[], true]);
-  const placed = placePlan(opened, opened.turns[0]!.id!);
-  expect([made(placed), isPlanUnplaced(placed)]).toEqual([[opened.turns[0]!.id], false]);
-  expect(placePlan(opened, "not loaded")).toBe(opened);
-  const first = openThread({ thread: { ...thread, turns: thread.turns!.slice(0, 1) }, latestSeq: thread.latestSeq });
-  expect(made(first), "the only one").toEqual([opened.turns[0]!.id]);
-  const older = openThread({ thread: { ...thread, turns: thread.turns!.slice(0, 1), cursor: "c" }, latestSeq: thread.latestSeq });
-  expect(made(older)).toEqual([]);
+  expect(made(opened)).toEqual([first!.id]);
   const params = { threadId: thread.id, turnId: "turn_9", seq: thread.latestSeq + 1, ts: 0 };
   const started = fold(opened, { method: "turn/started", params: { ...params, turn: { id: "turn_9", status: "running" } } } as unknown as ThreadEvent);
   expect(started.turns.at(-1)).not.toHaveProperty("plan");
   const updated = fold(started, { method: "turn/plan/updated", params: { ...params, seq: params.seq + 1, entries: [] } } as unknown as ThreadEvent);
   expect(updated.turns.at(-1)!.plan).toEqual([]);
+});
+
+test("a turn that is being stopped is so after a reload", () => {
+  const thread = read("turns");
+  const last = thread.turns!.at(-1)!;
+  const opened = openThread({ thread: { ...thread, turnId: last.id, interrupting: true }, latestSeq: thread.latestSeq });
+  expect(opened.turns.filter(({ interrupting }) => interrupting).map(({ id }) => id)).toEqual([last.id]);
+  expect(opened.head).not.toHaveProperty("interrupting");
 });
 
 test("notices and answers of loaded turns stand where they stood live", () => {

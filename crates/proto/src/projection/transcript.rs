@@ -21,7 +21,7 @@ pub struct Transcript {
     thread: Arc<str>,
     /// Number of the last folded event.
     pub last_seq: Seq,
-    /// The turns, in the order of their prompts.
+    /// The turns, by number.
     pub turns: Vec<Turn>,
     /// Positions of the unfinished items: the turn's index and the item's index in it.
     open: BTreeMap<ItemId, (usize, usize)>,
@@ -366,8 +366,13 @@ impl Transcript {
         found.unwrap_or_else(|| self.insert_turn(id))
     }
 
-    /// Adds a turn at the end, or the items outside of turns before all turns.
+    /// Adds a turn in its place: after the turns with lower numbers. The items before the first turn are first.
     fn insert_turn(&mut self, id: Option<TurnId>) -> usize {
+        let notes = if self.turns.is_empty() || id.is_none() {
+            std::mem::take(&mut self.early)
+        } else {
+            Vec::new()
+        };
         let turn = Turn {
             id,
             client_turn_id: None,
@@ -377,21 +382,15 @@ impl Transcript {
             input: Vec::new(),
             items: Vec::new(),
             plan: None,
-            notes: if self.turns.is_empty() || id.is_none() {
-                std::mem::take(&mut self.early)
-            } else {
-                Vec::new()
-            },
+            notes,
         };
-        if id.is_some() {
-            self.turns.push(turn);
-            return self.turns.len() - 1;
-        }
-        self.turns.insert(0, turn);
-        self.open.values_mut().for_each(|(turn, _)| *turn += 1);
+        let at = self.turns.partition_point(|turn| turn.id < id);
+        let shift = |turn: &mut usize| *turn += usize::from(*turn >= at);
+        self.open.values_mut().for_each(|(turn, _)| shift(turn));
         if let LastItem::Kept(_, turn) = &mut self.last {
-            *turn += 1;
+            shift(turn);
         }
-        0
+        self.turns.insert(at, turn);
+        at
     }
 }

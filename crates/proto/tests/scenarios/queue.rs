@@ -318,7 +318,16 @@ fn what_an_agent_says_between_turns_does_not_belong_to_a_queued_turn() {
         s.chunk("late");
         s.later(1_000);
         assert_eq!(turns(s), [(None, 1), (Some(1), 2), (Some(2), 0), (Some(3), 0)]);
-        // The queue starts in another order.
+        // The queue starts in another order, and an edited prompt has a later event.
+        let input = vec![text_block("better")];
+        s.ask(Command::ChangeQueue(QueueChange::Edit {
+            turn: TurnId(2),
+            input,
+        }))
+        .unwrap();
+        s.chunk("later still");
+        s.later(1_000);
+        assert_eq!(turns(s), [(None, 1), (Some(1), 2), (Some(2), 0), (Some(3), 0)]);
         arrange(s, &[3, 2], None);
         arrange(s, &[], Some(false));
         s.chunk("in three");

@@ -68,7 +68,7 @@ export function Remembered({ threadId, role }: { threadId: string; role: Role })
                   aria-label={`Revoke ${answer.rule}`}
                   onClick={() => void revoke(answer.id)}
                 >
-                  Take back
+                  Revoke
                 </button>
               )}
             </li>

@@ -113,7 +113,7 @@ test("an answer that comes too late says who was first", async () => {
   const view = await row();
   await press(view.one(".row-link"), "1");
   await after(async () => {});
-  expect(toasts.value.map(({ text }) => text)).toEqual(["Already answered by bob with zed"]);
+  expect(toasts.value.map(({ text }) => text)).toEqual(["Already answered by bob (zed)"]);
 });
 
 test("observers have no answers", async () => {

@@ -113,7 +113,7 @@ function terminalOf(thread: ThreadState, terminalId: string): Item | undefined {
 interface LineProps {
   row: ShownRow;
   threadId: string;
-  actions: Pick<ThreadActions, "fork" | "rollback" | "send">;
+  actions: Pick<ThreadActions, "fork" | "rollback" | "send" | "readDiff">;
   role: Role;
 }
 

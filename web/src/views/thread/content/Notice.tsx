@@ -55,7 +55,7 @@ export function who(by: By): string {
           ? `the policy: ${visibleLine(by.reason)}`
           : "the policy";
     case "client":
-      return `${visibleLine(by.principal)} with ${visibleLine(by.client)}`;
+      return `${visibleLine(by.principal)} (${visibleLine(by.client)})`;
     default:
       return "someone";
   }

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import type { Item, Role } from "@acpd/client";
+import type { Role } from "@acpd/client";
 import { describe, expect, test, vi } from "vitest";
 
 import type { FoldedTurn } from "../../../state/thread.ts";
@@ -8,30 +8,43 @@ import { Waiting } from "../content/context.ts";
 import { TurnFoot } from "./TurnFoot.tsx";
 import { after, drawn } from "../../testing.ts";
 
-const written = (itemId: string, path: string, diff: string, outcome: "completed" | "failed" = "completed"): Item => ({
-  type: "fileChange", itemId, path, diff: `--- a${path}\n+++ b${path}\n${diff}`, outcome,
-});
-const items = [
-  written("1", "/x", "@@ -1 +1,2 @@\n-a\n+b\n+c\n"),
-  written("2", "/y", "@@ -0,0 +1 @@\n+d\n"),
-  written("3", "/x", "@@ -1,2 +1,2 @@\n-b\n c\n+e\n"),
-  written("4", "/z", "@@ -0,0 +1 @@\n+not written\n", "failed"),
-];
-const turn: FoldedTurn = { key: "k", id: "turn-1", status: "completed", stopReason: "end_turn", items };
+const DIFF = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+d\n";
+const changes = { files: 2, added: 3, removed: 1, incomplete: false };
+const turn: FoldedTurn = { key: "k", id: "turn-1", status: "completed", stopReason: "end_turn", items: [], changes };
 
 function shown(role: "observer" | "operator" = "operator", rest: object = {}) {
-  const actions = { fork: vi.fn(async () => {}), rollback: vi.fn(async () => {}), send: vi.fn(async () => {}), ...rest };
+  const actions = {
+    fork: vi.fn(async () => {}),
+    rollback: vi.fn(async () => {}),
+    send: vi.fn(async () => {}),
+    readDiff: vi.fn(async (_: string) => DIFF),
+    ...rest,
+  };
   return { ...drawn(<TurnFoot turn={turn} threadId="t" actions={actions} role={role} />), actions };
 }
 
-test("all that a turn changed can be opened", async () => {
-  const view = shown();
-  expect(view.one("summary").textContent).toBe("2 files changed+4−2");
-  await after(() => {
+const unfold = (view: ReturnType<typeof shown>) =>
+  after(() => {
     view.one<HTMLDetailsElement>("details").open = true;
     view.one("details").dispatchEvent(new Event("toggle"));
   });
-  expect(view.all(".th-diff .th-path").map((path) => path.textContent)).toEqual(["/x", "/x", "/y"]);
+
+test("all that a turn changed is loaded when it is opened", async () => {
+  const view = shown();
+  expect(view.one("summary").textContent).toBe("2 files changed+3−1");
+  expect(view.actions.readDiff).not.toHaveBeenCalled();
+  await unfold(view);
+  expect(view.actions.readDiff.mock.calls).toEqual([["turn-1"]]);
+  expect(view.all(".th-diff .th-path").map((path) => path.textContent)).toEqual(["x", "y"]);
+});
+
+test("changes that cannot be loaded are tried again", async () => {
+  const answers = [Promise.reject(new Error("not connected")), Promise.resolve(DIFF)];
+  const view = shown("operator", { readDiff: () => answers.shift() });
+  await unfold(view);
+  expect(view.one("[role=alert]").textContent).toContain("not connected");
+  await after(() => view.button("Try again").click());
+  expect(view.all(".th-diff .th-path")).toHaveLength(2);
 });
 
 test("a fork begins at once", async () => {
@@ -42,11 +55,11 @@ test("a fork begins at once", async () => {
 
 test("going back asks first", async () => {
   const view = shown();
-  await after(() => view.button("Go back to here").click());
-  await after(() => view.button("Keep them").click());
+  await after(() => view.button("Rewind to here").click());
+  await after(() => view.button("Cancel").click());
   expect(view.actions.rollback).not.toHaveBeenCalled();
-  await after(() => view.button("Go back to here").click());
-  await after(() => view.button("Drop them").click());
+  await after(() => view.button("Rewind to here").click());
+  await after(() => view.button("Remove").click());
   expect(view.actions.rollback.mock.calls).toEqual([["turn-1"]]);
 });
 
@@ -67,7 +80,12 @@ describe("a turn that did not end well", () => {
   const said = { type: "userMessage", itemId: "i", content: [{ type: "text", text: "do it" }, { type: "image" }] };
 
   function ended(over: object, { last = "k", role = "operator" as Role } = {}) {
-    const actions = { fork: vi.fn(async () => {}), rollback: vi.fn(async () => {}), send: vi.fn(async () => {}) };
+    const actions = {
+      fork: vi.fn(async () => {}),
+      rollback: vi.fn(async () => {}),
+      send: vi.fn(async () => {}),
+      readDiff: vi.fn(async () => ""),
+    };
     const broken = { ...turn, items: [said], startedAt: 1, ...over } as unknown as FoldedTurn;
     const view = drawn(
       <Waiting.Provider value={{ waiting: false, items: new Set(), lastTurn: last }}>

@@ -1,11 +1,10 @@
 // The footer of a turn: its outcome, all of its changes, and the actions from here.
 
-import type { FileChange, Item, Role } from "@acpd/client";
-import { useState } from "preact/hooks";
+import type { Role } from "@acpd/client";
+import { useEffect, useState } from "preact/hooks";
 
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
-import { changesOf, sumOf } from "../../../state/tool-calls.ts";
 import { Counts, UnifiedDiff } from "../content/Diff.tsx";
 import { Fold } from "../content/Fold.tsx";
 import { TurnEnd } from "../content/Notice.tsx";
@@ -16,7 +15,7 @@ export interface TurnFootProps {
   /** Whether the duration of the turn is already shown above. */
   timed?: boolean;
   threadId: string;
-  actions: Pick<ThreadActions, "fork" | "rollback" | "send">;
+  actions: Pick<ThreadActions, "fork" | "rollback" | "send" | "readDiff">;
   role: Role;
 }
 
@@ -25,7 +24,7 @@ export function TurnFoot({ turn, timed = false, threadId, actions, role }: TurnF
   return (
     <div class="th-turn-foot">
       <Unsent turn={turn} />
-      <TurnDiff turn={turn} />
+      <TurnDiff turn={turn} read={(id) => actions.readDiff(id)} />
       <TurnEnd turn={turn} timed={timed} />
       {may && <Retry turn={turn} threadId={threadId} actions={actions} />}
       {turn.id != null && may && <GoOn turnId={turn.id} actions={actions} />}
@@ -33,29 +32,50 @@ export function TurnFoot({ turn, timed = false, threadId, actions, role }: TurnF
   );
 }
 
-/** All changes of the turn, file by file; a file that was changed several times has one diff for each of them. */
-function TurnDiff({ turn: { key: id, items } }: { turn: FoldedTurn }) {
-  const written = items.filter(
-    (item): item is Item & FileChange => item.type === "fileChange" && item.outcome === "completed" && Boolean(item.diff),
-  );
-  const files = [...new Set(written.map(({ path }) => path))];
-  if (files.length === 0) return null;
+/** All changes of the turn. They are loaded when they are opened. */
+function TurnDiff({ turn: { key, id, changes }, read }: { turn: FoldedTurn; read: ThreadActions["readDiff"] }) {
+  if (id == null || changes == null || (changes.files === 0 && !changes.incomplete)) return null;
+  const { files, added, removed, incomplete } = changes;
   return (
     <section class="th-card th-turn-diff" aria-label="All changes of the turn">
       <Fold
-        id={`${id}/diff`}
+        id={`${key}/diff`}
         class="th-diff-fold"
         summary={
           <>
-            <span class="th-label">{files.length === 1 ? "1 file changed" : `${files.length} files changed`}</span>
-            <Counts {...sumOf(changesOf(written))} />
+            <span class="th-label">
+              {files === 1 ? "1 file changed" : `${files} files changed`}
+              {incomplete && ", and more"}
+            </span>
+            <Counts added={added} removed={removed} />
           </>
         }
       >
-        {() => files.flatMap((path) => written.filter((item) => item.path === path)).map((item) => <UnifiedDiff key={item.itemId} diff={item.diff!} path={item.path} />)}
+        {() => <LoadedDiff load={() => read(id)} />}
       </Fold>
     </section>
   );
+}
+
+function LoadedDiff({ load }: { load: () => Promise<string> }) {
+  const [diff, setDiff] = useState<string>();
+  const [error, setError] = useState<string>();
+  const begin = () => {
+    setError(undefined);
+    load().then(setDiff, (why: unknown) => setError(why instanceof Error ? why.message : String(why)));
+  };
+  useEffect(begin, []);
+  if (error !== undefined) {
+    return (
+      <p class="error-text" role="alert">
+        Couldn’t load the changes: {error}{" "}
+        <button type="button" class="button quiet" onClick={begin}>
+          Try again
+        </button>
+      </p>
+    );
+  }
+  return diff === undefined ? <p class="th-quiet">Loading…</p> : <UnifiedDiff diff={diff} />;
 }
 
 /** A fork leaves this thread unchanged; a rollback drops the later turns, so it requires confirmation. */
@@ -72,13 +92,13 @@ function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["act
       {asking ? (
         <>
           <span class="th-quiet" role="alert">
-            Drop all turns after this one? Files stay as they are.
+            Remove everything after this turn? Files will not change.
           </span>
           <button type="button" class="button danger" onClick={() => attempt(actions.rollback(turnId))}>
-            Drop them
+            Remove
           </button>
           <button type="button" class="button quiet" onClick={() => setAsking(false)}>
-            Keep them
+            Cancel
           </button>
         </>
       ) : (
@@ -87,7 +107,7 @@ function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["act
             Fork from here
           </button>
           <button type="button" class="button quiet" onClick={() => setAsking(true)}>
-            Go back to here
+            Rewind to here
           </button>
         </>
       )}
