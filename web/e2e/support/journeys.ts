@@ -45,6 +45,9 @@ export class Journeys {
     await go(page, this);
     if (!signedOut) {
       await page.locator(`[data-thread="${this.threads.rest}"], .is-hit`).first().waitFor({ state: "attached" });
+      // The answers are there once the question has been read.
+      const answers = page.locator(`[data-thread="${this.threads.command}"]`).getByText("Allow once");
+      await answers.or(page.locator(".is-hit")).first().waitFor({ state: "attached" });
       await page.getByText("Not connected").waitFor({ state: "detached" });
     }
     // What is below the pointer looks otherwise.

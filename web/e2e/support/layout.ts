@@ -113,11 +113,17 @@ async function pictureDifferences(page: Page, name: string): Promise<string[]> {
   }
 }
 
-/** Waits until nothing moves in a page, except what moves for ever. */
+/** Waits until nothing has changed in a page for some frames, and nothing moves, except what moves for ever. */
 export async function atRest(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await document.fonts.ready;
-    await new Promise(requestAnimationFrame);
+    let quiet = 0;
+    const observer = new MutationObserver(() => (quiet = 0));
+    observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    while (quiet++ < 10) {
+      await new Promise(requestAnimationFrame);
+    }
+    observer.disconnect();
     const moves = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
     await Promise.allSettled(moves.map(({ finished }) => finished));
   });
