@@ -22,6 +22,9 @@ const SHOWN = 8;
 /** The time on all pages, in milliseconds since the epoch, and the pattern of the daemon's times. */
 const NOW = Date.UTC(2026, 0, 15, 12);
 const TIMES = /\b1[6-9]\d{11}\b/g;
+/** The daemon's folder on all pages, and the pattern of its name. */
+const FOLDER = "acpd-web-000000000";
+const FOLDERS = /acpd-web-\d{9}/;
 /** How much slower the time of pages is, so that all durations are as short as can be. */
 const SLOWER = 100;
 
@@ -36,8 +39,12 @@ export async function freeze(context: BrowserContext): Promise<void> {
   const fixed = (text: string) => text.replace(TIMES, (time) => String(NOW + Math.round((Number(time) - begin) / SLOWER)));
   await context.routeWebSocket(/\/ws/, (socket) => {
     const server = socket.connectToServer();
-    socket.onMessage((message) => server.send(message));
-    server.onMessage((message) => socket.send(fixed(String(message))));
+    let folder = FOLDER;
+    socket.onMessage((message) => server.send(String(message).replaceAll(FOLDER, folder)));
+    server.onMessage((message) => {
+      folder = FOLDERS.exec(String(message))?.[0] ?? folder;
+      socket.send(fixed(String(message)).replaceAll(folder, FOLDER));
+    });
   });
   await context.route("**/api/session", async (route) => {
     const response = await route.fetch();
