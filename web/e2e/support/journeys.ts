@@ -45,6 +45,12 @@ export class Journeys {
     await go(page, this);
     if (!signedOut) {
       await page.locator(`[data-thread="${this.threads.rest}"], .is-hit`).first().waitFor({ state: "attached" });
+      // The answers are there once the question has been read, and take clicks once they have been in sight for a while.
+      const answers = page.locator(`[data-thread="${this.threads.command}"] button`, { hasText: "Allow once" });
+      await answers.or(page.locator(".is-hit")).first().waitFor({ state: "attached" });
+      if (await answers.first().isVisible()) {
+        await page.locator(`[data-thread="${this.threads.command}"] button:not([aria-disabled])`, { hasText: "Allow once" }).waitFor();
+      }
       await page.getByText("Not connected").waitFor({ state: "detached" });
     }
     // What is below the pointer looks otherwise.

@@ -22,6 +22,9 @@ const SHOWN = 8;
 /** The time on all pages, in milliseconds since the epoch, and the pattern of the daemon's times. */
 const NOW = Date.UTC(2026, 0, 15, 12);
 const TIMES = /\b1[6-9]\d{11}\b/g;
+/** The daemon's folder on all pages, and the pattern of its name. */
+const FOLDER = "acpd-web-000000000";
+const FOLDERS = /acpd-web-\d{9}/;
 /** How much slower the time of pages is, so that all durations are as short as can be. */
 const SLOWER = 100;
 
@@ -36,8 +39,12 @@ export async function freeze(context: BrowserContext): Promise<void> {
   const fixed = (text: string) => text.replace(TIMES, (time) => String(NOW + Math.round((Number(time) - begin) / SLOWER)));
   await context.routeWebSocket(/\/ws/, (socket) => {
     const server = socket.connectToServer();
-    socket.onMessage((message) => server.send(message));
-    server.onMessage((message) => socket.send(fixed(String(message))));
+    let folder = FOLDER;
+    socket.onMessage((message) => server.send(String(message).replaceAll(FOLDER, folder)));
+    server.onMessage((message) => {
+      folder = FOLDERS.exec(String(message))?.[0] ?? folder;
+      socket.send(fixed(String(message)).replaceAll(folder, FOLDER));
+    });
   });
   await context.route("**/api/session", async (route) => {
     const response = await route.fetch();
@@ -113,11 +120,17 @@ async function pictureDifferences(page: Page, name: string): Promise<string[]> {
   }
 }
 
-/** Waits until nothing moves in a page, except what moves for ever. */
+/** Waits until nothing has changed in a page for some frames, and nothing moves, except what moves for ever. */
 export async function atRest(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await document.fonts.ready;
-    await new Promise(requestAnimationFrame);
+    let quiet = 0;
+    const observer = new MutationObserver(() => (quiet = 0));
+    observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    while (quiet++ < 10) {
+      await new Promise(requestAnimationFrame);
+    }
+    observer.disconnect();
     const moves = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations !== Infinity);
     await Promise.allSettled(moves.map(({ finished }) => finished));
   });
