@@ -163,7 +163,7 @@ test("an answer that comes too late says who was first", async () => {
   await answer(page, "Too late", "Allow once").click();
   await other.call("item/approve", { requestId: thread.pendingRequestIds[0]!, approved: false });
   await page.evaluate(() => (window as unknown as { release: () => void }).release());
-  await page.getByText("Already answered by owner with other-program").waitFor();
+  await page.getByText("Already answered by owner (other-program)").waitFor();
 });
 
 test("who may only look on sees what is asked, and no answers", async () => {

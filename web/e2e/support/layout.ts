@@ -122,6 +122,12 @@ async function pictureDifferences(page: Page, name: string): Promise<string[]> {
 
 /** Waits until nothing has changed in a page for some frames, and nothing moves, except what moves for ever. */
 export async function atRest(page: Page): Promise<void> {
+  // The answers of waiting rows are loaded when the first such row is shown, and wait until the rows keep their places.
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".row.is-asking")].every(
+      (row) => row.querySelector(".row-answers button") && !row.querySelector(".row-answers [aria-disabled]"),
+    ),
+  );
   await page.evaluate(async () => {
     await document.fonts.ready;
     let quiet = 0;

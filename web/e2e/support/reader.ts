@@ -19,8 +19,7 @@ export class Reader {
   #error: Error | undefined;
   #older: OlderTurns | undefined;
   #isRolledBack = false;
-  /** Items after which the reader may lack notices, and notices that only those see who are there. */
-  readonly unnoted = new Set<string>();
+  /** Notices that only those see who are there. */
   readonly fleeting = new Set<number>();
   readonly #subscription: Subscription;
 
@@ -96,9 +95,6 @@ export class Reader {
         limit,
       });
       this.#older.receive(thread);
-      // Older pages do not contain the notices after an unfinished item.
-      const unfinished = thread.turns?.flatMap(({ items }) => items?.filter(({ outcome }) => outcome == null) ?? []) ?? [];
-      unfinished.forEach(({ itemId }) => this.unnoted.add(itemId));
       this.#merge();
       await this.until("the older turns", (state) => state.older !== older);
     }

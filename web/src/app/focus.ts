@@ -19,6 +19,10 @@ export function focusWhenThere(selector: string): void {
     found?.focus();
     return found !== null;
   };
+  // At once if possible: the user's next key belongs there.
+  if (look() && document.activeElement?.matches(selector)) {
+    return;
+  }
   const observer = new MutationObserver(() => look() && end());
   const timer = setTimeout(() => end(), PATIENCE_MS);
   const end = () => {
@@ -29,7 +33,7 @@ export function focusWhenThere(selector: string): void {
     removeEventListener("pointerdown", end, true);
     stop = undefined;
   };
-  // Not during the key that leads there, which would type into the element.
+  // After the rendering, which may only then make it able to take the focus.
   const frame = requestAnimationFrame(() => {
     if (look()) {
       end();

@@ -206,6 +206,12 @@ impl Transcript {
         }
     }
 
+    /// Returns whether the transcript has an unfinished item that [`add_open`](Self::add_open) has added.
+    pub fn has_open(&self, item: ItemId) -> bool {
+        let mut items = self.turns.iter().rev().flat_map(|turn| &turn.items);
+        items.any(|known| known.id == item)
+    }
+
     /// Adds notes after an unfinished item that [`add_open`](Self::add_open) has added.
     pub fn add_notes(&mut self, item: ItemId, events: impl IntoIterator<Item = Event>) {
         let has = |turn: &&mut Turn| turn.items.iter().any(|known| known.id == item);

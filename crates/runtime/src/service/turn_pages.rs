@@ -45,10 +45,7 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
         bytes: TURNS_PAGE_BYTES,
         until: live.last_seq,
         dropped: live.dropped.runs().collect(),
-        open: match before {
-            None => live.items.keys().copied().take(OPEN_NOTED).collect(),
-            Some(_) => Vec::new(),
-        },
+        open: live.items.keys().copied().take(OPEN_NOTED).collect(),
     };
     let found = find_turns(&log, live.thread, wanted).await?;
     let older = found.older;
@@ -67,6 +64,9 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
     page.add_plans(&plans, &live);
     page.add_open(&live, older, before);
     for (item, notes) in found.open {
+        if !page.has_open(item) {
+            continue;
+        }
         let notes = look_up_most(&log, live.thread, notes.into_iter().collect(), |_| true).await?;
         page.add_notes(item, notes);
     }

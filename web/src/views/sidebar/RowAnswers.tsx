@@ -4,7 +4,7 @@
  */
 
 import type { WaitingQuestion } from "@acpd/client";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { showQuestion } from "../../app/focus.ts";
 import { announce } from "../../app/live-region.ts";
@@ -141,7 +141,7 @@ function rowOf(place: { current: HTMLElement | null }): HTMLElement | null {
 /** Returns whether the row shows its question to the end, without an ellipsis and without scrolling. */
 function useFits(place: { current: HTMLElement | null }): boolean {
   const [fits, setFits] = useState(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const text = rowOf(place)?.querySelector<HTMLElement>(".row-question");
     if (!text) {
       return;
