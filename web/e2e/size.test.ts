@@ -121,7 +121,7 @@ test("300 turns of 9 items scroll at 55 frames a second", async () => {
   const folded = await scrollUp(page, 240);
   // The same with the work of the last turns open.
   await page.keyboard.press("End");
-  await expect.poll(() => page.locator(".virtual-line").last().innerText()).toContain("Done");
+  await expect.poll(() => page.locator(".virtual-line").last().innerText()).toContain("1 file changed");
   await page.locator('[data-key="work-turn_301"]').waitFor();
   for (let n = 0; n < 6; n++) {
     const closed = page.locator(".th-work[aria-expanded=false]:not(.th-group)").last();
