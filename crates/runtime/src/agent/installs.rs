@@ -54,7 +54,7 @@ impl Installs {
 
     fn begin(&self, agents: &Arc<Agents>, agent: &str) -> Result<watch::Receiver<State>, Failure> {
         let mut running = self.running();
-        running.retain(|_, state| state.has_changed().is_ok());
+        running.retain(|_, state| runs(state));
         if let Some(state) = running.get(agent) {
             return Ok(state.clone());
         }
@@ -85,6 +85,11 @@ impl Installs {
     }
 }
 
+/// Whether an installation runs. Its thread may live on for a moment after the result.
+fn runs(state: &watch::Receiver<State>) -> bool {
+    state.has_changed().is_ok() && matches!(*state.borrow(), State::Running(_))
+}
+
 fn shown(progress: Progress<'_>) -> InstallProgress {
     match progress {
         Progress::Received { bytes, of } => InstallProgress {
@@ -97,5 +102,26 @@ fn shown(progress: Progress<'_>) -> InstallProgress {
             line: Some(line.to_owned()).filter(|line| !line.is_empty()),
             ..InstallProgress::new(InstallStep::Installing)
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_after_the_result_begins_anew() {
+        let (sender, state) = watch::channel(State::Running(InstallProgress::new(InstallStep::Installing)));
+        assert!(runs(&state));
+        // The request comes before the thread has ended and dropped its sender.
+        sender.send_replace(State::Done(Err(Failure::new(ErrorCode::AgentFailed, "no network"))));
+        assert!(!runs(&state));
+    }
+
+    #[test]
+    fn an_installation_whose_thread_panicked_runs_no_more() {
+        let (sender, state) = watch::channel(State::Running(InstallProgress::new(InstallStep::Installing)));
+        drop(sender);
+        assert!(!runs(&state));
     }
 }
