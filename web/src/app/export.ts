@@ -1,7 +1,7 @@
 /** Exports of a thread: downloads and the clipboard. `print.ts` has paper. */
 
 import { download, readText } from "../connection/download.ts";
-import { copyText } from "../views/thread/content/CopyButton.tsx";
+import { copyText } from "./clipboard.ts";
 import { pathOf } from "./route.ts";
 import { attempt } from "./threads.ts";
 import { toast } from "./toasts.ts";

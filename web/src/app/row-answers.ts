@@ -4,7 +4,7 @@ import type { Client, PermissionOption, WaitingQuestion } from "@acpd/client";
 import { computed, effect, signal } from "@preact/signals";
 
 import { client, sentence } from "../connection/connection.ts";
-import { who } from "../views/thread/content/Notice.tsx";
+import { who } from "../text/who.ts";
 import { announce } from "./live-region.ts";
 import { waiting } from "./threads.ts";
 import { toast } from "./toasts.ts";

@@ -19,12 +19,12 @@ export { type PromptCapabilities, promptCapabilitiesOf } from "../../state/acp.t
 export { Approval, type ApprovalProps, Settled } from "./questions/Approval.tsx";
 export { ComposerBox, type ComposerBoxProps, type Manner } from "./composer/ComposerBox.tsx";
 export { CurrentThread, type ThreadContext } from "./content/context.ts";
-export { CopyButton, copyText } from "./content/CopyButton.tsx";
+export { CopyButton } from "./content/CopyButton.tsx";
 export { TextDiff, UnifiedDiff } from "./content/Diff.tsx";
 export { ItemView as Item, type ItemProps } from "./items/ItemView.tsx";
 export { Markdown } from "./content/Markdown.tsx";
 export { Output } from "./content/Output.tsx";
-export { NoticeView, TurnEnd, who } from "./content/Notice.tsx";
+export { NoticeView, TurnEnd } from "./content/Notice.tsx";
 export { ConfigOptions, ModeSelect } from "./composer/Options.tsx";
 export { Plan } from "./content/Plan.tsx";
 export { diffStyle, type SendKey, sendKey } from "./content/settings.ts";

@@ -1,11 +1,12 @@
 // Notices for the user, and the outcomes of turns.
 
-import type { By, Notice, Turn } from "@acpd/client";
+import type { Notice, Turn } from "@acpd/client";
 
 import { visible, visibleLine } from "../../../text/bidi-guard.ts";
 import { isObject, number, text } from "../../../state/acp.ts";
 import { Fold } from "./Fold.tsx";
 import { count, duration, money, short, words } from "../../../text/format.ts";
+import { who } from "../../../text/who.ts";
 import { Icon } from "./Icon.tsx";
 import { Json } from "./RawJson.tsx";
 
@@ -39,26 +40,6 @@ export function NoticeView({ notice }: { notice: Notice }) {
       )}
     </div>
   );
-}
-
-/** Describes the author of an action. */
-export function who(by: By): string {
-  switch (by.kind) {
-    case "agent":
-      return "the agent";
-    case "daemon":
-      return "acpd";
-    case "policy":
-      return by.rule != null
-        ? `the policy, by the rule ${visibleLine(by.rule)}`
-        : by.reason != null
-          ? `the policy: ${visibleLine(by.reason)}`
-          : "the policy";
-    case "client":
-      return `${visibleLine(by.principal)} (${visibleLine(by.client)})`;
-    default:
-      return "someone";
-  }
 }
 
 const STOPS: Record<string, string> = {

@@ -8,7 +8,7 @@ import { visibleLine } from "../../../text/bidi-guard.ts";
 import { AgentsWords } from "./AgentsWords.tsx";
 import { effectOf, iconOf, nameBeside } from "./answers.ts";
 import { Icon } from "../content/Icon.tsx";
-import { who } from "../content/Notice.tsx";
+import { who } from "../../../text/who.ts";
 import { QuestionCard, type QuestionFrame } from "./QuestionCard.tsx";
 import { Subjects } from "./Subjects.tsx";
 

@@ -14,7 +14,7 @@ import { answerWith } from "./answers.ts";
 import { Approval, Settled } from "./Approval.tsx";
 import { lazy } from "../../parts/lazy.tsx";
 import { CurrentThread, type ThreadContext } from "../content/context.ts";
-import { who } from "../content/Notice.tsx";
+import { who } from "../../../text/who.ts";
 import { diffStyle } from "../content/settings.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import type { ElicitationProps } from "./Elicitation.tsx";
