@@ -175,8 +175,11 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
     }
     case "turn/interrupting":
       return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, interrupting: true }));
-    case "turn/plan/updated":
-      return changeTurn(next, event.params.turnId ?? undefined, (turn) => ({ ...turn, plan: event.params.entries }));
+    case "turn/plan/updated": {
+      const { turnId, entries } = event.params;
+      // Agents may send a plan after the end of a turn. The turn keeps the plan that it had.
+      return turnId == null ? next : changeTurn(next, turnId, (turn) => ({ ...turn, plan: entries }));
+    }
     case "thread/rolledBack":
       return rolledBack(next, event.params.lastKeptTurnId ?? undefined);
     case "thread/deleted":

@@ -268,6 +268,16 @@ test("the plan belongs to the turn that has made it", () => {
   expect(updated.turns.at(-1)!.plan).toEqual([]);
 });
 
+test("a plan after the end of a turn is the thread's alone", () => {
+  const thread = read("turns");
+  const opened = openThread({ thread, latestSeq: thread.latestSeq });
+  const entries = [{ content: "one", priority: "low", status: "pending" }];
+  const params = { threadId: thread.id, seq: thread.latestSeq + 1, ts: 0, entries };
+  const updated = fold(opened, { method: "turn/plan/updated", params } as unknown as ThreadEvent);
+  expect(updated.turns).toEqual(opened.turns);
+  expect(updated.head.plan).toEqual(entries);
+});
+
 test("a turn that is being stopped is so after a reload", () => {
   const thread = read("turns");
   const last = thread.turns!.at(-1)!;
