@@ -2,34 +2,21 @@
 
 mod acp;
 mod agents;
-mod answer;
-mod background;
 mod cli;
 mod client;
-mod export;
-mod lifecycle;
-mod open;
-mod pin;
-mod plain;
-mod policy;
-mod print;
-mod prompt;
-mod reach;
-mod render;
-mod run;
-mod search;
-mod serve;
+mod daemon;
 mod settings;
-mod show;
+mod terminal;
 mod threads;
-mod ticket;
-mod token;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::cli::{Cli, Command, PolicyCommand};
+use crate::daemon::{open, policy, serve, token};
+use crate::terminal::{plain, print};
+use crate::threads::{export, lifecycle, list, run, search, show};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -77,7 +64,7 @@ fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Acp(args) => light()?.block_on(acp::acp(&settings, args)),
         Command::Open(args) => light()?.block_on(open::open(&settings, &args)),
         Command::Run(args) => light()?.block_on(run::run(&settings, args)),
-        Command::Threads(args) => light()?.block_on(threads::threads(&settings, &args)),
+        Command::Threads(args) => light()?.block_on(list::threads(&settings, &args)),
         Command::Search(args) => light()?.block_on(search::search(&settings, &args)),
         Command::Archive(args) => light()?.block_on(lifecycle::archive(&settings, &args)),
         Command::Unarchive(args) => light()?.block_on(lifecycle::unarchive(&settings, &args)),

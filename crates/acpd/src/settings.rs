@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 
 use crate::cli::Common;
-use crate::reach::Remote;
+use crate::client::reach::Remote;
 
 const PORT: u16 = 4127;
 

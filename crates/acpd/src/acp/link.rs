@@ -8,8 +8,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use crate::answer::not_opened;
-use crate::reach::{Reached, Wire};
+use crate::client::reach::{Reached, Wire};
+use crate::client::response::not_opened;
 
 /// Silence after which the daemon counts as lost. A live daemon sends at least a WebSocket ping.
 const SILENCE: Duration = Duration::from_mins(3);

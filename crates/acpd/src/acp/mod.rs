@@ -16,10 +16,10 @@ use anyhow::Context;
 use tokio::sync::mpsc;
 
 use crate::cli::AcpArgs;
-use crate::plain::plain;
-use crate::print;
-use crate::reach::{reach, reach_running};
+use crate::client::reach::{reach, reach_running};
 use crate::settings::Settings;
+use crate::terminal::plain::plain;
+use crate::terminal::print;
 
 use link::Link;
 use pipe::{Output, Pipe, Purpose};

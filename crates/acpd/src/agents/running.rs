@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::cli::AgentsRunningArgs;
 use crate::client::Client;
-use crate::plain::plain;
-use crate::print;
 use crate::settings::Settings;
-use crate::threads::when;
+use crate::terminal::plain::plain;
+use crate::terminal::print;
+use crate::threads::list::when;
 
 /// Lists the running agent processes.
 pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::Result<ExitCode> {

@@ -114,7 +114,10 @@ mod tests {
         let (sender, state) = watch::channel(State::Running(InstallProgress::new(InstallStep::Installing)));
         assert!(runs(&state));
         // The request comes before the thread has ended and dropped its sender.
-        sender.send_replace(State::Done(Err(Failure::new(ErrorCode::AgentFailed, "no network"))));
+        sender.send_replace(State::Done(Err(Failure::new(
+            ErrorCode::AgentFailed,
+            "no network",
+        ))));
         assert!(!runs(&state));
     }
 

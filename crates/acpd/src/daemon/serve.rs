@@ -14,10 +14,10 @@ use acpd_server::auth::tokens;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use crate::background::Running;
 use crate::cli::{LogFormat, ServeArgs};
-use crate::render::colors_errors;
+use crate::daemon::background::Running;
 use crate::settings::Settings;
+use crate::terminal::render::colors_errors;
 
 /// Runs the daemon until SIGINT or SIGTERM.
 pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCode> {

@@ -20,8 +20,8 @@ use self::form::{Form, Taken};
 use self::wording::wording;
 use crate::cli::Permissions;
 use crate::client::Incoming;
-use crate::plain::plain;
-use crate::print;
+use crate::terminal::plain::plain;
+use crate::terminal::print;
 
 /// Capacity of the queue of typed lines.
 const TYPED_LINES: usize = 16;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use acpd_model::text::shorten;
 use serde_json::Value;
 
-use crate::plain::plain;
+use crate::terminal::plain::plain;
 
 /// Time that a title waits for a better one.
 const SETTLE: Duration = Duration::from_millis(500);

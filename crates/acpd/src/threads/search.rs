@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::cli::SearchArgs;
 use crate::client::Client;
-use crate::plain::plain;
-use crate::print;
 use crate::settings::Settings;
-use crate::threads::when;
+use crate::terminal::plain::plain;
+use crate::terminal::print;
+use crate::threads::list::when;
 
 /// Prints the results. Fails if there are none, like grep.
 pub async fn search(settings: &Settings, args: &SearchArgs) -> anyhow::Result<ExitCode> {

@@ -5,9 +5,9 @@ use anyhow::Context;
 use hyper::Request;
 use serde_json::json;
 
-use crate::answer::{granted, short};
-use crate::background;
-use crate::reach::{self, reach};
+use crate::client::reach::{self, reach};
+use crate::client::response::{granted, short};
+use crate::daemon::background;
 use crate::settings::Settings;
 
 /// A ticket, with the daemon's address.

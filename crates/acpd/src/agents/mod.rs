@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 mod running;
 
 use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs};
-use crate::plain::{plain, plain_line};
-use crate::print;
 use crate::settings::Settings;
+use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::print;
 
 /// Runs an `acpd agents` command. Downloads block the thread: nothing else runs on it.
 pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Result<ExitCode> {

@@ -6,7 +6,7 @@
 
 use serde_json::{Number, Value, json};
 
-use crate::plain::plain;
+use crate::terminal::plain::plain;
 
 /// A property whose value fits on one line.
 pub struct Field {

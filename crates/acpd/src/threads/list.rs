@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::cli::ThreadsArgs;
 use crate::client::Client;
-use crate::plain::plain;
-use crate::print;
 use crate::settings::Settings;
+use crate::terminal::plain::plain;
+use crate::terminal::print;
 
 /// Lists threads.
 pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<ExitCode> {

@@ -9,8 +9,8 @@ use acpd_policy::shell_line;
 use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
-use crate::plain::plain;
-use crate::print;
+use crate::terminal::plain::plain;
+use crate::terminal::print;
 
 /// Formats a terminal's command and arguments as a shell line.
 pub fn command_line(item: &Value) -> String {
@@ -204,9 +204,12 @@ mod tests {
     #[test]
     fn an_agent_cannot_drive_the_terminal() {
         assert_eq!(
-            super::plain("a\u{1b}[2Jb\r\u{202e}c\n\td"),
+            crate::terminal::plain::plain("a\u{1b}[2Jb\r\u{202e}c\n\td"),
             "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\n\td"
         );
-        assert_eq!(super::plain("a\r\nb\r\r\nc\r"), "a\nb\u{fffd}\nc");
+        assert_eq!(
+            crate::terminal::plain::plain("a\r\nb\r\r\nc\r"),
+            "a\nb\u{fffd}\nc"
+        );
     }
 }

@@ -9,11 +9,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Format, RunArgs};
 use crate::client::{Client, Incoming};
-use crate::plain::{plain, plain_line};
-use crate::print;
-use crate::prompt::Questions;
-use crate::render::Renderer;
 use crate::settings::Settings;
+use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::print;
+use crate::terminal::questions::Questions;
+use crate::terminal::render::Renderer;
 
 /// Exit codes, by the outcome of the turn.
 mod exit {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::cli::{RenameArgs, ThreadArgs};
 use crate::client::Client;
-use crate::print;
 use crate::settings::Settings;
-use crate::show::find;
+use crate::terminal::print;
+use crate::threads::show::find;
 
 /// Archives a thread.
 pub async fn archive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<ExitCode> {

@@ -1,5 +1,10 @@
 //! A client of the app protocol.
 
+pub mod pin;
+pub mod reach;
+pub mod response;
+pub mod ticket;
+
 use std::collections::VecDeque;
 
 use anyhow::{Context, bail};
@@ -10,8 +15,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use crate::answer::not_opened;
-use crate::reach::{Reached, Wire, reach};
+use self::reach::{Reached, Wire, reach};
+use self::response::not_opened;
 use crate::settings::Settings;
 
 /// An initialized connection to the daemon.

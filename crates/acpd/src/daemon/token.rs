@@ -11,12 +11,13 @@ use anyhow::{Context, bail};
 use hyper::Request;
 use serde_json::json;
 
-use crate::background::make_data_dir;
 use crate::cli::{TokenCommand, TokenCreateArgs, TokenTicketArgs};
-use crate::reach::{Reached, ask};
+use crate::client::reach::{Reached, ask};
+use crate::client::ticket;
+use crate::daemon::background::make_data_dir;
 use crate::settings::Settings;
-use crate::threads::when;
-use crate::{print, ticket};
+use crate::terminal::print;
+use crate::threads::list::when;
 
 /// Runs an `acpd token` command.
 pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Result<ExitCode> {

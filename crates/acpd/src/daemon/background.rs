@@ -16,8 +16,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::net::UnixStream;
 
-use crate::print;
 use crate::settings::Settings;
+use crate::terminal::print;
 
 /// The content of `daemon.json`, by which a running daemon publishes its address.
 #[derive(Debug, Serialize)]

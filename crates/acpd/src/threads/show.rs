@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::cli::ShowArgs;
 use crate::client::Client;
-use crate::plain::plain;
-use crate::print;
-use crate::render::command_line;
 use crate::settings::Settings;
-use crate::threads::when;
+use crate::terminal::plain::plain;
+use crate::terminal::print;
+use crate::terminal::render::command_line;
+use crate::threads::list::when;
 
 /// Prints a thread.
 pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCode> {

@@ -12,7 +12,7 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::field::Field;
-use crate::plain::{plain, plain_line};
+use crate::terminal::plain::{plain, plain_line};
 
 /// A form, or a URL to open, and the user's progress in it.
 pub struct Form {

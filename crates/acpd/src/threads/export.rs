@@ -11,13 +11,13 @@ use anyhow::Context;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 
-use crate::answer::{self, next};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::client::Client;
-use crate::plain::JsonPieces;
-use crate::reach::{self, reach};
+use crate::client::reach::{self, reach};
+use crate::client::response::{self, next};
 use crate::settings::Settings;
-use crate::show::find;
+use crate::terminal::plain::JsonPieces;
+use crate::threads::show::find;
 
 /// What to do about an export that breaks off.
 const BROKEN_OFF: &str = "the export is not whole; if its log is damaged, --salvage exports what can be read";
@@ -71,7 +71,7 @@ async fn ask(settings: &Settings, thread: ThreadId, args: &ExportArgs) -> anyhow
         .body(String::new())
         .context("the address has odd characters")?;
     let answer = reach::ask(reached, request).await?;
-    answer::granted(answer, &name).await
+    response::granted(answer, &name).await
 }
 
 async fn to_stdout(mut body: Incoming, format: ExportFormat) -> anyhow::Result<ExitCode> {

@@ -7,7 +7,7 @@ use acpd_model::subject::CallSubject;
 use acpd_policy::in_lines;
 use serde_json::Value;
 
-use crate::plain::plain_line;
+use crate::terminal::plain::plain_line;
 
 /// Returns the text of a request, without its options.
 pub fn wording(params: &Value) -> String {

@@ -12,9 +12,10 @@ use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::OpenArgs;
+use crate::client::ticket;
+use crate::client::ticket::{Ticket, escaped};
 use crate::settings::Settings;
-use crate::ticket::{Ticket, escaped};
-use crate::{print, ticket};
+use crate::terminal::print;
 
 /// Prints a link that signs in one browser, and opens it.
 pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<ExitCode> {

@@ -6,7 +6,7 @@
 use acpd_model::event::{Always, PermissionOption};
 use serde_json::{Value, json};
 
-use crate::plain::plain_line;
+use crate::terminal::plain::plain_line;
 
 /// An option, as shown to the user.
 pub struct Choice {

@@ -11,8 +11,8 @@ use acpd_runtime::policy::remembered;
 use anyhow::{Context, bail};
 
 use crate::cli::PolicyTestArgs;
-use crate::print;
 use crate::settings::Settings;
+use crate::terminal::print;
 
 /// `acpd policy test`. Exit codes: 0 allowed, 3 asked, 4 denied.
 pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCode> {

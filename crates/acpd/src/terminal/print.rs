@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::plain;
+use crate::terminal::plain;
 
 /// Prints columns on standard output, each as wide as its widest cell.
 pub fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) {

@@ -18,8 +18,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
-use crate::background;
-use crate::pin::{Fingerprint, Pinned};
+use crate::client::pin::{Fingerprint, Pinned};
+use crate::daemon::background;
 use crate::settings::Settings;
 
 /// A byte stream to a daemon.
