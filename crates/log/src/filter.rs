@@ -1,12 +1,12 @@
 //! Which threads a list includes.
 
-use acpd_model::Summary;
+use acpd_model::{Summary, ThreadId};
 
 use crate::Filter;
 
 impl Filter {
     /// Returns whether the list includes a thread with this summary.
-    pub fn admits(&self, summary: &Summary) -> bool {
+    pub fn admits(&self, thread: ThreadId, summary: &Summary) -> bool {
         let same = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
         same(&self.agent, &summary.agent)
             && same(&self.cwd, &summary.cwd)
@@ -17,7 +17,13 @@ impl Filter {
             && self.status.is_none_or(|status| status == summary.status)
             && self.last_turn.is_none_or(|end| Some(end) == summary.last_turn)
             && (self.session_id.is_none() || self.session_id == summary.session_id)
+            && self.admits_id(thread)
             && self.admits_name(summary.name.as_deref())
+    }
+
+    /// Returns whether `id` matches this thread.
+    pub(crate) fn admits_id(&self, thread: ThreadId) -> bool {
+        self.id.as_ref().is_none_or(|part| part.matches(thread))
     }
 
     /// Returns whether `search` matches this name. A thread without a name has the empty name.

@@ -13,7 +13,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{BlobId, Event, Extract, Millis, SearchHit, Seq, Summary, ThreadId, ThreadStatus, TurnId};
+use acpd_model::{
+    BlobId, Event, Extract, IdPart, Millis, SearchHit, Seq, Summary, ThreadId, ThreadStatus, TurnId,
+};
 
 mod append;
 pub mod chunk;
@@ -139,6 +141,8 @@ pub struct Filter {
     pub session_id: Option<String>,
     /// Part of the name, compared case-insensitively.
     pub search: Option<String>,
+    /// Beginning or end of the thread's id.
+    pub id: Option<IdPart>,
 }
 
 /// A thread in a list.

@@ -126,6 +126,7 @@ fn filter() -> impl Strategy<Value = Filter> {
                 status: status.map(|status| STATUSES[status]),
                 last_turn,
                 session_id,
+                id: None,
             },
         )
 }

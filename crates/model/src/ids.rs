@@ -84,6 +84,40 @@ impl FromStr for ThreadId {
 
 as_text!(ThreadId);
 
+/// The beginning or the end of a thread's id, as users type it: 1 to 32 hexadecimal digits. Hyphens do not count.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct IdPart(Vec<u8>);
+
+impl IdPart {
+    /// Returns whether an id begins or ends with these digits.
+    pub fn matches(&self, thread: ThreadId) -> bool {
+        let mut buffer = Uuid::encode_buffer();
+        let digits = thread.0.simple().encode_lower(&mut buffer).as_bytes();
+        digits.starts_with(&self.0) || digits.ends_with(&self.0)
+    }
+}
+
+impl TryFrom<String> for IdPart {
+    type Error = InvalidId;
+    fn try_from(text: String) -> Result<Self, InvalidId> {
+        text.parse()
+    }
+}
+
+impl FromStr for IdPart {
+    type Err = InvalidId;
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
+        let is_part = (1..=32).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit);
+        if is_part {
+            Ok(Self(digits.to_ascii_lowercase()))
+        } else {
+            Err(InvalidId::new("part of a thread", text))
+        }
+    }
+}
+
 macro_rules! numbered {
     ($(#[$doc:meta])* $name:ident, $prefix:literal, $kind:literal) => {
         $(#[$doc])*
@@ -246,6 +280,14 @@ mod tests {
                 serde_json::to_string(&ItemId(number)).unwrap(),
                 format!("\"item_{number}\"")
             );
+        }
+        let part = |text: &str| text.parse::<IdPart>();
+        for text in ["0", "0192F0C1", "0192f0c1-c5d7", "b2c3d4", &thread.to_string()] {
+            assert!(part(text).unwrap().matches(thread), "{text}");
+        }
+        assert!(!part("f0c1").unwrap().matches(thread));
+        for bad in ["", "-", "xyz", "é", &"0".repeat(33)] {
+            assert!(part(bad).is_err(), "{bad}");
         }
         let blob = BlobId([0xab; 32]);
         assert_eq!(blob.to_string().parse(), Ok(blob));

@@ -33,7 +33,7 @@ pub mod turn_index;
 
 pub use error::{ErrorCode, Failure};
 pub use event::{Event, EventKind, Inherited, Millis, OptionKind, Origin, Seq};
-pub use ids::{BlobId, ItemId, RequestId, ThreadId, TurnId};
+pub use ids::{BlobId, IdPart, ItemId, RequestId, ThreadId, TurnId};
 pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType, PreviousContent, Replaced};
 pub use json::RawJson;
 pub use limits::Limits;

@@ -748,6 +748,8 @@ export interface ListThreads {
   cursor?: string | null;
   /** Lists only threads in this directory. */
   cwd?: string | null;
+  /** Lists only threads whose id begins or ends with these 1 to 32 hexadecimal digits; hyphens do not count. */
+  idPart?: string | null;
   /** Maximum number of threads. */
   limit?: number | null;
   /** Lists only threads whose name contains this text. */

@@ -154,6 +154,17 @@ pub(super) async fn filters_narrow(log: &SharedLog) {
         let found = narrowed(&|filter| filter.search = Some(search.into())).await;
         assert_eq!(found, [named], "{search}");
     }
+    let id = plain.to_string();
+    for part in [&id[..], &id[..13], &id[28..], &id[30..].to_uppercase()] {
+        let found = narrowed(&|filter| filter.id = part.parse().ok()).await;
+        assert!(found.contains(&plain), "{part}");
+        let others = all.iter().filter(|other| {
+            let digits = |id: &str| id.replace('-', "").to_lowercase();
+            let (id, part) = (digits(&other.to_string()), digits(part));
+            id.starts_with(&part) || id.ends_with(&part)
+        });
+        assert_eq!(found, others.copied().collect::<Vec<_>>(), "{part}");
+    }
     for search in ["5%r", "50__", "*", "\""] {
         let found = narrowed(&|filter| filter.search = Some(search.into())).await;
         assert_eq!(found, [], "{search}");
@@ -184,7 +195,7 @@ pub(super) async fn filters_combine(log: &SharedLog) {
         threads.push((create(log, &cwd, 0, summary).await, expected));
     }
     threads.sort_by_key(|(thread, _)| std::cmp::Reverse(*thread));
-    let conditions: [&dyn Fn(&mut Filter); 9] = [
+    let conditions: [&dyn Fn(&mut Filter); 10] = [
         &|filter| filter.archived = Some(true),
         &|filter| filter.archived = Some(false),
         &|filter| filter.agent = Some("other".into()),
@@ -194,13 +205,16 @@ pub(super) async fn filters_combine(log: &SharedLog) {
         &|filter| filter.session_id = Some("s-3".into()),
         &|filter| filter.search = Some("FIX".into()),
         &|filter| filter.search = Some("x".into()),
+        &|filter| filter.id = "7".parse().ok(),
     ];
     for one in conditions {
         for other in conditions {
             let mut filter = Filter::default();
             one(&mut filter);
             other(&mut filter);
-            let admitted = threads.iter().filter(|(_, summary)| filter.admits(summary));
+            let admitted = threads
+                .iter()
+                .filter(|(thread, summary)| filter.admits(*thread, summary));
             let expected: Vec<_> = admitted.map(|(thread, _)| *thread).collect();
             filter.cwd = Some(cwd.clone());
             let mut found = Vec::new();

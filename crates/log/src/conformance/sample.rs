@@ -104,5 +104,6 @@ pub fn both(one: &Filter, other: &Filter) -> Filter {
         last_turn: other.last_turn.or(one.last_turn),
         session_id: other.session_id.or(one.session_id),
         search: other.search.or(one.search),
+        id: other.id.or(one.id),
     }
 }

@@ -325,7 +325,7 @@ impl EventLog for Memory {
             let mut all: Vec<_> = state
                 .threads
                 .iter()
-                .filter(|(_, held)| filter.admits(&held.summary))
+                .filter(|(thread, held)| filter.admits(**thread, &held.summary))
                 .map(|(thread, held)| ListedThread {
                     thread: *thread,
                     summary: held.summary.clone(),

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Millis, Summary, ThreadId, ThreadStatus};
+use acpd_model::{IdPart, Millis, Summary, ThreadId, ThreadStatus};
 use memchr::{memchr, memmem};
 use rusqlite::{Connection, OptionalExtension};
 use uuid::Uuid;
@@ -244,6 +244,7 @@ struct Wanted {
     last_turn: Option<u8>,
     /// The hashes of the agent, the directory and the session, each where it is stored.
     hashes: [(usize, Option<[u8; 4]>); 3],
+    id: Option<IdPart>,
     name: Option<memmem::Finder<'static>>,
     before: Option<Place>,
 }
@@ -262,6 +263,7 @@ impl Wanted {
                 (CWD, hash(&filter.cwd)),
                 (SESSION, hash(&filter.session_id)),
             ],
+            id: filter.id.clone(),
             name: search.map(|search| memmem::Finder::new(&search.to_lowercase()).into_owned()),
             before: before.map(|cursor| (cursor.updated_at, cursor.thread)),
         }
@@ -281,6 +283,7 @@ impl Wanted {
                 .iter()
                 .all(|(at, hash)| hash.is_none_or(|hash| head[*at..at + 4] == hash))
             && self.before.is_none_or(|before| place(head) < before)
+            && self.id.as_ref().is_none_or(|part| part.matches(place(head).1))
     }
 }
 

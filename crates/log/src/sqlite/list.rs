@@ -209,7 +209,7 @@ impl Page<'_> {
             })
             .optional()?
             .ok_or_else(|| LogError::Damaged(format!("a list has the thread {row}, which does not exist")))??;
-        let is_listed = self.filter.admits(&found.summary);
+        let is_listed = self.filter.admits(found.thread, &found.summary);
         if is_listed {
             self.threads.push(found);
         }

@@ -25,6 +25,7 @@ impl Service {
             cwd,
             status,
             search,
+            id,
         } = wanted;
         let limit = limit.unwrap_or(LIST_PAGE).clamp(1, LIST_PAGE);
         let cursor = cursor.as_deref().map(parse_cursor).transpose()?;
@@ -37,6 +38,7 @@ impl Service {
             },
             cwd,
             search,
+            id,
             ..Filter::default()
         };
         (filter.active, filter.status, filter.last_turn) = match status {

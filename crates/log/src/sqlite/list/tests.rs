@@ -96,7 +96,9 @@ fn check(store: &Store, threads: &[(ThreadId, Summary)]) {
     let mut sorted = threads.to_vec();
     sorted.sort_by_key(|(thread, summary)| std::cmp::Reverse((summary.updated_at, *thread)));
     for filter in pairs() {
-        let listed = sorted.iter().filter(|(_, summary)| filter.admits(summary));
+        let listed = sorted
+            .iter()
+            .filter(|(thread, summary)| filter.admits(*thread, summary));
         let expected: Vec<ThreadId> = listed.map(|(thread, _)| *thread).collect();
         for (passed_over, limit) in [(0, 7), (0, usize::MAX), (3, 40), (usize::MAX, 40)] {
             let mut found = Vec::new();

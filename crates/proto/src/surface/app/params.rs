@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use acpd_model::{Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
+use acpd_model::{Failure, IdPart, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::agent::ConfigValue;
@@ -269,6 +269,9 @@ pub struct ListThreads {
     pub status: Option<ListedStatus>,
     /// Lists only threads whose name contains this text.
     pub search_term: Option<String>,
+    /// Lists only threads whose id begins or ends with these 1 to 32 hexadecimal digits; hyphens do not count.
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub id_part: Option<IdPart>,
 }
 
 /// Params of `thread/search`.
@@ -377,6 +380,7 @@ impl From<ListThreads> for request::ListThreads {
             cwd: params.cwd,
             status: params.status,
             search: params.search_term,
+            id: params.id_part,
         }
     }
 }

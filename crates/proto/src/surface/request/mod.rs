@@ -8,7 +8,7 @@ mod kind;
 
 use std::collections::BTreeMap;
 
-use acpd_model::{Failure, RawJson, RequestId, Seq, ThreadId, TurnId, TurnPosition};
+use acpd_model::{Failure, IdPart, RawJson, RequestId, Seq, ThreadId, TurnId, TurnPosition};
 use acpd_policy::Scope;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -210,6 +210,8 @@ pub struct ListThreads {
     pub status: Option<ListedStatus>,
     /// Only threads whose name contains this text.
     pub search: Option<String>,
+    /// Only threads whose id begins or ends like this.
+    pub id: Option<IdPart>,
 }
 
 /// Selects threads by their agent.
