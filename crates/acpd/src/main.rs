@@ -5,77 +5,99 @@ mod agents;
 mod cli;
 mod client;
 mod daemon;
+mod exit;
 mod settings;
 mod terminal;
 mod threads;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::cli::{Cli, Command, PolicyCommand};
-use crate::daemon::{open, policy, serve, token};
+use crate::daemon::{control, logs, open, policy, reference, serve, status, token};
+use crate::exit::Exit;
 use crate::terminal::{plain, print};
-use crate::threads::{export, lifecycle, list, run, search, show};
+use crate::threads::{answer, export, lifecycle, list, run, search, show, steer};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match execute(cli) {
-        Ok(code) => code,
+    let ended = cli::parse().map_or_else(Ok, execute);
+    let exit = match ended.and_then(|exit| print::finish().map(|()| exit)) {
+        Ok(exit) => exit,
         Err(error) => {
             // The error may quote an agent's text.
             print::err(&plain::plain(&format!("acpd: {}\n", sentence(&error))));
-            ExitCode::FAILURE
+            Exit::of(&error)
         }
-    }
+    };
+    exit.into()
 }
 
-/// Formats an error with its causes. Omits a cause that the message above it already ends with, as in many libraries.
+/// Formats an error with its causes. Omits a cause that the message above it already contains, as in many libraries.
 fn sentence(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !message.ends_with(&cause) {
+        if !message.contains(&cause) {
             message = format!("{message}: {cause}");
         }
     }
     message
 }
 
-fn execute(cli: Cli) -> anyhow::Result<ExitCode> {
-    if let Command::Keep(args) = &cli.command {
-        // First of all: the keeper requires no settings, and must stay the only thread.
-        acpd_host::keep(&args.run).map_err(anyhow::Error::msg)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if matches!(cli.command, Command::Schema) {
-        print::out(include_str!("../../../docs/app-protocol.schema.json"));
-        return Ok(ExitCode::SUCCESS);
+fn execute(cli: Cli) -> anyhow::Result<Exit> {
+    print::configure(&cli.common);
+    match &cli.command {
+        Command::Keep(args) => {
+            // First of all: the keeper requires no settings, and must stay the only thread.
+            acpd_host::keep(&args.run).map_err(anyhow::Error::msg)?;
+            return Ok(Exit::Success);
+        }
+        Command::Schema => return Ok(reference::schema()),
+        Command::Completions(args) => return Ok(reference::completions(args)),
+        Command::Man(args) => return reference::man(args),
+        _ => {}
     }
     let settings = settings::Settings::load(&cli.common)?;
-    let goes_elsewhere = matches!(
-        cli.command,
-        Command::Acp(_) | Command::Run(_) | Command::Threads(_) | Command::Show(_) | Command::Export(_)
-    );
-    if settings.remote.is_some() && !goes_elsewhere {
-        anyhow::bail!("this command works only on the daemon's host: remove --connect and ACPD_CONNECT");
+    if settings.remote.is_some() && !cli.command.works_from_afar() {
+        return Err(Exit::Usage
+            .error("this command works only on the daemon's host: remove --connect, or unset ACPD_CONNECT"));
     }
-    match cli.command {
-        Command::Serve(args) => serve::serve(settings, &args),
-        Command::Acp(args) => light()?.block_on(acp::acp(&settings, args)),
-        Command::Open(args) => light()?.block_on(open::open(&settings, &args)),
-        Command::Run(args) => light()?.block_on(run::run(&settings, args)),
-        Command::Threads(args) => light()?.block_on(list::threads(&settings, &args)),
-        Command::Search(args) => light()?.block_on(search::search(&settings, &args)),
-        Command::Archive(args) => light()?.block_on(lifecycle::archive(&settings, &args)),
-        Command::Unarchive(args) => light()?.block_on(lifecycle::unarchive(&settings, &args)),
-        Command::Delete(args) => light()?.block_on(lifecycle::delete(&settings, &args)),
-        Command::Rename(args) => light()?.block_on(lifecycle::rename(&settings, &args)),
-        Command::Keep(_) | Command::Schema => Ok(ExitCode::SUCCESS),
-        Command::Show(args) => light()?.block_on(show::show(&settings, &args)),
-        Command::Policy(PolicyCommand::Test(args)) => policy::test(&settings, &args),
-        Command::Agents(command) => light()?.block_on(agents::agents(settings, &command)),
-        Command::Token(command) => light()?.block_on(token::token(&settings, &command)),
-        Command::Export(args) => light()?.block_on(export::export(&settings, &args)),
+    let command = match cli.command {
+        Command::Serve(args) => return serve::serve(settings, &args),
+        Command::Policy(PolicyCommand::Test(args)) => return policy::test(&settings, &args),
+        command => command,
+    };
+    light()?.block_on(client_command(settings, command))
+}
+
+/// Runs a command that only talks to the daemon, or uses its files.
+async fn client_command(settings: settings::Settings, command: Command) -> anyhow::Result<Exit> {
+    let settings = &settings;
+    match command {
+        Command::Run(args) => run::run(settings, args).await,
+        Command::Threads(args) => list::threads(settings, &args).await,
+        Command::Search(args) => search::search(settings, &args).await,
+        Command::Show(args) => show::show(settings, &args).await,
+        Command::Send(args) => steer::send(settings, &args).await,
+        Command::Answer(args) => answer::answer(settings, &args).await,
+        Command::Interrupt(args) => steer::interrupt(settings, &args).await,
+        Command::Rename(args) => lifecycle::rename(settings, &args).await,
+        Command::Archive(args) => lifecycle::archive(settings, &args).await,
+        Command::Unarchive(args) => lifecycle::unarchive(settings, &args).await,
+        Command::Delete(args) => lifecycle::delete(settings, &args).await,
+        Command::Export(args) => export::export(settings, &args).await,
+        Command::Agents(command) => agents::agents(settings.clone(), &command).await,
+        Command::Open(args) => open::open(settings, &args).await,
+        Command::Status(args) => status::status(settings, &args).await,
+        Command::Stop => control::stop(settings).await,
+        Command::Restart => control::restart(settings).await,
+        Command::Logs(args) => logs::logs(settings, &args).await,
+        Command::Token(command) => token::token(settings, &command).await,
+        Command::Acp(args) => acp::acp(settings, args).await,
+        Command::Serve(_)
+        | Command::Policy(_)
+        | Command::Schema
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Keep(_) => Ok(Exit::Success),
     }
 }
 

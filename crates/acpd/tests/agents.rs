@@ -527,9 +527,9 @@ fn a_person_signs_in_with_the_agents_own_program() {
     );
     place.configure(&config);
     let asked = acpd(&place, &["agents", "login", "sh"]);
-    assert_eq!((asked.code, asked.stdout.as_str()), (Some(1), ""));
+    assert_eq!((asked.code, asked.stdout.as_str()), (Some(2), ""));
     let run = acpd(&place, &["agents", "login", "sh", "--yes"]);
-    assert_eq!(run.code, Some(7), "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);
     let mode = if cfg!(target_os = "linux") {
         "workspace"
     } else {

@@ -12,19 +12,31 @@ fn help_names_every_command() {
     let help = acpd(&place, &["--help"]);
     assert_eq!(help.code, Some(0));
     for command in [
-        "serve",
-        "acp",
-        "open",
         "run",
         "threads",
         "show",
+        "search",
+        "send",
+        "answer",
+        "interrupt",
+        "rename",
         "archive",
         "unarchive",
         "delete",
-        "rename",
         "export",
-        "schema",
+        "serve",
+        "status",
+        "stop",
+        "restart",
+        "logs",
+        "open",
+        "acp",
         "agents",
+        "policy",
+        "token",
+        "schema",
+        "completions",
+        "man",
     ] {
         assert!(
             help.stdout.contains(&format!("  {command}")),
@@ -50,7 +62,13 @@ fn help_names_every_command() {
     let schema: Value = serde_json::from_str(&acpd(&place, &["schema"]).stdout).unwrap();
     assert!(schema["methods"]["turn/start"].is_object());
     assert_eq!(acpd(&place, &["juggle"]).code, Some(2));
-    assert_eq!(acpd(&place, &[]).code, Some(2));
+    let bare = acpd(&place, &[]);
+    assert_eq!(bare.code, Some(0));
+    assert!(
+        bare.stdout.contains("acpd run") && !bare.stdout.contains("keep"),
+        "{}",
+        bare.stdout
+    );
 }
 
 #[test]
@@ -69,18 +87,23 @@ fn threads_are_listed_and_shown() {
     let listed = acpd(&daemon.place, &["threads"]);
     assert_eq!(listed.code, Some(0), "{}", listed.stderr);
     let lines: Vec<_> = listed.stdout.lines().collect();
-    assert_eq!(lines.len(), 2);
+    assert_eq!(lines.len(), 3);
     assert!(
-        lines[0].starts_with(&ids[0]) && lines[0].ends_with("first"),
+        lines[0].starts_with("ID  ") && lines[0].ends_with("NAME"),
         "{}",
         lines[0]
+    );
+    assert!(
+        lines[1].starts_with(&ids[0][28..]) && lines[1].ends_with("first"),
+        "{}",
+        lines[1]
     );
     assert_eq!(
         acpd(&daemon.place, &["threads", "-n", "1"])
             .stdout
             .lines()
             .count(),
-        1
+        2
     );
     let json = acpd(&daemon.place, &["threads", "--json"]);
     let threads: Vec<Value> = json
@@ -119,12 +142,12 @@ fn threads_are_listed_and_shown() {
     );
 
     for (given, message) in [
-        ("xyz", "no thread's id ends with \"xyz\""),
-        ("", "give more of it"),
+        ("xyz", "no thread has the id or the name \"xyz\""),
+        ("", "the name of the thread is empty"),
         ("0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4", "does not exist"),
     ] {
         let shown = acpd(&daemon.place, &["show", given]);
-        assert_eq!(shown.code, Some(1), "{given}");
+        assert_eq!(shown.code, Some(5), "{given}");
         assert!(shown.stderr.contains(message), "{given}: {}", shown.stderr);
     }
 }
@@ -237,7 +260,7 @@ fn a_daemon_starts_in_the_background_if_none_runs() {
     );
     let pid = pid.expect("the daemon says that it runs");
     let threads = acpd(&place, &["threads"]);
-    assert_eq!((threads.stdout.lines().count(), &threads.stderr[..]), (1, ""));
+    assert_eq!((threads.stdout.lines().count(), &threads.stderr[..]), (2, ""));
     assert_eq!(place.noticed_pid(), Some(pid), "it is still the same");
 
     // A killed daemon leaves its notice file behind; the next command must ignore it.
@@ -247,7 +270,7 @@ fn a_daemon_starts_in_the_background_if_none_runs() {
     let _guard = place.background();
     assert_eq!(
         (again.code, again.stdout.lines().count()),
-        (Some(0), 1),
+        (Some(0), 2),
         "{}",
         again.stderr
     );
@@ -279,7 +302,7 @@ fn a_daemon_that_does_not_come_up_is_explained() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let run = acpd(&place, &["run", "--listen", &address, "x"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(6));
     assert!(
         run.stderr.contains("the daemon did not start") && run.stderr.contains("cannot listen on"),
         "{}",
@@ -297,9 +320,9 @@ fn a_wrong_token_is_reported() {
             .command(&["threads"])
             .env("ACPD_TOKEN", "not-the-right-token"),
     );
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(7));
     assert!(
-        run.stderr.contains("does not take this access token"),
+        run.stderr.contains("does not accept this access token"),
         "{}",
         run.stderr
     );

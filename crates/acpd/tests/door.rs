@@ -590,7 +590,7 @@ fn a_token_in_the_environment_counts_for_our_own_commands() {
     let run = |args: &[&str]| outcome(daemon.place.command(args).env("ACPD_TOKEN", &token));
     assert_eq!(run(&["threads"]).code, Some(0));
     let refused = run(&["run", "--agent", "fake", "say hi"]);
-    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.code, Some(7));
     assert!(
         refused.stderr.contains("needs the role operator"),
         "{}",

@@ -251,9 +251,9 @@ fn over_http_it_wants_the_token_and_tells_errors_as_json() {
             .command(&["export", &thread])
             .env("ACPD_TOKEN", "not-the-right-token"),
     );
-    assert_eq!(wrong.code, Some(1));
+    assert_eq!(wrong.code, Some(7));
     assert!(
-        wrong.stderr.contains("does not take this access token"),
+        wrong.stderr.contains("does not accept this access token"),
         "{}",
         wrong.stderr
     );

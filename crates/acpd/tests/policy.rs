@@ -26,8 +26,8 @@ fn policy_test_names_the_rule_that_decides() {
     let place = Place::new(POLICY);
     for (line, code, words) in [
         ("git push", 0, ["allow", "Bash(git *)"]),
-        ("cargo test", 3, ["ask", "Bash"]),
-        ("git status && rm -rf x", 4, ["deny", "Bash(rm *)"]),
+        ("cargo test", 10, ["ask", "Bash"]),
+        ("git status && rm -rf x", 11, ["deny", "Bash(rm *)"]),
     ] {
         let run = acpd(&place, &["policy", "test", "--bash", line]);
         assert_eq!(run.code, Some(code), "{line}: {}{}", run.stdout, run.stderr);
@@ -62,9 +62,9 @@ fn policy_test_looks_up_where_a_program_is() {
         ("./tool a", 0),
         ("./link a", 0),
         ("bin/../tool a", 0),
-        ("bin/out", 3),
-        ("./round a", 3),
-        ("dir/../tool a", 3),
+        ("bin/out", 10),
+        ("./round a", 10),
+        ("dir/../tool a", 10),
     ] {
         let run = acpd(&place, &["policy", "test", "--cwd", &work, "--bash", line]);
         assert_eq!(run.code, Some(code), "{line}: {}{}", run.stdout, run.stderr);
@@ -89,7 +89,7 @@ fn policy_test_says_which_files_are_reserved() {
         let path = path.display().to_string();
         for what in ["--read", "--write"] {
             let run = acpd(&place, &["policy", "test", "--cwd", &work, what, &path]);
-            assert_eq!(run.code, Some(4), "{path}: {}{}", run.stdout, run.stderr);
+            assert_eq!(run.code, Some(11), "{path}: {}{}", run.stdout, run.stderr);
             assert!(run.stdout.contains("reserved"), "{}", run.stdout);
         }
     }
@@ -269,7 +269,7 @@ fn policy_test_looks_where_a_link_leads() {
     let place = Place::new("[policy]\ndeny = [\"Edit(secret/**)\"]\nallow = [\"Edit\"]\n");
     link(&place);
     let run = acpd(&place, &["policy", "test", "--write", "link"]);
-    assert_eq!(run.code, Some(4), "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.code, Some(11), "{}{}", run.stdout, run.stderr);
     assert!(run.stdout.contains("secret/f"), "{}", run.stdout);
     let run = acpd(&place, &["policy", "test", "--write", "free"]);
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
@@ -316,7 +316,7 @@ fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
             ]
         )
         .code,
-        Some(3)
+        Some(10)
     );
     assert_eq!(client.finish(&one, &turn).status(), "completed");
     // The other thread asks no question, and the log records why.
@@ -348,5 +348,5 @@ fn an_answer_for_the_agent_holds_in_every_thread_and_after_a_restart() {
     let turn = client.start(&third, ask);
     approve(&mut client, false, "thread");
     assert!(client.finish(&third, &turn).said().starts_with("rejected"));
-    assert_eq!(acpd(&daemon.place, &test).code, Some(3));
+    assert_eq!(acpd(&daemon.place, &test).code, Some(10));
 }

@@ -107,7 +107,7 @@ fn a_command_is_shown_as_a_shell_would_take_it() {
 #[test]
 fn jsonl_is_the_protocol_line_by_line() {
     let daemon = Daemon::start();
-    let run = acpd(&daemon.place, &["run", "--format", "jsonl", "stream n=3"]);
+    let run = acpd(&daemon.place, &["run", "--json", "stream n=3"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let lines: Vec<Value> = run
         .stdout
@@ -204,7 +204,7 @@ fn without_a_terminal_nothing_is_allowed_and_that_is_reported() {
     ));
     assert_eq!(
         (run.code, &run.stdout[..]),
-        (Some(0), "rejected (reject_once)\n"),
+        (Some(8), "rejected (reject_once)\n"),
         "{}",
         run.stderr
     );
@@ -222,7 +222,7 @@ fn on_a_terminal_a_key_decides() {
     run.wait_for_output("Your choice [1-4]: ");
     // An invalid choice is asked again.
     run.write("9\n");
-    run.wait_for_output("Your choice [1-4]: 9\r\nYour choice [1-4]: ");
+    run.wait_for_output("9\r\n\"9\" is no option. Your choice [1-4]: ");
     run.write("1\n");
     run.wait_for_output("allowed (allow_once)");
     run.wait_for_output("$ echo hi\r\n    in /");
@@ -404,7 +404,7 @@ fn without_a_terminal_a_question_is_dismissed_and_that_is_said() {
         ])));
         assert_eq!(
             (run.code, &run.stdout[..]),
-            (Some(0), "elicited decline\n"),
+            (Some(8), "elicited decline\n"),
             "{}",
             run.stderr
         );
@@ -477,42 +477,42 @@ fn a_prompt_comes_from_standard_input() {
 #[test]
 fn a_reader_that_has_seen_enough_does_no_harm() {
     let daemon = Daemon::start();
-    for format in ["text", "jsonl"] {
-        let mut command =
-            daemon
-                .place
-                .command(&["run", "--format", format, "stream n=50 ms=1; think n=1; say x"]);
-        let left = unread(&mut command);
-        assert_eq!(left.code, Some(0), "{format}: {}", left.stderr);
-        assert!(!left.stderr.contains("panicked"), "{format}: {}", left.stderr);
+    let prompt = "stream n=50 ms=1; think n=1; say x";
+    for args in [&["run", prompt][..], &["run", "--json", prompt]] {
+        let left = unread(&mut daemon.place.command(args));
+        assert_eq!(left.code, Some(0), "{args:?}: {}", left.stderr);
+        assert!(!left.stderr.contains("panicked"), "{args:?}: {}", left.stderr);
     }
 }
 
 #[test]
 fn what_cannot_be_run_is_explained() {
     let daemon = Daemon::with("[agents.other]\ncommand = \"/no/such/agent\"\n");
-    for (args, told) in [
+    for (args, code, told) in [
         (
             &["run", "--agent", "nope", "x"][..],
+            5,
             "agent \"nope\" does not exist",
         ),
-        (&["run", "--agent", "nope", "x"], "fake, other"),
-        (&["run", "x"], "name one with --agent: fake, other"),
-        (&["run", "--agent", "other", "x"], "/no/such/agent"),
+        (&["run", "--agent", "nope", "x"], 5, "fake, other"),
+        (&["run", "x"], 1, "name one with --agent: fake, other"),
+        (&["run", "--agent", "other", "x"], 1, "/no/such/agent"),
         (
             &["run", "--agent", "fake", "--cwd", "/no/such/dir", "x"],
+            1,
             "directory not found: /no/such/dir",
         ),
         (
             &["run", "--thread", "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4", "x"],
+            5,
             "does not exist",
         ),
-        (&["run", "--agent", "fake", ""], "the prompt is empty"),
+        (&["run", "--agent", "fake", ""], 2, "the prompt is empty"),
     ] {
         let run = acpd(&daemon.place, args);
         assert_eq!(
             (run.code, &run.stdout[..]),
-            (Some(1), ""),
+            (Some(code), ""),
             "{args:?}: {}",
             run.stderr
         );
@@ -556,7 +556,7 @@ args = ["-c", 'printf "\033]0;PWNED\007\033[2J\302\2332J\342\200\256\n" >&2; exi
         &["show", id, "--json"],
         &["search", "find", "--json"],
         &["export", id, "--format", "jsonl"],
-        &["run", "--agent", "fake", "--format", "jsonl", &prompt],
+        &["run", "--agent", "fake", "--json", &prompt],
     ] {
         let printed = acpd(&daemon.place, args);
         assert!(printed.stdout.contains("PWNED"), "{args:?}: {printed:?}");

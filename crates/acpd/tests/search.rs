@@ -155,7 +155,7 @@ fn the_command_line_searches() {
     assert_eq!(found.code, Some(0), "{}", found.stderr);
     let lines: Vec<_> = found.stdout.lines().collect();
     assert_eq!(lines.len(), 4, "{}", found.stdout);
-    assert!(lines[0].starts_with(&thread), "{}", found.stdout);
+    assert!(lines[0].starts_with(&thread[28..]), "{}", found.stdout);
     assert!(
         lines[0].contains("agentMessage") && lines[0].ends_with("Larder"),
         "{}",
@@ -172,5 +172,5 @@ fn the_command_line_searches() {
         (&json!(thread), &json!("Larder"))
     );
     let nothing = acpd(&daemon.place, &["search", "mustard"]);
-    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(1), ""));
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(5), ""));
 }

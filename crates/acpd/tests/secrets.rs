@@ -244,7 +244,7 @@ fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
     let line = format!("env ACPD_TOKEN={} {line}", made.stdout.trim());
     let turn = client.turn(&thread, &format!("terminal {line}"));
     assert!(
-        turn.said().starts_with("exit 0") && turn.said().contains(&thread),
+        turn.said().starts_with("exit 0") && turn.said().contains(&thread[28..]),
         "{}",
         turn.said()
     );

@@ -199,7 +199,7 @@ fn our_own_commands_reach_a_daemon_elsewhere() {
     assert!(shown.stdout.contains("hi"), "{}", shown.stderr);
     for local in [&["serve"][..], &["agents", "list"], &["token", "list"]] {
         let refused = acpd(&place, local);
-        assert_eq!(refused.code, Some(1));
+        assert_eq!(refused.code, Some(2));
         assert!(
             refused.stderr.contains("only on the daemon's host"),
             "{}",
@@ -210,7 +210,7 @@ fn our_own_commands_reach_a_daemon_elsewhere() {
     acpd(&daemon.place, &["token", "revoke", "ann"]);
     let refused = acpd(&place, &["threads"]);
     assert!(
-        refused.stderr.contains("does not take this access token"),
+        refused.stderr.contains("does not accept this access token"),
         "{}",
         refused.stderr
     );

@@ -394,7 +394,7 @@ fn the_command_line_does_the_same() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
-    let end = &thread[24..];
+    let end = &thread[28..];
     let done = |args: &[&str]| {
         let outcome = acpd(&daemon.place, args);
         assert_eq!(outcome.code, Some(0), "{args:?}: {}", outcome.stderr);
@@ -402,21 +402,31 @@ fn the_command_line_does_the_same() {
     };
     done(&["rename", end, "From the shell"]);
     assert!(done(&["threads"]).contains("From the shell"));
-    assert_eq!(done(&["archive", end]), format!("{thread}  archived\n"));
+    assert_eq!(
+        done(&["archive", end]),
+        format!("\"From the shell\" ({end}) archived\n")
+    );
     assert_eq!(done(&["threads"]), "");
-    assert!(done(&["threads", "--archived"]).contains(&thread));
+    assert!(done(&["threads", "--archived"]).contains(end));
     done(&["unarchive", end]);
     done(&["rename", end]);
     let listed = done(&["threads"]);
     assert!(
-        listed.contains(&thread) && !listed.contains("From the shell"),
+        listed.contains(end) && !listed.contains("From the shell"),
         "{listed}"
     );
-    done(&["delete", end]);
+    let unasked = acpd(&daemon.place, &["delete", end]);
+    assert_eq!(unasked.code, Some(2), "{}", unasked.stderr);
+    assert!(unasked.stderr.contains("--yes"), "{}", unasked.stderr);
+    let short = acpd(&daemon.place, &["delete", "--yes", &end[1..]]);
+    assert_eq!(short.code, Some(2), "{}", short.stderr);
+    assert!(short.stderr.contains("too short"), "{}", short.stderr);
+    assert!(done(&["threads"]).contains(end), "nothing is deleted");
+    done(&["delete", "--yes", end]);
     assert_eq!(done(&["threads"]), "");
     let missing = acpd(&daemon.place, &["show", &thread]);
     assert!(
-        missing.code == Some(1) && missing.stderr.contains("does not exist"),
+        missing.code == Some(5) && missing.stderr.contains("does not exist"),
         "{}",
         missing.stderr
     );

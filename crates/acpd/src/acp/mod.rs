@@ -8,7 +8,6 @@ mod message;
 mod pipe;
 mod stdio;
 
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use acpd_model::ThreadId;
@@ -17,6 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::cli::AcpArgs;
 use crate::client::reach::{reach, reach_running};
+use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
@@ -49,7 +49,7 @@ impl From<anyhow::Error> for End {
 }
 
 /// Serves the editor that started this process.
-pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<ExitCode> {
+pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<Exit> {
     let AcpArgs { agent, thread } = args;
     if let Some(thread) = &thread {
         let _: ThreadId = thread
@@ -77,7 +77,7 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<ExitCode>
         let _ = session.outputs(&mut None).await;
     }
     match ended {
-        End::Editor => Ok(ExitCode::SUCCESS),
+        End::Editor => Ok(Exit::Success),
         End::Failed(error) => {
             session.stdout.finish();
             Err(error)

@@ -1,8 +1,5 @@
 //! `acpd agents`: lists, installs and checks agents. Only `acpd agents running` requires a daemon.
 
-use std::io::IsTerminal;
-use std::process::ExitCode;
-
 use acpd_catalog::LaunchMethod;
 use acpd_host::Reserved;
 use acpd_model::{Limits, RawJson};
@@ -16,12 +13,15 @@ use serde_json::{Value, json};
 mod running;
 
 use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs};
+use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::confirm::confirm;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
+use crate::terminal::table::table;
 
 /// Runs an `acpd agents` command. Downloads block the thread: nothing else runs on it.
-pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Result<ExitCode> {
+pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Result<Exit> {
     if let AgentsCommand::Running(args) = command {
         return running::running(&settings, args).await;
     }
@@ -41,7 +41,7 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
         AgentsCommand::Login(args) => return login(&agents, &reserved, &limits, args).await,
         AgentsCommand::Doctor(args) => return doctor(&agents, &reserved, &limits, args).await,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Success)
 }
 
 fn list(agents: &Agents, as_json: bool) {
@@ -57,7 +57,7 @@ fn list(agents: &Agents, as_json: bool) {
         return;
     }
     let rows: Vec<_> = listed.iter().map(row).collect();
-    print::table(["NAME", "SOURCE", "VERSION", "RUNS"], &rows);
+    table(["NAME", "SOURCE", "VERSION", "RUNS"], &rows);
 }
 
 fn row(agent: &ListedAgent) -> [String; 4] {
@@ -120,7 +120,7 @@ async fn login(
     reserved: &Reserved,
     limits: &Limits,
     args: &AgentsLoginArgs,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Exit> {
     let found = agents
         .find(&args.name)
         .map_err(|failure| anyhow::anyhow!("{failure}"))?;
@@ -148,17 +148,17 @@ async fn login(
     let login =
         Login::new(&found.config, reserved, &cwd, method).map_err(|failure| anyhow::anyhow!("{failure}"))?;
     show_login(&args.name, &login);
-    if !args.yes && !confirm()? {
-        return Ok(ExitCode::FAILURE);
+    if !args.yes && !confirm("Run it?")? {
+        return Ok(Exit::Failure);
     }
     let status = login
         .into_command()
         .status()
         .with_context(|| format!("{} cannot be started", found.config.command))?;
-    Ok(match status.code() {
-        Some(0) => ExitCode::SUCCESS,
-        code => ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
-    })
+    if status.success() {
+        return Ok(Exit::Success);
+    }
+    bail!("the sign-in of {} ended with {status}", args.name)
 }
 
 /// Prints the command of a sign-in. The user must see it, since the agent itself supplies a part of it.
@@ -188,24 +188,13 @@ fn show_login(name: &str, login: &Login) {
     }
 }
 
-/// Asks the user at the terminal whether to run the command.
-fn confirm() -> anyhow::Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        bail!("no terminal to confirm this command: pass --yes to run it");
-    }
-    print::err("Run it? [y/N] ");
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
-}
-
 /// Starts an agent and prints its capabilities.
 async fn doctor(
     agents: &Agents,
     reserved: &Reserved,
     limits: &Limits,
     args: &AgentsDoctorArgs,
-) -> anyhow::Result<ExitCode> {
+) -> anyhow::Result<Exit> {
     let found = agents.find(&args.name).map_err(|failure| match &failure.detail {
         Some(detail) => anyhow::anyhow!("{failure} ({detail})"),
         None => anyhow::anyhow!("{failure}"),
@@ -228,9 +217,9 @@ async fn doctor(
         print::out(&report_text(&args.name, &report));
     }
     Ok(if report.error.is_none() {
-        ExitCode::SUCCESS
+        Exit::Success
     } else {
-        ExitCode::FAILURE
+        Exit::Failure
     })
 }
 

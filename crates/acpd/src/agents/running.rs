@@ -1,18 +1,18 @@
 //! `acpd agents running`.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
 
 use crate::cli::AgentsRunningArgs;
 use crate::client::Client;
+use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
-use crate::threads::list::when;
+use crate::terminal::table::table;
+use crate::terminal::time::when;
 
 /// Lists the running agent processes.
-pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::Result<ExitCode> {
+pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::Result<Exit> {
     let mut client = Client::connect(settings, false).await?;
     let found = client.request("agent/running", json!({})).await?;
     let processes = found["data"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -24,9 +24,9 @@ pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::R
         print::err("no agent runs\n");
     } else {
         let rows: Vec<_> = processes.iter().map(row).collect();
-        print::table(["AGENT", "PID", "STATE", "MEMORY", "STARTED", "THREAD"], &rows);
+        table(["AGENT", "PID", "STATE", "MEMORY", "STARTED", "THREAD"], &rows);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Success)
 }
 
 fn row(process: &Value) -> [String; 6] {

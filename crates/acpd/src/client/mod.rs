@@ -7,7 +7,7 @@ pub mod ticket;
 
 use std::collections::VecDeque;
 
-use anyhow::{Context, bail};
+use anyhow::{Context as _, bail};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio_tungstenite::WebSocketStream;
@@ -17,14 +17,19 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use self::reach::{Reached, Wire, reach};
 use self::response::not_opened;
+use crate::exit::Exit;
 use crate::settings::Settings;
 
 /// An initialized connection to the daemon.
 pub struct Client {
     socket: WebSocketStream<Box<dyn Wire>>,
     next_id: u64,
-    /// Notifications and requests that arrived while a response was awaited.
-    early: VecDeque<Incoming>,
+    /// The name and version of the daemon.
+    server: Value,
+    /// Maximum size of a message to the daemon, in bytes; unlimited until the daemon has announced it.
+    message_bytes: usize,
+    /// Messages that arrived while a response was awaited.
+    early: VecDeque<Received>,
 }
 
 /// A notification or request from the daemon.
@@ -39,9 +44,17 @@ pub struct Incoming {
     pub id: Option<Value>,
 }
 
-enum Received {
+/// A message from the daemon.
+pub enum Received {
+    /// A notification or a request.
     Message(Incoming),
-    Answer { id: Value, result: Result<Value, Value> },
+    /// The response to a request that was sent by [`Client::start`].
+    Response {
+        /// The request's id.
+        id: Value,
+        /// Its result.
+        result: anyhow::Result<Value>,
+    },
 }
 
 impl Client {
@@ -65,17 +78,29 @@ impl Client {
         let mut client = Self {
             socket,
             next_id: 0,
+            server: Value::Null,
+            message_bytes: usize::MAX,
             early: VecDeque::new(),
         };
         let hello = json!({
             "clientInfo": { "name": "acpd-cli", "version": env!("CARGO_PKG_VERSION") },
             "capabilities": { "streaming": true, "tools": true, "approvals": approvals },
         });
-        client.request("initialize", hello).await?;
+        let mut initialized = client.request("initialize", hello).await?;
+        client.server = initialized["serverInfo"].take();
+        let limit = initialized["limits"]["messageBytes"].as_u64();
+        client.message_bytes = limit
+            .and_then(|limit| limit.try_into().ok())
+            .unwrap_or(usize::MAX);
         client
             .send(&json!({ "jsonrpc": "2.0", "method": "initialized" }))
             .await?;
         Ok(client)
+    }
+
+    /// Returns the daemon's `serverInfo`.
+    pub fn server(&self) -> &Value {
+        &self.server
     }
 
     /// Sends a request and waits for its response. Keeps other messages for [`next`](Self::next).
@@ -83,16 +108,13 @@ impl Client {
         let id = self.start(method, params).await?;
         loop {
             match self.receive().await? {
-                Received::Answer { id: answered, result } if answered == id => {
-                    return result.map_err(|error| anyhow::anyhow!(describe(&error)));
-                }
-                Received::Answer { .. } => {}
-                Received::Message(incoming) => self.early.push_back(incoming),
+                Received::Response { id: answered, result } if answered == id => return result,
+                other => self.early.push_back(other),
             }
         }
     }
 
-    /// Sends a request and discards its response.
+    /// Sends a request and returns its id. [`next`](Self::next) returns the response.
     pub async fn start(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         let id = json!(self.next_id);
         self.next_id += 1;
@@ -107,23 +129,26 @@ impl Client {
             .await
     }
 
-    /// Returns the next notification or request. Cancel-safe.
-    pub async fn next(&mut self) -> anyhow::Result<Incoming> {
-        if let Some(early) = self.early.pop_front() {
-            return Ok(early);
-        }
-        loop {
-            if let Received::Message(incoming) = self.receive().await? {
-                return Ok(incoming);
-            }
+    /// Returns the next message. Cancel-safe.
+    pub async fn next(&mut self) -> anyhow::Result<Received> {
+        match self.early.pop_front() {
+            Some(early) => Ok(early),
+            None => self.receive().await,
         }
     }
 
     async fn send(&mut self, message: &Value) -> anyhow::Result<()> {
-        self.socket
-            .send(Message::text(message.to_string()))
-            .await
-            .context("the connection to the daemon is lost")
+        let text = message.to_string();
+        if text.len() > self.message_bytes {
+            bail!(
+                "the message has {} bytes, and the daemon accepts {}: shorten the prompt, let the agent read a file, or \
+                 raise limits.client_message_bytes in the daemon's configuration",
+                text.len(),
+                self.message_bytes
+            );
+        }
+        let sent = self.socket.send(Message::text(text)).await;
+        sent.map_err(|_| lost())
     }
 
     async fn receive(&mut self) -> anyhow::Result<Received> {
@@ -134,11 +159,10 @@ impl Client {
                     let reason = reason
                         .map(|frame| format!(": {}", frame.reason))
                         .unwrap_or_default();
-                    bail!("the daemon closed the connection{reason}");
+                    return Err(Exit::Unreachable.error(format!("the daemon closed the connection{reason}")));
                 }
                 Some(Ok(_)) => continue,
-                Some(Err(error)) => bail!("the connection to the daemon is lost: {error}"),
-                None => bail!("the connection to the daemon is lost"),
+                Some(Err(_)) | None => return Err(lost()),
             };
             let mut message: Value =
                 serde_json::from_str(&text).context("the daemon sent something that is not JSON")?;
@@ -153,10 +177,10 @@ impl Client {
                 }));
             }
             let result = match message.get_mut("error") {
-                Some(error) => Err(error.take()),
+                Some(error) => Err(refusal(&error.take())),
                 None => Ok(message["result"].take()),
             };
-            return Ok(Received::Answer {
+            return Ok(Received::Response {
                 id: id.unwrap_or(Value::Null),
                 result,
             });
@@ -164,8 +188,18 @@ impl Client {
     }
 }
 
+fn lost() -> anyhow::Error {
+    Exit::Unreachable.error("the connection to the daemon is lost; \"acpd status\" shows whether it runs")
+}
+
+/// Returns a JSON-RPC error of the daemon as an error of the command.
+pub fn refusal(error: &Value) -> anyhow::Error {
+    let code = serde_json::from_value(error["data"]["code"].clone()).ok();
+    Exit::of_code(code).error(describe(error))
+}
+
 /// Formats a JSON-RPC error for the user.
-pub fn describe(error: &Value) -> String {
+fn describe(error: &Value) -> String {
     let message = error["message"]
         .as_str()
         .unwrap_or("the daemon refused without a reason");

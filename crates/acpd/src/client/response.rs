@@ -8,7 +8,8 @@ use hyper::body::{Body, Bytes, Incoming};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite;
 
-use crate::client::describe;
+use crate::client::refusal;
+use crate::exit::Exit;
 
 /// Maximum size of a short response, such as an error, in bytes.
 const SHORT_BYTES: usize = 64 << 10;
@@ -18,9 +19,9 @@ const SHORT_BYTES: usize = 64 << 10;
 pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<Response<Incoming>> {
     match answer.status().as_u16() {
         200 => Ok(answer),
-        401 => bail!("{name} does not take this access token"),
+        401 => Err(not_accepted(name)),
         status => match short(answer.into_body()).await? {
-            Some(body) => bail!(describe(&body["error"])),
+            Some(body) => Err(refusal(&body["error"])),
             None => bail!("{name} answered with status {status}"),
         },
     }
@@ -30,16 +31,22 @@ pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<R
 pub fn not_opened(error: tungstenite::Error, name: &str) -> anyhow::Error {
     let response = match error {
         tungstenite::Error::Http(response) => response,
-        error => return anyhow!("{name} does not answer as a daemon: {error}"),
+        error => return Exit::Unreachable.error(format!("{name} does not answer as a daemon: {error}")),
     };
     if response.status() == 401 {
-        return anyhow!("{name} does not take this access token");
+        return not_accepted(name);
     }
     let body = response.body().as_deref().unwrap_or_default();
     match serde_json::from_slice::<Value>(body) {
-        Ok(body) => anyhow!(describe(&body["error"])),
+        Ok(body) => refusal(&body["error"]),
         Err(_) => anyhow!("{name} answered with status {}", response.status()),
     }
+}
+
+fn not_accepted(name: &str) -> anyhow::Error {
+    Exit::Forbidden.error(format!(
+        "{name} does not accept this access token; \"acpd token list\" on its host shows the valid ones"
+    ))
 }
 
 /// Reads a short response; returns `None` if it is not JSON.

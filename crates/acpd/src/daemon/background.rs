@@ -11,22 +11,53 @@ use std::time::{Duration, Instant};
 
 use acpd_runtime::private_file;
 use acpd_server::net::unix_socket;
-use anyhow::{Context, bail};
-use serde::Serialize;
-use serde_json::Value;
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 
+use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
 
+/// Variable by which a command tells the daemon that it starts where the log goes.
+const LOG_FILE: &str = "ACPD_LOG_FILE";
+
 /// The content of `daemon.json`, by which a running daemon publishes its address.
-#[derive(Debug, Serialize)]
-struct Notice {
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Notice {
     address: SocketAddr,
     /// URL for a browser.
     url: String,
-    pid: u32,
+    /// The daemon's process id.
+    pub pid: u32,
     version: String,
+    /// When the daemon started, in milliseconds since the epoch.
+    #[serde(default)]
+    pub started_at: i64,
+    /// The file with the daemon's log; absent if the daemon logs to a terminal or a service manager.
+    #[serde(default)]
+    pub log_file: Option<PathBuf>,
+    /// The options of `acpd serve` that a restart repeats.
+    #[serde(default)]
+    pub options: Vec<String>,
+}
+
+impl Notice {
+    /// Reads the notice of the daemon that runs on a data directory.
+    pub fn read(data_dir: &Path) -> anyhow::Result<Self> {
+        let path = notice_path(data_dir);
+        let text = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        serde_json::from_slice(&text)
+            .with_context(|| format!("{} does not say where the daemon listens", path.display()))
+    }
+
+    /// Returns the daemon's URL, with a wildcard address replaced by one that a browser can open.
+    pub fn address(&self) -> String {
+        self.url
+            .replacen("//0.0.0.0:", "//127.0.0.1:", 1)
+            .replacen("//[::]:", "//[::1]:", 1)
+    }
 }
 
 /// A daemon's published notice; dropping it removes the file.
@@ -37,7 +68,12 @@ pub struct Running {
 
 impl Running {
     /// Publishes the daemon's address.
-    pub fn announce(data_dir: &Path, address: SocketAddr, url: String) -> std::io::Result<Self> {
+    pub fn announce(
+        data_dir: &Path,
+        address: SocketAddr,
+        url: String,
+        options: Vec<String>,
+    ) -> std::io::Result<Self> {
         let path = notice_path(data_dir);
         let new = path.with_extension("new");
         let notice = Notice {
@@ -45,6 +81,9 @@ impl Running {
             url,
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: jiff::Timestamp::now().as_millisecond(),
+            log_file: std::env::var_os(LOG_FILE).map(PathBuf::from),
+            options,
         };
         let mut file = OpenOptions::new()
             .write(true)
@@ -68,21 +107,7 @@ impl Drop for Running {
 
 /// Returns the browser URL of the daemon that runs on the data directory.
 pub fn url(data_dir: &Path) -> anyhow::Result<String> {
-    let path = notice_path(data_dir);
-    let notice = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-    serde_json::from_slice(&notice)
-        .ok()
-        .and_then(|notice| address(&notice))
-        .with_context(|| format!("{} does not say where the daemon listens", path.display()))
-}
-
-/// Returns the URL of a notice, with a wildcard address replaced by one that a browser can open.
-fn address(notice: &Value) -> Option<String> {
-    let url = notice["url"].as_str()?;
-    Some(
-        url.replacen("//0.0.0.0:", "//127.0.0.1:", 1)
-            .replacen("//[::]:", "//[::1]:", 1),
-    )
+    Notice::read(data_dir).map(|notice| notice.address())
 }
 
 fn notice_path(data_dir: &Path) -> PathBuf {
@@ -97,9 +122,17 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
     if let Some(stream) = try_connect(settings).await? {
         return Ok(stream);
     }
-    print::err("acpd: no daemon is running; starting one in the background\n");
+    print::hint(&format!(
+        "no daemon is running; starting one in the background (log: {}; \"acpd stop\" ends it)",
+        log_path(settings).display()
+    ));
+    launch(settings, &[]).await
+}
+
+/// Starts a daemon in the background with these options of `acpd serve`, and connects to it.
+pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<UnixStream> {
     let said_before = std::fs::metadata(log_path(settings)).map_or(0, |log| log.len());
-    let mut child = start(settings)?;
+    let mut child = start(settings, options)?;
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         if let Some(stream) = try_connect(settings).await? {
@@ -108,15 +141,16 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
         if let Some(status) = child.try_wait()?
             && !came_second(settings, said_before)
         {
-            bail!("the daemon did not start ({status}); {}", stderr_tail(settings));
+            let tail = stderr_tail(settings);
+            return Err(Exit::Unreachable.error(format!("the daemon did not start ({status}); {tail}")));
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    bail!(
+    Err(Exit::Unreachable.error(format!(
         "the daemon did not answer within {} s; {}",
         PATIENCE.as_secs(),
         stderr_tail(settings)
-    )
+    )))
 }
 
 /// Returns whether the new daemon exited because a concurrent command had started another one, which is still starting
@@ -149,11 +183,12 @@ pub fn make_data_dir(data_dir: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("the data directory {} cannot be used", data_dir.display()))
 }
 
-fn log_path(settings: &Settings) -> PathBuf {
+/// Returns the file with the log of a daemon in the background.
+pub fn log_path(settings: &Settings) -> PathBuf {
     settings.daemon.data_dir.join("daemon.log")
 }
 
-fn start(settings: &Settings) -> anyhow::Result<Child> {
+fn start(settings: &Settings, options: &[String]) -> anyhow::Result<Child> {
     let data_dir = &settings.daemon.data_dir;
     make_data_dir(data_dir)?;
     let log = OpenOptions::new()
@@ -162,7 +197,8 @@ fn start(settings: &Settings) -> anyhow::Result<Child> {
         .mode(0o600)
         .open(log_path(settings))?;
     let mut command = std::process::Command::new(std::env::current_exe()?);
-    command.arg("serve").arg("--data-dir").arg(data_dir);
+    command.arg("serve").args(options).arg("--data-dir").arg(data_dir);
+    command.env(LOG_FILE, log_path(settings));
     command.arg("--listen").arg(settings.daemon.listen.to_string());
     if let Some(config) = &settings.config_file {
         command.arg("--config").arg(config);
@@ -193,20 +229,26 @@ fn stderr_tail(settings: &Settings) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
     fn every_address_of_a_machine_is_also_its_own() {
+        let notice = |url: &str| Notice {
+            address: ([127, 0, 0, 1], 4127).into(),
+            url: url.to_owned(),
+            pid: 1,
+            version: String::new(),
+            started_at: 0,
+            log_file: None,
+            options: Vec::new(),
+        };
         for (url, seen) in [
             ("http://127.0.0.1:4127", "http://127.0.0.1:4127"),
             ("https://0.0.0.0:4127", "https://127.0.0.1:4127"),
             ("https://[::]:4127", "https://[::1]:4127"),
             ("http://10.0.0.0:1", "http://10.0.0.0:1"),
         ] {
-            assert_eq!(address(&json!({ "url": url })).as_deref(), Some(seen));
+            assert_eq!(notice(url).address(), seen);
         }
-        assert_eq!(address(&json!({})), None);
     }
 }

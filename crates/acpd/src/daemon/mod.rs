@@ -1,7 +1,11 @@
 //! Commands about the daemon itself.
 
 pub mod background;
+pub mod control;
+pub mod logs;
 pub mod open;
 pub mod policy;
+pub mod reference;
 pub mod serve;
+pub mod status;
 pub mod token;

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use acpd_runtime::private_file;
@@ -14,11 +14,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::cli::OpenArgs;
 use crate::client::ticket;
 use crate::client::ticket::{Ticket, escaped};
+use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
 
 /// Prints a link that signs in one browser, and opens it.
-pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<ExitCode> {
+pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<Exit> {
     let holder = if args.other_device {
         Holder::Anyone
     } else {
@@ -35,7 +36,7 @@ pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<ExitCo
         None => print::err(&hint),
         Some(opener) => show(settings, &opener, &link, &ticket, &hint).await?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Success)
 }
 
 /// Returns the program that opens a page. Over SSH and in containers there is usually none.

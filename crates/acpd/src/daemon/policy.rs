@@ -1,7 +1,6 @@
 //! `acpd policy`: reads the configuration and the remembered answers of an agent in the data directory. It requires no
 //! daemon, and does not see answers that were remembered for a thread.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use acpd_model::RawJson;
@@ -11,11 +10,12 @@ use acpd_runtime::policy::remembered;
 use anyhow::{Context, bail};
 
 use crate::cli::PolicyTestArgs;
+use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
 
-/// `acpd policy test`. Exit codes: 0 allowed, 3 asked, 4 denied.
-pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCode> {
+/// `acpd policy test`.
+pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<Exit> {
     let answers = args
         .agent
         .as_ref()
@@ -43,9 +43,9 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<ExitCo
         print::out(&in_words(&explanation));
     }
     Ok(match explanation.decision.effect {
-        Effect::Allow => ExitCode::SUCCESS,
-        Effect::Ask => ExitCode::from(3),
-        Effect::Deny => ExitCode::from(4),
+        Effect::Allow => Exit::Success,
+        Effect::Ask => Exit::PolicyAsks,
+        Effect::Deny => Exit::PolicyDenies,
     })
 }
 

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use acpd_runtime::agent::config::AgentConfig;
@@ -16,11 +15,12 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{LogFormat, ServeArgs};
 use crate::daemon::background::Running;
+use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::render::colors_errors;
+use crate::terminal::print::has_colors;
 
 /// Runs the daemon until SIGINT or SIGTERM.
-pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCode> {
+pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<Exit> {
     acpd_host::give_back_large_buffers();
     start_logging(args.log_format);
     if args.demo {
@@ -40,8 +40,8 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<ExitCod
         .event_interval(8)
         .enable_all()
         .build()?;
-    runtime.block_on(serve_until_stopped(settings))?;
-    Ok(ExitCode::SUCCESS)
+    runtime.block_on(serve_until_stopped(settings, args.repeated()))?;
+    Ok(Exit::Success)
 }
 
 /// Interval at which the daemon checks its configuration, tokens and certificate files for changes.
@@ -101,7 +101,7 @@ async fn take_tokens(daemon: &Daemon) {
     }
 }
 
-async fn serve_until_stopped(settings: Settings) -> anyhow::Result<()> {
+async fn serve_until_stopped(settings: Settings, options: Vec<String>) -> anyhow::Result<()> {
     // First of all, so that no signal arrives without a handler.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -133,7 +133,7 @@ async fn serve_until_stopped(settings: Settings) -> anyhow::Result<()> {
     let url = |address: SocketAddr| format!("{scheme}://{address}");
     let mut running = None;
     let daemon = Daemon::start(settings.daemon, token, |address| {
-        running = Some(Running::announce(&data_dir, address, url(address))?);
+        running = Some(Running::announce(&data_dir, address, url(address), options)?);
         Ok(())
     });
     let daemon = daemon.await?;
@@ -196,7 +196,7 @@ fn start_logging(format: LogFormat) {
     let filter = EnvFilter::try_from_env("ACPD_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(colors_errors())
+        .with_ansi(has_colors(&std::io::stderr()))
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.init(),

@@ -1,7 +1,6 @@
 //! `acpd token`: manages access tokens in the token file of the data directory. A running daemon applies changes
 //! immediately.
 
-use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use acpd_server::auth::Holder;
@@ -15,19 +14,20 @@ use crate::cli::{TokenCommand, TokenCreateArgs, TokenTicketArgs};
 use crate::client::reach::{Reached, ask};
 use crate::client::ticket;
 use crate::daemon::background::make_data_dir;
+use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
-use crate::threads::list::when;
+use crate::terminal::time::when;
 
 /// Runs an `acpd token` command.
-pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Result<ExitCode> {
+pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Result<Exit> {
     match command {
         TokenCommand::Create(args) => create(settings, args).await?,
         TokenCommand::List(args) => list(settings, args.json)?,
         TokenCommand::Revoke(args) => revoke(settings, &args.name).await?,
         TokenCommand::Ticket(args) => ticket(settings, args).await?,
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Success)
 }
 
 async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<()> {

@@ -1,6 +1,11 @@
 //! The user's terminal: output, questions, and the rendering of a turn.
 
+pub mod confirm;
+pub mod pager;
 pub mod plain;
 pub mod print;
+pub mod progress;
 pub mod questions;
 pub mod render;
+pub mod table;
+pub mod time;

@@ -20,7 +20,8 @@ use self::form::{Form, Taken};
 use self::wording::wording;
 use crate::cli::Permissions;
 use crate::client::Incoming;
-use crate::terminal::plain::plain;
+use crate::exit::Exit;
+use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 
 /// Capacity of the queue of typed lines.
@@ -31,6 +32,8 @@ pub struct Questions {
     how: Permissions,
     open: VecDeque<Question>,
     terminal: Option<Terminal>,
+    /// Whether a question was declined because there was no terminal.
+    declined: bool,
 }
 
 struct Question {
@@ -57,16 +60,26 @@ impl Questions {
             how,
             open: VecDeque::new(),
             terminal: None,
+            declined: false,
         }
+    }
+
+    /// Returns whether there is a terminal to ask on.
+    pub fn has_terminal() -> bool {
+        File::options().read(true).write(true).open("/dev/tty").is_ok()
+    }
+
+    /// Returns whether a question was declined because there was no terminal to ask on.
+    pub fn declined(&self) -> bool {
+        self.declined
     }
 
     /// Adds a question. `id` is the id of the daemon's request.
     pub fn add(&mut self, id: Value, incoming: Incoming) {
-        let wants = match incoming.method.as_str() {
-            "item/tool/requestUserInput" => {
-                Form::read(&incoming.text).map_or_else(Wants::Unknown, Wants::Information)
-            }
-            _ => Wants::Permission,
+        let wants = if is_permission(&incoming) {
+            Wants::Permission
+        } else {
+            Form::read(&incoming.text).map_or_else(Wants::Unknown, Wants::Information)
         };
         self.open.push_back(Question {
             id,
@@ -99,18 +112,21 @@ impl Questions {
             (Wants::Permission, Permissions::Deny) => json!({ "decision": "decline" }),
             (Wants::Permission, Permissions::Ask) => match ask(&mut self.terminal, question).await {
                 Ok(choice) => choice.response(),
-                Err(error) => {
-                    print::err(&format!(
-                        "acpd: declined, no terminal to ask on: {error} (see --permissions)\n"
-                    ));
+                Err(why) => {
+                    self.declined |= why.is_no_terminal();
+                    let tip = match why {
+                        Unanswered::NoTerminal => " (--permissions answers without one)",
+                        _ => "",
+                    };
+                    print::err(&format!("acpd: declined, since {why}{tip}\n"));
                     json!({ "decision": "decline" })
                 }
             },
             (Wants::Information(form), _) => {
                 let asked = inquire(&mut self.terminal, form, &mut question.shown).await;
-                asked.unwrap_or_else(|error| {
-                    let why = format!("since there is no terminal to ask on: {error}");
-                    dismiss(&question.params, &why)
+                asked.unwrap_or_else(|why| {
+                    self.declined |= why.is_no_terminal();
+                    dismiss(&question.params, &format!("since {why}"))
                 })
             }
             (Wants::Unknown(error), _) => dismiss(&question.params, &format!("since {error:#}")),
@@ -178,16 +194,32 @@ impl Terminal {
     }
 
     /// Returns the next typed line. Cancel-safe.
-    async fn typed(&mut self) -> anyhow::Result<Option<String>> {
-        let line = self.lines.recv().await;
-        line.ok_or_else(|| anyhow::anyhow!("the terminal was closed"))
+    async fn typed(&mut self) -> Result<Option<String>, Unanswered> {
+        self.lines.recv().await.ok_or(Unanswered::EndOfInput)
     }
 }
 
-fn opened(terminal: &mut Option<Terminal>) -> std::io::Result<&mut Terminal> {
+/// Why a question got no answer on the terminal.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    #[error("there is no terminal to ask on")]
+    NoTerminal,
+    #[error("the input ended")]
+    EndOfInput,
+    #[error("the terminal cannot be written: {0}")]
+    Terminal(#[from] std::io::Error),
+}
+
+impl Unanswered {
+    fn is_no_terminal(&self) -> bool {
+        matches!(self, Self::NoTerminal)
+    }
+}
+
+fn opened(terminal: &mut Option<Terminal>) -> Result<&mut Terminal, Unanswered> {
     match terminal {
         Some(open) => Ok(open),
-        None => Ok(terminal.insert(Terminal::open()?)),
+        None => Ok(terminal.insert(Terminal::open().map_err(|_| Unanswered::NoTerminal)?)),
     }
 }
 
@@ -196,7 +228,7 @@ async fn inquire(
     terminal: &mut Option<Terminal>,
     form: &mut Form,
     shown: &mut bool,
-) -> anyhow::Result<Value> {
+) -> Result<Value, Unanswered> {
     let terminal = opened(terminal)?;
     if !*shown {
         terminal.begin(&format!("\n{}{}", form.heading(), form.question()))?;
@@ -222,25 +254,63 @@ async fn inquire(
 }
 
 /// Shows a permission request and waits for a choice.
-async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> anyhow::Result<Choice> {
+async fn ask(terminal: &mut Option<Terminal>, question: &mut Question) -> Result<Choice, Unanswered> {
     let terminal = opened(terminal)?;
-    let mut choices = Choice::read(&question.params);
+    let choices = Choice::read(&question.params);
     let prompt = format!("Your choice [1-{}]: ", choices.len());
     if !question.shown {
-        terminal.begin(&format!("\n{}", wording(&question.params)))?;
-        for (at, choice) in choices.iter().enumerate() {
-            terminal.show(&format!("  {}) {}\n", at + 1, choice.line()))?;
-        }
-        terminal.show(&prompt)?;
+        terminal.begin(&format!("\n{}{prompt}", with_options(&question.params, &choices)))?;
         question.shown = true;
     }
     loop {
-        let line = terminal.typed().await?;
-        let line = line.ok_or_else(|| anyhow::anyhow!("there is no more input"))?;
-        let chosen = line.trim().parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-        if let Some(at) = chosen.filter(|at| *at < choices.len()) {
-            return Ok(choices.swap_remove(at));
+        let line = terminal.typed().await?.ok_or(Unanswered::EndOfInput)?;
+        match Choice::pick(choices.iter(), &line) {
+            Some(choice) => return Ok(choice.clone()),
+            None => terminal.show(&format!("{} is no option. {prompt}", quoted(&line)))?,
         }
-        terminal.show(&prompt)?;
     }
+}
+
+fn quoted(line: &str) -> String {
+    match line.trim() {
+        "" => "An empty line".to_owned(),
+        line => format!("{:?}", plain_line(line)),
+    }
+}
+
+/// Returns the text of a permission request with its numbered options.
+fn with_options(params: &Value, choices: &[Choice]) -> String {
+    let mut text = wording(params);
+    for (at, choice) in choices.iter().enumerate() {
+        text.push_str(&format!("  {}) {}\n", at + 1, choice.line()));
+    }
+    text
+}
+
+/// Returns whether a request of the daemon asks for permission, not for information.
+pub fn is_permission(incoming: &Incoming) -> bool {
+    incoming.method != "item/tool/requestUserInput"
+}
+
+/// Returns the text of a question.
+pub fn shown(incoming: &Incoming) -> String {
+    if is_permission(incoming) {
+        return with_options(&incoming.params, &Choice::read(&incoming.params));
+    }
+    match Form::read(&incoming.text) {
+        Ok(form) => form.heading(),
+        Err(error) => format!("The agent asks for information that acpd cannot show: {error:#}\n"),
+    }
+}
+
+/// Returns the response to a permission request that a user chose by number or by name.
+pub fn chosen(params: &Value, option: &str) -> anyhow::Result<Value> {
+    let choices = Choice::read(params);
+    let chosen = Choice::pick(choices.iter(), option).map(Choice::response);
+    chosen.ok_or_else(|| {
+        Exit::Usage.error(format!(
+            "{option:?} is no option of this question; write a number from 1 to {}, \"allow\" or \"reject\"",
+            choices.len()
+        ))
+    })
 }

@@ -2,14 +2,13 @@
 
 mod tool_calls;
 
-use std::io::IsTerminal;
 use std::time::Instant;
 
 use acpd_policy::shell_line;
 use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
-use crate::terminal::plain::plain;
+use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 
 /// Formats a terminal's command and arguments as a shell line.
@@ -19,9 +18,17 @@ pub fn command_line(item: &Value) -> String {
     plain(&shell_line(command, args.filter_map(Value::as_str)))
 }
 
-/// Returns whether standard error supports colours.
-pub fn colors_errors() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+/// Formats a step of a plan.
+pub fn plan_line(entry: &Value) -> String {
+    let mark = match entry["status"].as_str() {
+        Some("completed") => "●",
+        Some("in_progress") => "◐",
+        _ => "○",
+    };
+    format!(
+        "{mark} {}",
+        plain_line(entry["content"].as_str().unwrap_or_default())
+    )
 }
 
 /// Prints notifications as they arrive: the agent's answer on standard output, everything else on standard error.
@@ -33,17 +40,20 @@ pub struct Renderer {
     /// Whether the last output on standard output did not end its line.
     in_answer: bool,
     in_thought: bool,
+    /// The message of the last notice.
+    noted: String,
 }
 
 impl Renderer {
     /// Creates a renderer for this process's terminal or pipes. `verbose`: whether to show notices about the protocol.
     pub fn new(verbose: bool) -> Self {
         Self {
-            color: colors_errors(),
+            color: print::has_colors(&std::io::stderr()),
             verbose,
             tool_calls: ToolCalls::default(),
             in_answer: false,
             in_thought: false,
+            noted: String::new(),
         }
     }
 
@@ -103,11 +113,26 @@ impl Renderer {
             }
             "turn/plan/updated" => self.plan(params),
             "thread/notice" if self.verbose || !is_about_protocol(params) => {
-                let line = format!("{}: {}", text("level"), text("message"));
-                self.line(&line);
+                self.notice(params);
             }
             _ => {}
         }
+    }
+
+    /// Returns whether the last notice had this message.
+    pub fn has_noted(&self, message: &str) -> bool {
+        self.noted == message
+    }
+
+    fn notice(&mut self, params: &Value) {
+        let text = |key: &str| plain(params[key].as_str().unwrap_or_default());
+        let (level, message, detail) = (text("level"), text("message"), text("detail"));
+        let mut line = format!("{level}: {message}");
+        if level == "error" && !detail.trim().is_empty() {
+            line.push_str(&format!("\n{}", detail.trim_end()));
+        }
+        self.line(&line);
+        self.noted = message;
     }
 
     /// Returns the time at which pending tool calls must be printed.
@@ -145,13 +170,7 @@ impl Renderer {
             .map(Vec::as_slice)
             .unwrap_or_default()
         {
-            let mark = match entry["status"].as_str() {
-                Some("completed") => "●",
-                Some("in_progress") => "◐",
-                _ => "○",
-            };
-            let line = format!("{mark} {}", plain(entry["content"].as_str().unwrap_or_default()));
-            self.line(&line);
+            self.line(&plan_line(entry));
         }
     }
 

@@ -1,10 +1,9 @@
 //! `acpd export`: writes a thread to a file or to standard output. The daemon does the formatting.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use acpd_model::ThreadId;
 use anyhow::Context;
@@ -15,22 +14,22 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::client::Client;
 use crate::client::reach::{self, reach};
 use crate::client::response::{self, next};
+use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::JsonPieces;
-use crate::threads::show::find;
+use crate::terminal::print;
+use crate::threads::find::find;
 
 /// What to do about an export that breaks off.
 const BROKEN_OFF: &str = "the export is not whole; if its log is damaged, --salvage exports what can be read";
 
-/// Exit code of a command that was interrupted.
-const INTERRUPTED: u8 = 130;
-
 /// Exports a thread.
-pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<ExitCode> {
-    let thread = whole_id(settings, &args.thread).await?;
-    let answer = ask(settings, thread, args).await?;
+pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Exit> {
+    let thread = whole_id(settings, &args.thread.thread).await?;
+    let format = args.format.unwrap_or_else(|| format_of(args.output.as_deref()));
+    let answer = ask(settings, thread, format, args.salvage).await?;
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
-        return to_stdout(answer.into_body(), args.format).await;
+        return to_stdout(answer.into_body(), format).await;
     };
     let to_file = async {
         let mut target =
@@ -45,9 +44,18 @@ pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Ex
             .with_context(|| format!("{} cannot be written", path.display()))
     };
     tokio::select! {
-        written = to_file => written.map(|()| ExitCode::SUCCESS),
+        written = to_file => written.map(|()| Exit::Success),
         // Dropping the future removes the partial file.
-        _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(INTERRUPTED)),
+        _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
+    }
+}
+
+/// Returns the format that the ending of a file's name means.
+fn format_of(output: Option<&Path>) -> ExportFormat {
+    match output.and_then(Path::extension).and_then(OsStr::to_str) {
+        Some("md" | "markdown") => ExportFormat::Md,
+        Some("html" | "htm") => ExportFormat::Html,
+        _ => ExportFormat::Jsonl,
     }
 }
 
@@ -60,13 +68,16 @@ async fn whole_id(settings: &Settings, given: &str) -> anyhow::Result<ThreadId> 
 }
 
 /// Requests the export, and starts a daemon if none runs.
-async fn ask(settings: &Settings, thread: ThreadId, args: &ExportArgs) -> anyhow::Result<Response<Incoming>> {
+async fn ask(
+    settings: &Settings,
+    thread: ThreadId,
+    format: ExportFormat,
+    salvage: bool,
+) -> anyhow::Result<Response<Incoming>> {
     let reached = reach(settings).await?;
     let name = reached.name.clone();
-    let (format, salvage) = (
-        args.format.word(),
-        if args.salvage { "&salvage=true" } else { "" },
-    );
+    let format = format.word();
+    let salvage = if salvage { "&salvage=true" } else { "" };
     let request = Request::get(format!("/api/threads/{thread}/export?format={format}{salvage}"))
         .body(String::new())
         .context("the address has odd characters")?;
@@ -74,7 +85,7 @@ async fn ask(settings: &Settings, thread: ThreadId, args: &ExportArgs) -> anyhow
     response::granted(answer, &name).await
 }
 
-async fn to_stdout(mut body: Incoming, format: ExportFormat) -> anyhow::Result<ExitCode> {
+async fn to_stdout(mut body: Incoming, format: ExportFormat) -> anyhow::Result<Exit> {
     let mut pieces = JsonPieces::default();
     while let Some(bytes) = next(&mut body).await.context(BROKEN_OFF)? {
         let bytes = match format {
@@ -82,15 +93,11 @@ async fn to_stdout(mut body: Incoming, format: ExportFormat) -> anyhow::Result<E
             ExportFormat::Jsonl => pieces.next(&bytes).into(),
             _ => bytes,
         };
-        let mut stdout = std::io::stdout().lock();
-        match stdout.write_all(&bytes).and_then(|()| stdout.flush()) {
-            Ok(()) => {}
-            // The reader has closed the pipe, as `head` does.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
-            Err(error) => return Err(error).context("standard output cannot be written"),
+        if !print::bytes(&bytes) {
+            break;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Success)
 }
 
 /// A file that is written under a temporary name, and renamed when it is complete.
@@ -149,5 +156,23 @@ impl Drop for Target {
             // The partial file is useless; an error here changes nothing.
             let _ = std::fs::remove_file(draft);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_of_the_file_is_the_format() {
+        for (name, format) in [
+            ("a.md", ExportFormat::Md),
+            ("a.b/c.html", ExportFormat::Html),
+            ("a.jsonl", ExportFormat::Jsonl),
+            ("md", ExportFormat::Jsonl),
+        ] {
+            assert_eq!(format_of(Some(Path::new(name))), format, "{name}");
+        }
+        assert_eq!(format_of(None), ExportFormat::Jsonl);
     }
 }

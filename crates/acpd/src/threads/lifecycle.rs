@@ -1,54 +1,106 @@
 //! `acpd archive`, `unarchive`, `delete` and `rename`.
 
-use std::process::ExitCode;
-
 use serde_json::{Value, json};
 
-use crate::cli::{RenameArgs, ThreadArgs};
+use crate::cli::{DeleteArgs, RenameArgs, ThreadArgs};
 use crate::client::Client;
+use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::confirm::confirm;
+use crate::terminal::plain::plain_line;
 use crate::terminal::print;
-use crate::threads::show::find;
+use crate::threads::find::{find, short_id};
+
+/// Least number of characters of an id that name a thread to delete.
+const DELETED_ID_CHARS: usize = 8;
 
 /// Archives a thread.
-pub async fn archive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<ExitCode> {
-    tell(settings, &args.thread, "thread/archive", json!({}), "archived").await
+pub async fn archive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<Exit> {
+    let mut client = Client::connect(settings, false).await?;
+    let thread = named(&mut client, &args.thread.thread).await?;
+    client
+        .request("thread/archive", json!({ "threadId": thread["id"] }))
+        .await?;
+    Ok(report(&thread, "archived", args.json))
 }
 
 /// Unarchives a thread.
-pub async fn unarchive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<ExitCode> {
-    tell(
-        settings,
-        &args.thread,
-        "thread/unarchive",
-        json!({}),
-        "unarchived",
-    )
-    .await
+pub async fn unarchive(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<Exit> {
+    let mut client = Client::connect(settings, false).await?;
+    let thread = named(&mut client, &args.thread.thread).await?;
+    client
+        .request("thread/unarchive", json!({ "threadId": thread["id"] }))
+        .await?;
+    Ok(report(&thread, "unarchived", args.json))
 }
 
-/// Deletes a thread and its log.
-pub async fn delete(settings: &Settings, args: &ThreadArgs) -> anyhow::Result<ExitCode> {
-    tell(settings, &args.thread, "thread/delete", json!({}), "deleted").await
+/// Deletes a thread and its log, after asking.
+pub async fn delete(settings: &Settings, args: &DeleteArgs) -> anyhow::Result<Exit> {
+    let given = args.thread.trim();
+    let is_id = given.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if is_id && given.len() < DELETED_ID_CHARS {
+        return Err(Exit::Usage.error(format!(
+            "{given:?} is too short to delete a thread: give at least {DELETED_ID_CHARS} characters of its id"
+        )));
+    }
+    let mut client = Client::connect(settings, false).await?;
+    let thread = named(&mut client, given).await?;
+    if !args.yes {
+        let turns = thread["turnCount"].as_u64().unwrap_or_default();
+        let plural = if turns == 1 { "" } else { "s" };
+        let question = format!("Delete {} with {turns} turn{plural}, for good?", title(&thread));
+        if !confirm(&question)? {
+            print::hint("not deleted");
+            return Ok(Exit::Interrupted);
+        }
+    }
+    client
+        .request("thread/delete", json!({ "threadId": thread["id"] }))
+        .await?;
+    Ok(report(&thread, "deleted", args.json))
 }
 
 /// Renames a thread.
-pub async fn rename(settings: &Settings, args: &RenameArgs) -> anyhow::Result<ExitCode> {
-    let params = json!({ "name": args.name });
-    tell(settings, &args.thread, "thread/name/set", params, "renamed").await
+pub async fn rename(settings: &Settings, args: &RenameArgs) -> anyhow::Result<Exit> {
+    let mut client = Client::connect(settings, false).await?;
+    let thread = named(&mut client, &args.thread.thread).await?;
+    let id = thread["id"].clone();
+    client
+        .request("thread/name/set", json!({ "threadId": id, "name": args.name }))
+        .await?;
+    let renamed = summary(&mut client, &id).await?;
+    let done = match args.name {
+        Some(_) => "renamed",
+        None => "has the agent's title again",
+    };
+    Ok(report(&renamed, done, args.json))
 }
 
-async fn tell(
-    settings: &Settings,
-    given: &str,
-    method: &str,
-    mut params: Value,
-    done: &str,
-) -> anyhow::Result<ExitCode> {
-    let mut client = Client::connect(settings, false).await?;
-    let id = find(&mut client, given).await?;
-    params["threadId"] = json!(id);
-    client.request(method, params).await?;
-    print::out(&format!("{id}  {done}\n"));
-    Ok(ExitCode::SUCCESS)
+async fn named(client: &mut Client, given: &str) -> anyhow::Result<Value> {
+    let id = find(client, given).await?;
+    summary(client, &json!(id)).await
+}
+
+async fn summary(client: &mut Client, id: &Value) -> anyhow::Result<Value> {
+    let mut read = client.request("thread/read", json!({ "threadId": id })).await?;
+    Ok(read["thread"].take())
+}
+
+/// Returns a thread's name in quotes and its short id.
+pub fn title(thread: &Value) -> String {
+    let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
+    let id = text("id");
+    match &*text("name") {
+        "" => short_id(&id).to_owned(),
+        name => format!("{name:?} ({})", short_id(&id)),
+    }
+}
+
+fn report(thread: &Value, done: &str, as_json: bool) -> Exit {
+    if as_json {
+        print::json(&thread.to_string());
+    } else {
+        print::out(&format!("{} {done}\n", title(thread)));
+    }
+    Exit::Success
 }

@@ -1,71 +1,108 @@
 //! `acpd threads`.
 
-use std::process::ExitCode;
-
 use acpd_model::text::shorten;
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::cli::ThreadsArgs;
 use crate::client::Client;
+use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::plain::plain;
+use crate::terminal::plain::plain_line;
 use crate::terminal::print;
+use crate::terminal::table::table;
+use crate::terminal::time::ago;
+use crate::threads::find::short_id;
+
+/// Maximum number of threads or results on a page of the daemon.
+pub const PAGE: usize = 100;
+
+/// Length of a printed name, in characters, where there is no terminal that limits it.
+const NAME_CHARS: usize = 60;
 
 /// Lists threads.
-pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<ExitCode> {
-    let mut client = Client::connect(settings, false).await?;
-    let mut wanted = args.limit;
-    let mut cursor = Value::Null;
-    while wanted > 0 {
-        let page = client
-            .request(
-                "thread/list",
-                json!({ "limit": wanted.min(100), "cursor": cursor, "archived": args.archived }),
-            )
-            .await?;
-        let threads = page["data"].as_array().cloned().unwrap_or_default();
-        for thread in &threads {
-            show(thread, args.json);
-        }
-        wanted -= threads.len().min(wanted);
-        cursor = page["nextCursor"].clone();
-        if cursor.is_null() {
-            break;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn show(thread: &Value, as_json: bool) {
-    if as_json {
-        print::json(&thread.to_string());
-        return;
-    }
-    let text = |key: &str| plain(thread[key].as_str().unwrap_or_default());
-    let status = match (text("status").as_str(), thread["lastTurnStatus"].as_str()) {
-        ("idle", Some("failed")) => "failed".to_owned(),
-        (status, _) => status.to_owned(),
+pub async fn threads(settings: &Settings, args: &ThreadsArgs) -> anyhow::Result<Exit> {
+    let cwd = match (&args.cwd, &settings.remote) {
+        (Some(dir), None) => Some(std::path::absolute(dir)?),
+        (dir, _) => dir.clone(),
     };
-    let name = shorten(&text("name"), 60);
-    print::out(&format!(
-        "{}  {:<7}  {}  {:<12}  {name}\n",
-        text("id"),
-        status,
-        when(&thread["updatedAt"]),
-        text("agentType")
-    ));
+    let status = args.status.and_then(|status| status.to_possible_value());
+    let wanted = json!({
+        "archived": args.archived,
+        "agentType": args.agent,
+        "cwd": cwd,
+        "status": status.map(|status| status.get_name().to_owned()),
+    });
+    let mut client = Client::connect(settings, false).await?;
+    let (threads, more) = pages(&mut client, "thread/list", wanted, args.limit).await?;
+    if args.json {
+        for thread in &threads {
+            print::json(&thread.to_string());
+        }
+        return Ok(Exit::Success);
+    }
+    if threads.is_empty() {
+        print::hint(if args.is_narrowed() {
+            "no thread matches"
+        } else {
+            "no threads yet; start one: acpd run \"what does this project do?\""
+        });
+        return Ok(Exit::Success);
+    }
+    let rows: Vec<_> = threads.iter().map(row).collect();
+    table(["ID", "STATUS", "CHANGED", "AGENT", "NAME"], &rows);
+    if more {
+        print::hint(&format!(
+            "these are the last {}; --limit shows more",
+            threads.len()
+        ));
+    }
+    Ok(Exit::Success)
 }
 
-/// Formats milliseconds since the epoch in the host's time zone.
-pub fn when(millis: &Value) -> String {
-    let time = millis
-        .as_i64()
-        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    match time {
-        Some(time) => time
-            .to_zoned(jiff::tz::TimeZone::system())
-            .strftime("%Y-%m-%d %H:%M")
-            .to_string(),
-        None => "-".to_owned(),
+impl ThreadsArgs {
+    fn is_narrowed(&self) -> bool {
+        self.archived || self.agent.is_some() || self.cwd.is_some() || self.status.is_some()
+    }
+}
+
+/// Reads pages until there are `limit` entries. Returns whether there are more.
+pub async fn pages(
+    client: &mut Client,
+    method: &str,
+    mut params: Value,
+    limit: usize,
+) -> anyhow::Result<(Vec<Value>, bool)> {
+    let mut found = Vec::new();
+    while found.len() < limit {
+        params["limit"] = json!((limit - found.len()).min(PAGE));
+        let mut page = client.request(method, params.clone()).await?;
+        if let Some(entries) = page["data"].as_array_mut() {
+            found.append(entries);
+        }
+        params["cursor"] = page["nextCursor"].take();
+        if params["cursor"].is_null() {
+            return Ok((found, false));
+        }
+    }
+    Ok((found, true))
+}
+
+fn row(thread: &Value) -> [String; 5] {
+    let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
+    [
+        short_id(&text("id")).to_owned(),
+        status(thread).to_owned(),
+        ago(&thread["updatedAt"]),
+        text("agentType"),
+        shorten(&text("name"), print::width().unwrap_or(NAME_CHARS)),
+    ]
+}
+
+/// Returns what a thread is doing, or that its last turn failed.
+pub fn status(thread: &Value) -> &str {
+    match (thread["status"].as_str(), thread["lastTurnStatus"].as_str()) {
+        (Some("idle"), Some("failed")) => "failed",
+        (status, _) => status.unwrap_or("-"),
     }
 }

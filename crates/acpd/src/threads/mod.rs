@@ -1,8 +1,11 @@
 //! Commands about threads.
 
+pub mod answer;
 pub mod export;
+pub mod find;
 pub mod lifecycle;
 pub mod list;
 pub mod run;
 pub mod search;
 pub mod show;
+pub mod steer;

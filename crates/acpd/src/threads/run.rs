@@ -1,129 +1,131 @@
 //! `acpd run`: runs one turn from start to end.
 
 use std::io::Read;
-use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::cli::{Format, RunArgs};
-use crate::client::{Client, Incoming};
+use crate::cli::RunArgs;
+use crate::client::{Client, Incoming, Received};
+use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
+use crate::terminal::progress::Progress;
 use crate::terminal::questions::Questions;
 use crate::terminal::render::Renderer;
-
-/// Exit codes, by the outcome of the turn.
-mod exit {
-    pub const COMPLETED: u8 = 0;
-    pub const FAILED: u8 = 1;
-    pub const REFUSED: u8 = 3;
-    pub const LIMITED: u8 = 4;
-    pub const INTERRUPTED: u8 = 130;
-}
+use crate::threads::find::find;
 
 /// Runs one turn and prints it.
-pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<ExitCode> {
+pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<Exit> {
     let text = read_prompt(&args.prompt)?;
     if text.trim().is_empty() {
-        bail!("the prompt is empty");
+        return Err(Exit::Usage.error("the prompt is empty"));
     }
-    let mut client = Client::connect(settings, true).await?;
-    let mut turn = Turn {
-        format: args.format,
-        questions: Questions::new(args.permissions),
-        renderer: Renderer::new(args.verbose),
-    };
-    let (thread, turn_id) = match &args.thread {
-        Some(thread) => {
-            let resumed = client
-                .request("thread/resume", json!({ "threadId": thread, "limit": 1 }))
-                .await?;
-            let started = client
-                .request("turn/start", json!({ "threadId": thread, "text": text }))
-                .await?;
-            (resumed["thread"]["id"].clone(), started["turn"]["id"].clone())
+    let mut pressed = signal(SignalKind::interrupt())?;
+    let begun = tokio::select! {
+        begun = Turn::begin(settings, &args, &text) => begun?,
+        _ = pressed.recv() => {
+            print::hint("interrupted; nothing was sent to an agent");
+            return Ok(Exit::Interrupted);
         }
-        None => turn.begin(&mut client, settings, &args, &text).await?,
     };
-    let code = turn.follow(&mut client, &thread, &turn_id).await?;
-    if args.format == Format::Text {
-        turn.renderer.end_answer();
-        print::err(&format!("thread {}\n", thread.as_str().unwrap_or_default()));
-    }
-    Ok(ExitCode::from(code))
+    let (mut client, mut turn) = begun;
+    let exit = turn.follow(&mut client, &mut pressed).await;
+    turn.progress.end();
+    turn.renderer.end_answer();
+    exit
 }
 
-fn read_prompt(prompt: &str) -> anyhow::Result<String> {
+/// Returns a prompt of the arguments; reads `-` from standard input.
+pub fn read_prompt(prompt: &str) -> anyhow::Result<String> {
     if prompt != "-" {
         return Ok(prompt.to_owned());
     }
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)
-        .context("standard input cannot be read")?;
+        .context("standard input cannot be read as UTF-8 text")?;
     Ok(text)
 }
 
 struct Turn {
-    format: Format,
+    as_json: bool,
     questions: Questions,
     renderer: Renderer,
+    progress: Progress,
+    /// The id of the request that starts the turn.
+    request: Value,
+    /// The turn's `clientTurnId`.
+    own: Value,
+    /// The ids of the thread and the turn, once the daemon has announced them.
+    thread: Value,
+    id: Value,
+    /// Whether the agent may have received the prompt.
+    sent: bool,
+    /// How often the user pressed Ctrl-C.
+    interrupts: u32,
 }
 
 impl Turn {
-    /// Starts a thread with its first turn.
-    async fn begin(
-        &mut self,
-        client: &mut Client,
-        settings: &Settings,
-        args: &RunArgs,
-        text: &str,
-    ) -> anyhow::Result<(Value, Value)> {
-        let cwd = match &args.cwd {
-            // The directory is on the daemon's host, so it cannot be checked here.
-            Some(cwd) if settings.remote.is_some() => cwd.clone(),
-            None if settings.remote.is_some() => {
-                bail!("set --cwd to a directory on the daemon's host")
+    /// Sends the prompt, in a new thread or an existing one.
+    async fn begin(settings: &Settings, args: &RunArgs, text: &str) -> anyhow::Result<(Client, Self)> {
+        let mut client = Client::connect(settings, true).await?;
+        let own = own_id();
+        let (thread, agent, method, params) = match &args.thread {
+            Some(given) => {
+                let thread = json!(find(&mut client, given).await?);
+                let resume = json!({ "threadId": thread, "limit": 1, "startAgent": false });
+                let resumed = client.request("thread/resume", resume).await?;
+                let agent = resumed["thread"]["agentType"].as_str().map(plain_line);
+                let params = json!({ "threadId": thread, "text": text, "clientTurnId": own });
+                (thread, agent.unwrap_or_default(), "turn/start", params)
             }
-            Some(cwd) => {
-                let real = cwd
-                    .canonicalize()
-                    .with_context(|| format!("directory not found: {}", cwd.display()))?;
-                if std::path::absolute(cwd).is_ok_and(|named| named != real) {
-                    // An agent with write access to a parent directory may have replaced it by a link.
-                    print::err(&format!(
-                        "acpd: the agent works in {}\n",
-                        plain_line(&real.display().to_string())
-                    ));
-                }
-                real
+            None => {
+                let cwd = directory(settings, args)?;
+                let agent = match &args.agent {
+                    Some(agent) => agent.clone(),
+                    None => only_agent(&mut client, settings).await?,
+                };
+                let params = json!({ "agentType": agent, "cwd": cwd, "text": text, "clientTurnId": own });
+                (Value::Null, agent, "thread/start", params)
             }
-            None => std::env::current_dir()?,
         };
-        let agent = match &args.agent {
-            Some(agent) => agent.clone(),
-            None => only_agent(client, settings).await?,
+        let request = client.start(method, params).await?;
+        let mut turn = Self {
+            as_json: args.json,
+            questions: Questions::new(args.permissions),
+            renderer: Renderer::new(print::is_verbose()),
+            progress: Progress::begin(&format!("starting {agent}")),
+            request,
+            own,
+            thread: Value::Null,
+            id: Value::Null,
+            sent: false,
+            interrupts: 0,
         };
-        let started = client
-            .request(
-                "thread/start",
-                json!({ "agentType": agent, "cwd": cwd, "text": text }),
-            )
-            .await?;
-        Ok((started["thread"]["id"].clone(), started["turn"]["id"].clone()))
+        turn.announce(&thread);
+        Ok((client, turn))
     }
 
-    /// Prints notifications until the turn is over; returns the exit code.
-    async fn follow(&mut self, client: &mut Client, thread: &Value, turn: &Value) -> anyhow::Result<u8> {
-        let mut pressed = signal(SignalKind::interrupt())?;
-        let mut interrupts = 0;
+    /// Takes the thread's id, and prints it when it is new.
+    fn announce(&mut self, thread: &Value) {
+        if let (Value::Null, Some(id)) = (&self.thread, thread.as_str()) {
+            self.thread = thread.clone();
+            if !self.as_json && !print::is_quiet() {
+                self.progress.print(&format!("thread {id}\n"));
+            }
+        }
+    }
+
+    /// Prints notifications until the turn is over.
+    async fn follow(&mut self, client: &mut Client, pressed: &mut Signal) -> anyhow::Result<Exit> {
         loop {
             let due = self.renderer.due();
-            let incoming = tokio::select! {
-                incoming = client.next() => incoming?,
+            let received = tokio::select! {
+                received = client.next() => received?,
                 (id, result) = self.questions.next() => {
                     client.respond(&id, &result).await?;
                     continue;
@@ -133,54 +135,156 @@ impl Turn {
                     continue;
                 }
                 _ = pressed.recv() => {
-                    interrupts += 1;
-                    if interrupts > 1 {
+                    self.interrupts += 1;
+                    if self.interrupts > 1 {
                         print::err("\nacpd: the turn keeps running in the daemon\n");
-                        return Ok(exit::INTERRUPTED);
+                        return Ok(Exit::Interrupted);
                     }
+                    self.progress.end();
                     print::err("\nacpd: interrupting the turn; press Ctrl-C again to exit and leave it running\n");
-                    client.start("turn/interrupt", json!({ "threadId": thread, "turnId": turn })).await?;
+                    self.interrupt(client).await?;
                     continue;
                 }
             };
-            if incoming.params["threadId"] != *thread {
-                continue;
-            }
-            self.show(&incoming);
-            if let Some(id) = incoming.id.clone() {
-                self.renderer.end_answer();
-                self.questions.add(id, incoming);
-                continue;
-            }
-            if incoming.method == "serverRequest/resolved" {
-                self.questions.settled(&incoming.params["requestId"]);
-            }
-            if incoming.method == "turn/completed" && incoming.params["turn"]["id"] == *turn {
-                return Ok(self.ended(&incoming.params["turn"]));
+            let exit = match received {
+                Received::Message(incoming) => self.take(client, incoming).await?,
+                Received::Response { id, result } if id == self.request => {
+                    self.started(client, result?).await?
+                }
+                Received::Response { .. } => None,
+            };
+            if let Some(exit) = exit {
+                return Ok(exit);
             }
         }
     }
 
-    fn show(&mut self, incoming: &Incoming) {
-        match self.format {
-            Format::Jsonl => print::json(&incoming.text),
-            Format::Text => self.renderer.show(&incoming.method, &incoming.params),
+    /// Interrupts the turn, once its id is known.
+    async fn interrupt(&self, client: &mut Client) -> anyhow::Result<()> {
+        if !self.id.is_null() {
+            let params = json!({ "threadId": self.thread, "turnId": self.id });
+            client.start("turn/interrupt", params).await?;
         }
+        Ok(())
     }
 
-    fn ended(&mut self, turn: &Value) -> u8 {
+    /// Takes the response to the request that started the turn: the agent runs, or the turn is queued.
+    async fn started(&mut self, client: &mut Client, result: Value) -> anyhow::Result<Option<Exit>> {
+        self.sent = true;
+        self.announce(&result["thread"]["id"]);
+        self.know_turn(client, &result["turn"]["id"]).await?;
+        Ok(None)
+    }
+
+    async fn know_turn(&mut self, client: &mut Client, turn: &Value) -> anyhow::Result<()> {
+        if self.id.is_null() && turn.is_string() {
+            self.id = turn.clone();
+            if self.interrupts > 0 {
+                self.interrupt(client).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, client: &mut Client, incoming: Incoming) -> anyhow::Result<Option<Exit>> {
+        let (method, params) = (&*incoming.method, &incoming.params);
+        if method == "thread/started" && self.thread.is_null() {
+            self.announce(&params["threadId"]);
+        }
+        if params["threadId"] != self.thread {
+            return Ok(None);
+        }
+        // The response comes only when the agent runs, which can take long.
+        if method == "turn/started" && params["turn"]["clientTurnId"] == self.own {
+            self.know_turn(client, &params["turnId"]).await?;
+        }
+        if is_of_agent(&incoming) {
+            self.sent = true;
+            self.progress.end();
+        }
+        if self.as_json {
+            print::json(&incoming.text);
+        } else {
+            self.renderer.show(method, params);
+        }
+        if method == "serverRequest/resolved" {
+            self.questions.settled(&params["requestId"]);
+        }
+        if method == "turn/completed" && params["turn"]["id"] == self.id {
+            return Ok(Some(self.ended(&params["turn"])));
+        }
+        if let Some(id) = incoming.id.clone() {
+            self.renderer.end_answer();
+            self.questions.add(id, incoming);
+        }
+        Ok(None)
+    }
+
+    fn ended(&mut self, turn: &Value) -> Exit {
+        self.progress.end();
         self.renderer.end_answer();
         let reason = turn["error"].as_str().or(turn["stopReason"].as_str());
-        let (code, what) = match turn["status"].as_str() {
-            Some("completed") => return exit::COMPLETED,
-            Some("interrupted") => (exit::INTERRUPTED, "the turn was interrupted"),
-            Some("refused") => (exit::REFUSED, "the agent refused"),
-            Some("limited") => (exit::LIMITED, "the turn reached a limit"),
-            _ => (exit::FAILED, "the turn failed"),
+        let (exit, what) = match turn["status"].as_str() {
+            Some("completed") if self.questions.declined() => {
+                print::err("acpd: a question was declined, since there was no terminal to ask on\n");
+                return Exit::Declined;
+            }
+            Some("completed") => return Exit::Success,
+            Some("interrupted") if !self.sent => (
+                Exit::Interrupted,
+                "the prompt was taken back; the agent has not received it",
+            ),
+            Some("interrupted") => (Exit::Interrupted, "the turn was interrupted"),
+            Some("refused") => (Exit::Refused, "the agent refused"),
+            Some("limited") => (Exit::Limited, "the turn reached a limit"),
+            _ => (Exit::Failure, "the turn failed"),
         };
-        let reason = reason.map_or_else(String::new, |reason| format!(": {}", plain(reason)));
+        let reason = reason
+            .map(plain)
+            .filter(|reason| !self.renderer.has_noted(reason));
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         print::err(&format!("acpd: {what}{reason}\n"));
-        code
+        exit
+    }
+}
+
+/// Returns a `clientTurnId` that no other process uses.
+fn own_id() -> Value {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    json!(format!("cli-{}-{}", std::process::id(), now.as_nanos()))
+}
+
+/// Returns whether a message shows that the agent works on the turn, or that there is something to print.
+fn is_of_agent(incoming: &Incoming) -> bool {
+    let is_item = incoming.method.starts_with("item/");
+    let is_users = incoming.method == "item/userMessage" || incoming.params["type"] == "userMessage";
+    incoming.id.is_some()
+        || (is_item && !is_users)
+        || matches!(&*incoming.method, "turn/plan/updated" | "thread/notice")
+}
+
+/// Returns the agent's working directory.
+fn directory(settings: &Settings, args: &RunArgs) -> anyhow::Result<std::path::PathBuf> {
+    match &args.cwd {
+        // The directory is on the daemon's host, so it cannot be checked here.
+        Some(cwd) if settings.remote.is_some() => Ok(cwd.clone()),
+        None if settings.remote.is_some() => {
+            Err(Exit::Usage.error("set --cwd to a directory on the daemon's host"))
+        }
+        Some(cwd) => {
+            let real = cwd
+                .canonicalize()
+                .with_context(|| format!("directory not found: {}", cwd.display()))?;
+            if std::path::absolute(cwd).is_ok_and(|named| named != real) {
+                // An agent with write access to a parent directory may have replaced it by a link.
+                print::err(&format!(
+                    "acpd: the agent works in {}\n",
+                    plain_line(&real.display().to_string())
+                ));
+            }
+            Ok(real)
+        }
+        None => Ok(std::env::current_dir()?),
     }
 }
 

@@ -1,61 +1,57 @@
 //! `acpd search`.
 
-use std::process::ExitCode;
-
 use acpd_model::text::shorten;
 use serde_json::{Value, json};
 
 use crate::cli::SearchArgs;
 use crate::client::Client;
+use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::plain::plain;
+use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
-use crate::threads::list::when;
+use crate::terminal::time::ago;
+use crate::threads::find::{find, short_id};
+use crate::threads::list::pages;
 
-/// Prints the results. Fails if there are none, like grep.
-pub async fn search(settings: &Settings, args: &SearchArgs) -> anyhow::Result<ExitCode> {
+/// Prints the results.
+pub async fn search(settings: &Settings, args: &SearchArgs) -> anyhow::Result<Exit> {
     let mut client = Client::connect(settings, false).await?;
-    let query = args.words.join(" ");
-    let mut wanted = args.limit;
-    let mut cursor = Value::Null;
-    let mut found = false;
-    while wanted > 0 {
-        let params = json!({
-            "query": query, "limit": wanted.min(100), "cursor": cursor, "threadId": args.thread,
-        });
-        let page = client.request("thread/search", params).await?;
-        let hits = page["data"].as_array().cloned().unwrap_or_default();
-        for hit in &hits {
-            found = true;
-            show(hit, args.json);
-        }
-        wanted -= hits.len().min(wanted);
-        cursor = page["nextCursor"].clone();
-        if cursor.is_null() {
-            break;
+    let thread = match &args.thread {
+        Some(given) => Some(find(&mut client, given).await?),
+        None => None,
+    };
+    let wanted = json!({ "query": args.words.join(" "), "threadId": thread });
+    let (hits, more) = pages(&mut client, "thread/search", wanted, args.limit).await?;
+    for hit in &hits {
+        if args.json {
+            print::json(&hit.to_string());
+        } else {
+            print::out(&entry(hit));
         }
     }
-    Ok(if found {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    if hits.is_empty() {
+        print::hint("nothing found; every word must occur in one text");
+        return Ok(Exit::NotFound);
+    }
+    if more && !args.json {
+        print::hint(&format!(
+            "these are the newest {}; --limit shows more",
+            hits.len()
+        ));
+    }
+    Ok(Exit::Success)
 }
 
-fn show(hit: &Value, as_json: bool) {
-    if as_json {
-        print::json(&hit.to_string());
-        return;
-    }
-    let text = |key: &str| plain(hit[key].as_str().unwrap_or_default());
-    let name = shorten(&text("name"), 40);
+fn entry(hit: &Value) -> String {
+    let text = |key: &str| plain_line(hit[key].as_str().unwrap_or_default());
     let pieces = hit["snippet"].as_array().into_iter().flatten();
     let snippet: String = pieces.filter_map(|piece| piece["text"].as_str()).collect();
-    print::out(&format!(
-        "{}  {}  {:<12}  {name}\n    {}\n",
-        text("threadId"),
-        when(&hit["ts"]),
+    format!(
+        "{}  {}  {:<12}  {}\n    {}\n",
+        short_id(&text("threadId")),
+        ago(&hit["ts"]),
         text("kind"),
+        shorten(&text("name"), 40),
         plain(&snippet)
-    ));
+    )
 }

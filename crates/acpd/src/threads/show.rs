@@ -1,42 +1,57 @@
 //! `acpd show`.
 
-use std::process::ExitCode;
-
-use anyhow::bail;
+use acpd_model::subject::CallSubject;
+use acpd_policy::in_lines;
 use serde_json::{Value, json};
 
 use crate::cli::ShowArgs;
 use crate::client::Client;
+use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::plain::plain;
+use crate::terminal::pager;
+use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
-use crate::terminal::render::command_line;
-use crate::threads::list::when;
+use crate::terminal::render::{command_line, plan_line};
+use crate::terminal::time::when;
+use crate::threads::find::{find, short_id};
+use crate::threads::list::status;
+
+/// Maximum number of turns on a page.
+const PAGE: usize = 200;
+
+/// Lines of a command's output or a diff that are shown; JSON and exports have all of it.
+const SHOWN_LINES: usize = 200;
 
 /// Prints a thread.
-pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<ExitCode> {
+pub async fn show(settings: &Settings, args: &ShowArgs) -> anyhow::Result<Exit> {
     let mut client = Client::connect(settings, false).await?;
-    let id = find(&mut client, &args.thread).await?;
+    let id = find(&mut client, &args.thread.thread).await?;
+    let thread = read(&mut client, &id, args.limit.unwrap_or(usize::MAX)).await?;
+    if args.json {
+        print::json(&thread.to_string());
+    } else {
+        pager::page(&whole(&thread));
+    }
+    Ok(Exit::Success)
+}
+
+/// Reads a thread with its last turns.
+async fn read(client: &mut Client, id: &str, limit: usize) -> anyhow::Result<Value> {
     let mut cursor = Value::Null;
     let mut turns = Vec::new();
-    let mut thread;
     loop {
-        let params = json!({ "threadId": id, "includeTurns": true, "cursor": cursor, "limit": 200 });
-        thread = client.request("thread/read", params).await?["thread"].take();
+        // A turn that is too large for a page is on two.
+        let wanted = limit.saturating_sub(turns.len()).clamp(1, PAGE);
+        let params = json!({ "threadId": id, "includeTurns": true, "cursor": cursor, "limit": wanted });
+        let mut thread = client.request("thread/read", params).await?["thread"].take();
         let page = thread["turns"].as_array().cloned().unwrap_or_default();
         turns = joined(page, turns);
         cursor = thread["cursor"].clone();
-        if cursor.is_null() {
-            break;
+        if cursor.is_null() || turns.len() >= limit {
+            thread["turns"] = turns.into();
+            return Ok(thread);
         }
     }
-    thread["turns"] = turns.into();
-    if args.json {
-        print::json(&format!("{thread:#}"));
-    } else {
-        print::out(&whole(&thread));
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the turns of a page and of the page after it. A turn that is too large for one page is on both.
@@ -53,59 +68,65 @@ fn joined(mut page: Vec<Value>, mut later: Vec<Value>) -> Vec<Value> {
     page
 }
 
-/// Returns the full id of a thread. `given` is a full id or the end of one.
-pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
-    if given.len() == 36 {
-        return Ok(given.to_owned());
-    }
-    let mut found = Vec::new();
-    for archived in [false, true] {
-        let mut cursor = Value::Null;
-        loop {
-            let params = json!({ "cursor": cursor, "archived": archived });
-            let page = client.request("thread/list", params).await?;
-            let ids = page["data"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(|thread| thread["id"].as_str());
-            found.extend(ids.filter(|id| id.ends_with(given)).map(str::to_owned));
-            cursor = page["nextCursor"].clone();
-            if cursor.is_null() {
-                break;
-            }
-        }
-    }
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => bail!("no thread's id ends with {given:?}; see acpd threads"),
-        n => bail!("{n} threads' ids end with {given:?}; give more of it"),
-    }
-}
-
 fn whole(thread: &Value) -> String {
-    let text = |key: &str| plain(thread[key].as_str().unwrap_or_default());
+    let text = |key: &str| plain_line(thread[key].as_str().unwrap_or_default());
     let mut out = format!(
-        "{}\n{}  {}  {}  {}\n\n",
+        "{}\n{}  {}  {}  {}  {}\n\n",
         text("name"),
         text("id"),
+        status(thread),
         text("agentType"),
         text("cwd"),
         when(&thread["createdAt"])
     );
-    for turn in thread["turns"].as_array().into_iter().flatten() {
-        for item in turn["items"].as_array().into_iter().flatten() {
+    for turn in list(&thread["turns"]) {
+        for item in list(&turn["items"]) {
             out.push_str(&one_item(item));
         }
-        let status = turn["status"].as_str().unwrap_or("?");
-        let why = turn["error"].as_str().or(turn["stopReason"].as_str()).map(plain);
-        out.push_str(&format!(
-            "— {} {status}{}\n\n",
-            turn["id"].as_str().unwrap_or_default(),
-            why.map(|w| format!(": {w}")).unwrap_or_default()
-        ));
+        out.push_str(&end_of_turn(turn));
     }
+    out.push_str(&question(thread));
     out
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Returns the plan of a turn, and how the turn ended.
+fn end_of_turn(turn: &Value) -> String {
+    let plan: String = list(&turn["plan"])
+        .iter()
+        .map(|entry| format!("{}\n", plan_line(entry)))
+        .collect();
+    let gap = if plan.is_empty() { "" } else { "\n" };
+    let status = turn["status"].as_str().unwrap_or("?");
+    let why = turn["error"].as_str().or(turn["stopReason"].as_str()).map(plain);
+    format!(
+        "{plan}{gap}— {} {status}{}\n\n",
+        turn["id"].as_str().unwrap_or_default(),
+        why.map(|why| format!(": {why}")).unwrap_or_default()
+    )
+}
+
+/// Returns the oldest open question, and how to answer it.
+fn question(thread: &Value) -> String {
+    let question = &thread["question"];
+    if question.is_null() {
+        return String::new();
+    }
+    let subjects: Vec<CallSubject> = serde_json::from_value(question["subjects"].clone()).unwrap_or_default();
+    let title = plain_line(question["title"].as_str().unwrap_or_default());
+    let more = match question["more"].as_u64() {
+        Some(more @ 1..) => format!(" ({more} more wait)"),
+        _ => String::new(),
+    };
+    let id = thread["id"].as_str().unwrap_or_default();
+    format!(
+        "? waiting for an answer{more}: {title}\n{}  answer it: acpd answer {}\n",
+        in_lines(&subjects),
+        short_id(id)
+    )
 }
 
 fn one_item(item: &Value) -> String {
@@ -114,20 +135,45 @@ fn one_item(item: &Value) -> String {
         Some("userMessage") => format!("> {}\n\n", text("text").replace('\n', "\n> ")),
         Some("agentMessage") => format!("{}\n\n", text("text")),
         Some("agentThought") => format!("(thinks) {}\n\n", text("text")),
-        Some("toolCall") => {
-            let title = plain(item["toolCall"]["title"].as_str().unwrap_or("tool call"));
-            format!("● {title} [{}]\n\n", text("status"))
-        }
+        Some("toolCall") => tool_call(item),
         Some("fileChange") if text("diff").is_empty() => format!("{}\n", text("path")),
-        Some("fileChange") => format!("{}\n", text("diff")),
+        Some("fileChange") => format!("{}\n", first_lines(&text("diff"))),
         Some("terminalCommand") => {
             let cut = if item["outputBlob"].is_string() {
                 "(only the end of its output)\n"
             } else {
                 ""
             };
-            format!("$ {}\n{cut}{}\n", command_line(item), text("output"))
+            format!(
+                "$ {}\n{cut}{}\n",
+                command_line(item),
+                first_lines(&text("output"))
+            )
         }
         _ => String::new(),
     }
+}
+
+fn tool_call(item: &Value) -> String {
+    let call = &item["toolCall"];
+    let title = plain_line(call["title"].as_str().unwrap_or("tool call"));
+    let status = plain_line(item["status"].as_str().unwrap_or_default());
+    let texts = list(&call["content"])
+        .iter()
+        .filter_map(|part| part["content"]["text"].as_str());
+    let output: String = texts
+        .map(|text| format!("{}\n", first_lines(&plain(text))))
+        .collect();
+    format!("● {title} [{status}]\n{output}\n")
+}
+
+fn first_lines(text: &str) -> String {
+    let mut lines = text.lines();
+    let mut shown: Vec<&str> = lines.by_ref().take(SHOWN_LINES).collect();
+    let rest = lines.count();
+    let note = format!("({rest} more lines; --json has them)");
+    if rest > 0 {
+        shown.push(&note);
+    }
+    shown.join("\n")
 }

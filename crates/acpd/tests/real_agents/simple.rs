@@ -44,7 +44,7 @@ fn the_sdk_example_works_and_is_allowed_to_edit() {
     let daemon = sdk_example();
     let run = acpd(
         &daemon.place,
-        &["run", "--format", "jsonl", "--permissions", "allow", "Change it."],
+        &["run", "--json", "--permissions", "allow", "Change it."],
     );
     assert_eq!(run.code, Some(0), "{} {}", run.stdout, run.stderr);
     let lines = lines(&run);
@@ -146,7 +146,7 @@ fn fast_agent_says_what_it_is_told() {
         .expect("the thread is told");
     let again = acpd(
         &daemon.place,
-        &["run", "--thread", thread, "--format", "jsonl", "Once more."],
+        &["run", "--thread", thread, "--json", "Once more."],
     );
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     let lines = lines(&again);

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::terminal::plain::plain_line;
 
 /// An option, as shown to the user.
+#[derive(Clone)]
 pub struct Choice {
     option: PermissionOption,
     /// The effect of an "always" option.
@@ -32,6 +33,21 @@ impl Choice {
                 })
             })
             .collect()
+    }
+
+    /// Returns the option that a user typed: its number from 1, or `allow` or `reject`, also as `y` or `n`, for once.
+    pub fn pick<'a>(choices: impl ExactSizeIterator<Item = &'a Self>, typed: &str) -> Option<&'a Self> {
+        let typed = typed.trim().to_lowercase();
+        let kind = match &*typed {
+            "allow" | "y" | "yes" => "allow_once",
+            "reject" | "n" | "no" => "reject_once",
+            number => {
+                let at = number.parse::<usize>().ok()?.checked_sub(1)?;
+                return choices.into_iter().nth(at);
+            }
+        };
+        let mut of_kind = choices.filter(|choice| choice.option.kind.as_str() == kind);
+        of_kind.next().filter(|_| of_kind.next().is_none())
     }
 
     /// Returns the text after the option's number.
@@ -89,5 +105,13 @@ mod tests {
             json!({ "decision": "acceptForSession", "optionId": "y", "optionKind": "allow_always" })
         );
         assert_eq!(choices[3].response()["decision"], Value::Null);
+        let picked =
+            |typed: &str| Choice::pick(choices.iter(), typed).map(|choice| choice.option.option_id.clone());
+        assert_eq!(picked(" 4\n").as_deref(), Some("o"));
+        assert_eq!(picked("Allow").as_deref(), Some("e"));
+        assert_eq!(picked("n").as_deref(), Some("n"));
+        for nothing in ["", "0", "5", "later", "-1"] {
+            assert_eq!(picked(nothing), None, "{nothing}");
+        }
     }
 }

@@ -1,0 +1,96 @@
+//! Arguments of the commands about access: tokens and the policy.
+
+use std::path::PathBuf;
+
+use acpd_model::Role;
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Create a token and print it once
+    Create(TokenCreateArgs),
+    /// List tokens
+    List(TokenListArgs),
+    /// Revoke a token and close its connections
+    Revoke(TokenRevokeArgs),
+    /// Print an address at which an editor that cannot send a token can open one connection
+    Ticket(TokenTicketArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct TokenCreateArgs {
+    /// Name of the token, recorded in the log with every action
+    #[arg(long, value_name = "NAME")]
+    pub name: String,
+    /// Role: observer, approver, operator or owner; each includes the previous ones
+    #[arg(long, value_name = "ROLE")]
+    pub role: Role,
+    /// Lifetime: 90m, 12h, 30d or 2w [default: unlimited]
+    #[arg(long, value_name = "TIME")]
+    pub expires: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct TokenListArgs {
+    /// Print JSON, one token per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TokenRevokeArgs {
+    /// Name of the token
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct TokenTicketArgs {
+    /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// Show whether an action would be allowed, asked or denied, and by which rule
+    Test(PolicyTestArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct PolicyTestArgs {
+    #[command(flatten)]
+    pub subject: PolicySubject,
+    /// Requesting agent [default: any]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Working directory of the thread [default: current directory]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Policy of the thread: name of a preset, or JSON
+    #[arg(long, value_name = "POLICY")]
+    pub thread_policy: Option<String>,
+    /// Print the decision and all matching rules as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct PolicySubject {
+    /// Shell command line
+    #[arg(long, value_name = "LINE")]
+    pub bash: Option<String>,
+    /// Read access to a file
+    #[arg(long, value_name = "PATH")]
+    pub read: Option<String>,
+    /// Write access to a file
+    #[arg(long, value_name = "PATH")]
+    pub write: Option<String>,
+    /// Tool of an MCP server
+    #[arg(long, value_name = "SERVER/TOOL")]
+    pub mcp: Option<String>,
+    /// ACP tool call
+    #[arg(long, value_name = "JSON")]
+    pub tool_call: Option<String>,
+}

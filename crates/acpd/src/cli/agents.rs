@@ -1,0 +1,73 @@
+//! Arguments of the commands about agents.
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub enum AgentsCommand {
+    /// List configured agents, then agents of the registry
+    List(AgentsListArgs),
+    /// List running agent processes and their memory use
+    Running(AgentsRunningArgs),
+    /// Install an agent of the registry into the data directory
+    Install(AgentsInstallArgs),
+    /// Download the current registry
+    Update(AgentsUpdateArgs),
+    /// Sign in to an agent in the terminal
+    Login(AgentsLoginArgs),
+    /// Start an agent and show its capabilities; exits with 0 if it works
+    Doctor(AgentsDoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsListArgs {
+    /// Print JSON, one agent per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsRunningArgs {
+    /// Print JSON, one process per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsInstallArgs {
+    /// Agent, as named by "acpd agents list"
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Install a download that has no checksum in the registry
+    #[arg(long)]
+    pub unverified: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsUpdateArgs {
+    /// URL of the registry document [default: the configured URL, or the official one]
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsLoginArgs {
+    /// Agent, as named by "acpd agents list"
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Authentication method, if the agent has several
+    #[arg(value_name = "METHOD")]
+    pub method: Option<String>,
+    /// Run the command without confirmation
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsDoctorArgs {
+    /// Agent, as named by "acpd agents list"
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,102 @@
+//! Arguments of the commands about the daemon.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use clap_complete::Shell;
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Add an agent named "demo" that needs no model and shows what acpd can do
+    #[arg(long)]
+    pub demo: bool,
+    /// Listen on the network without TLS; tokens and threads are sent in clear text
+    #[arg(long)]
+    pub insecure_listen: bool,
+    /// Format of the daemon's log output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
+}
+
+impl ServeArgs {
+    /// Returns the options that a restart in the background repeats.
+    pub fn repeated(&self) -> Vec<String> {
+        let given = [(self.demo, "--demo"), (self.insecure_listen, "--insecure-listen")];
+        let mut options: Vec<String> = given
+            .into_iter()
+            .filter(|(given, _)| *given)
+            .map(|(_, option)| option.to_owned())
+            .collect();
+        if self.log_format == LogFormat::Json {
+            options.extend(["--log-format".to_owned(), "json".to_owned()]);
+        }
+        options
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Plain text
+    Text,
+    /// JSON, one object per line
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// Print the link without starting a browser
+    #[arg(long)]
+    pub print: bool,
+    /// Print a link for a browser of another device or user, for example behind a proxy; without this option, the link
+    /// works only for this user on this host
+    #[arg(long)]
+    pub other_device: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AcpArgs {
+    /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Continue this thread in the editor's first new session
+    #[arg(long, value_name = "ID")]
+    pub thread: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct KeepArgs {
+    /// Identifier of the daemon's run
+    #[arg(value_name = "RUN")]
+    pub run: String,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// Print new lines as they are written
+    #[arg(long, short)]
+    pub follow: bool,
+    /// Number of lines
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+    pub limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Directory, which must exist
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+}

@@ -1,0 +1,215 @@
+//! Arguments of the commands about threads.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// The thread of a command.
+#[derive(Debug, Args)]
+pub struct ThreadArg {
+    /// Thread: the beginning or end of its id, its name, or @last for the last changed one
+    #[arg(value_name = "THREAD")]
+    pub thread: String,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The prompt; "-" reads it from standard input
+    #[arg(value_name = "PROMPT")]
+    pub prompt: String,
+    /// Agent, as named by "acpd agents list"; optional if only one is configured
+    #[arg(long, short, value_name = "NAME", conflicts_with = "thread")]
+    pub agent: Option<String>,
+    /// Working directory of the agent [default: current directory]
+    #[arg(long, short = 'C', value_name = "DIR", conflicts_with = "thread")]
+    pub cwd: Option<PathBuf>,
+    /// Continue this thread instead of starting a new one; as in "acpd show"
+    #[arg(long, short, value_name = "THREAD")]
+    pub thread: Option<String>,
+    /// How to answer the agent's permission requests
+    #[arg(long, short, value_name = "HOW", default_value = "ask")]
+    pub permissions: Permissions,
+    /// Print every notification of the app protocol as JSON, one per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Permissions {
+    /// Ask on the terminal; decline if there is none
+    Ask,
+    /// Allow each request once
+    Allow,
+    /// Decline each request once
+    Deny,
+}
+
+#[derive(Debug, Args)]
+pub struct ThreadsArgs {
+    /// Maximum number of threads
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub limit: usize,
+    /// List only threads of this agent
+    #[arg(long, short, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// List only threads in this directory of the daemon's host
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// List only threads with this status
+    #[arg(long, short, value_name = "STATUS")]
+    pub status: Option<Status>,
+    /// List archived threads
+    #[arg(long)]
+    pub archived: bool,
+    /// Print JSON, one thread per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Status {
+    /// A turn runs, or waits for an answer
+    Active,
+    /// A turn runs and does not wait for an answer
+    Running,
+    /// A turn waits for an answer
+    Waiting,
+    /// No turn runs
+    Idle,
+    /// The last turn failed
+    Failed,
+}
+
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Words to find; use double quotes for a phrase
+    #[arg(value_name = "WORDS", required = true)]
+    pub words: Vec<String>,
+    /// Search only this thread; as in "acpd show"
+    #[arg(long, short, value_name = "THREAD")]
+    pub thread: Option<String>,
+    /// Maximum number of results
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub limit: usize,
+    /// Print JSON, one result per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// Maximum number of turns, counted from the last one [default: all]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// Print the thread as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SendArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// The prompt; "-" reads it from standard input
+    #[arg(value_name = "PROMPT")]
+    pub prompt: String,
+    /// Add the prompt to the running turn, if the agent can, instead of queueing it
+    #[arg(long)]
+    pub steer: bool,
+    /// Print the turn as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AnswerArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// Number of the option, as shown without this argument; "allow" and "reject" mean once
+    #[arg(value_name = "OPTION")]
+    pub option: Option<String>,
+    /// Print the question, or the answer, as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct InterruptArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// Print the thread as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ThreadArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// Print the thread as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DeleteArgs {
+    /// Thread: at least eight characters of its id, its name, or @last for the last changed one
+    #[arg(value_name = "THREAD")]
+    pub thread: String,
+    /// Delete it without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Print the thread as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RenameArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// New name; omit it to restore the agent's title
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Print the thread as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// Output format [default: by the ending of the output file, otherwise jsonl]
+    #[arg(long, short, value_name = "FORMAT")]
+    pub format: Option<ExportFormat>,
+    /// Leave out events that cannot be read because the log is damaged, and say which
+    #[arg(long)]
+    pub salvage: bool,
+    /// Output file, replaced atomically; "-" is standard output [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Every event, one JSON object per line
+    Jsonl,
+    /// Markdown document
+    Md,
+    /// HTML page
+    Html,
+}
+
+impl ExportFormat {
+    /// Returns the daemon's name for the format.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Md => "md",
+            Self::Html => "html",
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `acpd stop` and `acpd restart`.
+
+use std::time::Duration;
+
+use acpd_model::limits::SHUTDOWN_SECS;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+
+use crate::daemon::background::{self, Notice};
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::terminal::print;
+use crate::terminal::progress::Progress;
+
+/// Time that a stopping daemon has, beyond its own limit.
+const PATIENCE: Duration = Duration::from_secs(SHUTDOWN_SECS + 10);
+
+/// Stops this user's daemon.
+pub async fn stop(settings: &Settings) -> anyhow::Result<Exit> {
+    match stopped(settings).await? {
+        Some(pid) => print::out(&format!("stopped the daemon (process {pid})\n")),
+        None => print::hint("no daemon is running"),
+    }
+    Ok(Exit::Success)
+}
+
+/// Stops this user's daemon and starts it in the background, with the options of its start.
+pub async fn restart(settings: &Settings) -> anyhow::Result<Exit> {
+    let options = Notice::read(&settings.daemon.data_dir).map(|notice| notice.options);
+    if stopped(settings).await?.is_none() {
+        print::hint("no daemon was running");
+    }
+    background::launch(settings, &options.unwrap_or_default()).await?;
+    let notice = Notice::read(&settings.daemon.data_dir)?;
+    print::out(&format!(
+        "the daemon runs at {} (process {})\n",
+        notice.address(),
+        notice.pid
+    ));
+    Ok(Exit::Success)
+}
+
+/// Stops the daemon and waits for its end. Returns its process id, or `None` if none runs.
+async fn stopped(settings: &Settings) -> anyhow::Result<Option<i32>> {
+    let Some(stream) = background::try_connect(settings).await? else {
+        return Ok(None);
+    };
+    // The operating system names the process at the other end of the socket: a file could name another one.
+    let pid = stream.peer_cred()?.pid().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| anyhow::anyhow!("the system does not tell the process of the daemon"))?;
+    let process = pidfd_open(pid, PidfdFlags::empty())?;
+    kill_process(pid, Signal::TERM)?;
+    let mut progress = Progress::begin("stopping the daemon");
+    let ended = tokio::task::spawn_blocking(move || {
+        let patience = Timespec::try_from(PATIENCE).ok();
+        poll(&mut [PollFd::new(&process, PollFlags::IN)], patience.as_ref())
+    });
+    let ended = ended.await??;
+    progress.end();
+    if ended == 0 {
+        return Err(Exit::Failure.error(format!(
+            "the daemon (process {}) did not stop within {} s; \"acpd logs\" may show why",
+            pid.as_raw_nonzero(),
+            PATIENCE.as_secs()
+        )));
+    }
+    Ok(Some(pid.as_raw_nonzero().get()))
+}

@@ -1,0 +1,29 @@
+//! `acpd schema`, `completions` and `man`: what describes acpd to other programs.
+
+use anyhow::Context;
+
+use crate::cli::{CompletionsArgs, ManArgs, command};
+use crate::exit::Exit;
+use crate::terminal::print;
+
+/// Prints the JSON Schema of the app protocol.
+pub fn schema() -> Exit {
+    print::out(include_str!("../../../../docs/app-protocol.schema.json"));
+    Exit::Success
+}
+
+/// Prints completions for a shell.
+pub fn completions(args: &CompletionsArgs) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command(), "acpd", &mut script);
+    print::bytes(&script);
+    Exit::Success
+}
+
+/// Writes a man page for each command.
+pub fn man(args: &ManArgs) -> anyhow::Result<Exit> {
+    clap_mangen::generate_to(command(), &args.dir)
+        .with_context(|| format!("the man pages cannot be written to {}", args.dir.display()))?;
+    print::out(&format!("wrote man pages to {}\n", args.dir.display()));
+    Ok(Exit::Success)
+}

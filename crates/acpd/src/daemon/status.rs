@@ -1,0 +1,108 @@
+//! `acpd status`.
+
+use serde_json::{Value, json};
+
+use crate::cli::StatusArgs;
+use crate::client::Client;
+use crate::daemon::background::{self, Notice};
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::terminal::plain::plain_line;
+use crate::terminal::print;
+use crate::terminal::time::span;
+
+/// Shows whether the daemon runs, where, and what it runs. Never starts one.
+pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Exit> {
+    let is_far = settings.remote.is_some();
+    if !is_far && background::try_connect(settings).await?.is_none() {
+        return Ok(not_running(settings, args));
+    }
+    let mut client = Client::connect(settings, false).await?;
+    let agents = client.request("agent/running", json!({})).await?["data"].take();
+    let active = json!({ "status": "active", "limit": 100 });
+    let threads = client.request("thread/list", active).await?;
+    let waits = |thread: &&Value| thread["status"] == "waiting";
+    let active = threads["data"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut status = json!({
+        "running": true,
+        "version": client.server()["version"],
+        "agents": agents,
+        "activeThreads": active.len(),
+        "waitingThreads": active.iter().filter(waits).count(),
+    });
+    if !is_far {
+        let notice = Notice::read(&settings.daemon.data_dir)?;
+        status["pid"] = json!(notice.pid);
+        status["address"] = json!(notice.address());
+        status["startedAt"] = json!(notice.started_at);
+        status["dataDir"] = json!(settings.daemon.data_dir);
+        status["logFile"] = json!(notice.log_file);
+        status["configFile"] = json!(settings.config_file);
+    }
+    if args.json {
+        print::json(&status.to_string());
+    } else {
+        print::out(&in_lines(&status));
+    }
+    Ok(Exit::Success)
+}
+
+fn not_running(settings: &Settings, args: &StatusArgs) -> Exit {
+    let data_dir = &settings.daemon.data_dir;
+    if args.json {
+        print::json(&json!({ "running": false, "dataDir": data_dir }).to_string());
+    } else {
+        print::out(&format!(
+            "not running\ndata directory: {}\n",
+            plain_line(&data_dir.display().to_string())
+        ));
+        print::hint("\"acpd serve\" starts the daemon; commands that need one start it in the background");
+    }
+    Exit::Unreachable
+}
+
+fn in_lines(status: &Value) -> String {
+    let text = |key: &str| status[key].as_str().map(plain_line);
+    let number = |key: &str| status[key].as_u64().unwrap_or_default();
+    let mut lines = vec![format!("running: acpd {}", text("version").unwrap_or_default())];
+    if let Some(pid) = status["pid"].as_u64() {
+        lines.push(format!("process: {pid}"));
+    }
+    if let Some(started_at) = status["startedAt"].as_i64() {
+        let now = jiff::Timestamp::now().as_millisecond();
+        lines.push(format!(
+            "uptime: {}",
+            span(now.saturating_sub(started_at).max(0) / 1000)
+        ));
+    }
+    for (name, key) in [
+        ("address", "address"),
+        ("data directory", "dataDir"),
+        ("configuration", "configFile"),
+        ("log file", "logFile"),
+    ] {
+        if let Some(value) = text(key) {
+            lines.push(format!("{name}: {value}"));
+        }
+    }
+    lines.push(format!(
+        "threads: {} active, {} waiting for an answer",
+        number("activeThreads"),
+        number("waitingThreads")
+    ));
+    let agents = status["agents"].as_array().map_or(&[][..], Vec::as_slice);
+    let named: Vec<String> = agents
+        .iter()
+        .map(|agent| {
+            let text = |key: &str| plain_line(agent[key].as_str().unwrap_or("-"));
+            format!("{} ({})", text("agentType"), text("state"))
+        })
+        .collect();
+    let named = if named.is_empty() {
+        "none".to_owned()
+    } else {
+        named.join(", ")
+    };
+    lines.push(format!("agents that run: {named}"));
+    lines.join("\n") + "\n"
+}

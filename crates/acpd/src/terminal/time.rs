@@ -1,0 +1,63 @@
+//! Times for people.
+
+use serde_json::Value;
+
+const MINUTE: i64 = 60;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// Formats milliseconds since the epoch in the host's time zone.
+pub fn when(millis: &Value) -> String {
+    let time = millis
+        .as_i64()
+        .and_then(|millis| jiff::Timestamp::from_millisecond(millis).ok());
+    match time {
+        Some(time) => time
+            .to_zoned(jiff::tz::TimeZone::system())
+            .strftime("%Y-%m-%d %H:%M")
+            .to_string(),
+        None => "-".to_owned(),
+    }
+}
+
+/// Formats milliseconds since the epoch: relative within a week, otherwise with date and time.
+pub fn ago(millis: &Value) -> String {
+    relative(millis, jiff::Timestamp::now().as_millisecond())
+}
+
+fn relative(millis: &Value, now: i64) -> String {
+    let secs = millis.as_i64().map(|then| now.saturating_sub(then).max(0) / 1000);
+    match secs {
+        Some(secs) if secs < MINUTE => "now".to_owned(),
+        Some(secs) if secs < 7 * DAY => format!("{} ago", span(secs)),
+        _ => when(millis),
+    }
+}
+
+/// Formats a number of seconds by its largest unit.
+pub fn span(secs: i64) -> String {
+    let units = [(DAY, "d"), (HOUR, "h"), (MINUTE, "min")];
+    let unit = units.into_iter().find(|(unit, _)| secs >= *unit);
+    let (unit, name) = unit.unwrap_or((1, "s"));
+    format!("{} {name}", secs / unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn recent_times_are_relative() {
+        let now = 1_800_000_000_000;
+        let relative = |secs: i64| relative(&json!(now - secs * 1000), now);
+        assert_eq!(relative(-5), "now");
+        assert_eq!(relative(59), "now");
+        assert_eq!(relative(60), "1 min ago");
+        assert_eq!(relative(7 * HOUR + 59 * MINUTE), "7 h ago");
+        assert_eq!(relative(6 * DAY + HOUR), "6 d ago");
+        assert!(relative(7 * DAY).starts_with("2027-01-"), "{}", relative(7 * DAY));
+        assert_eq!(super::relative(&Value::Null, now), "-");
+    }
+}

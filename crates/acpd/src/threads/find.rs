@@ -1,0 +1,114 @@
+//! The thread that a user names.
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::exit::Exit;
+use crate::terminal::plain::plain_line;
+
+/// Number of characters of a short id. They are the last ones: ids begin with their time of creation, so that ids of one
+/// day begin alike.
+const SHORT: usize = 8;
+
+/// Number of threads that an error lists.
+const LISTED: usize = 5;
+
+/// Returns the last characters of an id.
+pub fn short_id(id: &str) -> &str {
+    id.len()
+        .checked_sub(SHORT)
+        .and_then(|at| id.get(at..))
+        .unwrap_or(id)
+}
+
+/// Returns the full id of a thread. `given` is the beginning or end of an id, a name, or `@last`.
+pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
+    let given = given.trim();
+    if given.len() == 36 {
+        return Ok(given.to_lowercase());
+    }
+    if given == "@last" {
+        let page = client.request("thread/list", json!({ "limit": 1 })).await?;
+        let last = page["data"][0]["id"].as_str().map(str::to_owned);
+        return last.ok_or_else(|| Exit::NotFound.error("there are no threads yet"));
+    }
+    if given.is_empty() {
+        return Err(Exit::NotFound.error("the name of the thread is empty"));
+    }
+    let is_id = given.len() <= 36 && given.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if is_id && given.bytes().any(|byte| byte != b'-') {
+        let found = matching(client, &json!({ "idPart": given })).await?;
+        if !found.is_empty() {
+            return only(given, &found);
+        }
+    }
+    let similar = matching(client, &json!({ "searchTerm": given })).await?;
+    let wanted = given.to_lowercase();
+    let is_named = |thread: &&Value| {
+        thread["name"]
+            .as_str()
+            .is_some_and(|name| name.to_lowercase() == wanted)
+    };
+    let named: Vec<Value> = similar.iter().filter(is_named).cloned().collect();
+    match (named.is_empty(), similar.is_empty()) {
+        (false, _) => only(given, &named),
+        (true, true) => Err(Exit::NotFound.error(format!(
+            "no thread has the id or the name {given:?}; \"acpd threads\" lists them"
+        ))),
+        (true, false) => Err(Exit::NotFound.error(format!(
+            "no thread has the id or the name {given:?}; similar names:\n{}",
+            listed(&similar)
+        ))),
+    }
+}
+
+/// Returns the first page of matching threads, then of archived ones.
+async fn matching(client: &mut Client, filter: &Value) -> anyhow::Result<Vec<Value>> {
+    let mut found = Vec::new();
+    for archived in [false, true] {
+        let mut params = filter.clone();
+        params["archived"] = json!(archived);
+        let mut page = client.request("thread/list", params).await?;
+        if let Some(threads) = page["data"].as_array_mut() {
+            found.append(threads);
+        }
+    }
+    Ok(found)
+}
+
+fn only(given: &str, found: &[Value]) -> anyhow::Result<String> {
+    match found {
+        [thread] => Ok(thread["id"].as_str().unwrap_or_default().to_owned()),
+        several => Err(Exit::NotFound.error(format!(
+            "{given:?} matches {} threads; give more of the id:\n{}",
+            several.len(),
+            listed(several)
+        ))),
+    }
+}
+
+fn listed(threads: &[Value]) -> String {
+    let mut lines: Vec<String> = threads
+        .iter()
+        .take(LISTED)
+        .map(|thread| {
+            let text = |key: &str| thread[key].as_str().unwrap_or_default();
+            format!("  {}  {}", text("id"), plain_line(text("name")))
+        })
+        .collect();
+    if threads.len() > LISTED {
+        lines.push("  …".to_owned());
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_id_is_the_end_of_an_id() {
+        assert_eq!(short_id("01a20bd1-5c7e-76be-943a-ee3d3a9a05e5"), "3a9a05e5");
+        assert_eq!(short_id("é"), "é");
+    }
+}

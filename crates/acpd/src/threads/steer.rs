@@ -1,0 +1,72 @@
+//! `acpd send` and `acpd interrupt`.
+
+use serde_json::{Value, json};
+
+use crate::cli::{InterruptArgs, SendArgs};
+use crate::client::Client;
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::terminal::print;
+use crate::terminal::progress::Progress;
+use crate::threads::find::{find, short_id};
+use crate::threads::run::read_prompt;
+
+/// Sends a prompt to a thread, without following the turn.
+pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> {
+    let text = read_prompt(&args.prompt)?;
+    if text.trim().is_empty() {
+        return Err(Exit::Usage.error("the prompt is empty"));
+    }
+    let mut client = Client::connect(settings, false).await?;
+    let id = find(&mut client, &args.thread.thread).await?;
+    let mut progress = Progress::begin("sending");
+    let (method, member) = if args.steer {
+        ("turn/steer", "content")
+    } else {
+        ("turn/start", "text")
+    };
+    let sent = client
+        .request(method, json!({ "threadId": id, member: text }))
+        .await;
+    progress.end();
+    let sent = sent?;
+    if args.json {
+        print::json(&sent.to_string());
+        return Ok(Exit::Success);
+    }
+    let (id, turn) = (short_id(&id), turn_of(&sent));
+    let is_queued = sent["delivery"] == "queued" || sent["turn"]["status"] == "queued";
+    let done = match (is_queued, args.steer) {
+        (true, true) => "queued, since the agent takes no messages in a running turn",
+        (true, false) => "queued",
+        (false, true) => "added to the running turn",
+        (false, false) => "started",
+    };
+    print::out(&format!("{turn} {done}; follow it: acpd attach {id}\n"));
+    Ok(Exit::Success)
+}
+
+fn turn_of(sent: &Value) -> &str {
+    let turn = sent["turn"]["id"].as_str().or(sent["turnId"].as_str());
+    turn.unwrap_or("the prompt")
+}
+
+/// Interrupts the running turn of a thread.
+pub async fn interrupt(settings: &Settings, args: &InterruptArgs) -> anyhow::Result<Exit> {
+    let mut client = Client::connect(settings, false).await?;
+    let id = find(&mut client, &args.thread.thread).await?;
+    let thread = client.request("thread/read", json!({ "threadId": id })).await?;
+    let turn = &thread["thread"]["turnId"];
+    if turn.is_null() {
+        return Err(Exit::NotFound.error("no turn of the thread is running"));
+    }
+    client
+        .request("turn/interrupt", json!({ "threadId": id, "turnId": turn }))
+        .await?;
+    if args.json {
+        print::json(&thread["thread"].to_string());
+    } else {
+        print::out(&format!("interrupting {}\n", turn.as_str().unwrap_or_default()));
+    }
+    Ok(Exit::Success)
+}
