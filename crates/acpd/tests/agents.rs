@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use acpd_loopback::{serve, sha256};
 use serde_json::{Value, json};
-use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, outcome};
+use support::{Client, Daemon, Outcome, Place, acpd, fake_agent, outcome, without_terminal};
 
 /// Returns a script that runs the fake agent and ignores its arguments.
 fn agent_script() -> String {
@@ -238,6 +238,28 @@ fn an_agent_is_fetched_and_runs_without_configuration() {
     );
     let doctor = acpd(&daemon.place, &["agents", "doctor", "looped"]);
     assert_eq!(doctor.code, Some(0), "{}", doctor.stdout);
+
+    let busy = acpd(&daemon.place, &["agents", "uninstall", "looped"]);
+    assert_eq!(busy.code, Some(1));
+    assert!(busy.stderr.contains("looped is running"), "{}", busy.stderr);
+    let thread = acpd(&daemon.place, &["delete", "--yes", "say 'Here I am.'"]);
+    assert_eq!(thread.code, Some(0), "{}", thread.stderr);
+    daemon.place.wait_for_no_agents();
+    let removed = acpd(&daemon.place, &["agents", "uninstall", "looped"]);
+    assert_eq!(
+        (removed.code, &removed.stdout[..]),
+        (Some(0), "uninstalled looped 1.2.3\n"),
+        "{}",
+        removed.stderr
+    );
+    let gone = acpd(&daemon.place, &["agents", "uninstall", "looped"]);
+    assert_eq!(gone.code, Some(5), "{}", gone.stderr);
+    assert!(gone.stderr.contains("not installed by acpd"), "{}", gone.stderr);
+    let missing = client.refused("thread/start", &start);
+    assert!(
+        missing["message"].as_str().unwrap().contains("does not exist"),
+        "{missing}"
+    );
 }
 
 /// An npm that says what it does and waits for the file `go` beside it. With the file `fail`, it fails.
@@ -526,7 +548,7 @@ fn a_person_signs_in_with_the_agents_own_program() {
         script.display().to_string()
     );
     place.configure(&config);
-    let asked = acpd(&place, &["agents", "login", "sh"]);
+    let asked = outcome(&mut without_terminal(&place.command(&["agents", "login", "sh"])));
     assert_eq!((asked.code, asked.stdout.as_str()), (Some(2), ""));
     let run = acpd(&place, &["agents", "login", "sh", "--yes"]);
     assert_eq!(run.code, Some(1), "{}{}", run.stdout, run.stderr);

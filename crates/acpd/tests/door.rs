@@ -147,9 +147,9 @@ fn a_revoked_token_is_out_at_once() {
     };
     let revoked = acpd(&daemon.place, &["token", "revoke", "gone"]);
     assert!(
-        revoked.stderr.contains("its connections have ended"),
+        revoked.stdout.contains("its connections have ended"),
         "{}",
-        revoked.stderr
+        revoked.stdout
     );
     assert_eq!(met(&daemon, &gone), 401);
     for client in [&mut client, &mut by_cookie] {

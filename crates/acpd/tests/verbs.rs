@@ -415,13 +415,6 @@ fn the_command_line_does_the_same() {
         listed.contains(end) && !listed.contains("From the shell"),
         "{listed}"
     );
-    let unasked = acpd(&daemon.place, &["delete", end]);
-    assert_eq!(unasked.code, Some(2), "{}", unasked.stderr);
-    assert!(unasked.stderr.contains("--yes"), "{}", unasked.stderr);
-    let short = acpd(&daemon.place, &["delete", "--yes", &end[1..]]);
-    assert_eq!(short.code, Some(2), "{}", short.stderr);
-    assert!(short.stderr.contains("too short"), "{}", short.stderr);
-    assert!(done(&["threads"]).contains(end), "nothing is deleted");
     done(&["delete", "--yes", end]);
     assert_eq!(done(&["threads"]), "");
     let missing = acpd(&daemon.place, &["show", &thread]);

@@ -165,9 +165,7 @@ pub fn install(
     let method = choose(entry, unverified, host.path)?;
     let home = agents.join(&entry.id);
     make_private(&home)?;
-    let lock = File::create(home.join(LOCK)).map_err(CatalogError::disk(&home))?;
-    flock(&lock, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| CatalogError::Busy(entry.id.clone()))?;
+    let _lock = lock(&entry.id, &home)?;
     let earlier = read(&home).map(|record| record.folder);
     let folder = folder_name(&entry.version);
     let into = home.join(&folder);
@@ -201,6 +199,27 @@ pub fn install(
     one(agents, &entry.id).ok_or_else(|| CatalogError::NoProgram {
         package: entry.id.clone(),
     })
+}
+
+/// Removes the installed agent `id`. Returns its version, or `None` if it is not installed.
+pub fn uninstall(id: &str, agents: &Path) -> Result<Option<String>, CatalogError> {
+    let home = agents.join(id);
+    let Some(record) = is_id(id).then(|| read(&home)).flatten() else {
+        return Ok(None);
+    };
+    let _lock = lock(id, &home)?;
+    // Without the record, the agent is not installed. Folders that cannot be removed are swept by the next installation.
+    let named = home.join(RECORD);
+    std::fs::remove_file(&named).map_err(CatalogError::disk(&named))?;
+    sweep(&home, &[]);
+    Ok(Some(record.version))
+}
+
+/// Excludes other processes from the agent's folder until the result is dropped.
+fn lock(id: &str, home: &Path) -> Result<File, CatalogError> {
+    let lock = File::create(home.join(LOCK)).map_err(CatalogError::disk(home))?;
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| CatalogError::Busy(id.to_owned()))?;
+    Ok(lock)
 }
 
 /// Selects the way to install. A download with a checksum needs no other program on the host, so it comes first.

@@ -175,6 +175,11 @@ impl Catalog {
         install::install(entry, unverified, &self.agents(), host)
     }
 
+    /// Removes the agent `id` from the data directory. Returns its version, or `None` if acpd has not installed it.
+    pub fn uninstall(&self, id: &str) -> Result<Option<String>, CatalogError> {
+        install::uninstall(id, &self.agents())
+    }
+
     /// Downloads a newer document. A document without any usable agent is refused, and the current one remains in use.
     pub fn update(&self, url: &str) -> Result<Registry, CatalogError> {
         let mut text = Vec::new();

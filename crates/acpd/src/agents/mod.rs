@@ -1,6 +1,6 @@
 //! `acpd agents`: lists, installs and checks agents. Only `acpd agents running` requires a daemon.
 
-use acpd_catalog::LaunchMethod;
+use acpd_catalog::{Catalog, LaunchMethod};
 use acpd_host::Reserved;
 use acpd_model::{Limits, RawJson};
 use acpd_policy::shell_line;
@@ -12,7 +12,12 @@ use serde_json::{Value, json};
 
 mod running;
 
-use crate::cli::{AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs};
+use crate::cli::{
+    AgentsCommand, AgentsDoctorArgs, AgentsInstallArgs, AgentsLoginArgs, AgentsUninstallArgs,
+    AgentsUpdateArgs,
+};
+use crate::client::Client;
+use crate::daemon::background;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
@@ -22,8 +27,10 @@ use crate::terminal::table::table;
 
 /// Runs an `acpd agents` command. Downloads block the thread: nothing else runs on it.
 pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Result<Exit> {
-    if let AgentsCommand::Running(args) = command {
-        return running::running(&settings, args).await;
+    match command {
+        AgentsCommand::Running(args) => return running::running(&settings, args).await,
+        AgentsCommand::Uninstall(args) => return uninstall(&settings, args).await,
+        _ => {}
     }
     let registry_url = settings.registry_url;
     let reserved = settings.daemon.reserved();
@@ -35,9 +42,9 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
     );
     match command {
         AgentsCommand::List(args) => list(&agents, args.json),
-        AgentsCommand::Running(_) => {}
+        AgentsCommand::Running(_) | AgentsCommand::Uninstall(_) => {}
         AgentsCommand::Install(args) => install(&agents, args)?,
-        AgentsCommand::Update(args) => update(&agents, args.url.as_ref().unwrap_or(&registry_url))?,
+        AgentsCommand::Update(args) => update(&agents, &registry_url, args)?,
         AgentsCommand::Login(args) => return login(&agents, &reserved, &limits, args).await,
         AgentsCommand::Doctor(args) => return doctor(&agents, &reserved, &limits, args).await,
     }
@@ -85,6 +92,12 @@ fn install(agents: &Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
     let installed = agents
         .catalog()
         .install(&args.name, args.unverified, &search_path())?;
+    if args.json {
+        let (version, command) = (&installed.version, &installed.command);
+        let done = json!({ "id": args.name, "version": version, "command": command });
+        print::json(&done.to_string());
+        return Ok(());
+    }
     print::out(&format!(
         "installed {} {}: {}\n",
         plain(&args.name),
@@ -96,15 +109,49 @@ fn install(agents: &Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
         how: LaunchMethod::Path,
     }) = agents.find(&args.name)
     {
-        print::err(&format!("acpd: {} goes first\n", plain(&config.command)));
+        print::hint(&format!(
+            "{} is used instead, since it is on PATH",
+            plain(&config.command)
+        ));
     }
     Ok(())
 }
 
-fn update(agents: &Agents, url: &str) -> anyhow::Result<()> {
+/// Removes an installed agent. A running process may load a part of its files late, so it must end first.
+async fn uninstall(settings: &Settings, args: &AgentsUninstallArgs) -> anyhow::Result<Exit> {
+    let name = plain(&args.name);
+    if background::try_connect(settings).await?.is_some() {
+        let mut client = Client::connect(settings, false).await?;
+        let running = client.request("agent/running", json!({})).await?["data"].take();
+        let processes = running.as_array().map_or(&[][..], Vec::as_slice);
+        if processes.iter().any(|process| process["agentType"] == args.name) {
+            bail!(
+                "{name} is running; see \"acpd agents running\", and uninstall it when its processes have ended"
+            );
+        }
+    }
+    let removed = Catalog::new(&settings.daemon.data_dir).uninstall(&args.name)?;
+    let Some(version) = removed else {
+        return Err(Exit::NotFound.error(format!("{name} is not installed by acpd")));
+    };
+    if args.json {
+        print::json(&json!({ "id": args.name, "version": version }).to_string());
+    } else {
+        print::out(&format!("uninstalled {name} {}\n", plain(&version)));
+    }
+    Ok(Exit::Success)
+}
+
+fn update(agents: &Agents, configured: &str, args: &AgentsUpdateArgs) -> anyhow::Result<()> {
+    let url = args.url.as_deref().unwrap_or(configured);
     let registry = agents.catalog().update(url)?;
     print_skipped(&registry.skipped);
-    print::out(&format!("{} agents from {}\n", registry.agents.len(), plain(url)));
+    let count = registry.agents.len();
+    if args.json {
+        print::json(&json!({ "agents": count, "url": url }).to_string());
+    } else {
+        print::out(&format!("{count} agents from {}\n", plain(url)));
+    }
     Ok(())
 }
 

@@ -28,6 +28,9 @@ pub struct TokenCreateArgs {
     /// Lifetime: 90m, 12h, 30d or 2w [default: unlimited]
     #[arg(long, value_name = "TIME")]
     pub expires: Option<String>,
+    /// Print JSON, with the token as a member
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -42,6 +45,9 @@ pub struct TokenRevokeArgs {
     /// Name of the token
     #[arg(value_name = "NAME")]
     pub name: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -49,6 +55,9 @@ pub struct TokenTicketArgs {
     /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Subcommand)]

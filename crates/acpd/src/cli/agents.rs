@@ -10,6 +10,8 @@ pub enum AgentsCommand {
     Running(AgentsRunningArgs),
     /// Install an agent of the registry into the data directory
     Install(AgentsInstallArgs),
+    /// Remove an installed agent from the data directory
+    Uninstall(AgentsUninstallArgs),
     /// Download the current registry
     Update(AgentsUpdateArgs),
     /// Sign in to an agent in the terminal
@@ -40,6 +42,19 @@ pub struct AgentsInstallArgs {
     /// Install a download that has no checksum in the registry
     #[arg(long)]
     pub unverified: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentsUninstallArgs {
+    /// Agent, as named by "acpd agents list"
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -47,6 +62,9 @@ pub struct AgentsUpdateArgs {
     /// URL of the registry document [default: the configured URL, or the official one]
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -78,6 +78,13 @@ pub struct StatusArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct StopArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct LogsArgs {
     /// Print new lines as they are written
     #[arg(long, short)]

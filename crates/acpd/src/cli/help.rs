@@ -46,7 +46,7 @@ const EXAMPLES: [(&str, &str); 18] = [
         "acpd run \"fix the failing test\"
 acpd run -a claude -C ~/site \"add a sitemap\"
 acpd run -t @last \"now commit it\"
-git diff | acpd run -p deny - < review.txt",
+acpd run -p deny - < prompt.md",
     ),
     (
         "threads",

@@ -165,9 +165,9 @@ pub enum Command {
     /// Show whether the daemon runs, where, and what it runs
     Status(StatusArgs),
     /// Stop the daemon; its running turns end as interrupted
-    Stop,
+    Stop(StopArgs),
     /// Stop the daemon and start it again in the background
-    Restart,
+    Restart(StopArgs),
     /// Print the log of the daemon in the background
     Logs(LogsArgs),
     /// Create, list and revoke access tokens
@@ -196,8 +196,8 @@ impl Command {
             self,
             Self::Serve(_)
                 | Self::Open(_)
-                | Self::Stop
-                | Self::Restart
+                | Self::Stop(_)
+                | Self::Restart(_)
                 | Self::Logs(_)
                 | Self::Token(_)
                 | Self::Policy(_)

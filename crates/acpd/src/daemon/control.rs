@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use acpd_model::limits::SHUTDOWN_SECS;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use anyhow::Context;
+use rustix::process::Pid;
+use serde_json::json;
 
+use crate::cli::StopArgs;
 use crate::daemon::background::{self, Notice};
+use crate::daemon::process::Process;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
@@ -16,8 +19,9 @@ use crate::terminal::progress::Progress;
 const PATIENCE: Duration = Duration::from_secs(SHUTDOWN_SECS + 10);
 
 /// Stops this user's daemon.
-pub async fn stop(settings: &Settings) -> anyhow::Result<Exit> {
+pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
     match stopped(settings).await? {
+        pid if args.json => print::json(&json!({ "pid": pid }).to_string()),
         Some(pid) => print::out(&format!("stopped the daemon (process {pid})\n")),
         None => print::hint("no daemon is running"),
     }
@@ -25,18 +29,19 @@ pub async fn stop(settings: &Settings) -> anyhow::Result<Exit> {
 }
 
 /// Stops this user's daemon and starts it in the background, with the options of its start.
-pub async fn restart(settings: &Settings) -> anyhow::Result<Exit> {
+pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
     let options = Notice::read(&settings.daemon.data_dir).map(|notice| notice.options);
     if stopped(settings).await?.is_none() {
         print::hint("no daemon was running");
     }
     background::launch(settings, &options.unwrap_or_default()).await?;
     let notice = Notice::read(&settings.daemon.data_dir)?;
-    print::out(&format!(
-        "the daemon runs at {} (process {})\n",
-        notice.address(),
-        notice.pid
-    ));
+    let (address, pid) = (notice.address(), notice.pid);
+    if args.json {
+        print::json(&json!({ "pid": pid, "address": address }).to_string());
+    } else {
+        print::out(&format!("the daemon runs at {address} (process {pid})\n"));
+    }
     Ok(Exit::Success)
 }
 
@@ -47,17 +52,13 @@ async fn stopped(settings: &Settings) -> anyhow::Result<Option<i32>> {
     };
     // The operating system names the process at the other end of the socket: a file could name another one.
     let pid = stream.peer_cred()?.pid().and_then(Pid::from_raw);
-    let pid = pid.ok_or_else(|| anyhow::anyhow!("the system does not tell the process of the daemon"))?;
-    let process = pidfd_open(pid, PidfdFlags::empty())?;
-    kill_process(pid, Signal::TERM)?;
+    let pid = pid.context("the system does not name the daemon's process")?;
+    let process = Process::open(pid)?;
+    process.terminate()?;
     let mut progress = Progress::begin("stopping the daemon");
-    let ended = tokio::task::spawn_blocking(move || {
-        let patience = Timespec::try_from(PATIENCE).ok();
-        poll(&mut [PollFd::new(&process, PollFlags::IN)], patience.as_ref())
-    });
-    let ended = ended.await??;
+    let ended = tokio::task::spawn_blocking(move || process.wait(PATIENCE)).await?;
     progress.end();
-    if ended == 0 {
+    if !ended? {
         return Err(Exit::Failure.error(format!(
             "the daemon (process {}) did not stop within {} s; \"acpd logs\" may show why",
             pid.as_raw_nonzero(),

@@ -5,6 +5,7 @@ pub mod control;
 pub mod logs;
 pub mod open;
 pub mod policy;
+mod process;
 pub mod reference;
 pub mod serve;
 pub mod status;

@@ -14,8 +14,14 @@ pub fn schema() -> Exit {
 
 /// Prints completions for a shell.
 pub fn completions(args: &CompletionsArgs) -> Exit {
+    let whole = command();
+    // clap completes hidden commands as well.
+    let offered = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    let mut offered = clap::Command::new("acpd")
+        .args(whole.get_arguments())
+        .subcommands(offered.cloned());
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command(), "acpd", &mut script);
+    clap_complete::generate(args.shell, &mut offered, "acpd", &mut script);
     print::bytes(&script);
     Exit::Success
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use hyper::Request;
 use serde_json::json;
 
-use crate::cli::{TokenCommand, TokenCreateArgs, TokenTicketArgs};
+use crate::cli::{TokenCommand, TokenCreateArgs, TokenRevokeArgs, TokenTicketArgs};
 use crate::client::reach::{Reached, ask};
 use crate::client::ticket;
 use crate::daemon::background::make_data_dir;
@@ -24,7 +24,7 @@ pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Resul
     match command {
         TokenCommand::Create(args) => create(settings, args).await?,
         TokenCommand::List(args) => list(settings, args.json)?,
-        TokenCommand::Revoke(args) => revoke(settings, &args.name).await?,
+        TokenCommand::Revoke(args) => revoke(settings, args).await?,
         TokenCommand::Ticket(args) => ticket(settings, args).await?,
     }
     Ok(Exit::Success)
@@ -41,12 +41,22 @@ async fn create(settings: &Settings, args: &TokenCreateArgs) -> anyhow::Result<(
     let secret = tokens::create(data_dir, &args.name, args.role, now, expires_at)?;
     notify_daemon(settings).await;
     // Alone on standard output, so that it can be piped.
-    print::out(&format!("{secret}\n"));
+    if args.json {
+        let token = json!({ "name": args.name, "role": args.role, "expiresAt": expires_at, "token": secret });
+        print::json(&token.to_string());
+    } else {
+        print::out(&format!("{secret}\n"));
+    }
+    if !print::has_reader() {
+        tokens::revoke(data_dir, &args.name)?;
+        notify_daemon(settings).await;
+        bail!("the token could not be printed, so it was revoked again");
+    }
     let until = expires_at
         .map(|end| format!(", until {}", when(&json!(end))))
         .unwrap_or_default();
-    print::err(&format!(
-        "{} is {}{until}. The token is shown this once: keep it as ACPD_TOKEN, or show it as Authorization: Bearer\n",
+    print::hint(&format!(
+        "{} is {}{until}; the token is shown only now: set ACPD_TOKEN to it, or send it as \"Authorization: Bearer TOKEN\"",
         args.name, args.role
     ));
     Ok(())
@@ -91,25 +101,32 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn revoke(settings: &Settings, name: &str) -> anyhow::Result<()> {
-    tokens::revoke(&settings.daemon.data_dir, name)?;
+async fn revoke(settings: &Settings, args: &TokenRevokeArgs) -> anyhow::Result<()> {
+    tokens::revoke(&settings.daemon.data_dir, &args.name)?;
     let is_notified = notify_daemon(settings).await;
-    print::err(&format!(
-        "{name} is revoked{}\n",
-        if is_notified {
+    if args.json {
+        print::json(&json!({ "name": args.name, "disconnected": is_notified }).to_string());
+    } else {
+        let ended = if is_notified {
             ", and its connections have ended"
         } else {
             ""
-        }
-    ));
+        };
+        print::out(&format!("{} is revoked{ended}\n", args.name));
+    }
     Ok(())
 }
 
 async fn ticket(settings: &Settings, args: &TokenTicketArgs) -> anyhow::Result<()> {
     let ticket = ticket::fetch(settings, Holder::Anyone).await?;
-    print::out(&format!("{}\n", ticket.editor_address(args.agent.as_deref())));
-    print::err(&format!(
-        "acpd: the address opens one connection, within {} seconds\n",
+    let address = ticket.editor_address(args.agent.as_deref());
+    if args.json {
+        print::json(&json!({ "address": address, "secs": ticket.secs }).to_string());
+        return Ok(());
+    }
+    print::out(&format!("{address}\n"));
+    print::hint(&format!(
+        "the address opens one connection, within {} seconds",
         ticket.secs
     ));
     Ok(())

@@ -168,9 +168,10 @@ impl Turn {
         Ok(())
     }
 
-    /// Takes the response to the request that started the turn: the agent runs, or the turn is queued.
+    /// Takes the response to the request that started the turn.
     async fn started(&mut self, client: &mut Client, result: Value) -> anyhow::Result<Option<Exit>> {
-        self.sent = true;
+        // A new thread has its agent now. In another thread, the agent may still start.
+        self.sent |= result["thread"].is_object();
         self.announce(&result["thread"]["id"]);
         self.know_turn(client, &result["turn"]["id"]).await?;
         Ok(None)
@@ -230,7 +231,8 @@ impl Turn {
                 return Exit::Declined;
             }
             Some("completed") => return Exit::Success,
-            Some("interrupted") if !self.sent => (
+            // An agent that has the prompt ends it with a stop reason.
+            Some("interrupted") if !self.sent && turn["stopReason"].is_null() => (
                 Exit::Interrupted,
                 "the prompt was taken back; the agent has not received it",
             ),

@@ -91,6 +91,31 @@ fn a_bare_program_is_put_where_the_registry_says() {
 }
 
 #[test]
+fn an_uninstalled_agent_leaves_nothing_behind() {
+    let machine = Machine::new();
+    let address = serve(|_| [("/agent-x", AGENT.into())]);
+    let sum = sha256(AGENT.as_bytes());
+    machine.registry(&binary(
+        "agent",
+        &format!("http://{address}/agent-x"),
+        "./agent",
+        Some(&sum),
+    ));
+    let catalog = machine.catalog();
+    assert_eq!(catalog.uninstall("agent").unwrap(), None);
+    catalog.install("agent", false, "").unwrap();
+    std::fs::write(machine.data().join("outside"), "").unwrap();
+    for id in ["..", "agent/..", "", "/etc"] {
+        assert_eq!(catalog.uninstall(id).unwrap(), None, "{id}");
+    }
+    assert_eq!(catalog.uninstall("agent").unwrap().as_deref(), Some("1.0.0"));
+    assert_eq!(machine.left("agent"), Vec::<String>::new());
+    assert!(catalog.look().launch("agent", "").is_err());
+    assert_eq!(catalog.uninstall("agent").unwrap(), None);
+    catalog.install("agent", false, "").unwrap();
+}
+
+#[test]
 fn a_wrong_checksum_installs_nothing_and_keeps_what_was_there() {
     let machine = Machine::new();
     let good = gz(&tar(&items()));

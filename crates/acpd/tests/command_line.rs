@@ -1,0 +1,529 @@
+//! The commands about threads and about the daemon, as a shell sees them.
+
+mod support;
+
+use std::fs::File;
+use std::process::Stdio;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use support::{
+    Client, Daemon, Outcome, Place, Running, acpd, fake_agent, on_terminal, outcome, signal, wait_until,
+    without_terminal,
+};
+
+fn done(place: &Place, args: &[&str]) -> Outcome {
+    let outcome = acpd(place, args);
+    assert_eq!(outcome.code, Some(0), "{args:?}: {}", outcome.stderr);
+    outcome
+}
+
+fn json_of(outcome: &Outcome) -> Value {
+    assert_eq!(outcome.stdout.lines().count(), 1, "{}", outcome.stdout);
+    serde_json::from_str(&outcome.stdout).expect("it is JSON")
+}
+
+#[test]
+fn a_thread_is_named_by_a_part_of_its_id_by_its_name_or_as_the_last_one() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let mut named = |name: &str| {
+        let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "name": name });
+        let started = client.call("thread/start", &params);
+        started["thread"]["id"].as_str().expect("it has an id").to_owned()
+    };
+    let (first, twice, last) = (named("Fix the login"), named("Twice"), named("twice"));
+    let found = |given: &str| json_of(&done(&daemon.place, &["show", given, "--json"]))["id"].clone();
+    assert_eq!(found(&first), first);
+    assert_eq!(found(&first.to_uppercase()), first);
+    assert_eq!(found(&first[28..]), first);
+    assert_eq!(found(&first[24..]), first);
+    assert_eq!(found(&first[..30]), first);
+    assert_eq!(found("Fix the login"), first);
+    assert_eq!(found("fix the LOGIN"), first);
+    assert_eq!(found("@last"), last);
+    done(&daemon.place, &["archive", &first[28..]]);
+    assert_eq!(found("Fix the login"), first, "an archived thread has its name");
+
+    for (given, told) in [
+        ("twice", &["matches 2 threads", &twice, &last][..]),
+        (
+            "Fix",
+            &[
+                "no thread has the id or the name \"Fix\"",
+                &first,
+                "Fix the login",
+            ],
+        ),
+        ("nothing", &["no thread has the id or the name", "acpd threads"]),
+    ] {
+        let shown = acpd(&daemon.place, &["show", given]);
+        assert_eq!(shown.code, Some(5), "{given}");
+        assert!(
+            told.iter().all(|told| shown.stderr.contains(told)),
+            "{}",
+            shown.stderr
+        );
+    }
+    // Wherever a thread is named, it is named alike.
+    let end = &last[28..];
+    done(&daemon.place, &["run", "-t", end, "say again"]);
+    done(&daemon.place, &["search", "-t", end, "again"]);
+    assert!(done(&daemon.place, &["export", end]).stdout.contains(&last));
+}
+
+#[test]
+fn there_is_no_last_thread_before_the_first() {
+    let daemon = Daemon::start();
+    let shown = acpd(&daemon.place, &["show", "@last"]);
+    assert_eq!(shown.code, Some(5));
+    assert!(
+        shown.stderr.contains("there are no threads yet"),
+        "{}",
+        shown.stderr
+    );
+    let listed = done(&daemon.place, &["threads"]);
+    assert!(
+        listed.stdout.is_empty() && listed.stderr.contains("acpd run"),
+        "{listed:?}"
+    );
+    let listed = done(&daemon.place, &["threads", "-q"]);
+    assert_eq!((&listed.stdout[..], &listed.stderr[..]), ("", ""));
+    let listed = done(&daemon.place, &["threads", "--status", "waiting"]);
+    assert!(listed.stderr.contains("no thread matches"), "{}", listed.stderr);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say quince");
+    let full = |args: &[&str]| {
+        let full = File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("there is a full device");
+        let mut command = daemon.place.command(args);
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .spawn();
+        let output = child
+            .and_then(std::process::Child::wait_with_output)
+            .expect("it runs");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {told}");
+        told
+    };
+    for args in [
+        &["threads"][..],
+        &["threads", "--json"],
+        &["show", &thread],
+        &["search", "quince"],
+        &["agents", "list"],
+        &["export", &thread],
+        &["run", "--agent", "fake", "say hi"],
+        &["status"],
+        &["schema"],
+        &["completions", "bash"],
+        &["--help"],
+        &["run", "--help"],
+        &["--version"],
+    ] {
+        let told = full(args);
+        assert!(
+            told.contains("standard output cannot be written: No space left"),
+            "{args:?}: {told}"
+        );
+    }
+    // A secret that was never seen must not stay valid.
+    let told = full(&["token", "create", "--name", "lost", "--role", "observer"]);
+    assert!(told.contains("revoked"), "{told}");
+    assert!(!done(&daemon.place, &["token", "list"]).stdout.contains("lost"));
+}
+
+#[test]
+fn a_question_is_shown_and_answered_without_following_the_thread() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let short = &thread[28..];
+    let none = acpd(&daemon.place, &["answer", short]);
+    assert_eq!(none.code, Some(5));
+    assert!(none.stderr.contains("no open question"), "{}", none.stderr);
+
+    let turn = client.start(&thread, "permission command=\"rm -r x\"");
+    client.question();
+    let listed = done(&daemon.place, &["threads", "-s", "waiting"]);
+    assert!(listed.stdout.contains(short), "{}", listed.stdout);
+    let shown = done(&daemon.place, &["show", short]);
+    assert!(
+        shown.stdout.contains("rm -r x") && shown.stdout.contains(&format!("acpd answer {short}")),
+        "{}",
+        shown.stdout
+    );
+    let asked = outcome(&mut without_terminal(&daemon.place.command(&["answer", short])));
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    assert!(
+        asked.stdout.contains("$ rm -r x") && asked.stdout.contains("1) Allow"),
+        "{}",
+        asked.stdout
+    );
+    let asked = json_of(&done(&daemon.place, &["answer", short, "--json"]));
+    assert_eq!(asked["threadId"], thread);
+    let wrong = acpd(&daemon.place, &["answer", short, "9"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong.stderr.contains("\"9\" is no option") && wrong.stderr.contains("1 to 4"),
+        "{}",
+        wrong.stderr
+    );
+
+    assert_eq!(done(&daemon.place, &["answer", short, "1"]).stdout, "answered\n");
+    assert_eq!(client.finish(&thread, &turn).said(), "allowed (allow_once)");
+
+    for (answer, said) in [
+        ("allow", "allowed (allow_once)"),
+        ("reject", "rejected (reject_once)"),
+    ] {
+        let turn = client.start(&thread, "permission");
+        client.question();
+        done(&daemon.place, &["answer", short, answer]);
+        assert_eq!(client.finish(&thread, &turn).said(), said);
+    }
+}
+
+#[test]
+fn a_question_is_answered_on_a_terminal() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.start(&thread, "permission");
+    client.question();
+    let mut answer = Running::start(&mut on_terminal(&daemon.place.command(&["answer", "@last"])));
+    answer.wait_for_output("Your choice [1-4]: ");
+    answer.write("1\n");
+    let answered = answer.finish();
+    assert!(answered.stdout.contains("answered"), "{}", answered.stdout);
+    assert_eq!(client.finish(&thread, &turn).said(), "allowed (allow_once)");
+}
+
+#[test]
+fn a_prompt_is_sent_queued_and_interrupted_without_following_the_thread() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let short = &thread[28..];
+    let idle = acpd(&daemon.place, &["interrupt", short]);
+    assert_eq!(idle.code, Some(5));
+    assert!(
+        idle.stderr.contains("no turn of the thread is running"),
+        "{}",
+        idle.stderr
+    );
+
+    let sent = done(&daemon.place, &["send", short, "stream n=100000 ms=20"]);
+    assert!(sent.stdout.starts_with("turn_1 started"), "{}", sent.stdout);
+    wait_until("the turn runs", || {
+        done(&daemon.place, &["threads", "-s", "running"])
+            .stdout
+            .contains(short)
+    });
+    let sent = done(&daemon.place, &["send", short, "say next"]);
+    assert!(sent.stdout.starts_with("turn_2 queued"), "{}", sent.stdout);
+    let sent = json_of(&done(&daemon.place, &["send", short, "--json", "say third"]));
+    assert_eq!(sent["turn"]["id"], "turn_3");
+    assert_eq!(
+        done(&daemon.place, &["interrupt", short]).stdout,
+        "interrupting turn_1\n"
+    );
+    assert_eq!(client.finish(&thread, "turn_1").status(), "interrupted");
+    assert_eq!(client.finish(&thread, "turn_3").said(), "third");
+    let empty = acpd(&daemon.place, &["send", short, " "]);
+    assert_eq!(empty.code, Some(2));
+}
+
+#[test]
+fn a_thread_is_deleted_only_if_the_user_says_so() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "title Precious; say hi");
+    let short = &thread[28..];
+    let exists = || {
+        done(&daemon.place, &["threads", "--json"])
+            .stdout
+            .contains(&thread)
+    };
+    let unasked = outcome(&mut without_terminal(&daemon.place.command(&["delete", short])));
+    assert_eq!(unasked.code, Some(2));
+    assert!(unasked.stderr.contains("--yes"), "{}", unasked.stderr);
+    let too_short = acpd(&daemon.place, &["delete", "--yes", &thread[29..]]);
+    assert_eq!(too_short.code, Some(2));
+    assert!(too_short.stderr.contains("at least 8"), "{}", too_short.stderr);
+    for (typed, is_kept) in [("\n", true), ("n\n", true), ("y\n", false)] {
+        let mut delete = Running::start(&mut on_terminal(&daemon.place.command(&["delete", short])));
+        delete.wait_for_output("with 1 turn, for good? [y/N] ");
+        delete.wait_for_output("Precious");
+        delete.write(typed);
+        let ended = delete.finish();
+        assert_eq!(ended.code == Some(0), !is_kept, "{typed:?}: {}", ended.stdout);
+        assert_eq!(exists(), is_kept, "{typed:?}");
+    }
+}
+
+/// An agent that starts once the file `go` is in its directory.
+fn waiting_agent() -> String {
+    format!(
+        "[agents.slow]\ncommand = \"sh\"\nargs = [\"-c\", \"echo > waits; until [ -e go ]; do sleep 0.02; done; exec {0}\"]\n[sandbox]\nread = [\"{0}\"]\n",
+        fake_agent().display()
+    )
+}
+
+#[test]
+fn ctrl_c_while_an_agent_starts_takes_the_prompt_back() {
+    let mut daemon = Daemon::with(&waiting_agent());
+    let run = Running::start(
+        &mut daemon
+            .place
+            .command(&["run", "--agent", "slow", "say THIS-RAN-ANYWAY"]),
+    );
+    run.wait_for_error("thread ");
+    wait_until("the agent starts", || daemon.place.work().join("waits").exists());
+    signal(run.pid(), Signal::INT);
+    run.wait_for_error("interrupting the turn");
+    let ended = run.finish();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("the agent has not received it"),
+        "{}",
+        ended.stderr
+    );
+    std::fs::write(daemon.place.work().join("go"), "").expect("it can be written");
+    // The agent works afterwards, and has not seen the prompt.
+    let next = done(&daemon.place, &["run", "-t", "@last", "say next"]);
+    assert_eq!(next.stdout, "next\n");
+    let shown = done(&daemon.place, &["show", "@last"]);
+    assert!(shown.stdout.contains("turn_1 interrupted"), "{}", shown.stdout);
+    assert!(!shown.stdout.contains("\nTHIS-RAN-ANYWAY"), "{}", shown.stdout);
+
+    // So it is in a thread whose agent starts again.
+    for file in ["go", "waits"] {
+        std::fs::remove_file(daemon.place.work().join(file)).expect("it exists");
+    }
+    assert!(daemon.stop().success());
+    daemon.restart();
+    let run = Running::start(
+        &mut daemon
+            .place
+            .command(&["run", "-t", "@last", "say THIS-RAN-ANYWAY"]),
+    );
+    wait_until("the agent starts", || daemon.place.work().join("waits").exists());
+    run.wait_for_error("thread ");
+    signal(run.pid(), Signal::INT);
+    let ended = run.finish();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("the agent has not received it"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_prompt_above_the_limit_is_refused_with_both_sizes() {
+    let daemon = Daemon::with("[limits]\nclient_message_bytes = 65536\n");
+    let mut run = Running::start(&mut daemon.place.command(&["run", "--agent", "fake", "-"]));
+    run.write(&"a".repeat(70_000));
+    let ended = run.finish();
+    assert_eq!(ended.code, Some(1));
+    for told in ["70", "65536", "client_message_bytes"] {
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn the_reason_of_a_failed_start_is_said_once() {
+    let daemon = Daemon::with(
+        "[agents.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo the key is missing >&2; exit 3\"]\n",
+    );
+    let new = acpd(&daemon.place, &["run", "--agent", "dead", "hi"]);
+    let again = acpd(&daemon.place, &["run", "-t", "@last", "hi"]);
+    for run in [new, again] {
+        assert_eq!(run.code, Some(1));
+        assert_eq!(
+            run.stderr.matches("exited with code 3").count(),
+            1,
+            "{}",
+            run.stderr
+        );
+        assert_eq!(
+            run.stderr.matches("the key is missing").count(),
+            1,
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn a_daemon_is_described_stopped_and_started_again() {
+    let place = Place::new("");
+    let status = acpd(&place, &["status"]);
+    assert_eq!(status.code, Some(6));
+    assert!(status.stdout.starts_with("not running\n"), "{}", status.stdout);
+    let status = acpd(&place, &["status", "--json"]);
+    assert_eq!(json_of(&status)["running"], false);
+    assert_eq!(place.noticed_pid(), None, "a status starts no daemon");
+    let stopped = done(&place, &["stop"]);
+    assert!(
+        stopped.stderr.contains("no daemon is running"),
+        "{}",
+        stopped.stderr
+    );
+    let unlogged = acpd(&place, &["logs"]);
+    assert_eq!(unlogged.code, Some(5), "{}", unlogged.stderr);
+
+    let started = done(&place, &["threads"]);
+    let _guard = place.background();
+    let log = place.data().join("daemon.log").display().to_string();
+    assert!(
+        started.stderr.contains(&log) && started.stderr.contains("acpd stop"),
+        "{}",
+        started.stderr
+    );
+    let status = json_of(&done(&place, &["status", "--json"]));
+    let pid = place.noticed_pid().expect("it runs");
+    for (member, value) in [
+        ("running", json!(true)),
+        ("version", json!(env!("CARGO_PKG_VERSION"))),
+        ("pid", json!(pid)),
+        ("dataDir", json!(place.data())),
+        ("configFile", json!(place.config())),
+        ("logFile", json!(log)),
+        ("agents", json!([])),
+        ("activeThreads", json!(0)),
+    ] {
+        assert_eq!(status[member], value, "{member}");
+    }
+    assert!(
+        status["address"]
+            .as_str()
+            .is_some_and(|url| url.starts_with("http://127.0.0.1:"))
+    );
+    let shown = done(&place, &["status"]).stdout;
+    for line in [
+        format!("process: {pid}\n"),
+        format!("log file: {log}\n"),
+        "agents that run: none\n".to_owned(),
+    ] {
+        assert!(shown.contains(&line), "{shown}");
+    }
+    assert!(done(&place, &["logs"]).stdout.contains("ready"));
+    assert_eq!(done(&place, &["logs", "-n", "1"]).stdout.lines().count(), 1);
+
+    let restarted = json_of(&done(&place, &["restart", "--json"]));
+    let _guard = place.background();
+    assert_ne!(restarted["pid"], pid);
+    assert_eq!(restarted["pid"].as_u64(), place.noticed_pid().map(u64::from));
+    let stopped = done(&place, &["stop"]);
+    assert_eq!(
+        stopped.stdout,
+        format!("stopped the daemon (process {})\n", restarted["pid"])
+    );
+    assert_eq!(place.noticed_pid(), None);
+}
+
+#[test]
+fn a_restart_repeats_the_options_and_the_log_can_be_followed() {
+    let place = Place::new("");
+    let serve = Running::start(&mut place.command(&["serve", "--log-format", "json"]));
+    serve.wait_for_output("web UI: ");
+    let none = acpd(&place, &["logs"]);
+    assert!(
+        none.stderr.contains("started by \"acpd serve\""),
+        "{}",
+        none.stderr
+    );
+    done(&place, &["restart"]);
+    let _guard = place.background();
+    assert_eq!(serve.finish().code, Some(0));
+    let logs = Running::start(&mut place.command(&["logs", "-f"]));
+    logs.wait_for_output("ready");
+    done(&place, &["stop"]);
+    logs.wait_for_output("all threads stopped");
+    signal(logs.pid(), Signal::INT);
+    let logs = logs.finish();
+    assert_eq!(logs.code, Some(0), "{}", logs.stderr);
+    for line in logs.stdout.lines() {
+        let line: Value = serde_json::from_str(line).expect("the log is JSON again");
+        assert!(line["level"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn completions_and_man_pages_are_of_this_version() {
+    let place = Place::new("");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = done(&place, &["completions", shell]).stdout;
+        for word in ["threads", "interrupt", "--permissions"] {
+            let word = if shell == "fish" {
+                word.trim_start_matches('-')
+            } else {
+                word
+            };
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        assert!(!script.contains("keep"), "{shell} offers a hidden command");
+    }
+    let pages = place.work();
+    done(&place, &["man", &pages.display().to_string()]);
+    let read = |name: &str| std::fs::read_to_string(pages.join(name)).expect("the page is written");
+    assert!(read("acpd.1").contains("acpd"));
+    assert!(read("acpd-run.1").contains("permissions"));
+    assert!(read("acpd-agents-install.1").contains("unverified"));
+    let nowhere = acpd(&place, &["man", "/no/such/dir"]);
+    assert_eq!(nowhere.code, Some(1));
+    assert!(nowhere.stderr.contains("/no/such/dir"), "{}", nowhere.stderr);
+}
+
+#[test]
+fn a_wrong_argument_is_explained_in_a_line_or_two() {
+    let place = Place::new("");
+    for (args, told) in [
+        (
+            &["run", "fix", "the", "test"][..],
+            &["quote the prompt", "acpd run --help"][..],
+        ),
+        (&["run"], &["PROMPT", "acpd run --help"]),
+        (&["thraeds"], &["thraeds", "threads"]),
+        (&["threads", "--jsno"], &["--jsno", "--json"]),
+        (&["threads", "-s", "asleep"], &["asleep", "waiting"]),
+        (&["threads", "-n", "many"], &["many"]),
+        (&["run", "-t", "x", "-a", "y", "z"], &["--thread", "--agent"]),
+    ] {
+        let refused = acpd(&place, args);
+        assert_eq!(refused.code, Some(2), "{args:?}");
+        assert!(
+            told.iter().all(|told| refused.stderr.contains(told)),
+            "{args:?}: {}",
+            refused.stderr
+        );
+        assert!(
+            refused.stderr.starts_with("acpd: ") && !refused.stderr.contains("Usage:"),
+            "{}",
+            refused.stderr
+        );
+        assert!(refused.stderr.lines().count() <= 4, "{}", refused.stderr);
+    }
+    for bare in ["agents", "policy", "token"] {
+        let help = done(&place, &[bare]);
+        assert!(
+            help.stdout.contains(&format!("Usage: acpd {bare}")),
+            "{}",
+            help.stdout
+        );
+    }
+}
