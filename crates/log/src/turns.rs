@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use acpd_model::{ItemId, Seq, TurnId, TurnPosition};
+use acpd_model::{ItemId, NotePlace, Seq, TurnId, TurnPosition};
 
 /// Which turns of a thread to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct TurnsFound {
     pub turns: Vec<FoundTurn>,
     /// Where the next older page ends; `None` if there is nothing older.
     pub older: Option<TurnPosition>,
-    /// Events before the first item that are shown; only if there is nothing older.
+    /// Events before the first turn that are shown; only if there is nothing older.
     pub early: Vec<Seq>,
     /// The unfinished items that were asked for, with the events that are shown after them.
     pub open: Vec<(ItemId, Vec<Seq>)>,
@@ -51,6 +51,8 @@ pub struct FoundTurn {
     pub settled: Option<Seq>,
     /// Its finished items, in order.
     pub items: Vec<FoundItem>,
+    /// Events that are shown after the end of the turn.
+    pub after: Vec<Seq>,
 }
 
 /// The events of one finished item.
@@ -99,8 +101,8 @@ pub(crate) trait TurnRows {
         take: &mut dyn FnMut(ItemRow) -> bool,
     ) -> Result<(), Self::Error>;
 
-    /// Returns the late updates of an item, in order.
-    fn late(&mut self, item: u32) -> Result<Vec<Seq>, Self::Error>;
+    /// Returns the late updates of an item, or the events that are shown at a place between items, in order.
+    fn late(&mut self, place: NotePlace) -> Result<Vec<Seq>, Self::Error>;
 }
 
 /// Bytes that count for each turn and item in addition to its events.
@@ -130,12 +132,18 @@ pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<Tu
         if items.is_empty() && rest.is_some() {
             break Some(begin);
         }
+        let turn = (row.turn > 0).then_some(TurnId(row.turn));
+        let after = match turn {
+            Some(turn) if before == u32::MAX => rows.late(NotePlace::Turn(turn))?,
+            _ => Vec::new(),
+        };
         turns.push(FoundTurn {
-            turn: (row.turn > 0).then_some(TurnId(row.turn)),
+            turn,
             queued: row.queued,
             started: row.started,
             settled: row.settled,
             items,
+            after,
         });
         begin = TurnPosition {
             turn: row.turn,
@@ -147,12 +155,12 @@ pub(crate) fn find<R: TurnRows>(rows: &mut R, wanted: &TurnsWanted) -> Result<Tu
     };
     turns.reverse();
     let early = match older {
-        None => rows.late(0)?,
+        None => rows.late(NotePlace::Start)?,
         Some(_) => Vec::new(),
     };
     let mut open = Vec::new();
     for item in &wanted.open {
-        let notes = rows.late(item.0)?;
+        let notes = rows.late(NotePlace::Item(*item))?;
         if !notes.is_empty() {
             open.push((*item, notes));
         }
@@ -241,7 +249,7 @@ fn last_items<R: TurnRows>(
             item: ItemId(row.item),
             first: row.first,
             last: row.last,
-            late: rows.late(row.item)?,
+            late: rows.late(NotePlace::Item(ItemId(row.item)))?,
         });
     }
     Ok((items, (!is_whole).then_some(ItemId(begin))))
@@ -255,6 +263,7 @@ impl TurnsFound {
             seqs.extend(turn.queued);
             seqs.extend(turn.started);
             seqs.extend(turn.settled);
+            seqs.extend(&turn.after);
             for item in &turn.items {
                 seqs.extend([item.first, item.last]);
                 seqs.extend(&item.late);
@@ -267,6 +276,7 @@ impl TurnsFound {
     pub fn notes(&self) -> BTreeSet<Seq> {
         let items = self.turns.iter().flat_map(|turn| &turn.items);
         let late = items.flat_map(|item| &item.late);
-        late.chain(&self.early).copied().collect()
+        let after = self.turns.iter().flat_map(|turn| &turn.after);
+        late.chain(after).chain(&self.early).copied().collect()
     }
 }

@@ -9,8 +9,8 @@ use acpd_log::conformance::sample;
 use acpd_log::{Append, Durability, LogError, Memory, SharedLog, Snapshot, Sqlite, TurnsFound, TurnsWanted};
 use acpd_model::limits::{LOG_PAGE_BYTES, SNAPSHOT_SPACING};
 use acpd_model::{
-    Extract, Inherited, ItemId, ItemMark, LateMark, Seq, ThreadId, TurnId, TurnMark, TurnMarks, TurnPosition,
-    TurnStep,
+    Extract, Inherited, ItemId, ItemMark, LateMark, NotePlace, Seq, ThreadId, TurnId, TurnMark, TurnMarks,
+    TurnPosition, TurnStep,
 };
 use proptest::prelude::*;
 
@@ -103,7 +103,10 @@ fn extract(marks: &[(u32, u8)], first: Seq, last: Seq) -> Extract {
             0 => found.turns.push(step(TurnStep::Queued)),
             1 => found.turns.push(step(TurnStep::Started)),
             2 => found.turns.push(step(TurnStep::Settled)),
-            3 => found.late.push(LateMark { item, seq: last }),
+            3 => found.late.push(LateMark {
+                place: NotePlace::Item(item),
+                seq: last,
+            }),
             _ => found.items.push(ItemMark {
                 // An item has one place in its life.
                 item: ItemId(u32::try_from(first).unwrap()),

@@ -40,4 +40,4 @@ pub use limits::Limits;
 pub use role::Role;
 pub use search::{Extract, SearchHit, SearchableText, SnippetPiece, TextKind, TurnsDropped};
 pub use summary::{Answerable, QuestionType, Summary, ThreadStatus, WaitingQuestion};
-pub use turn_index::{ItemMark, LateMark, TurnMark, TurnMarks, TurnPosition, TurnStep};
+pub use turn_index::{ItemMark, LateMark, NotePlace, TurnMark, TurnMarks, TurnPosition, TurnStep};

@@ -379,6 +379,9 @@ pub const LIST_PAGE: usize = 100;
 pub const LISTED_QUESTION_BYTES: usize = 4 << 10;
 /// Bytes of a question's title in a list.
 pub const LISTED_TITLE_BYTES: usize = 512;
+
+/// Messages for a running turn that a thread shows until the agent has taken them.
+pub const STEERS_SHOWN: usize = 64;
 /// Longest name of a thread, in bytes.
 pub const NAME_BYTES: usize = 1024;
 /// Largest data that a client may store with a thread, in bytes.

@@ -56,6 +56,9 @@ pub struct Summary {
     /// Status of the last ended turn; absent if there was none, or if it was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TurnStatus>,
+    /// Whether the last turn was interrupted by an error, such as a restart of the daemon, and not by a client.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
     /// The agent's id for the session that the thread was last bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::Seq;
 use crate::ids::{ItemId, TurnId};
 
@@ -47,12 +49,34 @@ pub struct ItemMark {
     pub bytes: u64,
 }
 
-/// An update of an item that has ended, or an event that is shown after an item. Number 0 stands for the time before the
-/// first item.
+/// Where an event belongs that is shown between items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum NotePlace {
+    /// Before the first turn.
+    #[default]
+    Start,
+    /// After an item, while its turn runs.
+    Item(ItemId),
+    /// After the end of a turn, while no turn runs.
+    Turn(TurnId),
+}
+
+impl NotePlace {
+    /// Returns the number by which the log finds the place.
+    pub fn key(self) -> i64 {
+        match self {
+            Self::Start => 0,
+            Self::Item(item) => item.0.into(),
+            Self::Turn(turn) => -i64::from(turn.0),
+        }
+    }
+}
+
+/// An update of an item that has ended, or an event that is shown between items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LateMark {
-    /// The item.
-    pub item: ItemId,
+    /// The item, or the place between items.
+    pub place: NotePlace,
     /// The event.
     pub seq: Seq,
 }
@@ -64,7 +88,7 @@ pub struct TurnMarks {
     pub turns: Vec<TurnMark>,
     /// Finished items.
     pub items: Vec<ItemMark>,
-    /// Updates of items that have ended.
+    /// Updates of items that have ended, and events that are shown between items.
     pub late: Vec<LateMark>,
     /// Clients' own ids of turns. A repeated id refers to its last turn.
     pub client_turns: Vec<(String, TurnId)>,

@@ -339,6 +339,8 @@ export interface ChangedThread {
   error?: string | null;
   /** Id of the thread. */
   id: string;
+  /** Whether the last turn was interrupted by an error, such as a restart of acpd, and not by a client. */
+  lastTurnCutOff?: boolean | null;
   /** Status of the last ended turn; absent if there was none, or if it was dropped. */
   lastTurnStatus?: TurnStatus | null;
   /** Arbitrary data that the client stored with the thread; `null` if the thread has none. Absent if it has not changed. */
@@ -866,6 +868,8 @@ export interface Notice {
   detail?: string | null;
   level: Level;
   message: string;
+  /** Whether it is larger than 16 KiB: then pages of turns leave it out. */
+  omitted?: boolean | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -875,6 +879,14 @@ export interface Notice {
   turnId?: string | null;
   /** The agent's own update, unchanged. */
   update?: Json | null;
+}
+
+/** A message for the running turn that the agent has not taken yet. */
+export interface PendingSteering {
+  /** Number of its event. */
+  seq: number;
+  text: string;
+  turnId?: string | null;
 }
 
 /** One of the answers that an agent offers. */
@@ -901,10 +913,45 @@ export interface Permitted {
   turnId?: string | null;
 }
 
+/** An answer, and its place. */
+export interface PlacedAnswer {
+  /** Id of the item before the answer. Absent if the answer comes after the end of the turn, or before the first turn. */
+  afterItemId?: string | null;
+  /** Whether the answer comes after the end of the turn: no turn was running. */
+  afterTurn?: boolean | null;
+  /** Answers to an elicitation with a form. */
+  answers?: Json | null;
+  by: By;
+  itemId?: string | null;
+  /** Whether the answer is larger than 16 KiB: then pages of turns leave it out. */
+  omitted?: boolean | null;
+  /** Id of the agent's option that was selected. */
+  optionId?: string | null;
+  /** ACP's kind of that option. */
+  optionKind?: string | null;
+  outcome: Resolution;
+  /** Why the question was closed. */
+  reason?: string | null;
+  requestId: string;
+  /** The option that the daemon sent to the agent instead. acpd remembers an "always" and sends "once" to the agent. */
+  sentOptionId?: string | null;
+  /** The event's number in its thread: 1, 2, 3 … without gaps. */
+  seq: number;
+  threadId: string;
+  /** The title of an answered question that is about no item, or its beginning. Absent in logs from before this member existed. */
+  title?: string | null;
+  /** Milliseconds since the epoch. */
+  ts: number;
+  /** The turn in which the event happened. */
+  turnId?: string | null;
+}
+
 /** A notice, and its place. */
 export interface PlacedNotice {
-  /** Id of the item that started last before the notice. */
+  /** Id of the item before the notice. Absent if the notice comes after the end of the turn, or before the first turn. */
   afterItemId?: string | null;
+  /** Whether the notice comes after the end of the turn: no turn was running. */
+  afterTurn?: boolean | null;
   /** Who refused the agent's call. */
   by?: By | null;
   /** Length of a line that is not a message. */
@@ -913,6 +960,8 @@ export interface PlacedNotice {
   detail?: string | null;
   level: Level;
   message: string;
+  /** Whether it is larger than 16 KiB: then pages of turns leave it out. */
+  omitted?: boolean | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -1082,6 +1131,8 @@ export interface Resolved {
   answers?: Json | null;
   by: By;
   itemId?: string | null;
+  /** Whether the answer is larger than 16 KiB: then pages of turns leave it out. */
+  omitted?: boolean | null;
   /** Id of the agent's option that was selected. */
   optionId?: string | null;
   /** ACP's kind of that option. */
@@ -1095,6 +1146,8 @@ export interface Resolved {
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
+  /** The title of an answered question that is about no item, or its beginning. Absent in logs from before this member existed. */
+  title?: string | null;
   /** Milliseconds since the epoch. */
   ts: number;
   /** The turn in which the event happened. */
@@ -1411,6 +1464,8 @@ export interface Thread {
   id: string;
   /** Whether the running turn was interrupted and has not ended yet. */
   interrupting?: boolean | null;
+  /** Whether the last turn was interrupted by an error, such as a restart of acpd, and not by a client. */
+  lastTurnCutOff?: boolean | null;
   /** Status of the last ended turn; absent if there was none, or if it was dropped. */
   lastTurnStatus?: TurnStatus | null;
   /** Number of the thread's last event. */
@@ -1442,6 +1497,8 @@ export interface Thread {
   /** The agent's id for its session. */
   sessionId?: string | null;
   status: ThreadStatus;
+  /** Messages for the running turn that the agent has not taken yet, in order. */
+  steering?: PendingSteering[] | null;
   tokenUsage?: TokenUsage | null;
   /** Number of turns in the conversation. Dropped turns do not count. */
   turnCount: number;
@@ -1656,6 +1713,8 @@ export interface ThreadSummary {
   error?: string | null;
   /** Id of the thread. */
   id: string;
+  /** Whether the last turn was interrupted by an error, such as a restart of acpd, and not by a client. */
+  lastTurnCutOff?: boolean | null;
   /** Status of the last ended turn; absent if there was none, or if it was dropped. */
   lastTurnStatus?: TurnStatus | null;
   /** Arbitrary data that the client stored with the thread. */
@@ -1838,7 +1897,7 @@ export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 /** One prompt and everything that the agent did until the turn ended. */
 export interface Turn {
   /** Answers to questions, in order; only if the request includes turns. */
-  answers?: Resolved[] | null;
+  answers?: PlacedAnswer[] | null;
   /** The size of the turn's diff, which `turn/diff/read` returns. Absent if the turn has changed no file, while it runs, and in logs from before this member existed. */
   changes?: DiffSize | null;
   /** The client's own id for the turn. */
@@ -1855,8 +1914,10 @@ export interface Turn {
   input?: AcpObject[] | null;
   /** Items in the order in which they started; only if the request includes turns. */
   items?: Item[] | null;
-  /** Notices, in order; only if the request includes turns. An item has at most 16 notices and answers. */
+  /** Notices, in order; only if the request includes turns. There are at most 16 notices and answers after an item, and after the end of the turn. */
   notices?: PlacedNotice[] | null;
+  /** Number of calls that the policy allowed without a permission request. Absent in logs from before this member existed. */
+  permitted?: number | null;
   /** The agent's last plan in the turn; only if the request includes turns. Absent in logs from before this member existed. */
   plan?: PlanEntry[] | null;
   /** Milliseconds since the epoch. */

@@ -105,6 +105,7 @@ pub(super) async fn a_fork_of_a_fork_has_the_events_of_both(log: &SharedLog) {
             request: RequestId { thread, number: 1 },
             outcome: Outcome::Cancelled,
             item: None,
+            title: None,
         },
         raw: None,
         raw_params: None,

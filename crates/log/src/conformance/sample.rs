@@ -83,6 +83,7 @@ pub fn summary(name: &str, updated_at: Millis) -> Summary {
         status: ThreadStatus::Idle,
         error: None,
         last_turn: None,
+        cut_off: false,
         session_id: None,
         created_at: 1,
         updated_at,

@@ -3,7 +3,8 @@
 use std::ops::RangeInclusive;
 
 use acpd_model::{
-    Extract, ItemId, ItemMark, LateMark, Seq, ThreadId, TurnId, TurnMark, TurnMarks, TurnPosition, TurnStep,
+    Extract, ItemId, ItemMark, LateMark, NotePlace, Seq, ThreadId, TurnId, TurnMark, TurnMarks, TurnPosition,
+    TurnStep,
 };
 
 use super::sample;
@@ -72,6 +73,7 @@ pub(super) fn turn(turn: u32) -> FoundTurn {
         started: Some(before + 1),
         settled: Some(before + TURN_EVENTS),
         items: items.collect(),
+        after: Vec::new(),
     }
 }
 
@@ -158,13 +160,21 @@ pub(super) async fn a_page_is_bounded_in_turns_and_bytes(log: &SharedLog) {
     assert_eq!(items, (1..=9).rev().collect::<Vec<_>>());
 }
 
-/// Events that are shown after an item are found with it, also while it is unfinished, and before the first item.
+/// Events that are shown after an item are found with it, also while it is unfinished, those after a turn with its end, and
+/// those before the first turn at the start.
 pub(super) async fn notes_are_found_with_their_items(log: &SharedLog) {
     let thread = sample::new_thread();
     append(log, thread, 1..=2).await;
     let (end, open) = (2 * TURN_EVENTS, ItemId(99));
-    let late = [(0, 1), (1, 2), (99, 3), (99, 4)].map(|(item, seq)| LateMark {
-        item: ItemId(item),
+    let late = [
+        (NotePlace::Start, 1),
+        (NotePlace::Item(ItemId(1)), 2),
+        (NotePlace::Item(open), 3),
+        (NotePlace::Item(open), 4),
+        (NotePlace::Turn(TurnId(1)), 5),
+    ]
+    .map(|(place, seq)| LateMark {
+        place,
         seq: end + seq,
     });
     let extract = Extract {
@@ -174,7 +184,7 @@ pub(super) async fn notes_are_found_with_their_items(log: &SharedLog) {
         },
         ..Extract::EMPTY
     };
-    log.append_with(thread, &sample::run(end + 1..=end + 4, 10), None, &extract)
+    log.append_with(thread, &sample::run(end + 1..=end + 5, 10), None, &extract)
         .await
         .unwrap();
     let wanted = TurnsWanted {
@@ -185,6 +195,8 @@ pub(super) async fn notes_are_found_with_their_items(log: &SharedLog) {
     assert_eq!(found.early, [end + 1]);
     assert_eq!(found.turns[0].items[0].late, [end + 2]);
     assert_eq!(found.open, [(open, vec![end + 3, end + 4])]);
+    assert_eq!(found.turns[0].after, [end + 5]);
+    assert_eq!(found.turns[1].after, [0; 0]);
     assert!(found.seqs().contains(&(end + 1)) && !found.seqs().contains(&(end + 3)));
     let last = TurnsWanted { turns: 1, ..wanted };
     assert_eq!(
@@ -201,11 +213,11 @@ pub(super) async fn later_events_and_dropped_turns_do_not_count(log: &SharedLog)
         marks: TurnMarks {
             late: vec![
                 LateMark {
-                    item: ItemId(4),
+                    place: NotePlace::Item(ItemId(4)),
                     seq: 6 * TURN_EVENTS + 1,
                 },
                 LateMark {
-                    item: ItemId(4),
+                    place: NotePlace::Item(ItemId(4)),
                     seq: 6 * TURN_EVENTS + 2,
                 },
             ],

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use acpd_model::limits::SNAPSHOT_SPACING;
-use acpd_model::{ItemMark, Seq, TurnId, TurnMark, TurnMarks, TurnStep};
+use acpd_model::{ItemMark, NotePlace, Seq, TurnId, TurnMark, TurnMarks, TurnStep};
 
 use crate::Snapshot;
 use crate::turns::{ItemRow, TurnRow, TurnRows};
@@ -14,7 +14,7 @@ pub(super) struct Marks {
     /// The turns, each with its first event.
     turns: BTreeMap<u32, (Seq, TurnRow)>,
     items: BTreeMap<(u32, u32), ItemRow>,
-    late: BTreeSet<(u32, Seq)>,
+    late: BTreeSet<(i64, Seq)>,
     client_turns: BTreeMap<String, TurnId>,
     snapshots: BTreeMap<Seq, Snapshot>,
 }
@@ -47,7 +47,7 @@ impl Marks {
             self.items.insert((turn.map_or(0, |turn| turn.0), item.0), row);
         }
         self.late
-            .extend(marks.late.iter().map(|late| (late.item.0, late.seq)));
+            .extend(marks.late.iter().map(|late| (late.place.key(), late.seq)));
         self.client_turns.extend(marks.client_turns);
     }
 
@@ -146,8 +146,9 @@ impl TurnRows for Rows<'_> {
         Ok(())
     }
 
-    fn late(&mut self, item: u32) -> Result<Vec<Seq>, Infallible> {
-        let late = self.marks.late.range((item, 0)..=(item, self.until));
+    fn late(&mut self, place: NotePlace) -> Result<Vec<Seq>, Infallible> {
+        let key = place.key();
+        let late = self.marks.late.range((key, 0)..=(key, self.until));
         Ok(late.map(|(_, seq)| *seq).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! The places of turns and items: how they are stored and found.
 
-use acpd_model::{Seq, TurnId, TurnMark, TurnMarks, TurnStep};
+use acpd_model::{NotePlace, Seq, TurnId, TurnMark, TurnMarks, TurnStep};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use super::lineage::{Lineage, Segment};
@@ -45,7 +45,7 @@ pub(super) fn add(connection: &Connection, row: i64, marks: &TurnMarks) -> rusql
     for late in &marks.late {
         connection
             .prepare_cached("INSERT INTO late (thread, item, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")?
-            .execute((row, late.item.0, late.seq.cast_signed()))?;
+            .execute((row, late.place.key(), late.seq.cast_signed()))?;
     }
     for (id, turn) in &marks.client_turns {
         connection
@@ -245,13 +245,13 @@ impl TurnRows for Rows<'_> {
         Ok(())
     }
 
-    fn late(&mut self, item: u32) -> rusqlite::Result<Vec<Seq>> {
+    fn late(&mut self, place: NotePlace) -> rusqlite::Result<Vec<Seq>> {
         let mut late = Vec::new();
         for (segment, _) in self.segments.iter().rev() {
             let mut find = self.connection.prepare_cached(
                 "SELECT seq FROM late WHERE thread = ? AND item = ? AND seq <= ? ORDER BY seq",
             )?;
-            let found = find.query_map((segment.row, item, segment.until.cast_signed()), |row| {
+            let found = find.query_map((segment.row, place.key(), segment.until.cast_signed()), |row| {
                 row.get::<_, i64>(0)
             })?;
             for seq in found {

@@ -128,6 +128,11 @@ pub struct Content {
     pub blob: Option<BlobId>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What happened. Names are in the past tense.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
@@ -300,6 +305,10 @@ pub enum EventKind {
         /// The event with the turn's last plan. Absent if the turn has none, and in logs from before this member existed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Seq>,
+        /// Number of calls in the turn that the policy allowed without a permission request. Absent in logs from before this
+        /// member existed.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        permitted: u32,
     },
     /// The turn is about to end and has changed files. In logs of earlier versions, the event follows each change.
     DiffUpdated {
@@ -453,6 +462,9 @@ pub enum EventKind {
         /// The tool call's item. Absent in logs from before this member existed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<ItemId>,
+        /// The title of a question without an item, or its beginning. Absent in logs from before this member existed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
     },
     /// The agent called a method without a permission request, and the policy allowed it.
     CallPermitted {

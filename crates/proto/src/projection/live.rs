@@ -16,6 +16,7 @@ use super::known_tools::{KnownTools, ToolRef};
 use super::notes::NoteCount;
 use super::open_items::{OpenItem, OpenItems};
 use super::spec::Spec;
+use super::steering::Steers;
 use super::thread_names::ThreadNames;
 use super::waiting::waiting_question;
 use crate::agent::Capabilities;
@@ -39,6 +40,8 @@ pub struct RunningTurn {
     pub started_at: Millis,
     /// The side that interrupted the turn, if any; the client if both did.
     pub interrupted: Option<Interrupter>,
+    /// Number of calls that the policy allowed without a permission request.
+    pub permitted: u32,
 }
 
 /// A turn in the queue.
@@ -143,8 +146,12 @@ pub struct Live {
     pub last_terminal: u64,
     /// Number of the last item.
     pub last_item: u32,
-    /// Notes after the last item.
+    /// The turn that is shown last, and when it started, or ended without a start. Queued turns do not count.
+    pub last_turn_shown: Option<(Millis, TurnId)>,
+    /// Notes at the current place.
     pub notes: NoteCount,
+    /// Messages for the running turn that the agent has not taken yet.
+    pub steers: Steers,
     /// Number of the last question.
     pub last_request: u32,
     /// Id of the current mode.
@@ -198,7 +205,9 @@ impl Live {
             requests: BTreeMap::new(),
             last_terminal: 0,
             last_item: 0,
+            last_turn_shown: None,
             notes: NoteCount::default(),
+            steers: Steers::default(),
             last_request: 0,
             mode: None,
             modes: None,
@@ -219,7 +228,8 @@ impl Live {
         debug_assert_eq!(event.seq, self.last_seq + 1, "events are folded in order");
         self.last_seq = event.seq;
         self.weight += event.weight() as u64;
-        self.notes.count(event);
+        self.notes.count(self.note_place(), event);
+        self.steers.fold(event);
         match &event.kind {
             EventKind::ThreadCreated(_)
             | EventKind::StatusChanged { .. }
@@ -345,6 +355,7 @@ impl Live {
             } => {
                 let Some(id) = event.turn else { return };
                 self.count_turn(id, client_turn_id.as_ref());
+                self.last_turn_shown = self.last_turn_shown.max(Some((event.at, id)));
                 self.summary.updated_at = event.at;
                 if *imported {
                     return;
@@ -354,11 +365,13 @@ impl Live {
                     id,
                     started_at: event.at,
                     interrupted: None,
+                    permitted: 0,
                 });
             }
             EventKind::TurnSettled {
                 status,
                 stop_reason,
+                error,
                 started_at,
                 ..
             } => {
@@ -376,6 +389,11 @@ impl Live {
                 // A turn that was removed from the queue does not change the state of the conversation.
                 if started_at.is_some() || *status != TurnStatus::Interrupted {
                     self.summary.last_turn = Some(*status);
+                    self.summary.cut_off = *status == TurnStatus::Interrupted && error.is_some();
+                }
+                if started_at.is_none() {
+                    let ended = event.turn.map(|turn| (event.at, turn));
+                    self.last_turn_shown = self.last_turn_shown.max(ended);
                 }
                 self.summary.updated_at = event.at;
             }
@@ -488,6 +506,11 @@ impl Live {
                         _ if by_client => Some(Interrupter::Client),
                         _ => Some(Interrupter::Daemon),
                     };
+                }
+            }
+            EventKind::CallPermitted { .. } => {
+                if let Some(turn) = &mut self.turn {
+                    turn.permitted = turn.permitted.saturating_add(1);
                 }
             }
             EventKind::PermissionRequested { request, options, .. } => {

@@ -1,6 +1,6 @@
 //! The places of turns and items, for the log's index.
 
-use acpd_model::{Event, EventKind, ItemId, ItemMark, LateMark, ThreadId, TurnMark, TurnMarks, TurnStep};
+use acpd_model::{Event, EventKind, ItemMark, LateMark, NotePlace, ThreadId, TurnMark, TurnMarks, TurnStep};
 
 use super::Live;
 
@@ -22,11 +22,9 @@ pub fn mark(live: &Live, event: &Event, marks: &mut TurnMarks) {
             .turns
             .extend(event.turn.map(|turn| TurnMark { turn, step, seq }));
     };
-    if live.notes.takes(event) {
-        marks.late.push(LateMark {
-            item: ItemId(live.last_item),
-            seq: event.seq,
-        });
+    if let Some(place) = live.place_of_note(event) {
+        let seq = event.seq;
+        marks.late.push(LateMark { place, seq });
     }
     match &event.kind {
         EventKind::TurnQueued { client_turn_id, .. } => {
@@ -49,7 +47,7 @@ pub fn mark(live: &Live, event: &Event, marks: &mut TurnMarks) {
             }));
         }
         EventKind::ItemUpdated { item, .. } if !live.items.contains_key(item) => marks.late.push(LateMark {
-            item: *item,
+            place: NotePlace::Item(*item),
             seq: event.seq,
         }),
         _ => {}

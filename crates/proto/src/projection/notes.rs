@@ -1,15 +1,18 @@
 //! Events that are shown between the items of a turn: notices, and answers to the agent's questions.
 //!
-//! A note is shown after the item that started last before it. If that item was dropped, the note is not shown. An item has
-//! a limited number of notes, so that a page of turns stays small whatever an agent does.
+//! While a turn runs, a note is shown after the item that started last. While none runs, it is shown after the end of the
+//! last turn, so that it never changes how a finished turn reads. A place has a limited number of notes, so that a page of
+//! turns stays small whatever an agent does. Clients that follow a thread apply the same rules.
 
 use std::sync::Arc;
 
-use acpd_model::{Event, EventKind, ItemId};
+use acpd_model::{Event, EventKind, ItemId, NotePlace};
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of notes after one item; further ones are only in the log.
-const NOTES: u32 = 16;
+use super::Live;
+
+/// Maximum number of notes at one place; further ones are only in the log.
+pub(super) const NOTES: usize = 16;
 /// Maximum weight of a note, in bytes.
 const NOTE_BYTES: usize = 16 << 10;
 
@@ -18,36 +21,61 @@ const NOTE_BYTES: usize = 16 << 10;
 pub struct Note {
     /// The id of the thread, as text.
     pub thread: Arc<str>,
-    /// The item before it; `None` before the first item.
+    /// The item before it; `None` if it is shown before the first turn, or after the end of its turn.
     pub after: Option<ItemId>,
+    /// Whether it is shown after the end of its turn.
+    pub after_turn: bool,
     /// The event.
     pub event: Event,
 }
 
-/// Decides which events are notes.
+impl Note {
+    /// Returns whether the note is shown at this place of its turn.
+    pub(super) fn is_at(&self, after: Option<ItemId>, after_turn: bool) -> bool {
+        (self.after, self.after_turn) == (after, after_turn)
+    }
+}
+
+/// Counts the notes at the current place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NoteCount {
-    /// Notes after the last item.
-    notes: u32,
+    place: NotePlace,
+    notes: usize,
 }
 
 impl NoteCount {
-    /// Returns whether the next event is a note.
-    pub fn takes(self, event: &Event) -> bool {
-        self.notes < NOTES && is_note(event)
+    fn at(self, place: NotePlace) -> usize {
+        if self.place == place { self.notes } else { 0 }
     }
 
-    /// Counts an event.
-    pub fn count(&mut self, event: &Event) {
-        if matches!(event.kind, EventKind::ItemStarted { .. }) {
-            self.notes = 0;
-        } else if is_note(event) {
-            self.notes = self.notes.saturating_add(1);
+    /// Counts an event at its place.
+    pub(super) fn count(&mut self, place: NotePlace, event: &Event) {
+        if is_note(event) {
+            let notes = self.at(place).saturating_add(1);
+            *self = Self { place, notes };
         }
     }
 }
 
-fn is_note(event: &Event) -> bool {
+impl Live {
+    /// Returns where the next note is shown.
+    pub(super) fn note_place(&self) -> NotePlace {
+        match self.last_turn_shown {
+            _ if self.turn.is_some() => NotePlace::Item(ItemId(self.last_item)),
+            Some((_, turn)) => NotePlace::Turn(turn),
+            None => NotePlace::Start,
+        }
+    }
+
+    /// Returns the place of the next event if it is a note.
+    pub(super) fn place_of_note(&self, event: &Event) -> Option<NotePlace> {
+        let place = self.note_place();
+        (is_note(event) && self.notes.at(place) < NOTES).then_some(place)
+    }
+}
+
+/// Returns whether an event is shown between items.
+pub(super) fn is_note(event: &Event) -> bool {
     let is_note = matches!(
         event.kind,
         EventKind::AgentLost { .. }
@@ -56,5 +84,10 @@ fn is_note(event: &Event) -> bool {
             | EventKind::CallRefused { .. }
             | EventKind::RequestSettled { .. }
     );
-    is_note && event.weight() <= NOTE_BYTES
+    is_note && !is_too_large(event)
+}
+
+/// Returns whether an event is too large to be shown between items; then only the log has it.
+pub(crate) fn is_too_large(event: &Event) -> bool {
+    event.weight() > NOTE_BYTES
 }

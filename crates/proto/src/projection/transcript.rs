@@ -11,7 +11,7 @@ use acpd_model::{
 
 use super::Live;
 use super::item::ItemView;
-use super::notes::{Note, NoteCount};
+use super::notes::{NOTES, Note, is_note};
 use super::tool::ToolView;
 
 /// A thread's turns and items at some event, without the turns that were dropped by then.
@@ -27,8 +27,6 @@ pub struct Transcript {
     open: BTreeMap<ItemId, (usize, usize)>,
     /// The item that started last.
     last: LastItem,
-    /// Notes after that item.
-    noted: NoteCount,
     /// Notes before the first turn.
     early: Vec<Note>,
 }
@@ -62,8 +60,10 @@ pub struct Turn {
     pub input: Vec<RawJson>,
     /// The items of the turn, in order.
     pub items: Vec<Item>,
-    /// Events that are shown between the items, in order.
+    /// Events that are shown between the items and after the end of the turn, in order.
     pub notes: Vec<Note>,
+    /// Number of calls that the policy allowed without a permission request.
+    pub permitted: u32,
     /// The agent's last plan in the turn.
     pub plan: Option<Vec<PlanEntry>>,
 }
@@ -71,6 +71,16 @@ pub struct Turn {
 impl Turn {
     fn is_queued(&self) -> bool {
         self.id.is_some() && self.started_at.is_none() && self.settled.is_none()
+    }
+
+    fn is_running(&self) -> bool {
+        self.started_at.is_some() && self.settled.is_none()
+    }
+
+    /// Returns what turns are ordered by in the conversation. The user may have reordered them while they were queued.
+    fn place(&self) -> (Millis, Option<TurnId>) {
+        let ended = self.settled.as_ref().map(|settled| settled.at);
+        (self.started_at.or(ended).unwrap_or_default(), self.id)
     }
 }
 
@@ -145,8 +155,13 @@ impl Transcript {
         self.turns
     }
 
-    /// Sets the present prompts of queued turns.
+    /// Sets the present prompts of queued turns, and what the running turn has counted.
     pub fn add_queued(&mut self, live: &Live) {
+        if let Some(running) = &live.turn {
+            let turn = self.turns.iter_mut().find(|turn| turn.id == Some(running.id));
+            turn.into_iter()
+                .for_each(|turn| turn.permitted = running.permitted);
+        }
         for queued in &live.queue {
             if let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == Some(queued.id)) {
                 turn.input.clone_from(&queued.input);
@@ -219,6 +234,7 @@ impl Transcript {
             turn.notes.extend(events.into_iter().map(|event| Note {
                 thread: Arc::clone(&self.thread),
                 after: Some(item),
+                after_turn: false,
                 event,
             }));
             turn.notes.sort_by_key(|note| note.event.seq);
@@ -226,21 +242,39 @@ impl Transcript {
     }
 
     fn note(&mut self, event: &Event) {
-        if self.noted.takes(event) {
-            let (after, turn) = match self.last {
-                LastItem::Dropped => return,
-                LastItem::Kept(item, turn) => (Some(item), turn),
-                LastItem::None => (None, 0),
-            };
-            let event = event.clone();
-            let thread = Arc::clone(&self.thread);
-            let note = Note { thread, after, event };
-            match self.turns.get_mut(turn) {
-                Some(turn) => turn.notes.push(note),
-                None => self.early.push(note),
-            }
+        if !is_note(event) {
+            return;
         }
-        self.noted.count(event);
+        let runs = self.turns.iter().rev().any(Turn::is_running);
+        let shown = self
+            .turns
+            .iter()
+            .enumerate()
+            .filter(|(_, turn)| !turn.is_queued());
+        let last = shown.max_by_key(|(_, turn)| turn.place()).map(|(at, _)| at);
+        let (after, turn) = match (self.last, last) {
+            (LastItem::Kept(item, turn), _) if runs => (Some(item), Some(turn)),
+            (_, last) => (None, last),
+        };
+        let after_turn = after.is_none() && turn.is_some();
+        let notes = match turn.and_then(|turn| self.turns.get_mut(turn)) {
+            Some(turn) => &mut turn.notes,
+            None => &mut self.early,
+        };
+        if notes
+            .iter()
+            .rev()
+            .take_while(|note| note.is_at(after, after_turn))
+            .count()
+            < NOTES
+        {
+            notes.push(Note {
+                thread: Arc::clone(&self.thread),
+                after,
+                after_turn,
+                event: event.clone(),
+            });
+        }
     }
 
     /// Applies the next event.
@@ -274,9 +308,12 @@ impl Transcript {
                 usage,
                 changes,
                 plan,
+                permitted,
                 ..
             } => {
-                self.turn(event.turn).settled = Some(Settled {
+                let turn = self.turn(event.turn);
+                turn.permitted = *permitted;
+                turn.settled = Some(Settled {
                     status: *status,
                     stop_reason: stop_reason.clone(),
                     error: error.clone(),
@@ -388,6 +425,7 @@ impl Transcript {
             input: Vec::new(),
             items: Vec::new(),
             plan: None,
+            permitted: 0,
             notes,
         };
         let at = self.turns.partition_point(|turn| turn.id < id);

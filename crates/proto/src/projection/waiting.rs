@@ -12,23 +12,29 @@ use super::live::OpenRequest;
 /// Returns the oldest of the open questions.
 pub(super) fn waiting_question(requests: &BTreeMap<u32, OpenRequest>) -> Option<Box<WaitingQuestion>> {
     let oldest = requests.values().next()?;
-    let (kind, title, answerable) = match &oldest.event.kind {
+    let (kind, answerable) = match &oldest.event.kind {
         EventKind::PermissionRequested {
-            title,
-            options,
-            subjects,
-            ..
-        } => (QuestionType::Permission, title, answerable(subjects, options)),
-        EventKind::InputRequested { message, .. } => (QuestionType::Input, message, None),
-        _ => return None,
+            options, subjects, ..
+        } => (QuestionType::Permission, answerable(subjects, options)),
+        _ => (QuestionType::Input, None),
     };
     Some(Box::new(WaitingQuestion {
         request_id: oldest.id,
         kind,
-        title: title[..title.floor_char_boundary(LISTED_TITLE_BYTES)].to_owned(),
+        title: listed_title(&oldest.event.kind)?.to_owned(),
         answerable,
         more: u32::try_from(requests.len() - 1).unwrap_or(u32::MAX),
     }))
+}
+
+/// Returns the title of a question, or its beginning; `None` for any other event.
+pub(crate) fn listed_title(question: &EventKind) -> Option<&str> {
+    let (EventKind::PermissionRequested { title, .. } | EventKind::InputRequested { message: title, .. }) =
+        question
+    else {
+        return None;
+    };
+    Some(&title[..title.floor_char_boundary(LISTED_TITLE_BYTES)])
 }
 
 /// Returns the effects and answers of a permission request if they are short enough to be shown in full.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use acpd_model::{Event, EventKind, ItemId, RawJson, ThreadStatus, TurnId};
+use acpd_model::{Event, EventKind, ItemId, NotePlace, RawJson, ThreadStatus, TurnId};
 use acpd_proto::projection::{Live, Transcript, marks_of};
 use acpd_proto::surface::app::frame;
 use serde::Deserialize;
@@ -63,8 +63,12 @@ fn places_are_enough(scene: &Scene) {
     let mut places: BTreeSet<u64> = items.iter().flat_map(|item| [item.first, item.last]).collect();
     let turns = marks.turns.iter().filter(|turn| is_kept(Some(turn.turn)));
     places.extend(turns.map(|turn| turn.seq));
-    let is_finished = |item: ItemId| item.0 == 0 || items.iter().any(|known| known.item == item);
-    let late = marks.late.iter().filter(|late| is_finished(late.item));
+    let is_found = |place: NotePlace| match place {
+        NotePlace::Start => true,
+        NotePlace::Item(item) => items.iter().any(|known| known.item == item),
+        NotePlace::Turn(turn) => is_kept(Some(turn)),
+    };
+    let late = marks.late.iter().filter(|late| is_found(late.place));
     places.extend(late.map(|late| late.seq));
     let mut found = Transcript::default();
     for event in scene.log.iter().filter(|event| places.contains(&event.seq)) {
@@ -77,7 +81,10 @@ fn places_are_enough(scene: &Scene) {
     found.add_plans(&plans, live);
     found.add_open(live, None, None);
     for item in live.items.keys() {
-        let notes = marks.late.iter().filter(|late| late.item == *item);
+        let notes = marks
+            .late
+            .iter()
+            .filter(|late| late.place == NotePlace::Item(*item));
         let notes = notes.map(|late| scene.log[usize::try_from(late.seq).unwrap() - 1].clone());
         found.add_notes(*item, notes);
     }

@@ -119,6 +119,7 @@ fn settled() -> EventKind {
         usage: None,
         changes: None,
         plan: None,
+        permitted: 0,
     }
 }
 

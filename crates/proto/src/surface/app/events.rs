@@ -230,8 +230,10 @@ fn of_turn<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             usage,
             changes,
             plan: _,
+            permitted,
         } => {
             let turn = Turn {
+                permitted: Some(*permitted).filter(|permitted| *permitted > 0),
                 changes: *changes,
                 stop_reason: stop_reason.as_ref(),
                 error: error.as_ref(),

@@ -329,6 +329,7 @@ fn fill_turn(line: &mut Object<'_>, event: &Event) {
             usage,
             changes,
             plan: _,
+            permitted: _,
         } => {
             line.put("status", status)
                 .maybe("stopReason", stop_reason.as_ref());

@@ -147,6 +147,7 @@ pub fn turn_end(event: &Event, usage: Option<(u64, u64)>) -> Option<Block> {
         usage: tokens,
         changes,
         plan: _,
+        permitted: _,
     } = &event.kind
     else {
         return None;

@@ -27,6 +27,7 @@ use self::grants::Grant;
 use self::path_lookup::PathLookup;
 use super::journal::Journal;
 use crate::agent::Call;
+use crate::projection::listed_title;
 use crate::wire::RpcError;
 
 pub use policy::Policies;
@@ -150,11 +151,16 @@ impl Approvals {
     pub fn settle(&mut self, journal: &mut Journal, by: Origin, number: u32, outcome: &Outcome) -> Settled {
         let open = journal.live().requests.get(&number);
         let item = open.and_then(|open| open.event.kind.item());
+        let title = open
+            .and_then(|open| listed_title(&open.event.kind))
+            .filter(|_| item.is_none());
+        let title = title.map(str::to_owned);
         let wants_input = wants_input(journal, number);
         let kind = EventKind::RequestSettled {
             request: request_id(journal, number),
             outcome: outcome.clone(),
             item,
+            title,
         };
         journal.emit(by, kind, None);
         let next = match self.questions.remove(&number) {

@@ -80,6 +80,7 @@ impl Thread {
             usage: None,
             changes,
             plan: plan_of(self.live(), turn),
+            permitted: 0,
         };
         self.journal.emit_in(Some(turn), Origin::Agent, kind, None);
         self.journal.set_importing(None);

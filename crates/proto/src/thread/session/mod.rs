@@ -221,7 +221,7 @@ impl Session {
             journal.notice(
                 Level::Warning,
                 "agentForgot",
-                "The agent started a new session without this thread's history.",
+                "The agent restarted and has lost the earlier context.",
             );
         }
         if untold {

@@ -242,6 +242,11 @@ pub(super) fn plan_of(live: &Live, turn: TurnId) -> Option<Seq> {
     Some(plan.seq)
 }
 
+fn permitted(live: &Live, turn: TurnId) -> u32 {
+    let running = live.turn.filter(|running| running.id == turn);
+    running.map_or(0, |running| running.permitted)
+}
+
 /// Records the end of a turn.
 pub(super) fn settle(journal: &mut Journal, turn: TurnId, end: TurnEnd, by: &Origin) {
     let TurnEnd {
@@ -264,6 +269,7 @@ pub(super) fn settle(journal: &mut Journal, turn: TurnId, end: TurnEnd, by: &Ori
         usage,
         changes,
         plan: plan_of(journal.live(), turn),
+        permitted: permitted(journal.live(), turn),
     };
     journal.emit_in(Some(turn), by.clone(), kind, raw);
 }

@@ -45,6 +45,7 @@ fn settled(seq: u64, turn: TurnId) -> Event {
         usage: None,
         changes: None,
         plan: None,
+        permitted: 0,
     };
     event(seq, turn, kind)
 }

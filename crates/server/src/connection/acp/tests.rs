@@ -361,6 +361,7 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
             usage: None,
             changes: None,
             plan: None,
+            permitted: 0,
         },
     ];
     let events: Vec<Event> = (1..)

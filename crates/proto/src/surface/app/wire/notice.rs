@@ -7,6 +7,7 @@ use acpd_model::{Event, EventKind, ItemId, RawJson};
 
 use super::At;
 use super::origin::By;
+use crate::projection::is_too_large;
 
 wire! {
     /// A notice for the user.
@@ -22,19 +23,29 @@ wire! {
         bytes: Option<u64>,
         /// The agent's own update, unchanged.
         update: Option<&'a RawJson>,
+        /// Whether it is larger than 16 KiB: then pages of turns leave it out.
+        omitted: Option<bool>,
     }
 
     /// A notice, and its place.
     struct PlacedNotice<'a> {
         [flatten] notice: Notice<'a>,
-        /// Id of the item that started last before the notice.
+        /// Id of the item before the notice. Absent if the notice comes after the end of the turn, or before the first turn.
         after_item_id: Option<ItemId>,
+        /// Whether the notice comes after the end of the turn: no turn was running.
+        after_turn: Option<bool>,
     }
 }
 
 impl<'a> Notice<'a> {
     /// Describes an event that is a notice for the user; `None` for any other event.
     pub fn of(at: At<'a>, event: &'a Event) -> Option<Self> {
+        let omitted = is_too_large(event).then_some(true);
+        let notice = Self::shown(at, event)?;
+        Some(Self { omitted, ..notice })
+    }
+
+    fn shown(at: At<'a>, event: &'a Event) -> Option<Self> {
         Some(match &event.kind {
             EventKind::AgentLost {
                 reason,
@@ -80,6 +91,7 @@ impl<'a> Notice<'a> {
             detail: None,
             bytes: None,
             update: None,
+            omitted: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::At;
 use super::origin::By;
 use super::words::Resolution;
+use crate::projection::is_too_large;
 
 #[cfg(test)]
 use crate::surface::app::describe::Acp;
@@ -101,7 +102,21 @@ wire! {
         answers: Option<&'a RawJson>,
         /// Why the question was closed.
         reason: Option<&'a str>,
+        /// The title of an answered question that is about no item, or its beginning. Absent in logs from before this member
+        /// existed.
+        title: Option<&'a String>,
+        /// Whether the answer is larger than 16 KiB: then pages of turns leave it out.
+        omitted: Option<bool>,
         by: By<'a>,
+    }
+
+    /// An answer, and its place.
+    struct PlacedAnswer<'a> {
+        [flatten] answer: Resolved<'a>,
+        /// Id of the item before the answer. Absent if the answer comes after the end of the turn, or before the first turn.
+        after_item_id: Option<ItemId>,
+        /// Whether the answer comes after the end of the turn: no turn was running.
+        after_turn: Option<bool>,
     }
 }
 
@@ -114,8 +129,11 @@ impl<'a> Resolved<'a> {
                 request,
                 outcome,
                 item,
+                title,
             } => Some(Self {
                 item_id: *item,
+                title: title.as_ref(),
+                omitted: is_too_large(event).then_some(true),
                 ..Self::closed(at, *request, by).with(outcome)
             }),
             EventKind::RequestVoided { request, reason } => Some(Self {
@@ -171,6 +189,8 @@ impl<'a> Resolved<'a> {
             sent_option_id: None,
             answers: None,
             reason: None,
+            title: None,
+            omitted: None,
             by,
         }
     }

@@ -10,7 +10,7 @@ use acpd_policy::Policy;
 
 use super::words::TurnStatus;
 use super::{OrNull, Serde};
-use crate::projection::{Live, Turn, TurnsPage};
+use crate::projection::{self, Live, Turn, TurnsPage};
 use crate::surface::reply::ListedThread;
 
 #[cfg(test)]
@@ -48,6 +48,8 @@ wire! {
         error: Option<&'a String>,
         /// Status of the last ended turn; absent if there was none, or if it was dropped.
         last_turn_status: Option<TurnStatus>,
+        /// Whether the last turn was interrupted by an error, such as a restart of acpd, and not by a client.
+        last_turn_cut_off: Option<bool>,
         /// Whether the thread is archived.
         archived: bool,
         /// When the thread was created or forked, in milliseconds since the epoch.
@@ -128,6 +130,7 @@ impl<'a> ThreadEntry<'a> {
             status: summary.status,
             error: summary.error.as_ref(),
             last_turn_status: summary.last_turn.map(TurnStatus::from),
+            last_turn_cut_off: summary.cut_off.then_some(true),
             archived: summary.archived,
             created_at: summary.created_at,
             updated_at: summary.updated_at,
@@ -157,6 +160,8 @@ wire! {
         queued_turn_ids: Vec<TurnId>,
         /// Whether no queued turn starts by itself.
         queue_paused: Option<bool>,
+        /// Messages for the running turn that the agent has not taken yet, in order.
+        steering: Option<Vec<PendingSteering<'a>>>,
         /// Ids of open questions.
         pending_request_ids: Vec<RequestId>,
         /// Id of the agent's current mode.
@@ -197,6 +202,8 @@ impl<'a> Thread<'a> {
                 .and_then(|turn| turn.interrupted.is_some().then_some(true)),
             queued_turn_ids: live.queue.iter().map(|turn| turn.id).collect(),
             queue_paused: live.queue_paused.then_some(true),
+            steering: Some(live.steers.iter().map(PendingSteering::of).collect())
+                .filter(|steering: &Vec<_>| !steering.is_empty()),
             pending_request_ids: live.requests.values().map(|request| request.id).collect(),
             mode_id: live.mode.as_ref(),
             modes: live.modes.as_ref(),
@@ -216,6 +223,22 @@ impl<'a> Thread<'a> {
             turns: turns.map(|page| &*page.turns),
             cursor: turns.and_then(|page| page.older).map(|before| before.to_string()),
         }
+    }
+}
+
+wire! {
+    /// A message for the running turn that the agent has not taken yet.
+    struct PendingSteering<'a> {
+        /// Number of its event.
+        seq: Seq,
+        turn_id: Option<TurnId>,
+        text: &'a str,
+    }
+}
+
+impl<'a> PendingSteering<'a> {
+    fn of(steering: &'a projection::PendingSteering) -> Self {
+        Self::new(steering.seq, steering.turn, &steering.text)
     }
 }
 

@@ -5,7 +5,7 @@ use acpd_model::{Millis, RawJson, TurnId};
 
 use super::At;
 use super::notice::{Notice, PlacedNotice};
-use super::question::Resolved;
+use super::question::{PlacedAnswer, Resolved};
 use super::words::TurnStatus;
 use crate::projection::{self, Item, Note};
 use crate::thread::TurnView;
@@ -40,10 +40,13 @@ wire! {
         plan: Option<&'a [PlanEntry]>,
         /// ACP content blocks of the prompt, while the turn is queued, and if it ended without a start.
         input: Option<&'a [RawJson]> as Option<Vec<Acp>>,
-        /// Notices, in order; only if the request includes turns. An item has at most 16 notices and answers.
+        /// Notices, in order; only if the request includes turns. There are at most 16 notices and answers after an item, and
+        /// after the end of the turn.
         notices: Option<Vec<PlacedNotice<'a>>>,
         /// Answers to questions, in order; only if the request includes turns.
-        answers: Option<Vec<Resolved<'a>>>,
+        answers: Option<Vec<PlacedAnswer<'a>>>,
+        /// Number of calls that the policy allowed without a permission request. Absent in logs from before this member existed.
+        permitted: Option<u32> as Option<u64>,
         /// Items in the order in which they started; only if the request includes turns.
         items: Option<&'a [Item]>,
     }
@@ -79,6 +82,7 @@ impl<'a> Turn<'a> {
             input: None,
             notices: None,
             answers: None,
+            permitted: None,
             items: None,
         }
     }
@@ -106,11 +110,23 @@ impl<'a> Turn<'a> {
         };
         let notes = || turn.notes.iter();
         let at = |note: &'a Note| At::of(&note.thread, &note.event);
-        let notices = notes()
-            .filter_map(|note| Some(PlacedNotice::new(Notice::of(at(note), &note.event)?, note.after)));
+        let ends = |note: &Note| note.after_turn.then_some(true);
+        let notices = notes().filter_map(|note| {
+            Some(PlacedNotice::new(
+                Notice::of(at(note), &note.event)?,
+                note.after,
+                ends(note),
+            ))
+        });
         let notices: Vec<_> = notices.collect();
         let answers: Vec<_> = notes()
-            .filter_map(|note| Resolved::of(at(note), &note.event))
+            .filter_map(|note| {
+                Some(PlacedAnswer::new(
+                    Resolved::of(at(note), &note.event)?,
+                    note.after,
+                    ends(note),
+                ))
+            })
             .collect();
         Self {
             client_turn_id: turn.client_turn_id.as_ref(),
@@ -125,6 +141,7 @@ impl<'a> Turn<'a> {
             input: Some(&*turn.input).filter(|input| !input.is_empty()),
             notices: Some(notices).filter(|notices| !notices.is_empty()),
             answers: Some(answers).filter(|answers| !answers.is_empty()),
+            permitted: Some(turn.permitted).filter(|permitted| *permitted > 0),
             items: Some(&turn.items),
             ..Self::with_status(turn.id, status)
         }
