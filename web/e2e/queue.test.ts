@@ -128,11 +128,11 @@ test("a thread tells the same story live and after a reload: notices, and who al
   await say(page, "say before; crash");
   await page.locator(".th-notice").first().waitFor();
   await until(client, id, "idle");
-  await page.locator(".th-decision", { hasText: "Allowed by owner (acpd-web)" }).waitFor();
+  await page.locator(".th-decision", { hasText: "Allowed by owner (web)" }).waitFor();
   const story = () => page.locator(".virtual-line").allTextContents();
   await expect.poll(async () => (await story()).filter((line) => line.includes("Failed")).length).toBe(1);
   const live = await story();
   await page.reload();
-  await page.locator(".th-decision", { hasText: "Allowed by owner (acpd-web)" }).waitFor();
+  await page.locator(".th-decision", { hasText: "Allowed by owner (web)" }).waitFor();
   await expect.poll(story).toEqual(live);
 });

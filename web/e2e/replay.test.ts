@@ -23,7 +23,8 @@ const EXPECTED = [
   ...["idle", "running", "waiting"].map((status) => `thread ${status}`),
   ...["answer", "fork", "interrupt", "mode", "open", "prompt", "rename", "restart", "rollback", "steer"].map((act) => `did ${act}`),
   ...["continue", "edit", "pause", "remove", "reverse", "steer"].map((change) => `did queue ${change}`),
-  ...["decision", "notice", "older turns", "plan"].map((what) => `saw ${what}`),
+  ...["decision", "form", "notice", "notice after a turn", "older turns", "plan", "steering"].map((what) => `saw ${what}`),
+  ...["answer to acpd", "call that a rule allowed"].map((what) => `saw ${what}`),
 ];
 
 let daemon: Daemon;
@@ -33,7 +34,7 @@ const seen = new Set<string>();
 beforeAll(async () => {
   daemon = await Daemon.start({
     agentArgs: ["--pace", "0", "--steer", "--fork"],
-    config: ["[limits]", "requests_per_window = 1000000"],
+    config: ["[limits]", "requests_per_window = 1000000", "[policy]", 'allow = ["Bash(echo *)"]', 'ask = ["Bash(seq *)", "Edit(out.txt)"]'],
   });
   client = await daemon.client("reader", { backoff: { firstMs: 20, maxMs: 50 } });
 });

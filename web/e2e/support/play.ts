@@ -7,7 +7,7 @@ import type { Client, Item } from "@acpd/client";
 import { layOutline } from "../../src/state/outline.ts";
 import { layOut } from "../../src/state/rows.ts";
 import { queueOf } from "../../src/state/fold-turns.ts";
-import type { PlacedNotice, ThreadState } from "../../src/state/thread.ts";
+import type { ThreadState } from "../../src/state/thread.ts";
 import type { Daemon } from "./daemon.ts";
 import { differences } from "./differences.ts";
 import { Random } from "./random.ts";
@@ -184,8 +184,7 @@ export class Play {
       for (const reader of this.#readers) {
         const state = await reader.at(seq);
         assert.ok(state, `a reader has not seen event ${seq}`);
-        const isKept = ({ notice: { seq } }: PlacedNotice) => !this.#live.fleeting.has(seq);
-        const found = differences(view(state, isKept), view(loaded, isKept));
+        const found = differences(view(state), view(loaded));
         assert.equal(found.slice(0, SHOWN).join("\n"), "", `followed and loaded, at event ${seq}`);
       }
       note(this.seen, loaded);
@@ -206,10 +205,16 @@ function isWait(item: Item): boolean {
   }
 }
 
-function note(seen: Set<string>, { turns, head, notices, answers }: ThreadState): void {
+function note(seen: Set<string>, state: ThreadState): void {
+  const { turns, head, notices, answers, steering } = state;
   seen.add(`thread ${head.status}`);
   if (notices.length > 0) seen.add("saw notice");
-  if (answers.length > 0) seen.add("saw decision");
+  if (notices.some(({ afterTurnId }) => afterTurnId !== undefined)) seen.add("saw notice after a turn");
+  if (answers.some(({ itemId }) => itemId != null)) seen.add("saw decision");
+  if (answers.some(({ itemId, answers: form }) => itemId == null && form != null)) seen.add("saw form");
+  if (answers.some(({ itemId, optionId }) => itemId == null && optionId != null)) seen.add("saw answer to acpd");
+  if (turns.some(({ permitted }) => (permitted ?? 0) > 0)) seen.add("saw call that a rule allowed");
+  if (steering.length > 0) seen.add("saw steering");
   if ((head.plan ?? []).length > 0) seen.add("saw plan");
   for (const turn of turns) {
     seen.add(`turn ${turn.status}`);
@@ -221,9 +226,7 @@ const FOLDED = { chosen: () => undefined, usual: () => false };
 const UNFOLDED = { chosen: () => true, usual: () => true };
 
 /** Returns everything that is on screen, as data. */
-function view(whole: ThreadState, isKept: (notice: PlacedNotice) => boolean): unknown {
-  // Loaded turns do not tell what was said into them and has not reached the agent yet.
-  const state = { ...whole, notices: whole.notices.filter(isKept), steering: [] };
+function view(state: ThreadState): unknown {
   const rows = layOut()(state);
   const { head, answers } = state;
   return {
@@ -231,7 +234,7 @@ function view(whole: ThreadState, isKept: (notice: PlacedNotice) => boolean): un
     folded: layOutline()(rows, FOLDED),
     unfolded: layOutline()(rows, UNFOLDED),
     queue: queueOf(state),
-    decisions: answers.filter(({ itemId, outcome }) => itemId != null && outcome !== "void"),
+    answers,
     // The question of a waiting thread is for lists, which read it from the summary.
     head: { ...head, question: undefined },
   };

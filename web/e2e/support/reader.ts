@@ -18,9 +18,6 @@ export class Reader {
   #state: ThreadState;
   #error: Error | undefined;
   #older: OlderTurns | undefined;
-  #isRolledBack = false;
-  /** Notices that only those see who are there. */
-  readonly fleeting = new Set<number>();
   readonly #subscription: Subscription;
 
   private constructor(
@@ -106,24 +103,12 @@ export class Reader {
 
   #event(event: ThreadEvent): void {
     try {
-      this.#note(event);
       const change = (state: ThreadState) => fold(state, event);
       const seq = event.params.seq ?? undefined;
       this.#keep(this.#older ? this.#older.apply(this.#state, change, seq) : change(this.#state));
       this.#merge();
     } catch (error) {
       this.#fail(error as Error);
-    }
-  }
-
-  /** After a rollback, pages do not contain notices until the next item. */
-  #note({ method, params }: ThreadEvent): void {
-    if (method === "thread/rolledBack") {
-      this.#isRolledBack = true;
-    } else if (method.endsWith("/started") && "itemId" in params) {
-      this.#isRolledBack = false;
-    } else if (method === "thread/notice" && this.#isRolledBack) {
-      this.fleeting.add(params.seq);
     }
   }
 

@@ -63,6 +63,8 @@ const STEPS: readonly string[] = [
   "late ms=1 text=late",
   "stderr 'a warning'",
   "garbage",
+  // More notices than a place has room for.
+  Array.from({ length: 20 }, () => "garbage").join("; "),
   "flood n=30 bytes=40 kind=delta",
   "flood n=5 bytes=80 kind=call",
   "mirror",

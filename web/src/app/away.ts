@@ -85,8 +85,8 @@ export function leftPlace(threadId: string): Left | undefined {
 }
 
 /** Stores where the user leaves a thread. */
-export function leavePlace(threadId: string, seq: number, itemId: string | undefined): void {
-  const left = { at: Date.now(), seq, itemId, visit: visit.id };
+export function leavePlace(threadId: string, place: Omit<Left, "at">): void {
+  const left = { at: Date.now(), ...place, visit: visit.id };
   const { [threadId]: _, ...others } = places.peek();
   places.value = Object.fromEntries([...Object.entries(others), [threadId, left]].slice(-PLACES));
 }

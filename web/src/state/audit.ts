@@ -1,7 +1,8 @@
 /** The audit trail of a thread, from its events: each decision with its author, time and rule. Pure. */
 
-import type { By, ThreadEvent } from "@acpd/client";
+import type { ThreadEvent } from "@acpd/client";
 
+import { grounds, who } from "../text/who.ts";
 import { inOneLine, isAlways } from "./subjects.ts";
 
 export interface AuditEntry {
@@ -38,18 +39,18 @@ export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
           ts,
           effect: effects[outcome],
           subject: titles.get(requestId) ?? "a question",
-          who: nameOf(by),
-          why: ruleOf(by) ?? reason ?? always,
+          who: who(by),
+          why: grounds(by) ?? reason ?? always,
         };
       }
       case "policy/permitted": {
         const { seq, ts, subject, by, method } = event.params;
-        return { seq, ts, effect: "allow", subject, who: nameOf(by), why: ruleOf(by) ?? method };
+        return { seq, ts, effect: "allow", subject, who: who(by), why: grounds(by) ?? method };
       }
       case "thread/notice": {
         const { seq, ts, by, message } = event.params;
         // A notice with an author is a refusal.
-        return by ? { seq, ts, effect: "deny", subject: message, who: nameOf(by), why: ruleOf(by) } : undefined;
+        return by ? { seq, ts, effect: "deny", subject: message, who: who(by), why: grounds(by) } : undefined;
       }
       case "policy/remembered":
         return { ...place(event.params), effect: "note", subject: `An answer holds: ${words(event.params.answer)}`, who: "" };
@@ -60,7 +61,7 @@ export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
           ? { ...place(event.params), effect: "note", subject: `The thread’s policy: ${words(event.params.policy)}`, who: "" }
           : undefined;
       case "turn/interrupting":
-        return { ...place(event.params), effect: "note", subject: "The turn was stopped", who: nameOf(event.params.by) };
+        return { ...place(event.params), effect: "note", subject: "The turn was stopped", who: who(event.params.by) };
       default:
         return undefined;
     }
@@ -69,21 +70,6 @@ export function auditor(): (event: ThreadEvent) => AuditEntry | undefined {
 
 function place({ seq, ts }: { seq: number; ts: number }): { seq: number; ts: number } {
   return { seq, ts };
-}
-
-function nameOf(by: By): string {
-  switch (by.kind) {
-    case "client":
-      return `${by.principal}, by ${by.client}`;
-    case "policy":
-      return by.scope ? `the ${by.scope}’s policy` : "the policy";
-    default:
-      return `the ${by.kind}`;
-  }
-}
-
-function ruleOf(by: By): string | undefined {
-  return by.kind === "policy" ? (by.rule ?? by.reason ?? undefined) : undefined;
 }
 
 function words(value: unknown): string {

@@ -1,9 +1,9 @@
 /** What happened in a thread since the user left it: a count of turns, work and decisions. Pure. */
 
-import type { By, Item, Resolved, Turn } from "@acpd/client";
+import type { Item, Resolved, Turn } from "@acpd/client";
 
-import { visibleLine } from "../text/bidi-guard.ts";
 import { count } from "../text/format.ts";
+import { who } from "../text/who.ts";
 import type { ShownRow } from "./outline.ts";
 import { changesOf, sumOf, tallyOf } from "./tool-calls.ts";
 
@@ -15,11 +15,13 @@ export interface Left {
   readonly seq?: number;
   /** The last item that the user has seen. */
   readonly itemId?: string | undefined;
+  /** Number of calls in its turn that the policy had allowed without a question. */
+  readonly permitted?: number | undefined;
 }
 
-type SeenTurn = Pick<Turn, "id" | "status" | "startedAt" | "completedAt"> & { readonly items?: readonly Item[] | null };
+type SeenTurn = Pick<Turn, "id" | "status" | "startedAt" | "completedAt" | "permitted"> & { readonly items?: readonly Item[] | null };
 
-/** Describes what happened since: "2 turns done", "ran 3 commands", "allowed 2 (1 by bob with zed, 1 by the rule tests)". */
+/** Describes what happened since: "2 turns done", "ran 3 commands", "allowed 1 by bob (zed)", "12 allowed by rules". */
 export function unseenWords(turns: readonly SeenTurn[], answers: readonly Resolved[], left: Left, questions = 0): string[] {
   const ended = turns.filter(({ id, completedAt }) => id != null && (completedAt ?? 0) > left.at);
   const withStatus = (...statuses: Turn["status"][]) => ended.filter(({ status }) => statuses.includes(status)).length;
@@ -30,14 +32,18 @@ export function unseenWords(turns: readonly SeenTurn[], answers: readonly Resolv
   const changes = changesOf(items);
   const files = new Set(changes.map(({ path }) => path)).size;
   const { added, removed } = sumOf(changes);
-  const late = answers.filter(({ ts, answers: form }) => ts > left.at && form == null);
+  const late = answers.filter(({ ts, optionId }) => ts > left.at && optionId != null);
+  const isRuled = ({ by, outcome }: Resolved) => by.kind === "policy" && outcome === "accepted";
+  const permitted = turns.map((turn) => unseenPermits(turn, left)).reduce((sum, next) => sum + next, 0);
+  const ruled = late.filter(isRuled).length + permitted;
   return [
     done > 0 && `${count(done)} ${done === 1 ? "turn" : "turns"} done`,
     failed > 0 && `${count(failed)} failed`,
     stopped > 0 && `${count(stopped)} stopped`,
     commands > 0 && `ran ${count(commands)} ${commands === 1 ? "command" : "commands"}`,
     files > 0 && `${count(files)} ${files === 1 ? "file" : "files"} +${count(added)} −${count(removed)}`,
-    decided("allowed", late.filter(({ outcome }) => outcome === "accepted")),
+    decided("allowed", late.filter((answer) => answer.outcome === "accepted" && !isRuled(answer))),
+    ruled > 0 && `${count(ruled)} allowed by rules`,
     decided("rejected", late.filter(({ outcome }) => outcome === "declined")),
     questions > 0 && `${count(questions)} ${questions === 1 ? "waits" : "wait"} for you`,
   ].filter((said) => said !== false);
@@ -52,31 +58,27 @@ function unseenItems({ items, startedAt, completedAt }: SeenTurn, { at, itemId }
   return (completedAt ?? startedAt ?? 0) > at ? (items ?? []) : [];
 }
 
+/** Counts the calls that the policy has allowed without a question since the user left. */
+function unseenPermits({ items, permitted, startedAt, completedAt }: SeenTurn, left: Left): number {
+  const isSeen = (items ?? []).some(({ itemId }) => itemId === left.itemId);
+  if (isSeen) {
+    return Math.max(0, (permitted ?? 0) - (left.permitted ?? 0));
+  }
+  return (completedAt ?? startedAt ?? 0) > left.at ? (permitted ?? 0) : 0;
+}
+
 function decided(verb: string, answers: readonly Resolved[]): string | false {
   if (answers.length === 0) {
     return false;
   }
   const authors = new Map<string, number>();
   for (const { by } of answers) {
-    const author = authorOf(by);
+    const author = who(by);
     authors.set(author, (authors.get(author) ?? 0) + 1);
   }
   const [only] = authors.keys();
-  const by = authors.size === 1 ? `by ${only}` : [...authors].map(([author, times]) => `${count(times)} by ${author}`).join(", ");
-  return `${verb} ${count(answers.length)} (${by})`;
-}
-
-function authorOf(by: By): string {
-  switch (by.kind) {
-    case "client":
-      return `${visibleLine(by.principal)} with ${visibleLine(by.client)}`;
-    case "policy":
-      return by.rule != null ? `the rule ${visibleLine(by.rule)}` : "the policy";
-    case "agent":
-      return "the agent";
-    default:
-      return "acpd";
-  }
+  const by = authors.size === 1 ? ` by ${only}` : `: ${[...authors].map(([author, times]) => `${count(times)} by ${author}`).join(", ")}`;
+  return `${verb} ${count(answers.length)}${by}`;
 }
 
 /** The line between what the user has seen and what is new. */
@@ -124,6 +126,8 @@ function isOld(row: ShownRow, { at }: Left): boolean {
       return (row.turn.completedAt ?? Infinity) <= at;
     case "notice":
       return row.notice.ts <= at;
+    case "answer":
+      return row.answer.ts <= at;
     case "plan":
       return true;
     default:

@@ -4,15 +4,20 @@
  * page.
  */
 
-import type { Json, Resolved, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
+import type { Json, Subscriber, Thread, ThreadEvent, ThreadResumed, Turn } from "@acpd/client";
 
+import { contentText, objects } from "./acp.ts";
 import { foldHead, nameFrom } from "./fold-head.ts";
 import { foldItems, named } from "./fold-items.ts";
 import { byPrompt, changeTurn, inOrder } from "./fold-turns.ts";
-import type { Decision, FoldedTurn, PlacedNotice, ThreadState } from "./thread.ts";
+import { addAnswer, addNotice, notesOf, prependNotes, withoutDropped } from "./notes.ts";
+import type { Decision, FoldedTurn, ThreadState } from "./thread.ts";
 
-/** Maximum number of decisions and notices in the state; the log contains older ones. */
+/** Maximum number of decisions in the state; the log contains older ones. */
 const KEPT = 500;
+
+/** Maximum number of follow-ups that the agent has not received, as in the daemon. */
+const STEERS = 64;
 
 /** The input does not fit the state: the thread must be loaded again. */
 export class OutOfOrder extends Error {
@@ -21,7 +26,7 @@ export class OutOfOrder extends Error {
 
 /** Returns the initial state from the daemon's response. */
 export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
-  const { turns, cursor, lastTurnStatus: _, interrupting, ...head } = thread;
+  const { turns, cursor, lastTurnStatus: _, lastTurnCutOff: __, interrupting, steering, ...head } = thread;
   const state: ThreadState = {
     threadId: thread.id,
     seq: latestSeq,
@@ -30,9 +35,8 @@ export function openThread({ thread, latestSeq }: ThreadResumed): ThreadState {
     older: cursor ?? undefined,
     questions: [],
     decisions: [],
-    notices: noticesOf(turns ?? []),
-    answers: answersOf(turns ?? []),
-    steering: [],
+    ...notesOf(turns ?? []),
+    steering: (steering ?? []).map(({ seq, turnId, text }) => ({ seq, turnId: turnId ?? undefined, text })),
     others: [],
   };
   return interrupting ? changeTurn(state, head.turnId ?? undefined, (turn) => ({ ...turn, interrupting: true })) : state;
@@ -51,25 +55,12 @@ export function prependOlder(state: ThreadState, page: Pick<Thread, "turns" | "c
   });
   const paged = new Set(older.map(({ id }) => id));
   const turns = state.turns.filter(({ id }) => !paged.has(id));
-  const noticed = new Set(state.notices.map(({ notice }) => notice.seq));
-  const answered = new Set(state.answers.map(({ seq }) => seq));
   return {
     ...state,
     turns: inOrder([...older, ...turns]),
     older: page.cursor ?? undefined,
-    notices: [...noticesOf(page.turns ?? []).filter(({ notice }) => !noticed.has(notice.seq)), ...state.notices],
-    answers: [...answersOf(page.turns ?? []).filter(({ seq }) => !answered.has(seq)), ...state.answers],
+    ...prependNotes(state, notesOf(page.turns ?? [])),
   };
-}
-
-function noticesOf(turns: readonly Turn[]): PlacedNotice[] {
-  return turns.flatMap(({ notices }) =>
-    (notices ?? []).map(({ afterItemId, ...notice }) => ({ notice, ...(afterItemId != null && { afterItemId }) })),
-  );
-}
-
-function answersOf(turns: readonly Turn[]): Resolved[] {
-  return turns.flatMap(({ answers }) => answers ?? []);
 }
 
 /** Adds the agent's `initialize` response from the log, unless an event has already provided it. */
@@ -130,8 +121,7 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       const question = next.questions.find(({ params }) => params.requestId === requestId);
       const { head } = next;
       return {
-        ...decided(next, { method: event.method, params: event.params, question }),
-        answers: [...next.answers, event.params].slice(-KEPT),
+        ...decided(addAnswer(next, event.params), { method: event.method, params: event.params, question }),
         questions: question ? next.questions.filter((other) => other !== question) : next.questions,
         head: { ...head, pendingRequestIds: head.pendingRequestIds.filter((id) => id !== requestId) },
       };
@@ -140,21 +130,29 @@ function foldEvent(state: ThreadState, event: ThreadEvent): ThreadState {
       const initialize = event.params.agent?.initialize;
       return initialize == null ? next : { ...next, initialize };
     }
-    case "policy/permitted":
+    case "policy/permitted": {
+      const { turnId } = event.params;
+      const counted =
+        turnId == null ? next : changeTurn(next, turnId, (turn) => ({ ...turn, permitted: (turn.permitted ?? 0) + 1 }));
+      return decided(counted, { method: event.method, params: event.params });
+    }
     case "policy/remembered":
     case "policy/revoked":
       return decided(next, { method: event.method, params: event.params } as Decision);
-    case "thread/notice": {
-      const lastTurn = next.turns.findLast((turn) => turn.items.length > 0);
-      const afterItemId = lastTurn?.items.at(-1)?.itemId;
-      return { ...next, notices: [...next.notices, { notice: event.params, afterItemId }].slice(-KEPT) };
-    }
+    case "thread/notice":
+      return addNotice(next, event.params);
     case "turn/steering": {
       const { seq, text, turnId } = event.params;
-      return { ...next, steering: [...next.steering, { seq, text, turnId: turnId ?? undefined }] };
+      return { ...next, steering: [...next.steering, { seq, text, turnId: turnId ?? undefined }].slice(-STEERS) };
     }
-    case "turn/queued":
-      return changeTurn(next, event.params.turn.id ?? undefined, (turn) => ({ ...turn, ...stripTurn(event.params.turn) }));
+    case "turn/queued": {
+      const { turn } = event.params;
+      const text = contentText(objects(turn.input));
+      // A follow-up that the agent did not accept.
+      const at = next.steering.findIndex((words) => words.text === text);
+      const queued = at < 0 ? next : { ...next, steering: next.steering.toSpliced(at, 1) };
+      return changeTurn(queued, turn.id ?? undefined, (old) => ({ ...old, ...stripTurn(turn) }));
+    }
     case "turn/started":
       // From now on, the prompt is a message of the turn.
       return sorted(
@@ -206,13 +204,27 @@ function rolledBack(state: ThreadState, lastKept: string | undefined): ThreadSta
     // A name that came from the first prompt is gone with it.
     const name = prompts.some((text) => nameFrom(text ?? "") === head.name) ? undefined : head.name;
     const turns = state.turns.filter(({ id }) => id == null);
-    return { ...state, turns, older: undefined, answers: [], head: { ...head, name, turnCount: 0 } };
+    return {
+      ...state,
+      ...withoutDropped(state, turns),
+      turns,
+      older: undefined,
+      lastKept,
+      steering: [],
+      head: { ...head, name, turnCount: 0 },
+    };
   }
   // If the last kept turn is older than the loaded ones, all of these are gone, and `older` leads to it.
   const turns = state.turns.filter(({ id }) => byPrompt(id, lastKept) <= 0);
   const dropped = new Set(state.turns.flatMap(({ id }) => (byPrompt(id, lastKept) > 0 ? (id ?? []) : [])));
-  const answers = state.answers.filter(({ turnId }) => turnId == null || !dropped.has(turnId));
-  return { ...state, turns, answers, head: { ...head, turnCount: head.turnCount - dropped.size } };
+  return {
+    ...state,
+    ...withoutDropped(state, turns),
+    turns,
+    lastKept,
+    steering: [],
+    head: { ...head, turnCount: head.turnCount - dropped.size },
+  };
 }
 
 function foldPage(turns: readonly Turn[]): FoldedTurn[] {

@@ -3,14 +3,15 @@
  * rows of an unchanged turn are not recomputed, so the cost of a delta depends only on its own turn.
  */
 
-import type { Item } from "@acpd/client";
+import type { Item, Notice } from "@acpd/client";
 
+import { byPlace, type Note, type NotesByPlace } from "./notes.ts";
 import type { FoldedTurn, Row, ThreadState } from "./thread.ts";
 
 type ItemRow = Extract<Row, { kind: "item" }>;
 
 interface Built {
-  readonly notices: ThreadState["notices"];
+  readonly notes: NotesByPlace;
   readonly steering: ThreadState["steering"];
   readonly rows: readonly Row[];
 }
@@ -21,6 +22,7 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
   const items = new WeakMap<Item, ItemRow>();
   const others = new Map<string, Row>();
   let lastState: ThreadState | undefined;
+  let lastNotes: NotesByPlace = byPlace({ notices: [], answers: [] });
   let lastRows: readonly Row[] = [];
 
   /** Returns the previous row of the same key, if it has the same subject. */
@@ -45,43 +47,54 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
     return row;
   };
 
-  const layTurn = (state: ThreadState, turn: FoldedTurn): readonly Row[] => {
-    const { notices, steering } = state;
+  /** Returns the rows of notes at one place. */
+  const noteRows = (notes: readonly Note[], isAfterTurn: boolean): Row[] =>
+    withDetails(notes, isAfterTurn).map((row) => {
+      if (row.kind === "answer") {
+        return same(row, (old) => old.answer === row.answer);
+      }
+      return same(row, (old) => old.notice === row.notice && isSame(old.details, row.details));
+    });
+
+  const layTurn = (turn: FoldedTurn, notes: NotesByPlace, steering: ThreadState["steering"]): readonly Row[] => {
     const known = turns.get(turn);
-    if (known && known.notices === notices && known.steering === steering) {
+    if (known && known.notes === notes && known.steering === steering) {
       return known.rows;
     }
-    const rows: Row[] = [];
-    const parents = parentsOf(turn.items);
-    const children = new Map<string, Item[]>();
-    for (const item of turn.items) {
-      const parent = parents.get(item.itemId);
-      if (parent !== undefined) {
-        children.set(parent, [...(children.get(parent) ?? []), item]);
-      }
-    }
-    const placed = new Map<string, ThreadState["notices"][number][]>();
-    for (const notice of notices) {
-      if (notice.afterItemId !== undefined) {
-        const after = parents.get(notice.afterItemId) ?? notice.afterItemId;
-        placed.set(after, [...(placed.get(after) ?? []), notice]);
-      }
-    }
-    for (const item of turn.items) {
-      if (!parents.has(item.itemId)) {
-        rows.push(itemRow(turn, item, children.get(item.itemId) ?? NONE));
-        for (const { notice } of placed.get(item.itemId) ?? []) {
-          rows.push(same({ kind: "notice", key: `notice-${notice.seq}`, notice }, (old) => old.notice === notice));
-        }
-      }
-    }
-    if (turn.id != null) {
+    const rows: Row[] = isShown(turn) ? layItems(turn, notes) : [];
+    if (turn.id != null && isShown(turn)) {
       for (const words of steering.filter(({ turnId }) => turnId === turn.id)) {
         rows.push(same({ kind: "steering", key: `steering-${words.seq}`, steering: words }, (old) => old.steering === words));
       }
       rows.push(lastRow(turn));
     }
-    turns.set(turn, { notices, steering, rows });
+    rows.push(...noteRows(notes.after(turn), true));
+    turns.set(turn, { notes, steering, rows });
+    return rows;
+  };
+
+  const layItems = (turn: FoldedTurn, notes: NotesByPlace): Row[] => {
+    const rows: Row[] = [];
+    const parents = parentsOf(turn.items);
+    const children = new Map<string, Item[]>();
+    const inside = new Map<string, Note[]>();
+    for (const item of turn.items) {
+      const parent = parents.get(item.itemId);
+      if (parent !== undefined) {
+        children.set(parent, [...(children.get(parent) ?? []), item]);
+      }
+      const after = notes.afterItem.get(item.itemId);
+      if (after !== undefined) {
+        const at = parent ?? item.itemId;
+        inside.set(at, [...(inside.get(at) ?? []), ...after]);
+      }
+    }
+    for (const item of turn.items) {
+      if (!parents.has(item.itemId)) {
+        rows.push(itemRow(turn, item, children.get(item.itemId) ?? NONE));
+        rows.push(...noteRows(inside.get(item.itemId) ?? [], false));
+      }
+    }
     return rows;
   };
 
@@ -97,13 +110,16 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
     if (state === lastState) {
       return lastRows;
     }
-    const early = state.notices.filter(({ afterItemId }) => afterItemId === undefined);
-    const rows: Row[] = early.map(({ notice }) =>
-      same({ kind: "notice", key: `notice-${notice.seq}`, notice }, (old) => old.notice === notice),
-    );
-    for (const turn of state.turns.filter(isShown)) {
-      for (const row of layTurn(state, turn)) {
-        rows.push(row);
+    const { notices, answers, steering } = state;
+    if (notices !== lastState?.notices || answers !== lastState.answers) {
+      lastNotes = byPlace(state);
+    }
+    const rows = noteRows(lastNotes.early, true);
+    for (const turn of state.turns) {
+      if (turn.status !== "queued") {
+        for (const row of layTurn(turn, lastNotes, steering)) {
+          rows.push(row);
+        }
       }
     }
     lastState = state;
@@ -119,6 +135,35 @@ const NONE: readonly Item[] = [];
 function isShown({ status, startedAt, items, error }: FoldedTurn): boolean {
   const isRemoved = status === "interrupted" && startedAt == null && error == null && items.length === 0;
   return status !== "queued" && !isRemoved;
+}
+
+type NoteRow = Extract<Row, { kind: "notice" | "answer" }>;
+
+/**
+ * Returns the rows of notes at one place. Details are part of the next notice about the agent: one sentence says what
+ * happened to it. Without such a notice, nothing has happened that the user should know.
+ */
+function withDetails(notes: readonly Note[], isAfterTurn: boolean): NoteRow[] {
+  const rows: NoteRow[] = [];
+  let details: Notice[] = [];
+  for (const { seq, notice, answer } of notes) {
+    if (answer !== undefined) {
+      rows.push({ kind: "answer", key: `answer-${seq}`, answer });
+    } else if (isDetail(notice, isAfterTurn)) {
+      details.push(notice);
+    } else {
+      const takes = notice.code.startsWith("agent");
+      rows.push({ kind: "notice", key: `notice-${seq}`, notice, details: takes ? details : [] });
+      details = takes ? [] : details;
+    }
+  }
+  return rows;
+}
+
+/** The methods that failed to continue a session, and the expected exit of an agent that had nothing to do. */
+function isDetail({ code, level, message }: Notice, isAfterTurn: boolean): boolean {
+  const isExpected = level === "info" || message.endsWith("exited with code 0");
+  return code === "notReopened" || (code === "agentLost" && isAfterTurn && isExpected);
 }
 
 /** Returns each nested item's parent: its `parentItemId`, or the tool call whose content names its terminal. */

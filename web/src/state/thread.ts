@@ -33,7 +33,7 @@ export interface FoldedTurn extends Omit<Turn, "items" | "plan"> {
 }
 
 /** Everything of the thread except its turns: name, status, plan, mode, config options, commands, tokens. */
-export type ThreadHead = Readonly<Omit<Thread, "turns" | "cursor" | "lastTurnStatus" | "interrupting">>;
+export type ThreadHead = Readonly<Omit<Thread, "turns" | "cursor" | "lastTurnStatus" | "lastTurnCutOff" | "interrupting" | "steering">>;
 
 /** An open question of the agent. */
 export type Question =
@@ -60,12 +60,21 @@ export interface Steering {
   readonly text: string;
 }
 
-/** A notice with its position: after the last item at the time of its arrival. */
-export interface PlacedNotice {
-  readonly notice: Notice;
-  /** The item before it; `undefined` if it arrived before all items. */
+/** A place between items. Without members it is before the first turn. */
+export interface Place {
+  /** The item before it, in a turn that was running. */
   readonly afterItemId?: string;
+  /** The turn before it, if none was running; empty after items before the first turn. */
+  readonly afterTurnId?: string;
 }
+
+/** A notice and its place. */
+export interface PlacedNotice extends Place {
+  readonly notice: Notice;
+}
+
+/** An answer to a question of the agent, and its place. */
+export type PlacedAnswer = Resolved & Place;
 
 /** The folded state of a thread. */
 export interface ThreadState {
@@ -83,8 +92,10 @@ export interface ThreadState {
   readonly decisions: readonly Decision[];
   readonly notices: readonly PlacedNotice[];
   /** Answers to the agent's questions in the loaded turns, in order. */
-  readonly answers: readonly Resolved[];
+  readonly answers: readonly PlacedAnswer[];
   readonly steering: readonly Steering[];
+  /** The last turn that was kept by a rollback. */
+  readonly lastKept?: string | undefined;
   /** The other subscribers of the thread, who receive its questions too. */
   readonly others: readonly Subscriber[];
   /**
@@ -120,4 +131,7 @@ export type Row =
   | { readonly kind: "working"; readonly key: string; readonly turn: FoldedTurn }
   /** A follow-up for the running turn that the agent has not received yet. */
   | { readonly kind: "steering"; readonly key: string; readonly steering: Steering }
-  | { readonly kind: "notice"; readonly key: string; readonly notice: Notice };
+  /** A notice, and notices about details of the same matter. */
+  | { readonly kind: "notice"; readonly key: string; readonly notice: Notice; readonly details: readonly Notice[] }
+  /** The answer to a question that is about no item: a form, or a question of acpd itself. */
+  | { readonly kind: "answer"; readonly key: string; readonly answer: Resolved };

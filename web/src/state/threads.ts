@@ -149,8 +149,11 @@ const ENDS: Partial<Record<TurnStatus, string>> = {
  * Returns the outcome of the last turn, if the user should know it. The list does not contain the reason; the turn
  * shows it.
  */
-export function endOf({ live, lastTurnStatus }: Pick<Listed, "live" | "lastTurnStatus">): string | undefined {
-  return live === "waiting" || live === "running" || lastTurnStatus == null ? undefined : ENDS[lastTurnStatus];
+export function endOf({ live, lastTurnStatus, lastTurnCutOff }: Pick<Listed, "live" | "lastTurnStatus" | "lastTurnCutOff">): string | undefined {
+  if (live === "waiting" || live === "running" || lastTurnStatus == null) {
+    return undefined;
+  }
+  return lastTurnCutOff === true ? "Interrupted by a restart" : ENDS[lastTurnStatus];
 }
 
 /** Returns the last part of a path, by which users know a workspace. */

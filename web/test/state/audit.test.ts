@@ -27,7 +27,7 @@ test("a person's answer has what was asked about, the person and the program", (
   const asked = event("item/commandExecution/requestApproval", { requestId: "r", title: "Read README.md", options: [], subjects });
   const by = { kind: "client", client: "acpd-web", principal: "ann" };
   const resolved = event("serverRequest/resolved", { requestId: "r", outcome: "declined", by });
-  expect(trail(asked, resolved)).toEqual([{ effect: "deny", subject: "run npm test; change /w/x", who: "ann, by acpd-web", why: undefined }]);
+  expect(trail(asked, resolved)).toEqual([{ effect: "deny", subject: "run npm test; change /w/x", who: "ann", why: undefined }]);
 });
 
 test("the policy's word has its rule", () => {
@@ -35,8 +35,8 @@ test("the policy's word has its rule", () => {
   const permitted = event("policy/permitted", { subject: "/w/src/a.rs", method: "fs/write_text_file", by });
   const refused = event("thread/notice", { level: "warning", code: "refused", message: "not .env", by });
   expect(trail(permitted, refused)).toEqual([
-    { effect: "allow", subject: "/w/src/a.rs", who: "the agent’s policy", why: "Edit(src/**)" },
-    { effect: "deny", subject: "not .env", who: "the agent’s policy", why: "Edit(src/**)" },
+    { effect: "allow", subject: "/w/src/a.rs", who: "rule Edit(src/**)", why: "the agent’s policy" },
+    { effect: "deny", subject: "not .env", who: "rule Edit(src/**)", why: "the agent’s policy" },
   ]);
 });
 

@@ -11,7 +11,7 @@ const turn = (id: string, startedAt: number, completedAt: number | undefined, it
   id, startedAt, completedAt, items, status,
 });
 const answer = (ts: number, by: Resolved["by"], outcome: Resolved["outcome"] = "accepted"): Resolved => ({
-  requestId: `q${ts}`, seq: ts, threadId: "t", ts, by, outcome,
+  requestId: `q${ts}`, seq: ts, threadId: "t", ts, by, outcome, optionId: "o",
 });
 const ann = { kind: "client", principal: "ann", client: "phone" } as const;
 const rule = { kind: "policy", rule: "tests" } as const;
@@ -20,29 +20,30 @@ test("turns, commands, files and decisions since the user left are counted, by w
   const turns = [
     turn("1", 0, 50, [command("old")]),
     // The user left in the middle of this one.
-    turn("2", 60, 150, [command("seen"), command("c1"), change("f1")]),
+    { ...turn("2", 60, 150, [command("seen"), command("c1"), change("f1")]), permitted: 9 },
     turn("3", 160, 170, [command("c2"), change("f2"), change("f1")], "failed"),
-    turn("4", 180, undefined, [command("c3")], "running"),
+    { ...turn("4", 180, undefined, [command("c3")], "running"), permitted: 2 },
   ];
   const answers = [answer(90, ann), answer(110, ann), answer(120, ann), answer(130, rule), answer(140, rule, "declined")];
-  expect(unseenWords(turns, answers, { at: 100, itemId: "seen" }, 1)).toEqual([
+  expect(unseenWords(turns, answers, { at: 100, itemId: "seen", permitted: 4 }, 1)).toEqual([
     "1 turn done",
     "1 failed",
     "ran 3 commands",
     "2 files +6 −3",
-    "allowed 3 (2 by ann with phone, 1 by the rule tests)",
-    "rejected 1 (by the rule tests)",
+    "allowed 2 by ann (phone)",
+    "8 allowed by rules",
+    "rejected 1 by rule tests",
     "1 waits for you",
   ]);
 });
 
 test("nothing is said of what did not happen, and an answered form allows nothing", () => {
-  expect(unseenWords([turn("1", 0, 50, [command("old")])], [{ ...answer(120, ann), answers: {} }], { at: 100 })).toEqual([]);
+  expect(unseenWords([turn("1", 0, 50, [command("old")])], [{ ...answer(120, ann), optionId: undefined, answers: {} }], { at: 100 })).toEqual([]);
 });
 
 test("names of others are shown with their invisible characters", () => {
   const by = { kind: "client", principal: "a\u202Eb", client: "x" } as const;
-  expect(unseenWords([], [answer(120, by)], { at: 100 })).toEqual(["allowed 1 (by a⟨U+202E⟩b with x)"]);
+  expect(unseenWords([], [answer(120, by)], { at: 100 })).toEqual(["allowed 1 by a⟨U+202E⟩b (x)"]);
 });
 
 const itemRow = (item: Item, turnId: string): ShownRow => ({ kind: "item", key: item.itemId, item, turnId, children: [], live: false });

@@ -72,7 +72,7 @@ test("what the user said into the turn is shown, with the work before and after"
 
 test("notices are never hidden", () => {
   const rows = ended(WORK);
-  rows.splice(4, 0, { kind: "notice", key: "notice-9", notice: { seq: 9 } as never });
+  rows.splice(4, 0, { kind: "notice", details: [], key: "notice-9", notice: { seq: 9 } as never });
   expect(shown(rows)).toEqual(["u", "work-1", "notice-9", "answer", "end-1"]);
 });
 

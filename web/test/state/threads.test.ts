@@ -165,6 +165,12 @@ test("grouped by folder, waiting threads still come first, then the latest folde
   ]);
 });
 
+test("a thread whose last turn was interrupted by a restart says so; one that the user stopped does not", () => {
+  const ended = (more: object) => endOf({ live: "idle", lastTurnStatus: "interrupted", ...more });
+  expect([ended({ lastTurnCutOff: true }), ended({})]).toEqual(["Interrupted by a restart", undefined]);
+  expect(ended({ live: "running", lastTurnCutOff: true })).toBeUndefined();
+});
+
 test("words", () => {
   expect(nameOf({ name: "  two\nlines " })).toBe("two");
   expect(nameOf({ name: null })).toBe("Untitled thread");

@@ -13,6 +13,7 @@ import { CurrentThread, type ThreadContext, type ThreadWaiting, Waiting } from "
 import { NoticeView } from "./content/Notice.tsx";
 import { Plan } from "./content/Plan.tsx";
 import { diffStyle } from "./content/settings.ts";
+import { AnswerLine } from "./items/AnswerLine.tsx";
 import { ItemView } from "./items/ItemView.tsx";
 import { TurnFoot } from "./items/TurnFoot.tsx";
 import { GroupLine, WorkLine } from "./items/WorkLine.tsx";
@@ -75,7 +76,7 @@ const PAGES = 20;
 function useReturn(place: string | undefined, shown: readonly ShownRow[], more: (() => void) | undefined): void {
   const [first] = useState(place);
   const left = useRef(PAGES);
-  // Notices and the like exist only while the page follows the thread.
+  // Follow-ups exist only until the agent has received them, and a notice may become a detail of another one.
   const isOver = first === undefined || /^(notice|steering)-/.test(first) || shown.some(({ key }) => key === first);
   if (isOver) left.current = 0;
   useEffect(() => {
@@ -138,7 +139,9 @@ function inside({ row, threadId, actions, role }: LineProps) {
     case "turnEnd":
       return <TurnFoot turn={row.turn} timed={"timed" in row} threadId={threadId} actions={actions} role={role} />;
     case "notice":
-      return <NoticeView notice={row.notice} />;
+      return <NoticeView notice={row.notice} details={row.details} />;
+    case "answer":
+      return <AnswerLine answer={row.answer} />;
     case "working":
       return <Working stopping={row.turn.interrupting === true} />;
     case "steering":

@@ -22,7 +22,8 @@ export function useAwayLine(thread: ThreadState, shown: readonly ShownRow[]): re
     let hidden = document.hidden;
     const leave = () => {
       const { threadId, seq, turns } = latest.current;
-      leavePlace(threadId, seq, turns.findLast(({ items }) => items.length > 0)?.items.at(-1)?.itemId);
+      const last = turns.findLast(({ items }) => items.length > 0);
+      leavePlace(threadId, { seq, itemId: last?.items.at(-1)?.itemId, permitted: last?.permitted ?? undefined });
     };
     const onChange = () => {
       if (document.hidden) {

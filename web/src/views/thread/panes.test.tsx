@@ -62,7 +62,7 @@ test("those who are asked as well are named, and those who only look are not", (
     { principal: "eve", client: "phone", mayAnswer: false },
   ];
   const view = drawn(<Approvals {...props({ questions: [question], others })} />);
-  expect(view.one(".th-approval").textContent).toContain("Also asked: mara (acpd-cli)");
+  expect(view.one(".th-approval").textContent).toContain("Also asked: mara (command line)");
   expect(view.text().match(/mara/g)).toHaveLength(1);
   expect(view.text()).not.toContain("eve");
 });
@@ -75,7 +75,7 @@ test("the user's own other pages are not among those who are asked as well", () 
     { principal: "ann", client: "acpd-web", mayAnswer: true },
   ];
   const view = drawn(<Approvals {...props({ questions: [question], others })} />);
-  expect(view.text()).toContain("Also asked: mara (acpd-cli), ann (acpd-web)");
+  expect(view.text()).toContain("Also asked: mara (command line), ann");
   expect(view.text()).not.toContain("mara (acpd-web)");
   standing.value = { name: "looking" };
 });
@@ -133,7 +133,7 @@ test("a question that somebody else answers is gone at once, and it says who", (
   const decisions = [{ method: "serverRequest/resolved", params: resolved, question }] as const;
   view.draw(<Approvals {...given} thread={{ ...given.thread, questions: [], decisions }} />);
   expect(view.all("button")).toEqual([]);
-  expect(view.one(".th-settled").textContent).toContain("by mara (acpd-cli)");
+  expect(view.one(".th-settled").textContent).toContain("by mara (command line)");
 });
 
 test("what was answered before the thread was opened is no news", () => {

@@ -144,7 +144,7 @@ const notice = (rest: Partial<Notice>): Notice => ({ seq: 1, threadId: "t", ts: 
 
 test("a notice says who refused, and its detail can be opened", () => {
   const view = drawn(<NoticeView notice={notice({ message: "Refused.", detail: "the end of stderr", by: { kind: "policy", rule: "deny: *" } })} />);
-  expect(view.one("summary").textContent).toBe("Refused. (the policy, by the rule deny: *)");
+  expect(view.one("summary").textContent).toBe("Refused. (rule deny: *)");
   expect(view.one("[role=note]")).not.toBeNull();
 });
 

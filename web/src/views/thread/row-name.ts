@@ -7,6 +7,7 @@ import { tallyOf, titleOf, wordsOf } from "../../state/tool-calls.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { firstWords } from "../../text/format.ts";
 import { commandLine } from "./items/CommandLine.tsx";
+import { answerWords } from "./items/decision.ts";
 
 export function rowName(row: ShownRow): string {
   switch (row.kind) {
@@ -20,6 +21,10 @@ export function rowName(row: ShownRow): string {
       return wordsOf(tallyOf(row.items)).join(", ");
     case "notice":
       return `Notice: ${firstWords(visibleLine(row.notice.message))}`;
+    case "answer": {
+      const { said, by } = answerWords(row.answer);
+      return `${said} ${by}`;
+    }
     case "steering":
       return "Follow-up to the running turn";
     case "working":

@@ -4,7 +4,7 @@ import type { AcpObject } from "@acpd/client";
 import { useMemo, useState } from "preact/hooks";
 
 import type { ThreadViewProps } from "../../thread-props.ts";
-import { commandsOf, configOption, modesOf, type PromptCapabilities, text } from "../../../state/acp.ts";
+import { commandsOf, configOption, modesOf, type PromptCapabilities, steers, text } from "../../../state/acp.ts";
 import { ComposerBox } from "./ComposerBox.tsx";
 import { ConfigOptions, ModeSelect } from "./Options.tsx";
 import { draftOf, keepDraft } from "../../../app/drafts.ts";
@@ -57,6 +57,7 @@ function Written({ thread, actions, role, online, promptCapabilities }: Composer
         stopping={interrupting}
         sendKey={sendKey.value}
         commands={commands}
+        steerable={thread.initialize === undefined ? undefined : steers(thread.initialize)}
         capabilities={promptCapabilities}
         barred={why}
         folded={thread.questions.length > 0}

@@ -102,7 +102,7 @@ test("while it is being sent, it is not sent again", async () => {
 });
 
 test("while a turn runs: queue, steer, stop", async () => {
-  const view = shown({ running: true }, "more");
+  const view = shown({ running: true, steerable: true }, "more");
   await press(view.area, "Enter");
   await type(view.area, "now");
   await press(view.area, "Enter", { altKey: true });
@@ -111,6 +111,22 @@ test("while a turn runs: queue, steer, stop", async () => {
   expect(view.onSend.mock.calls).toEqual([["more", [], "queue"], ["now", [], "steer"], ["and", [], "steer"]]);
   await after(() => view.button("Stop").click());
   expect(view.onStop).toHaveBeenCalledOnce();
+});
+
+test("an agent that has not declared steering gets the message later, and the user reads why", async () => {
+  const view = shown({ running: true, steerable: false }, "more");
+  expect(view.all("button").map((button) => button.textContent?.trim())).not.toContain("Steer");
+  await press(view.area, "Enter", { altKey: true });
+  expect(view.onSend.mock.calls).toEqual([["more", [], "queue"]]);
+  expect(view.one("[role=status]").textContent).toBe("This agent cannot be steered, so the message is queued.");
+  await type(view.area, "next");
+  expect(view.one("[role=status]").textContent).toBe("");
+});
+
+test("until the agent is known, the daemon decides whether a message can steer it", async () => {
+  const view = shown({ running: true }, "more");
+  await press(view.area, "Enter", { altKey: true });
+  expect(view.onSend.mock.calls).toEqual([["more", [], "steer"]]);
 });
 
 test("without a turn there is nothing to stop or steer", () => {

@@ -31,6 +31,8 @@ export interface ComposerBoxProps {
   stopping?: boolean;
   sendKey: SendKey;
   commands: readonly Command[];
+  /** Whether the agent accepts messages for its running turn; `undefined` if unknown. */
+  steerable?: boolean | undefined;
   /** The agent's prompt capabilities; `undefined` if unknown. */
   capabilities: PromptCapabilities | undefined;
   /** Maximum size of a message, in bytes. */
@@ -60,6 +62,8 @@ export interface ComposerBoxProps {
   children?: ComponentChildren;
 }
 
+/** Said when the user steers an agent that has not declared that it accepts this. */
+const NOT_STEERABLE = "This agent cannot be steered, so the message is queued.";
 /** The daemon accepts frames of 1 MiB; the difference is for the envelope of the prompt. */
 const ROOM = 1_024_000;
 /** Time without a response after which sending counts as slow, in milliseconds. */
@@ -78,6 +82,7 @@ export function ComposerBox(props: ComposerBoxProps) {
   const stuck = useSlow(stopping, STUCK_MS);
   const [writing, setWriting] = useWriting(props.folded === true);
   const [error, setError] = useState<string>();
+  const [note, setNote] = useState<string>();
   const [caret, setCaret] = useState(0);
   const [active, setActive] = useState(0);
   const [shut, setShut] = useState(false);
@@ -109,13 +114,16 @@ export function ComposerBox(props: ComposerBoxProps) {
       setError(`The message is ${bytes(-roomLeft())} too large.`);
       return;
     }
+    const refusesSteering = manner === "steer" && props.steerable === false;
     setSending(true);
     setError(undefined);
+    setNote(refusesSteering ? NOT_STEERABLE : undefined);
     try {
-      await onSend(draft, attached.map((one) => one.block), manner);
+      await onSend(draft, attached.map((one) => one.block), refusesSteering ? "queue" : manner);
       onDraft("");
       attachments.clear();
     } catch (why) {
+      setNote(undefined);
       setError(why instanceof Error ? why.message : String(why));
     } finally {
       setSending(false);
@@ -167,6 +175,7 @@ export function ComposerBox(props: ComposerBoxProps) {
     setShut(false);
     setActive(0);
     setCaret(event.currentTarget.selectionStart);
+    setNote(undefined);
     onDraft(event.currentTarget.value);
   };
   const onPaste = (event: ClipboardEvent) => {
@@ -257,6 +266,7 @@ export function ComposerBox(props: ComposerBoxProps) {
         ))}
         {reading && <p class="th-quiet">Reading attachments…</p>}
         {slow && <p class="th-quiet">{props.slowly ?? "No answer yet. Reconnecting…"}</p>}
+        {note !== undefined && running && <p class="th-quiet">{note}</p>}
         {barred !== undefined && <p class="th-quiet">{barred}</p>}
       </div>
       <div class="th-composer-foot">
@@ -297,7 +307,7 @@ export function ComposerBox(props: ComposerBoxProps) {
               Stop now
             </button>
           )}
-          {running && !empty && (
+          {running && !empty && props.steerable === true && (
             <button type="button" class="button" title="Send to the running turn (Alt+Enter)" disabled={off || reading} onClick={() => void send("steer")}>
               Steer
             </button>

@@ -12,9 +12,9 @@ import { Json } from "./RawJson.tsx";
 
 const ICONS = { info: "info", warning: "warning", error: "cross" } as const;
 
-export function NoticeView({ notice }: { notice: Notice }) {
+export function NoticeView({ notice, details = [] }: { notice: Notice; details?: readonly Notice[] }) {
   const { code, level, message, detail, update, by } = notice;
-  const more = detail != null || update != null;
+  const more = detail != null || update != null || details.length > 0;
   const said = (
     <>
       <Icon name={ICONS[level] ?? "info"} />
@@ -30,6 +30,12 @@ export function NoticeView({ notice }: { notice: Notice }) {
         <Fold id={`notice/${notice.seq}`} summary={said}>
           {() => (
             <>
+              {details.map((one) => (
+                <div key={one.seq} class="th-notice-detail">
+                  <p class="th-quiet">{visible(one.message)}</p>
+                  {one.detail != null && one.detail !== "" && <Json value={one.detail} what="detail" />}
+                </div>
+              ))}
               {detail != null && <Json value={detail} what="detail" />}
               {update != null && <Json value={update} what="the agent's words" />}
             </>

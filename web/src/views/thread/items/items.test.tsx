@@ -1,9 +1,10 @@
 // @vitest-environment jsdom
-import type { Item as ItemType } from "@acpd/client";
+import type { Item as ItemType, Resolved } from "@acpd/client";
 import { beforeAll, expect, test, vi } from "vitest";
 
 import { aloneContext, type ThreadContext, Waiting } from "../content/context.ts";
 import { Item, CurrentThread, Output } from "../index.ts";
+import { AnswerLine } from "./AnswerLine.tsx";
 import { after, type Drawn, drawn } from "../../testing.ts";
 
 const item = (rest: object): ItemType => ({ itemId: "i", outcome: "completed", ...rest }) as unknown as ItemType;
@@ -360,4 +361,44 @@ test("an item that nobody here knows is shown as it came", async () => {
     fold.dispatchEvent(new Event("toggle"));
   });
   expect(shown.one("pre").textContent).toContain('"beams": 3');
+});
+
+const resolved = (rest: object) =>
+  ({ threadId: "t", seq: 1, ts: 0, requestId: "q", outcome: "accepted", optionId: "a", by: { kind: "client", principal: "owner", client: "acpd-web" }, ...rest }) as Resolved;
+
+test.each([
+  [{}, /^Allowed by owner \(web\), \d/],
+  [{ optionKind: "allow_always" }, /^Always allowed by owner \(web\), /],
+  [{ outcome: "declined", optionKind: "reject_always" }, /^Always rejected by owner \(web\), /],
+  [{ by: { kind: "policy", rule: "Bash(git *)", scope: "agent" } }, /^Allowed by rule Bash\(git \*\), /],
+])("a decided call says who decided, for good: %o", (rest, words) => {
+  const call = item({ type: "toolCall", toolCallId: "c", title: "Edit", status: "completed" });
+  const answers = new Map([["i", resolved(rest)]]);
+  const shown = drawn(
+    <Waiting.Provider value={{ waiting: false, items: new Set(), answers }}>
+      <Item item={call} />
+    </Waiting.Provider>,
+  );
+  expect(shown.one(".th-decision").textContent).toMatch(words);
+});
+
+test.each([
+  [{ optionId: undefined, answers: { name: "Ann" } }, "Answered Where?"],
+  [{ optionId: undefined, outcome: "declined" }, "Declined Where?"],
+  [{ optionId: undefined, outcome: "cancelled" }, "Dismissed Where?"],
+  [{ title: "Write out.txt" }, "Allowed Write out.txt"],
+  [{ title: "Write out.txt", outcome: "declined" }, "Rejected Write out.txt"],
+  [{ title: undefined }, "Allowed A question of the agent"],
+])("an answer about no item is a row: %o", (rest, words) => {
+  const shown = drawn(<AnswerLine answer={resolved({ title: "Where?", ...rest })} />);
+  expect(shown.one(".th-notice-text").textContent).toBe(words);
+  expect(shown.one(".th-decision").textContent).toMatch(/^by owner \(web\), /);
+});
+
+test("the answers of a form are in a fold, as the log has them", async () => {
+  const shown = drawn(<AnswerLine answer={resolved({ optionId: undefined, title: "Where?", answers: { name: "Ann", ports: [1, 2] } })} />);
+  expect(shown.all("dd")).toEqual([]);
+  await open(shown);
+  expect(shown.all("dt").map((term) => term.textContent)).toEqual(["name", "ports"]);
+  expect(shown.all("dd").map((value) => value.textContent?.replace(/\s+/g, ""))).toEqual(["Ann", "[1,2]"]);
 });
