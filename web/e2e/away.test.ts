@@ -68,14 +68,14 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     expect(reads()).toBe(0);
     await card.locator("summary").focus();
     await next.keyboard.press("Enter");
-    await expect.poll(() => card.locator(".away-entry", { hasText: `Work ${name}` }).innerText()).toContain("1 turn done · ran 2 commands · allowed 1 (by owner with other-program)");
+    await expect.poll(() => card.locator(".away-entry", { hasText: `Work ${name}` }).innerText()).toContain("1 turn done · ran 2 commands · allowed 1 by owner (other-program)");
     await expect.poll(() => card.locator(".away-entry", { hasText: `Asks ${name}` }).innerText()).toMatch(/Run make asks\s*$/);
     await shoot(next, `away-home-${name}`);
     await accessible(next);
     await card.getByText(`Work ${name}`).click();
     const line = next.locator(".th-away");
     await line.waitFor();
-    expect(await line.innerText()).toContain("allowed 1 (by owner with other-program)");
+    expect(await line.innerText()).toContain("allowed 1 by owner (other-program)");
     const order = await next.locator(".virtual-line").allInnerTexts();
     const at = order.findIndex((text) => text.startsWith("New since you left"));
     expect(order.slice(0, at).join()).toContain("Hello");

@@ -27,6 +27,7 @@ mod links;
 mod lost_agent;
 mod malformed;
 mod messages;
+mod notes;
 mod oddities;
 mod options;
 mod peer;

@@ -161,6 +161,7 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
         assert!(
             matches!(&permitted.unwrap().by, Origin::Policy(ruling) if ruling.rule.as_deref() == Some("Edit(/workspace/src/**)"))
         );
+        assert_eq!(s.thread.live().turn.unwrap().permitted, 1);
 
         s.calls(
             "9",
@@ -189,6 +190,7 @@ fn files_and_commands_that_come_without_a_question_are_guarded_too() {
         s.decide(2, Answer::Cancel).unwrap();
         s.stops_with("end_turn");
         s.exits("exit status 0");
+        assert_eq!(s.params("turn/completed")[0]["turn"]["permitted"], 1);
     });
 }
 

@@ -141,6 +141,7 @@ fn after_any_event() {
                     ),
                 };
                 assert_eq!((status, error), expected, "cut after {cut}");
+                assert_eq!(live.summary.cut_off, error.is_some(), "cut after {cut}");
             }
             assert!(
                 live.requests.is_empty(),

@@ -31,6 +31,12 @@ fn steered(s: &Scene, call: u64) -> (TurnId, SteerDelivery) {
     }
 }
 
+/// Returns the messages that the agent has not taken yet.
+fn pending(s: &Scene) -> Vec<String> {
+    let steers = s.thread.live().steers.iter();
+    steers.map(|steer| steer.text.clone()).collect()
+}
+
 /// Returns the user's texts of each turn.
 fn words(s: &Scene) -> Vec<(u32, Vec<String>)> {
     let said = |item: &acpd_proto::projection::Item| match item.content() {
@@ -68,7 +74,9 @@ fn the_agent_takes_them_into_the_turn() {
             [(1, vec!["begin".to_owned()])],
             "they are not known to have arrived"
         );
+        assert_eq!(pending(s), ["but quickly"]);
         s.answer("_session/steering", r#"{"outcome":"injected"}"#);
+        assert_eq!(pending(s), [""; 0]);
         assert_eq!(steered(s, call), (TurnId(1), SteerDelivery::Steered));
         s.chunk("Very well");
         s.stops_with("end_turn");
@@ -97,6 +105,7 @@ fn input_that_the_agent_does_not_accept_is_the_next_turn() {
                 Some(answer) => s.answer("_session/steering", answer),
                 None => s.refuse("_session/steering", -32603, "not now"),
             }
+            assert_eq!(pending(s), [""; 0], "it is in the queue");
             assert_eq!(steered(s, call), (TurnId(2), SteerDelivery::Queued));
             s.stops_with("end_turn");
             s.stops_with("end_turn");

@@ -61,10 +61,12 @@ function headline(threads: readonly Listed[]): string[] {
   const number = (of: (thread: Listed) => boolean) => threads.filter(of).length;
   const waits = number(({ live }) => live === "waiting");
   const failed = number(({ live }) => live === "failed");
-  const other = threads.length - waits - failed;
+  const cutOff = number(({ live, lastTurnCutOff }) => live === "idle" && lastTurnCutOff === true);
+  const other = threads.length - waits - failed - cutOff;
   return [
     waits > 0 && `${count(waits)} ${waits === 1 ? "waits" : "wait"} for you`,
     failed > 0 && `${count(failed)} failed`,
+    cutOff > 0 && `${count(cutOff)} interrupted`,
     other > 0 && `${count(other)} done`,
   ].filter((said) => said !== false);
 }
