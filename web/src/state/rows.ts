@@ -3,9 +3,10 @@
  * rows of an unchanged turn are not recomputed, so the cost of a delta depends only on its own turn.
  */
 
-import type { Item, Notice } from "@acpd/client";
+import type { Item, Notice, Resolved } from "@acpd/client";
 
 import { byPlace, type Note, type NotesByPlace } from "./notes.ts";
+import { ownDecisions } from "./own-decisions.ts";
 import type { FoldedTurn, Row, ThreadState } from "./thread.ts";
 
 type ItemRow = Extract<Row, { kind: "item" }>;
@@ -35,14 +36,14 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
     return row;
   };
 
-  const itemRow = (turn: FoldedTurn, item: Item, children: readonly Item[]): ItemRow => {
+  const itemRow = (turn: FoldedTurn, item: Item, children: readonly Item[], decision: Resolved | undefined): ItemRow => {
     const open = turn.id == null || turn.status === "running";
     const live = open && item.outcome == null;
     const old = items.get(item);
-    if (old && old.live === live && isSame(old.children, children)) {
+    if (old && old.live === live && old.decision === decision && isSame(old.children, children)) {
       return old;
     }
-    const row: ItemRow = { kind: "item", key: item.itemId, turnId: turn.id ?? undefined, item, children, live };
+    const row: ItemRow = { kind: "item", key: item.itemId, turnId: turn.id ?? undefined, item, children, live, ...(decision && { decision }) };
     items.set(item, row);
     return row;
   };
@@ -78,6 +79,8 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
     const parents = parentsOf(turn.items);
     const children = new Map<string, Item[]>();
     const inside = new Map<string, Note[]>();
+    const decided = ownDecisions(turn.items, notes.afterItem);
+    const shown = new Set(decided.values());
     for (const item of turn.items) {
       const parent = parents.get(item.itemId);
       if (parent !== undefined) {
@@ -86,12 +89,14 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
       const after = notes.afterItem.get(item.itemId);
       if (after !== undefined) {
         const at = parent ?? item.itemId;
-        inside.set(at, [...(inside.get(at) ?? []), ...after]);
+        inside.set(at, [...(inside.get(at) ?? []), ...after.filter(({ answer }) => answer === undefined || !shown.has(answer))]);
       }
     }
     for (const item of turn.items) {
       if (!parents.has(item.itemId)) {
-        rows.push(itemRow(turn, item, children.get(item.itemId) ?? NONE));
+        const nested = children.get(item.itemId) ?? NONE;
+        const decision = [item, ...nested].map(({ itemId }) => decided.get(itemId)).find((answer) => answer !== undefined);
+        rows.push(itemRow(turn, item, nested, decision));
         rows.push(...noteRows(inside.get(item.itemId) ?? [], false));
       }
     }

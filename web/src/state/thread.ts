@@ -122,6 +122,8 @@ export type Row =
        * terminals in its content.
        */
       readonly children: readonly Item[];
+      /** The answer to acpd's own question that allowed the item, or one in it. */
+      readonly decision?: Resolved | undefined;
       /** Whether the agent still works on it. */
       readonly live: boolean;
     }

@@ -110,6 +110,22 @@ test("an answered form is a row for good; an answer about a call is not", () => 
   expect(state.answers.map(({ requestId }) => requestId)).toEqual(["form", "call"]);
 });
 
+test("what acpd itself was allowed is shown with the file or command that it allowed", () => {
+  const own = (requestId: string, title: string, more: object = {}) => answered(requestId, { optionId: "allow", title, ...more });
+  const file: Step = ["item/fileChange/started", { itemId: "item_2", turnId: "turn_1", type: "fileChange", path: "/w/a b.txt" }];
+  const command: Step = ["item/terminalCommand/started", { itemId: "item_3", turnId: "turn_1", type: "terminalCommand", terminalId: "x", command: "echo", args: ["a b"] }];
+  const state = replay(
+    EMPTY,
+    started("turn_1", 10), said("item_1", "turn_1"),
+    own("no", "Write /w/a b.txt", { outcome: "declined" }),
+    own("file", "Write /w/a b.txt, which is /real"), own("command", "Run echo 'a b'"), own("other", "Read /w/x"),
+  );
+  expect(keys(state)).toEqual(["item_1", "answer-3", "answer-4", "answer-5", "answer-6", "end-turn_1"]);
+  const rows = layOut()(replay(state, file, command));
+  expect(rows.map(({ key }) => key)).toEqual(["item_1", "answer-3", "answer-6", "item_2", "item_3", "end-turn_1"]);
+  expect(rows.map((row) => row.kind === "item" && row.decision?.requestId)).toEqual([undefined, false, false, "file", "command", false]);
+});
+
 test("words for the running turn are those of the daemon until the agent takes them", () => {
   const turn = { id: "turn_1", status: "running", startedAt: 10, items: [{ itemId: "item_1", type: "agentMessage", text: "" }] };
   const steering = [{ seq: 4, turnId: "turn_1", text: "look left" }, { seq: 5, turnId: "turn_1", text: "look right" }];

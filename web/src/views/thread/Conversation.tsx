@@ -125,9 +125,9 @@ export function Line(props: LineProps) {
 function inside({ row, threadId, actions, role }: LineProps) {
   switch (row.kind) {
     case "item":
-      return <ItemView item={row.item} nested={row.children} live={row.live} />;
+      return <ItemView item={row.item} nested={row.children} live={row.live} decision={row.decision} />;
     case "inner":
-      return <ItemView item={row.row.item} nested={row.row.children} live={row.row.live} />;
+      return <ItemView item={row.row.item} nested={row.row.children} live={row.row.live} decision={row.row.decision} />;
     case "work":
       return <WorkLine row={row} />;
     case "group":

@@ -1,6 +1,6 @@
 // A command in a terminal: one line with its exit state, which opens to its output.
 
-import type { Item, TerminalCommand } from "@acpd/client";
+import type { Item, Resolved, TerminalCommand } from "@acpd/client";
 import { useEffect } from "preact/hooks";
 
 import { hasFailed } from "../../../state/tool-calls.ts";
@@ -13,8 +13,9 @@ import { Icon } from "../content/Icon.tsx";
 import { Output } from "../content/Output.tsx";
 import { Path } from "../content/Path.tsx";
 import { Status, type Tone } from "../content/Status.tsx";
+import { DecisionChip } from "./DecisionChip.tsx";
 
-export function CommandLine({ item }: { item: Item & TerminalCommand }) {
+export function CommandLine({ item, decision }: { item: Item & TerminalCommand; decision?: Resolved | undefined }) {
   const line = commandLine(item);
   return (
     <div class="th-tool" data-kind="execute">
@@ -26,6 +27,7 @@ export function CommandLine({ item }: { item: Item & TerminalCommand }) {
           <>
             <Icon name="execute" />
             <code class="th-command-line">{visible(line) || "Terminal"}</code>
+            <DecisionChip itemId={item.itemId} answer={decision} />
             <Ended item={item} />
           </>
         }

@@ -1,6 +1,6 @@
 // A file that was written: one line with the number of changed lines, which opens to the changes.
 
-import type { FileChange, Item } from "@acpd/client";
+import type { FileChange, Item, Resolved } from "@acpd/client";
 
 import { changesOf, sumOf } from "../../../state/tool-calls.ts";
 import { Counts, UnifiedDiff } from "../content/Diff.tsx";
@@ -8,8 +8,9 @@ import { Fold } from "../content/Fold.tsx";
 import { Icon } from "../content/Icon.tsx";
 import { Path } from "../content/Path.tsx";
 import { Status } from "../content/Status.tsx";
+import { DecisionChip } from "./DecisionChip.tsx";
 
-export function FileLine({ item }: { item: Item & FileChange }) {
+export function FileLine({ item, decision }: { item: Item & FileChange; decision?: Resolved | undefined }) {
   const { path, replaced, outcome } = item;
   return (
     <div class="th-tool" data-kind="edit">
@@ -23,6 +24,7 @@ export function FileLine({ item }: { item: Item & FileChange }) {
             <Path path={path} />
             {replaced === "nothing" && <span class="th-tag">new</span>}
             <Counts {...sumOf(changesOf([item]))} />
+            <DecisionChip itemId={item.itemId} answer={decision} />
             <Status status={outcome ?? "in_progress"} said={outcome == null ? "writing" : SAID[outcome]} brief={outcome === "completed"} />
           </>
         }

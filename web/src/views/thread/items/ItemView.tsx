@@ -1,6 +1,6 @@
 // One item of a turn. Unknown items are shown as raw JSON.
 
-import type { Item } from "@acpd/client";
+import type { Item, Resolved } from "@acpd/client";
 
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { CommandLine } from "./CommandLine.tsx";
@@ -15,9 +15,11 @@ export interface ItemProps {
   nested?: readonly Item[];
   /** Whether it is still changing. */
   live?: boolean;
+  /** The answer to acpd's own question that allowed it. */
+  decision?: Resolved | undefined;
 }
 
-export function ItemView({ item, nested = [], live = item.outcome == null }: ItemProps) {
+export function ItemView({ item, nested = [], live = item.outcome == null, decision }: ItemProps) {
   switch (item.type) {
     case "userMessage":
       return <UserMessage item={item} />;
@@ -26,11 +28,11 @@ export function ItemView({ item, nested = [], live = item.outcome == null }: Ite
     case "agentThought":
       return <Thought item={item} live={live} />;
     case "toolCall":
-      return <ToolLine item={item} nested={nested} />;
+      return <ToolLine item={item} nested={nested} decision={decision} />;
     case "fileChange":
-      return <FileLine item={item} />;
+      return <FileLine item={item} decision={decision} />;
     case "terminalCommand":
-      return <CommandLine item={item} />;
+      return <CommandLine item={item} decision={decision} />;
     default:
       return <UnknownItem item={item} />;
   }

@@ -1,6 +1,6 @@
 // A tool call: one line with what it does and how it ended, which opens to its content.
 
-import type { Item, TerminalCommand, ToolCall } from "@acpd/client";
+import type { Item, Resolved, TerminalCommand, ToolCall } from "@acpd/client";
 import { useContext } from "preact/hooks";
 
 import { type Location, locationsOf, objects, text } from "../../../state/acp.ts";
@@ -23,9 +23,11 @@ export interface ToolProps {
   item: Item & ToolCall;
   /** The nested items: written files, commands, calls of a sub-agent. */
   nested?: readonly Item[];
+  /** The answer to acpd's own question that allowed a part of it. */
+  decision?: Resolved | undefined;
 }
 
-export function ToolLine({ item, nested = [] }: ToolProps) {
+export function ToolLine({ item, nested = [], decision }: ToolProps) {
   const context = useThread();
   const asked = useContext(Waiting).items.has(item.itemId);
   const call = item.toolCall ?? undefined;
@@ -33,7 +35,7 @@ export function ToolLine({ item, nested = [] }: ToolProps) {
   const command = item.kind === "execute" ? commandOf(call?.rawInput) : undefined;
   const parts = toolParts(item, nested, context);
   const { button, details } = useRawDetails({ id: item.itemId, input: call?.rawInput, output: call?.rawOutput });
-  const head = <ToolHead item={item} nested={nested} title={title} terminal={parts.terminals[0]} asked={asked} />;
+  const head = <ToolHead item={item} nested={nested} title={title} terminal={parts.terminals[0]} asked={asked} decision={decision} />;
   return (
     <div class="th-tool" data-kind={item.kind ?? "other"}>
       {parts.isEmpty ? (
@@ -70,9 +72,10 @@ interface HeadProps {
   terminal: (Item & TerminalCommand) | undefined;
   /** Whether the call waits for an approval. */
   asked: boolean;
+  decision: Resolved | undefined;
 }
 
-function ToolHead({ item, nested, title, terminal, asked }: HeadProps) {
+function ToolHead({ item, nested, title, terminal, asked, decision }: HeadProps) {
   const { cwd } = useThread();
   const path = unsaidPath(item, title, cwd);
   const kind = words(item.kind ?? "other");
@@ -91,7 +94,7 @@ function ToolHead({ item, nested, title, terminal, asked }: HeadProps) {
       )}
       {path !== undefined && <Path path={path.path} line={path.line} />}
       <Counts {...sumOf(changesOf([item, ...nested]))} />
-      <DecisionChip itemId={item.itemId} />
+      <DecisionChip itemId={item.itemId} answer={decision} />
       <Progress item={item} terminal={terminal} asked={asked} />
     </>
   );
