@@ -85,7 +85,8 @@ Flags:
   --state DIR      keep sessions there as JSON files, so that another process can load them
                    (also: FAKE_AGENT_STATE=DIR)
   --no-load        neither declare nor serve session/load and session/resume
-  --steer          declare and serve _session/steering: words in mid-turn, for the step steered
+  --steer          declare and serve _session/steering: words in mid-turn, for the step steered;
+                   those with the word \"later\" are answered after the turn
   --fork           declare and serve session/fork
   --delete         declare and serve session/delete
   --sign-in        declare the auth method \"key\" and logout; make no session without a sign-in, which

@@ -78,8 +78,7 @@ export class Play {
         return this.#live.until("the turn", (state) => state.turns.some(({ id }) => id === turn.id));
       }
       case "steer":
-        await this.client.call("turn/steer", { threadId, content: action.text });
-        return;
+        return this.#steer(action.text);
       case "answer":
         return this.#answer(action.choice);
       case "interrupt":
@@ -109,6 +108,14 @@ export class Play {
       case "open":
         return this.#open(action.limit + head.queuedTurnIds.length);
     }
+  }
+
+  /** The agent may answer only after the turn. Until then the message is seen by all. */
+  async #steer(text: string): Promise<void> {
+    const { threadId, steering } = this.#state;
+    const sent = this.client.call("turn/steer", { threadId, content: text });
+    sent.catch(() => {});
+    await Promise.race([sent, this.#live.until("the message", (state) => state.steering.length > steering.length)]);
   }
 
   async #answer(choice: number): Promise<void> {

@@ -170,7 +170,7 @@ function queue(random: Random): Action[] {
       { length: random.below(4) },
       (): Action =>
         random.chance(0.25)
-          ? { do: "steer", text: "look left" }
+          ? { do: "steer", text: random.pick(["look left", "say later"]) }
           : { do: "queue", change: random.pick(changes), at: random.below(3) },
     ),
     interrupt(random),

@@ -19,6 +19,24 @@ pub fn text<'a>(params: &'a Value, key: &str) -> Result<&'a str, RpcError> {
         .ok_or_else(|| RpcError::params(format!("{key} must be a string")))
 }
 
+/// Returns whether a message for the running turn has the word "later".
+pub(super) fn comes_later(params: &Value) -> bool {
+    let mut blocks = params
+        .get("prompt")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    blocks.any(|block| {
+        let text = block.get("text").and_then(Value::as_str);
+        text.is_some_and(|text| text.split_whitespace().any(|word| word == "later"))
+    })
+}
+
+/// The answer to a message for a turn that has ended.
+pub(super) fn no_running_turn() -> Value {
+    json!({ "outcome": "promptRequired", "reason": "noRunningTurn" })
+}
+
 fn cwd(params: &Value) -> Result<&str, RpcError> {
     let cwd = text(params, "cwd")?;
     if cwd.starts_with('/') {
@@ -222,7 +240,7 @@ impl Agent {
         Ok(if heard {
             json!({ "outcome": "injected" })
         } else {
-            json!({ "outcome": "promptRequired", "reason": "noRunningTurn" })
+            no_running_turn()
         })
     }
 

@@ -39,6 +39,8 @@ struct Running {
     request: Value,
     session: Shared,
     signals: Sender<Signal>,
+    /// The ids of requests that are answered after the turn.
+    unanswered: Vec<Value>,
 }
 
 /// The state of the agent.
@@ -90,6 +92,9 @@ impl Agent {
                 }
             }
             Incoming::Request { id, method, params } => {
+                if self.puts_off(&id, &method, &params) {
+                    return;
+                }
                 let answer = self.request(&method, &params);
                 self.out.send(&wire::response(&id, &answer));
                 if answer.is_ok() {
@@ -107,6 +112,17 @@ impl Agent {
                 self.out.send(&wire::response(&Value::Null, &Err(error)));
             }
         }
+    }
+
+    /// Returns whether a request is answered only after the running turn: a message for it with the word "later".
+    fn puts_off(&mut self, id: &Value, method: &str, params: &Value) -> bool {
+        let is_late = self.flags.steer && method == "_session/steering" && methods::comes_later(params);
+        let session = params.get("sessionId").and_then(Value::as_str);
+        let turn = session.and_then(|session| self.running.get_mut(session));
+        let turn = turn.filter(|_| is_late);
+        let found = turn.is_some();
+        turn.into_iter().for_each(|turn| turn.unanswered.push(id.clone()));
+        found
     }
 
     fn notification(&self, method: &str, params: &Value) {
@@ -156,6 +172,7 @@ impl Agent {
                 request,
                 session,
                 signals: turn.signals(),
+                unanswered: Vec::new(),
             },
         );
         let events = self.events.clone();
@@ -174,6 +191,10 @@ impl Agent {
         };
         self.store.save(&lock(&running.session));
         self.out.send(&wire::response(&running.request, &outcome.answer));
+        for id in &running.unanswered {
+            self.out
+                .send(&wire::response(id, &Ok(methods::no_running_turn())));
+        }
         if let Some(code) = outcome.exit {
             std::process::exit(code);
         }
