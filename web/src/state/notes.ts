@@ -10,9 +10,6 @@ import type { FoldedTurn, PlacedAnswer, PlacedNotice, Place, ThreadState } from 
 /** Maximum number of notices and answers at one place. */
 const NOTES = 16;
 
-/** The id of a place after the items before the first turn. */
-const OUTSIDE = "";
-
 type Notes = Pick<ThreadState, "notices" | "answers">;
 
 /** Returns the notices and answers of loaded turns. */
@@ -53,7 +50,7 @@ export function addAnswer(state: ThreadState, answer: Resolved): ThreadState {
 
 /** Removes the notes of dropped turns. */
 export function withoutDropped({ notices, answers }: Notes, kept: readonly FoldedTurn[]): Notes {
-  const turns = new Set(kept.map(({ id }) => id ?? OUTSIDE));
+  const turns = new Set(kept.map(({ id }) => id));
   const items = new Set(kept.flatMap((turn) => turn.items.map(({ itemId }) => itemId)));
   const stays = ({ afterItemId, afterTurnId }: Place) =>
     afterTurnId !== undefined ? turns.has(afterTurnId) : afterItemId === undefined || items.has(afterItemId);
@@ -94,7 +91,7 @@ export function byPlace({ notices, answers }: Notes): NotesByPlace {
       .map((answer: PlacedAnswer) => [{ seq: answer.seq, answer }, answer] as const),
   ];
   all.sort(([one], [other]) => one.seq - other.seq).forEach(([note, place]) => add(note, place));
-  return { early, afterItem, after: ({ id }) => afterTurn.get(id ?? OUTSIDE) ?? [] };
+  return { early, afterItem, after: ({ id }) => (id != null && afterTurn.get(id)) || [] };
 }
 
 function push<K>(map: Map<K, Note[]>, key: K, note: Note): void {
@@ -113,13 +110,13 @@ function placeOf({ head, turns, lastKept }: ThreadState): Place {
   if (item !== undefined) {
     return { afterItemId: item.itemId };
   }
-  const last = turns.findLast(({ status }) => status !== "queued");
-  const afterTurnId = last ? (last.id ?? OUTSIDE) : lastKept;
-  return afterTurnId === undefined ? {} : { afterTurnId };
+  const last = turns.findLast(({ id, status }) => id != null && status !== "queued");
+  const afterTurnId = last?.id ?? lastKept;
+  return afterTurnId == null ? {} : { afterTurnId };
 }
 
 function placeIn({ id }: Turn, afterItemId?: string | null, afterTurn?: boolean | null): Place {
-  return afterTurn ? { afterTurnId: id ?? OUTSIDE } : afterItemId != null ? { afterItemId } : {};
+  return afterTurn && id != null ? { afterTurnId: id } : afterItemId != null ? { afterItemId } : {};
 }
 
 function hasRoom({ notices, answers }: Notes, { afterItemId, afterTurnId }: Place, { omitted }: Notice | Resolved): boolean {

@@ -64,7 +64,7 @@ export interface Steering {
 export interface Place {
   /** The item before it, in a turn that was running. */
   readonly afterItemId?: string;
-  /** The turn before it, if none was running; empty after items before the first turn. */
+  /** The turn before it, if none was running. */
   readonly afterTurnId?: string;
 }
 

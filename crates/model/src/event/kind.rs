@@ -464,7 +464,7 @@ pub enum EventKind {
         item: Option<ItemId>,
         /// The title of a question without an item, or its beginning. Absent in logs from before this member existed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        title: Option<String>,
+        title: Option<Box<str>>,
     },
     /// The agent called a method without a permission request, and the policy allowed it.
     CallPermitted {

@@ -147,10 +147,13 @@ impl Transcript {
         }
     }
 
-    /// Returns the turns. Notes of a thread without turns are in one without an id.
+    /// Returns the turns. Notes before the first turn are in the first one, if only in one without an id.
     pub fn into_turns(mut self) -> Vec<Turn> {
-        if !self.early.is_empty() {
-            self.turn_index(None);
+        if !self.early.is_empty() && self.turns.is_empty() {
+            self.insert_turn(None);
+        }
+        if let Some(first) = self.turns.first_mut() {
+            first.notes.splice(0..0, self.early);
         }
         self.turns
     }
@@ -246,11 +249,8 @@ impl Transcript {
             return;
         }
         let runs = self.turns.iter().rev().any(Turn::is_running);
-        let shown = self
-            .turns
-            .iter()
-            .enumerate()
-            .filter(|(_, turn)| !turn.is_queued());
+        let is_shown = |turn: &Turn| turn.id.is_some() && !turn.is_queued();
+        let shown = self.turns.iter().enumerate().filter(|(_, turn)| is_shown(turn));
         let last = shown.max_by_key(|(_, turn)| turn.place()).map(|(at, _)| at);
         let (after, turn) = match (self.last, last) {
             (LastItem::Kept(item, turn), _) if runs => (Some(item), Some(turn)),
@@ -411,11 +411,6 @@ impl Transcript {
 
     /// Adds a turn in its place: after the turns with lower numbers. The items before the first turn are first.
     fn insert_turn(&mut self, id: Option<TurnId>) -> usize {
-        let notes = if self.turns.is_empty() || id.is_none() {
-            std::mem::take(&mut self.early)
-        } else {
-            Vec::new()
-        };
         let turn = Turn {
             id,
             client_turn_id: None,
@@ -426,7 +421,7 @@ impl Transcript {
             items: Vec::new(),
             plan: None,
             permitted: 0,
-            notes,
+            notes: Vec::new(),
         };
         let at = self.turns.partition_point(|turn| turn.id < id);
         let shift = |turn: &mut usize| *turn += usize::from(*turn >= at);

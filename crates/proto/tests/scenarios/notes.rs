@@ -4,7 +4,7 @@ use acpd_model::event::Level;
 use acpd_model::{EventKind, ItemId, TurnId};
 use acpd_proto::thread::{Answer, Change, Command};
 
-use crate::support::{FULL, Scene, check};
+use crate::support::{FULL, Scene, check, message};
 
 fn turn(s: &mut Scene, prompt: &str) {
     s.prompt(prompt);
@@ -41,17 +41,10 @@ fn a_notice_is_in_the_running_turn_or_after_the_last_one() {
         s.stops_with("end_turn");
         s.exits("exit status 3");
         assert_eq!(notes(s), [(FIRST, Some(1), false), (FIRST, None, true)]);
-        turn_of_new_agent(s);
         // The next turn begins with its prompt, so nothing moves.
-        assert_eq!(notes(s)[..2], [(FIRST, Some(1), false), (FIRST, None, true)]);
+        s.prompt("second");
+        assert_eq!(notes(s), [(FIRST, Some(1), false), (FIRST, None, true)]);
     });
-}
-
-fn turn_of_new_agent(s: &mut Scene) {
-    s.prompt("second");
-    s.answer("initialize", FULL);
-    s.answer("session/resume", "{}");
-    s.stops_with("end_turn");
 }
 
 #[test]
@@ -68,10 +61,13 @@ fn the_exit_of_an_agent_is_in_the_turn_that_it_ends() {
 fn before_the_first_turn_a_notice_is_first() {
     check(|s| {
         s.open_session();
+        s.update(&message("hello"));
         s.says("rubbish");
         assert_eq!(notes(s), [(None, None, false)]);
         turn(s, "first");
-        assert_eq!(notes(s), [(FIRST, None, false)]);
+        assert_eq!(notes(s), [(None, None, false)]);
+        roll_back(s, None);
+        assert_eq!(notes(s), [(None, None, false)]);
     });
 }
 

@@ -88,7 +88,7 @@ fn places_are_enough(scene: &Scene) {
         let notes = notes.map(|late| scene.log[usize::try_from(late.seq).unwrap() - 1].clone());
         found.add_notes(*item, notes);
     }
-    assert_eq!(found.turns, whole.turns);
+    assert_eq!(found.into_turns(), whole.into_turns());
 }
 
 /// Checks that the live view and all replayed views are equal: at once and page by page, typed and as JSON.

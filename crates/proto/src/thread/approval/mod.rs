@@ -154,7 +154,7 @@ impl Approvals {
         let title = open
             .and_then(|open| listed_title(&open.event.kind))
             .filter(|_| item.is_none());
-        let title = title.map(str::to_owned);
+        let title = title.map(Box::from);
         let wants_input = wants_input(journal, number);
         let kind = EventKind::RequestSettled {
             request: request_id(journal, number),

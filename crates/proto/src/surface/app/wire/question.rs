@@ -104,7 +104,7 @@ wire! {
         reason: Option<&'a str>,
         /// The title of an answered question that is about no item, or its beginning. Absent in logs from before this member
         /// existed.
-        title: Option<&'a String>,
+        title: Option<&'a str>,
         /// Whether the answer is larger than 16 KiB: then pages of turns leave it out.
         omitted: Option<bool>,
         by: By<'a>,
@@ -132,7 +132,7 @@ impl<'a> Resolved<'a> {
                 title,
             } => Some(Self {
                 item_id: *item,
-                title: title.as_ref(),
+                title: title.as_deref(),
                 omitted: is_too_large(event).then_some(true),
                 ..Self::closed(at, *request, by).with(outcome)
             }),
