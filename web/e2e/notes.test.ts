@@ -57,16 +57,17 @@ test("an agent that lost its memory between turns is one line after the last tur
 });
 
 test("an answered form, and an answer to acpd itself, stay in the conversation", async () => {
-  const id = await startThread(stage, other, "elicit; write path=asked.txt text=x; say finished");
+  const id = await startThread(stage, other, "write path=asked.txt text=x; elicit; say finished");
   await openThread(stage, page, id);
+  await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
   await page.locator(".pane-foot").getByLabel(/Name/).first().fill("Ann");
   await page.getByRole("button", { name: "Send answer" }).click();
-  await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
   await page.locator(".th-agent", { hasText: "finished" }).waitFor();
   await until(other, id, "idle");
   const live = await staysSame("finished");
   expect(live.find((line) => line.startsWith("Answered"))).toMatch(/Who are you\?\s*by owner \(web\), /);
-  expect(live.find((line) => line.startsWith("Allowed"))).toMatch(/Write .*asked\.txt\s*by owner \(web\), /);
+  // The file says who allowed it.
+  expect(live.find((line) => line.includes("asked.txt") && !line.includes("elicit"))).toMatch(/Allowed by owner \(web\), /);
   await page.locator(".th-answer summary").click();
   await page.locator(".th-answers", { hasText: "Ann" }).waitFor();
   await accessible(page);
