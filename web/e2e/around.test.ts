@@ -119,7 +119,7 @@ test("policy: what it would say, what is remembered, who decided what", async ()
   await page.locator(".explained-head", { hasText: "Denied" }).waitFor();
   await page.locator(".explained", { hasText: "Bash(rm *)" }).waitFor();
   const asked = page.locator(".audit", { hasText: "npm test" }).filter({ hasText: "Allowed" });
-  expect(await asked.innerText()).toMatch(/Allowed[^]*owner, by other-program/);
+  expect(await asked.innerText()).toMatch(/Allowed[^]*owner \(other-program\)/);
   expect(await page.locator(".audit", { hasText: "x.txt" }).innerText()).toMatch(/Edit\(\*\*\)/);
   await page.locator(".remembered").first().waitFor();
   await shoot(page, "policy-desktop");

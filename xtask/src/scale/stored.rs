@@ -153,6 +153,7 @@ impl<'l> Writer<'l> {
             usage: None,
             changes: None,
             plan: None,
+            permitted: 0,
         };
         self.emit(turn, settled, None);
         Ok(())

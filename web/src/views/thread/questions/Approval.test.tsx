@@ -212,7 +212,7 @@ const resolved = (rest: Partial<Resolved>): Resolved => ({
 test.each([
   [resolved({ optionId: "2" }), "Allowedalways", "“Yes, from now on” by mara (command line)"],
   [resolved({ optionId: "2", sentOptionId: "1" }), "Allowedalways", "by mara (command line); acpd remembers it, the agent was sent “Yes”"],
-  [resolved({ outcome: "declined", by: { kind: "policy", rule: "deny: Bash(git push *)" } }), "Refused", "by rule deny: Bash(git push *)"],
+  [resolved({ outcome: "declined", by: { kind: "policy", rule: "deny: Bash(git push *)" } }), "Rejected", "by rule deny: Bash(git push *)"],
   [resolved({ outcome: "void", reason: "the turn ended" }), "No longer needed", "the turn ended"],
   [resolved({ outcome: "cancelled", by: { kind: "daemon" } }), "Cancelled", "by acpd"],
 ])("once answered, it says what and who", (answer, what, who) => {

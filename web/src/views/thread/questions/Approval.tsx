@@ -91,7 +91,7 @@ function looks(kind: string): string {
 
 const OUTCOMES = {
   accepted: { said: "Allowed", icon: "check" },
-  declined: { said: "Refused", icon: "cross" },
+  declined: { said: "Rejected", icon: "cross" },
   cancelled: { said: "Cancelled", icon: "cross" },
   void: { said: "No longer needed", icon: "info" },
 } as const;
