@@ -119,10 +119,11 @@ impl Agent {
         let is_late = self.flags.steer && method == "_session/steering" && methods::comes_later(params);
         let session = params.get("sessionId").and_then(Value::as_str);
         let turn = session.and_then(|session| self.running.get_mut(session));
-        let turn = turn.filter(|_| is_late);
-        let found = turn.is_some();
-        turn.into_iter().for_each(|turn| turn.unanswered.push(id.clone()));
-        found
+        let Some(turn) = turn.filter(|_| is_late) else {
+            return false;
+        };
+        turn.unanswered.push(id.clone());
+        true
     }
 
     fn notification(&self, method: &str, params: &Value) {

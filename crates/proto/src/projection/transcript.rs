@@ -159,11 +159,12 @@ impl Transcript {
     }
 
     /// Sets the present prompts of queued turns, and what the running turn has counted.
-    pub fn add_queued(&mut self, live: &Live) {
+    pub fn add_present(&mut self, live: &Live) {
         if let Some(running) = &live.turn {
             let turn = self.turns.iter_mut().find(|turn| turn.id == Some(running.id));
-            turn.into_iter()
-                .for_each(|turn| turn.permitted = running.permitted);
+            if let Some(turn) = turn {
+                turn.permitted = running.permitted;
+            }
         }
         for queued in &live.queue {
             if let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == Some(queued.id)) {

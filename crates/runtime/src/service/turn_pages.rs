@@ -70,7 +70,7 @@ async fn read_page(log: SharedLog, live: Arc<Live>, wanted: Turns) -> Result<Tur
         let notes = look_up_most(&log, live.thread, notes.into_iter().collect(), |_| true).await?;
         page.add_notes(item, notes);
     }
-    page.add_queued(&live);
+    page.add_present(&live);
     Ok(TurnsPage {
         turns: page.into_turns(),
         older,
