@@ -27,8 +27,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Agents and editors", &["agents", "acp"]),
     ("Daemon", &["serve", "open", "status", "stop", "restart", "logs"]),
     (
-        "Access and tools",
-        &["token", "policy", "schema", "completions", "man"],
+        "Configuration, access and tools",
+        &["config", "token", "policy", "schema", "completions", "man"],
     ),
 ];
 
