@@ -137,7 +137,7 @@ fn carry_out(
                 continue;
             }
             Effect::Redraw => {
-                screen.terminal.clear()?;
+                screen.clear()?;
                 *is_dirty = true;
                 continue;
             }

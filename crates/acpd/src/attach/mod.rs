@@ -67,10 +67,15 @@ pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Ex
             } else {
                 ""
             };
+            let far = settings
+                .remote
+                .as_ref()
+                .map(|remote| format!(" --connect {}", remote.url()));
             print::hint(&format!(
-                "detached{what}; come back: {} {}",
+                "detached{what}; come back: {} {}{}",
                 settings.own_command("attach"),
-                short_id(&id)
+                short_id(&id),
+                far.unwrap_or_default()
             ));
             Ok(Exit::Success)
         }

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crossterm::cursor::Show;
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::execute;
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
@@ -36,7 +38,7 @@ impl Screen {
             }));
         });
         take()?;
-        match Terminal::new(CrosstermBackend::new(io::stdout())) {
+        match empty() {
             Ok(terminal) => Ok(Self { terminal }),
             Err(error) => {
                 leave();
@@ -53,7 +55,13 @@ impl Screen {
     /// Takes the terminal again.
     pub fn return_to(&mut self) -> io::Result<()> {
         take()?;
-        self.terminal.clear()
+        self.clear()
+    }
+
+    /// Empties the screen, so that the next picture is drawn as a whole.
+    pub fn clear(&mut self) -> io::Result<()> {
+        self.terminal = empty()?;
+        Ok(())
     }
 }
 
@@ -61,6 +69,13 @@ impl Drop for Screen {
     fn drop(&mut self) {
         leave();
     }
+}
+
+/// Empties the screen. A terminal of ratatui that clears itself asks for the place of the cursor, and the answer would
+/// arrive among the keys.
+fn empty() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    execute!(io::stdout(), Clear(ClearType::All))?;
+    Terminal::new(CrosstermBackend::new(io::stdout()))
 }
 
 fn take() -> io::Result<()> {

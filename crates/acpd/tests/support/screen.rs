@@ -95,9 +95,12 @@ impl Screen {
         resize(&self.keyboard, columns, rows);
     }
 
-    /// Returns the text on the screen.
+    /// Returns the text on the screen, without the spaces at the end of its lines.
     pub fn text(&self) -> String {
-        lock(&self.seen).parser.screen().contents()
+        let text = lock(&self.seen).parser.screen().contents();
+        text.lines()
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect()
     }
 
     /// Returns everything that the command wrote.
