@@ -1,7 +1,7 @@
 //! The connection to the daemon, one after another.
 //!
 //! In: orders of the driver. Out: news. Owns: the client, and the pauses between attempts to connect. Never: starts a
-//! daemon; who stopped it did so on purpose.
+//! daemon, which a user may have stopped on purpose.
 
 use std::time::Duration;
 

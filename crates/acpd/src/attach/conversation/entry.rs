@@ -66,18 +66,18 @@ impl Entry {
             "warning" => (Tone::Warning, "!"),
             _ => (Tone::Remark, "·"),
         };
-        let mut said = format!("{mark} {message}");
+        let mut text = format!("{mark} {message}");
         if level == "error" && !detail.trim().is_empty() {
-            said.push_str(&format!("\n{}", detail.trim_end()));
+            text.push_str(&format!("\n{}", detail.trim_end()));
         }
         let id = format!("notice {}", notice["seq"]);
-        Some(Self::remark(id, notice["turnId"].as_str(), tone, said))
+        Some(Self::remark(id, notice["turnId"].as_str(), tone, text))
     }
 
     /// Creates an entry for the answer to a question.
     pub fn answer(resolved: &Value) -> Self {
-        let by = by_whom(&resolved["by"]);
-        let (tone, said) = match resolved["outcome"].as_str() {
+        let by = originator(&resolved["by"]);
+        let (tone, text) = match resolved["outcome"].as_str() {
             Some("accepted") if resolved["optionKind"].is_null() => {
                 (Tone::Remark, format!("✓ answered by {by}"))
             }
@@ -90,7 +90,7 @@ impl Entry {
             }
         };
         let id = format!("answer {}", resolved["seq"]);
-        Self::remark(id, resolved["turnId"].as_str(), tone, said)
+        Self::remark(id, resolved["turnId"].as_str(), tone, text)
     }
 
     /// Creates an entry for the end of a turn. `before` are the entries before it, which may have the reason already.
@@ -284,7 +284,7 @@ fn folded(text: &str, open: bool, tone: impl Fn(&str) -> Tone) -> Vec<Line> {
 }
 
 /// Describes who caused an event.
-pub fn by_whom(by: &Value) -> String {
+pub fn originator(by: &Value) -> String {
     let text = |member: &str| by[member].as_str().map(plain_line);
     match by["kind"].as_str() {
         Some("agent") => "the agent".to_owned(),

@@ -66,7 +66,7 @@ impl App {
         let line = text.trim_end().replace(['\r', '\n'], " ");
         let text = if self.focus == Focus::Prompt { text } else { &line };
         if !editor.insert(text) {
-            self.say_error("the text is too long for a prompt: its end was cut off", now);
+            self.show_error("the text is too long for a prompt: its end was cut off", now);
         }
     }
 
@@ -150,7 +150,7 @@ impl App {
             return;
         };
         match question.refusal(now) {
-            Some(why) => self.say_error(why, now),
+            Some(why) => self.show_error(why, now),
             None => {
                 let answered = question.answer(&digit.to_string());
                 self.give(answered, now);
@@ -186,7 +186,7 @@ impl App {
                     return;
                 };
                 match question.refusal(now) {
-                    Some(why) => self.say_error(why, now),
+                    Some(why) => self.show_error(why, now),
                     None => {
                         let answered = question.answer(self.answer.text());
                         self.give(answered, now);
@@ -234,7 +234,7 @@ impl App {
             self.interrupt(now);
         } else {
             self.escape_until = Some(now + ESCAPE);
-            self.say("Esc again interrupts the turn", now);
+            self.show_message("Esc again interrupts the turn", now);
         }
     }
 
@@ -248,13 +248,13 @@ impl App {
             if !self.head.is_interrupting {
                 self.interrupt(now);
             }
-            self.say("interrupting; Ctrl+C again detaches", now);
+            self.show_message("interrupting; Ctrl+C again detaches", now);
         } else if self.prompt.is_empty() {
-            self.say("Ctrl+C again detaches", now);
+            self.show_message("Ctrl+C again detaches", now);
         } else {
             self.prompt.take();
             self.is_begun = false;
-            self.say("Alt+↑ recalls the text; Ctrl+C again detaches", now);
+            self.show_message("Alt+↑ recalls the text; Ctrl+C again detaches", now);
         }
     }
 

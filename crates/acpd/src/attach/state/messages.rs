@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::question::Question;
 use super::{App, Focus};
-use crate::attach::conversation::entry::by_whom;
+use crate::attach::conversation::entry::originator;
 use crate::attach::conversation::{Folded, HELD_BYTES};
 use crate::client::Incoming;
 use crate::terminal::plain::plain_line;
@@ -56,19 +56,19 @@ impl App {
         match method {
             "serverRequest/resolved" => {
                 let request = params["requestId"].as_str().unwrap_or_default();
-                self.resolved(request, &by_whom(&params["by"]), now);
+                self.resolved(request, &originator(&params["by"]), now);
             }
-            // What was said is about the turn before.
+            // The message is about the turn before.
             "turn/started" | "turn/completed" if !params["turn"]["startedAt"].is_null() => {
                 self.escape_until = None;
-                self.said.take_if(|said| !said.is_error);
+                self.message.take_if(|message| !message.is_error);
             }
             "turn/completed" if params["turn"]["startedAt"].is_null() => {
-                self.say("a queued prompt was taken back", now);
+                self.show_message("a queued prompt was taken back", now);
             }
             "thread/deleted" => {
-                let by = by_whom(&params["by"]);
-                self.say_error(format!("the thread was deleted by {by}; q leaves"), now);
+                let by = originator(&params["by"]);
+                self.show_error(format!("the thread was deleted by {by}; q leaves"), now);
             }
             _ => {}
         }
@@ -102,7 +102,7 @@ impl App {
             return;
         };
         if !question.is_answered {
-            self.say(format!("the question was answered by {by}"), now);
+            self.show_message(format!("the question was answered by {by}"), now);
         }
         if at == 0 {
             self.leave_answer();
@@ -117,7 +117,7 @@ impl App {
         if let Some(question) = self.questions.iter_mut().find(|known| known.request == request) {
             question.is_answered = false;
         }
-        self.say_error(
+        self.show_error(
             format!("the answer was not accepted: {}", plain_line(message)),
             now,
         );

@@ -32,7 +32,7 @@ use crate::attach::conversation::scroll::{Layout, Place, Scroll};
 use crate::attach::conversation::{Conversation, Source};
 
 /// Time that a message stays in the status line.
-const SAID: Duration = Duration::from_secs(6);
+const MESSAGE_TIME: Duration = Duration::from_secs(6);
 
 /// Time between two attempts to load a page that could not be loaded.
 const RETRY: Duration = Duration::from_secs(2);
@@ -86,7 +86,7 @@ pub enum Focus {
 
 /// A message in the status line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct StatusMessage {
     pub text: String,
     pub is_error: bool,
     until: Instant,
@@ -108,7 +108,7 @@ pub struct App {
     pub focus: Focus,
     /// First row of the help that is shown instead of the conversation.
     pub help: Option<usize>,
-    pub said: Option<Said>,
+    pub message: Option<StatusMessage>,
     /// Why there is no connection.
     pub lost: Option<String>,
     /// Number of the last event.
@@ -151,7 +151,7 @@ impl App {
             search: None,
             focus: Focus::Prompt,
             help: None,
-            said: None,
+            message: None,
             lost: None,
             seq: resumed["latestSeq"].as_u64().unwrap_or_default(),
             size,
@@ -178,15 +178,15 @@ impl App {
 
     /// Returns when [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let said = self.said.as_ref().map(|said| said.until);
-        let times = [said, self.escape_until, self.leave_until, self.retry_at];
+        let message = self.message.as_ref().map(|message| message.until);
+        let times = [message, self.escape_until, self.leave_until, self.retry_at];
         times.into_iter().flatten().min()
     }
 
     /// Ends what has a time.
     pub fn handle_timeout(&mut self, now: Instant) {
         let is_over = |until: Instant| until <= now;
-        self.said.take_if(|said| is_over(said.until));
+        self.message.take_if(|message| is_over(message.until));
         for until in [&mut self.escape_until, &mut self.leave_until, &mut self.retry_at] {
             until.take_if(|until| is_over(*until));
         }
@@ -302,18 +302,18 @@ impl App {
     }
 
     /// Shows a message in the status line.
-    fn say(&mut self, text: impl Into<String>, now: Instant) {
-        self.said = Some(Said {
+    fn show_message(&mut self, text: impl Into<String>, now: Instant) {
+        self.message = Some(StatusMessage {
             text: text.into(),
             is_error: false,
-            until: now + SAID,
+            until: now + MESSAGE_TIME,
         });
     }
 
-    fn say_error(&mut self, text: impl Into<String>, now: Instant) {
-        self.say(text, now);
-        if let Some(said) = &mut self.said {
-            said.is_error = true;
+    fn show_error(&mut self, text: impl Into<String>, now: Instant) {
+        self.show_message(text, now);
+        if let Some(message) = &mut self.message {
+            message.is_error = true;
         }
     }
 
@@ -383,7 +383,7 @@ impl App {
                 } else {
                     "newer"
                 };
-                self.say(format!("no {way} text has {:?}", search.wanted), now);
+                self.show_message(format!("no {way} text has {:?}", search.wanted), now);
             }
         }
         self.search = Some(search);

@@ -61,7 +61,7 @@ impl App {
             return false;
         }
         if self.lost.is_some() {
-            self.say_error(
+            self.show_error(
                 "not connected: the prompt stays here until the daemon is back",
                 now,
             );
@@ -71,12 +71,12 @@ impl App {
         self.is_begun = false;
         self.scroll_to_end();
         if steer && self.head.is_running() {
-            self.say("sending it into the running turn…", now);
+            self.show_message("sending it into the running turn…", now);
             self.request("turn/steer", json!({ "content": text }), Pending::Steer(text));
             return true;
         }
         let id = format!("{}-{}", self.seed, self.next_token);
-        self.say("sending…", now);
+        self.show_message("sending…", now);
         self.start(Prompt { text, id });
         true
     }
@@ -93,7 +93,7 @@ impl App {
                 let params = json!({ "turnId": first.turn });
                 self.request("turn/queue/steer", params, Pending::SteerQueued);
             }
-            _ => self.say("type a message for the running turn first", now),
+            _ => self.show_message("type a message for the running turn first", now),
         }
     }
 
@@ -113,11 +113,11 @@ impl App {
             return;
         };
         if self.lost.is_some() {
-            self.say_error("not connected: the turn cannot be interrupted now", now);
+            self.show_error("not connected: the turn cannot be interrupted now", now);
             return;
         }
         let at_once = self.head.is_interrupting;
-        self.say(
+        self.show_message(
             if at_once {
                 "terminating the agent…"
             } else {
@@ -136,16 +136,16 @@ impl App {
         };
         match answered {
             Answered::Response(..) if self.lost.is_some() => {
-                self.say_error("not connected: answer when the daemon is back", now);
+                self.show_error("not connected: answer when the daemon is back", now);
             }
             Answered::Response(id, result) => {
                 question.is_answered = true;
-                self.said = None;
+                self.message = None;
                 self.effects.push_back(Effect::Respond { id, result });
                 self.leave_answer();
             }
             Answered::Next => self.answer.set(""),
-            Answered::Refused(why) => self.say_error(why, now),
+            Answered::Refused(why) => self.show_error(why, now),
         }
     }
 
@@ -182,20 +182,20 @@ impl App {
     fn replied(&mut self, pending: Pending, mut result: Value, now: Instant) {
         match pending {
             Pending::Start(_) if result["turn"]["status"] == "queued" => {
-                self.say("queued: it starts when the turns before it are over", now);
+                self.show_message("queued: it starts when the turns before it are over", now);
             }
-            Pending::Start(_) => self.said = None,
+            Pending::Start(_) => self.message = None,
             Pending::Steer(_) | Pending::SteerQueued => {
-                let said = if result["delivery"] == "queued" {
+                let delivery = if result["delivery"] == "queued" {
                     "queued, since the agent takes no messages in a running turn"
                 } else {
                     "added to the running turn"
                 };
-                self.say(said, now);
+                self.show_message(delivery, now);
             }
             Pending::TakeBack(text) => {
                 self.give_back(&text);
-                self.say("the queued prompt is yours again", now);
+                self.show_message("the queued prompt is yours again", now);
             }
             Pending::Resume => {
                 self.head.error = result["thread"]["error"].as_str().map(str::to_owned);
@@ -225,9 +225,9 @@ impl App {
         match pending {
             Pending::Start(Prompt { text, .. }) | Pending::Steer(text) => {
                 self.give_back(&text);
-                self.say_error(format!("not sent: {message}"), now);
+                self.show_error(format!("not sent: {message}"), now);
             }
-            Pending::SteerQueued | Pending::TakeBack(_) | Pending::Interrupt => self.say_error(message, now),
+            Pending::SteerQueued | Pending::TakeBack(_) | Pending::Interrupt => self.show_error(message, now),
             Pending::Resume | Pending::Snapshot if failure.is_final => {
                 self.effects.push_back(Effect::End(End::Failed(message.clone())));
             }
@@ -236,13 +236,13 @@ impl App {
                 self.is_reading = false;
                 self.wants_snapshot = true;
                 self.retry_at = Some(now + RETRY);
-                self.say_error(message, now);
+                self.show_error(message, now);
             }
             Pending::Older(_) | Pending::Newer(_) => {
                 self.older.forget();
                 self.is_loading_newer = false;
                 self.retry_at = Some(now + RETRY);
-                self.say_error(format!("older turns cannot be loaded: {message}"), now);
+                self.show_error(format!("older turns cannot be loaded: {message}"), now);
             }
         }
     }
@@ -311,7 +311,7 @@ impl App {
         for question in &mut self.questions {
             question.is_answered = false;
         }
-        self.say_error(
+        self.show_error(
             "the answer was not sent: the daemon takes no more messages; try again",
             now,
         );
@@ -331,7 +331,7 @@ impl App {
                     Pending::Start(prompt) => self.unsent.push(prompt),
                     Pending::Steer(text) => {
                         self.give_back(&text);
-                        self.say_error("the connection was lost: look whether the message arrived", now);
+                        self.show_error("the connection was lost: look whether the message arrived", now);
                     }
                     _ => {}
                 }

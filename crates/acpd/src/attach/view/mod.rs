@@ -267,13 +267,13 @@ impl View<'_> {
         let area = self.areas.status;
         let (text, style) = if let Some(why) = &self.app.lost {
             (format!("reconnecting… {}", plain_line(why)), self.theme.error())
-        } else if let Some(said) = &self.app.said {
-            let style = if said.is_error {
+        } else if let Some(message) = &self.app.message {
+            let style = if message.is_error {
                 self.theme.error()
             } else {
                 Style::new()
             };
-            (plain_line(&said.text), style)
+            (plain_line(&message.text), style)
         } else if let Some(error) = &self.app.head.error {
             (error.clone(), self.theme.error())
         } else {
