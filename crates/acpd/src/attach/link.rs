@@ -78,7 +78,7 @@ pub async fn keep(settings: Settings, first: Client, mut orders: Receiver<Order>
                 Ok(Some(client)) => break client,
                 Ok(None) => "the daemon is not running".to_owned(),
                 Err(error) if Exit::of(&error) == Exit::Forbidden => {
-                    // The driver may be gone, and then nobody has to know.
+                    // The driver may be gone, and needs no reason then.
                     let _ = news.send(News::Ended(error)).await;
                     return;
                 }

@@ -162,7 +162,7 @@ mod tests {
             ("one two three", &["one ", "two ", "three"]),
             ("abcdefghijk", &["abcde", "fghij", "k"]),
             ("ab  cdefgh", &["ab  ", "cdefg", "h"]),
-            // A space that does not fit hangs over the edge, where nobody sees it.
+            // A space that does not fit hangs over the edge, out of sight.
             ("abcde f", &["abcde ", "f"]),
             ("漢字漢字", &["漢字", "漢字"]),
             ("a漢b字c", &["a漢b", "字c"]),

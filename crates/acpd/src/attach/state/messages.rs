@@ -75,16 +75,13 @@ impl App {
     }
 
     /// Adds a question. The daemon repeats open ones when a client subscribes.
-    fn ask(&mut self, mut question: Question) {
+    fn ask(&mut self, question: Question) {
         match self
             .questions
             .iter_mut()
             .find(|known| known.request == question.request)
         {
-            Some(known) => {
-                question.top = known.top;
-                *known = question;
-            }
+            Some(known) => known.renew(question),
             None => self.questions.push_back(question),
         }
     }

@@ -89,6 +89,14 @@ impl Question {
         Some(question)
     }
 
+    /// Takes the same question again. A replayed event of it has no id to answer.
+    pub fn renew(&mut self, again: Self) {
+        self.is_answered = false;
+        if again.id.is_some() {
+            self.id = again.id;
+        }
+    }
+
     /// Returns whether a number answers it.
     pub fn is_permission(&self) -> bool {
         matches!(self.wants, Wants::Permission { .. })

@@ -139,6 +139,13 @@ fn a_repeated_question_is_shown_once_and_keeps_the_numbers_of_events() {
         Some(json!("req_1")),
     );
     assert_eq!(scene.app.questions.len(), 1);
+    // A replayed event of it does not take away the answer.
+    scene.message(
+        "item/commandExecution/requestApproval",
+        json!({ "requestId": "req_1", "seq": seq, "options": [], "subjects": [] }),
+        None,
+    );
+    assert!(scene.app.questions[0].may_answer());
     scene.say("turn_1", "item_1", "goes on");
     assert!(scene.draw().contains("goes on"));
     assert!(scene.effects().is_empty());
