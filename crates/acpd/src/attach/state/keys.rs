@@ -92,11 +92,7 @@ impl App {
         match key.code {
             KeyCode::Enter if is_alt => self.newline(),
             KeyCode::Char('j') if is_ctrl => self.newline(),
-            KeyCode::Enter
-                if is_free && self.questions.front().is_some_and(|first| !first.is_permission()) =>
-            {
-                self.focus = Focus::Answer;
-            }
+            KeyCode::Enter if is_free && self.has_form() => self.focus = Focus::Answer,
             KeyCode::Enter => {
                 self.send(false, now);
             }
@@ -106,6 +102,10 @@ impl App {
             }
             KeyCode::Tab if self.questions.is_empty() => {}
             KeyCode::Tab => self.focus = Focus::Answer,
+            // The text of a form says that Ctrl+D dismisses it.
+            KeyCode::Char('d') if is_ctrl && is_free && self.has_form() => {
+                self.show_message("Tab, then Ctrl+D dismisses the question; q detaches", now);
+            }
             KeyCode::Char('d') if is_ctrl && self.prompt.is_empty() => self.detach(),
             KeyCode::Up if is_alt => self.prompt.recall(true),
             KeyCode::Down if is_alt => self.prompt.recall(false),
@@ -260,6 +260,11 @@ impl App {
 
     fn detach(&mut self) {
         self.effects.push_back(Effect::End(End::Detached));
+    }
+
+    /// Returns whether the question in the panel asks for information.
+    fn has_form(&self) -> bool {
+        self.questions.front().is_some_and(|first| !first.is_permission())
     }
 
     fn newline(&mut self) {

@@ -117,8 +117,8 @@ impl Question {
         let text = match &self.wants {
             Wants::Permission { text, .. } => text.clone(),
             Wants::Information { form, wrong } => {
-                let wrong = wrong.as_ref().map_or_else(String::new, |why| format!("{why}\n"));
-                format!("{}{}{wrong}", form.heading(), form.question())
+                let wrong = wrong.as_deref().unwrap_or_default();
+                format!("{}{}\n{wrong}", form.heading(), form.question().trim_end())
             }
             Wants::Unknown(text) => {
                 format!("{text}Answer it in the web UI (acpd open), or dismiss it: Tab, then Ctrl+D\n")

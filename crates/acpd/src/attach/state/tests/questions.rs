@@ -198,6 +198,11 @@ fn a_form_is_filled_in_field_by_field() {
     let mut scene = Scene::open(&json!([]));
     scene.ask("item/tool/requestUserInput", "req_1", form);
     scene.draw();
+    scene.key("C-d");
+    assert_eq!(
+        scene.status(),
+        "Tab, then Ctrl+D dismisses the question; q detaches"
+    );
     scene.keys(&["Tab", "C-d"]);
     assert_eq!(answers(&mut scene), [json!({ "dismissed": true })]);
 }
