@@ -165,6 +165,7 @@ impl Conversation {
         for _ in 0..page.entries {
             if let Some(entry) = self.entries.pop_back() {
                 self.bytes -= entry.bytes();
+                self.memo.get_mut().forget(&entry.id);
                 turn = entry.turn;
             }
         }
@@ -181,6 +182,7 @@ impl Conversation {
         for _ in 0..page.entries {
             if let Some(entry) = self.entries.pop_front() {
                 self.bytes -= entry.bytes();
+                self.memo.get_mut().forget(&entry.id);
             }
         }
         if let Source::Cursor(cursor) = page.source {

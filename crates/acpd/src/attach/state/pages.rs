@@ -13,7 +13,8 @@ const MISSED_BYTES: usize = 1 << 20;
 /// The page of older turns that is on its way.
 #[derive(Debug, Default)]
 pub struct OlderPage {
-    is_requested: bool,
+    /// The cursor of the request.
+    cursor: Option<String>,
     page: Option<Value>,
     missed: Vec<Missed>,
     missed_bytes: usize,
@@ -29,13 +30,13 @@ struct Missed {
 impl OlderPage {
     /// Returns whether a page is on its way.
     pub fn is_awaited(&self) -> bool {
-        self.is_requested
+        self.cursor.is_some()
     }
 
     /// Takes note of the request for a page.
-    pub fn request(&mut self) {
+    pub fn request(&mut self, cursor: &str) {
         *self = Self {
-            is_requested: true,
+            cursor: Some(cursor.to_owned()),
             ..Self::default()
         };
     }
@@ -47,7 +48,7 @@ impl OlderPage {
 
     /// Keeps a notification about an item that is not held.
     pub fn miss(&mut self, method: &str, params: &Value, bytes: usize) {
-        if !self.is_requested {
+        if self.cursor.is_none() {
             return;
         }
         self.missed_bytes += bytes;
@@ -62,9 +63,9 @@ impl OlderPage {
         });
     }
 
-    /// Receives the page.
-    pub fn receive(&mut self, thread: Value) {
-        if self.is_requested {
+    /// Receives the page at a cursor, unless another one is awaited by now.
+    pub fn receive(&mut self, cursor: &str, thread: Value) {
+        if self.cursor.as_deref() == Some(cursor) {
             self.page = Some(thread);
         }
     }
@@ -79,12 +80,14 @@ impl OlderPage {
             return false;
         }
         let Self {
+            cursor,
             page,
             missed,
             missed_bytes,
-            ..
         } = std::mem::take(self);
-        let Some(page) = page.filter(|_| missed_bytes <= MISSED_BYTES) else {
+        // Meanwhile, the oldest page may have been dropped.
+        let fits = cursor.as_deref() == conversation.older() && missed_bytes <= MISSED_BYTES;
+        let Some(page) = page.filter(|_| fits) else {
             return false;
         };
         conversation.prepend(&page);

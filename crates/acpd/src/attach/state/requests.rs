@@ -151,7 +151,7 @@ impl App {
 
     pub(super) fn request_older(&mut self) {
         if let Some(cursor) = self.conversation.older().map(str::to_owned) {
-            self.older.request();
+            self.older.request(&cursor);
             self.request("thread/read", page_at(&cursor), Pending::Older(cursor));
         }
     }
@@ -205,14 +205,14 @@ impl App {
                 }
             }
             Pending::Snapshot => self.read_again(&result),
-            // Meanwhile, the thread may have been read again.
-            Pending::Older(cursor) if self.conversation.older() == Some(&*cursor) => {
-                self.older.receive(result["thread"].take());
+            Pending::Older(cursor) => {
+                self.older.receive(&cursor, result["thread"].take());
                 self.merge_older(now);
             }
-            Pending::Interrupt | Pending::Older(_) => {}
+            Pending::Interrupt => {}
             Pending::Newer(cursor) => {
                 self.is_loading_newer = false;
+                // Meanwhile, the thread may have been read again.
                 if self.conversation.newer() == Some(&Source::Cursor(cursor)) {
                     self.conversation.append(&result["thread"]);
                 }

@@ -211,6 +211,29 @@ fn a_thread_of_any_length_is_held_in_parts() {
 }
 
 #[test]
+fn a_page_that_arrives_after_the_thread_was_read_again_is_not_used() {
+    let mut scene = Scene::with(page(9, 1, Some("c8")));
+    let (late, ..) = scene.request();
+    scene.event("thread/rolledBack", json!({ "lastKeptTurnId": "turn_5" }));
+    scene.draw();
+    let (token, ..) = scene.request();
+    let mut thread = page(5, 1, Some("c4"));
+    thread["pendingRequestIds"] = json!([]);
+    scene.reply(token, json!({ "thread": thread, "latestSeq": scene.seq }));
+    scene.draw();
+    let (token, _, params) = scene.request();
+    assert_eq!(params["cursor"], "c4");
+    scene.reply(late, json!({ "thread": page(8, 1, None) }));
+    scene.reply(token, json!({ "thread": page(4, 1, None) }));
+    let picture = scene.draw();
+    assert!(
+        picture.contains("page 4 line 1") && !picture.contains("page 8"),
+        "{picture}"
+    );
+    assert!(scene.effects().is_empty());
+}
+
+#[test]
 fn a_turn_that_fills_the_memory_is_read_again() {
     let mut scene = Scene::open(&json!([]));
     scene.run_turn("turn_1");
