@@ -9,6 +9,9 @@ use crate::terminal::items::Item;
 /// Number of entries before the end of a turn that may have the reason of its end.
 const NOTED: usize = 4;
 
+/// Number of entries among which a new one is looked for. Events arrive once, so an agent alone can repeat an item.
+const RECENT: usize = 100;
+
 /// How a notification was folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Folded {
@@ -30,7 +33,7 @@ impl Conversation {
             | "item/fileChange/started"
             | "item/terminalCommand/started" => {
                 let item = Item::read(params);
-                if self.find(&item.id).is_none() {
+                if !self.is_recent(&item.id) {
                     self.push(Entry::item(turn, item));
                 }
             }
@@ -66,7 +69,7 @@ impl Conversation {
                 let end = Entry::end(&params["turn"], self.entries.iter().rev().take(NOTED));
                 // A queued turn that was taken back has nothing to end.
                 let has_begun = params["turn"]["startedAt"].is_number();
-                if has_begun && self.find(&end.id).is_none() {
+                if has_begun && !self.is_recent(&end.id) {
                     self.push(end);
                 }
             }
@@ -74,6 +77,10 @@ impl Conversation {
             _ => {}
         }
         Folded::Done
+    }
+
+    fn is_recent(&self, id: &str) -> bool {
+        self.entries.iter().rev().take(RECENT).any(|entry| entry.id == id)
     }
 
     fn change_item(&mut self, params: &Value, change: impl FnOnce(&mut Item)) -> Folded {
