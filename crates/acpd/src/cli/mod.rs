@@ -135,6 +135,8 @@ pub enum Color {
 pub enum Command {
     /// Send one prompt to an agent and show what it does
     Run(RunArgs),
+    /// Follow a thread live in this terminal, and take part in it
+    Attach(AttachArgs),
     /// List threads, the last changed first
     Threads(ThreadsArgs),
     /// Search the text of all threads, newest first
