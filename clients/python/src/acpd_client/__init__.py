@@ -1,5 +1,6 @@
 """Client of acpd's app protocol. Start with ``connect``."""
 
+from .address import default_data_dir
 from .client import MAX_MESSAGE_BYTES, Client, connect
 from .errors import (
     AcpdError,
@@ -41,4 +42,5 @@ __all__ = [
     "Unauthenticated",
     "Waiting",
     "connect",
+    "default_data_dir",
 ]
