@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import json
 import os
 import re
@@ -156,6 +157,9 @@ class DaemonTest(unittest.IsolatedAsyncioTestCase):
     """A test with a daemon of its own."""
 
     async def asyncSetUp(self) -> None:
+        # A test that hangs ends with the stacks of all threads.
+        faulthandler.dump_traceback_later(5 * PATIENCE, exit=True)
+        self.addCleanup(faulthandler.cancel_dump_traceback_later)
         # A flood in asyncio's debug mode takes its time.
         asyncio.get_running_loop().slow_callback_duration = 1
         root = Path(tempfile.mkdtemp(prefix="acpd-python-"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from pathlib import Path
@@ -19,8 +20,10 @@ class Examples(DaemonTest):
         """Runs an example in the agent's folder; returns what it printed."""
         return await self.run_script(EXAMPLES / f"{name}.py", *arguments, status=status)
 
-    async def run_script(self, path: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
-        environment = self.daemon.environment() | {"PYTHONPATH": str(PACKAGE / "src")}
+    async def run_script(
+        self, path: Path, *arguments: str, status: int = 0, source: Path = PACKAGE / "src"
+    ) -> tuple[str, str]:
+        environment = self.daemon.environment() | {"PYTHONPATH": str(source)}
         process = await asyncio.create_subprocess_exec(
             sys.executable, path, *arguments, cwd=self.daemon.work, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
         )  # fmt: skip
@@ -103,6 +106,23 @@ class Examples(DaemonTest):
         self.assertIn("marmalade", (self.daemon.work / "thread.md").read_text())
         _, err = await self.run_example("export", thread_id[:-1] + "x", "thread.md", status=1)
         self.assertIn("cannot be exported", err)
+
+    async def test_the_package_can_be_installed(self) -> None:
+        # As "pip install ./acpd/clients/python" in the README, but with the pinned tools, which need no network.
+        source, target = self.daemon.root / "source", self.daemon.root / "installed"
+        shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "*_cache"))
+        offline = ("--no-index", "--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check")
+        pip = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "pip", "install", *offline, "--target", target, source
+        )  # fmt: skip
+        self.assertEqual(await asyncio.wait_for(pip.wait(), 2 * PATIENCE), 0)
+        package = target / "acpd_client"
+        self.assertEqual(
+            sorted(path.name for path in package.iterdir() if path.name != "__pycache__"),
+            sorted(path.name for path in (PACKAGE / "src" / "acpd_client").iterdir() if path.name != "__pycache__"),
+        )
+        out, _ = await self.run_script(EXAMPLES / "run.py", "say installed", source=target)
+        self.assertEqual(out, "installed\n")
 
     async def test_the_snippets_of_the_documents_are_examples(self) -> None:
         sources = [path.read_text() for path in sorted(EXAMPLES.glob("*.py"))]
