@@ -5,6 +5,7 @@ In: a URL with a token, or a data directory. Out: an open socket, or an error th
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -112,7 +113,7 @@ def _explained(daemon: str, advice: str) -> Iterator[None]:
         yield
     except InvalidStatus as error:
         raise _refused(daemon, error) from error
-    except TimeoutError as error:
+    except (TimeoutError, asyncio.TimeoutError) as error:
         raise ConnectionLost(f"{daemon} did not answer in time: {advice}") from error
     except ssl.SSLError as error:
         raise ConnectionLost(f"{daemon} cannot be trusted: {error.reason or error}") from error
