@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
@@ -13,8 +13,12 @@ const BUILT = fileURLToPath(new URL("../examples/", import.meta.url));
 const PACKAGE = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Runs an example in the agent's folder, as a user does; returns what it printed. */
-async function run(daemon: Daemon, name: string, args: string[] = [], status = 0, env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [join(BUILT, `${name}.js`), ...args], {
+function run(daemon: Daemon, name: string, args: string[] = [], status = 0, env: NodeJS.ProcessEnv = {}) {
+  return start(daemon, [process.execPath, join(BUILT, `${name}.js`), ...args], status, env);
+}
+
+async function start(daemon: Daemon, [command = "", ...args]: string[], status = 0, env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(command, args, {
     cwd: daemon.work,
     env: { ...process.env, ACPD_URL: daemon.url, ACPD_TOKEN: await daemon.token(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -100,6 +104,16 @@ test("export", async (t) => {
   await run(daemon, "export", [threadId, "thread.md"]);
   assert.match(await readFile(join(daemon.work, "thread.md"), "utf8"), /marmalade/);
   assert.match((await run(daemon, "export", [`${threadId.slice(0, -1)}x`], 1)).err, /cannot be exported/);
+});
+
+test("the package can be installed", async (t) => {
+  const daemon = await Daemon.start(t);
+  // As "npm install ./acpd/web/client ws" in the README, but without the network.
+  await writeFile(join(daemon.work, "package.json"), '{ "private": true, "type": "module" }');
+  await start(daemon, ["npm", "install", "--offline", "--no-audit", "--no-fund", PACKAGE]);
+  await symlink(join(PACKAGE, "node_modules", "ws"), join(daemon.work, "node_modules", "ws"));
+  await copyFile(join(BUILT, "run.js"), join(daemon.work, "run.js"));
+  assert.equal((await start(daemon, [process.execPath, "run.js", "say installed"])).out, "installed\n");
 });
 
 test("the snippets of the documents are examples", async () => {
