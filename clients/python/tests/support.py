@@ -75,7 +75,7 @@ class Daemon:
             )
         assert self._child.stdout is not None
         line = (await asyncio.wait_for(self._child.stdout.readline(), PATIENCE)).decode()
-        listens = re.search(r"http://(\S+)", line)
+        listens = re.search(r"https?://(\S+)", line)
         if listens is None:
             raise AssertionError(f"{ACPD} does not listen: {line!r}\n{self.log()}")
         self.address = listens[1]

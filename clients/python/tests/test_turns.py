@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import ssl
 
 from support import PATIENCE, DaemonTest, become
 
@@ -265,9 +266,31 @@ class Failures(DaemonTest):
     async def test_a_wrong_path_and_a_wrong_address(self) -> None:
         reason = await self.reason(f"{self.daemon.url}/nosuch", token=self.daemon.token())
         self.assertRegex(reason, r"/nosuch refused the connection with status \d+: is this the address of acpd\?")
-        for url in ("ftp://box.example", "127.0.0.1:4127", ""):
+        for url in ("ftp://box.example", "127.0.0.1:4127", "http://box:port", "http://:1", ""):
             with self.assertRaisesRegex(ValueError, "is no address of a daemon"):
                 connect(url, name="lost")
+
+    async def test_a_server_of_another_kind(self) -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"SSH-2.0-OpenSSH_9.6\r\n")
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        self.addCleanup(server.close)
+        port = server.sockets[0].getsockname()[1]
+        self.assertIn("does not answer as acpd does", await self.reason(f"http://127.0.0.1:{port}"))
+        self.assertIn("does not use TLS", await self.reason(f"https://{self.daemon.address}"))
+
+    async def test_a_certificate_has_to_be_trusted(self) -> None:
+        await self.daemon.kill(signal.SIGTERM)
+        with (self.daemon.root / "acpd.toml").open("a") as config:
+            config.write("[server.tls]\nself_signed = true\n")
+        await self.daemon.launch()
+        url, token = f"https://{self.daemon.address}", self.daemon.token()
+        self.assertRegex(await self.reason(url, token), r"cannot be trusted \(self.signed certificate.*\): pass an ssl")
+        trusting = ssl.create_default_context(cafile=self.daemon.data_dir / "tls-cert.pem")
+        client = await self.client(url=url, token=token, ssl=trusting)
+        self.assertEqual((await client.call("thread/list"))["data"], [])
 
     async def reason(self, url: str | None = None, token: str | None = None) -> str:
         """Why a client has no connection."""

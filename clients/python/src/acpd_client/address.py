@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect, unix_connect
-from websockets.exceptions import InvalidHandshake, InvalidStatus
+from websockets.exceptions import InvalidStatus, WebSocketException
 
 from .errors import AcpdError, ConnectionLost, Unauthenticated
 
@@ -77,12 +77,19 @@ def socket_url(url: str) -> str:
     """Returns the address of the daemon's WebSocket: replaces ``http`` by ``ws``, and adds ``/ws`` if it is missing."""
     parts = urlsplit(url)
     scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
-    if scheme not in ("ws", "wss") or not parts.netloc:
+    if scheme not in ("ws", "wss") or not parts.hostname or not _has_port_or_none(parts):
         raise ValueError(
             f"{url!r} is no address of a daemon: it is like http://127.0.0.1:4127 or https://box.example:4127"
         )
     path = "/ws" if parts.path in ("", "/") else parts.path
     return urlunsplit((scheme, parts.netloc, path, parts.query, ""))
+
+
+def _has_port_or_none(parts: SplitResult) -> bool:
+    try:
+        return parts.port != 0
+    except ValueError:
+        return False
 
 
 def _is_loopback(url: str) -> bool:
@@ -115,11 +122,14 @@ def _explained(daemon: str, advice: str) -> Iterator[None]:
         raise _refused(daemon, error) from error
     except (TimeoutError, asyncio.TimeoutError) as error:
         raise ConnectionLost(f"{daemon} did not answer in time: {advice}") from error
+    except ssl.SSLCertVerificationError as error:
+        trust = "pass an ssl.SSLContext that trusts its certificate"
+        raise ConnectionLost(f"{daemon} cannot be trusted ({error.verify_message}): {trust}") from error
     except ssl.SSLError as error:
-        raise ConnectionLost(f"{daemon} cannot be trusted: {error.reason or error}") from error
+        raise ConnectionLost(f"{daemon} does not use TLS ({error.reason or error}): is it http or ws?") from error
     except OSError as error:
         raise ConnectionLost(f"{daemon} cannot be reached ({_reason(error)}): {advice}") from error
-    except (InvalidHandshake, EOFError) as error:
+    except (WebSocketException, EOFError) as error:
         raise ConnectionLost(f"{daemon} does not answer as acpd does ({error}): {advice}") from error
 
 

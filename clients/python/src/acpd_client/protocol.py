@@ -35,6 +35,7 @@ APPROVALS: tuple[ApprovalMethod, ...] = (
     "item/permissions/requestApproval",
 )
 
+
 AcpObject: TypeAlias = "dict[str, Any]"
 """An object of the Agent Client Protocol, unchanged."""
 
@@ -96,6 +97,7 @@ class AgentBound(_AgentBound, total=False):
     session: Json | None
     """The result of the ACP method that opened the session."""
 
+
 AgentDoctorParams: TypeAlias = "ExamineAgent"
 
 
@@ -136,6 +138,7 @@ class AgentHello(_AgentHello, total=False):
     authMethods: list[AcpObject] | None
     """ACP authentication methods of the agent."""
 
+
 AgentInstallParams: TypeAlias = "InstallAgent"
 
 
@@ -143,6 +146,7 @@ class AgentInstalled(TypedDict):
     """The agent that was installed."""
 
     agent: Agent
+
 
 AgentListParams: TypeAlias = "NoParams"
 
@@ -200,6 +204,7 @@ class AgentRequestParams(_AgentRequestParams, total=False):
 
     params: Json | None
     """Params, which the agent receives unchanged."""
+
 
 AgentRunningParams: TypeAlias = "NoParams"
 
@@ -274,6 +279,7 @@ class AlwaysNotRemembered(TypedDict):
 
     notRemembered: str
 
+
 Always: TypeAlias = "AlwaysHolds | AlwaysNotRemembered"
 """The effect of an "always" answer."""
 
@@ -339,6 +345,7 @@ class Approve(_Approve, total=False):
     scope: Scope | None
     """Remembers the answer, so that it also applies to later questions in this scope."""
 
+
 Binding: TypeAlias = Literal["new", "load", "resume"]
 """How a thread got its agent session."""
 
@@ -378,6 +385,7 @@ class ByClient(TypedDict):
     kind: Literal["client"]
     principal: str
     """The principal whose credentials the client used."""
+
 
 By: TypeAlias = "ByAgent | ByDaemon | ByPolicy | ByClient"
 """Who caused an event."""
@@ -482,6 +490,7 @@ class CallSubjectUnknown(TypedDict):
     what: str
     """What is known about the part: one sentence for the user, without a period."""
 
+
 CallSubject: TypeAlias = "CallSubjectCommand | CallSubjectCommandLine | CallSubjectFile | CallSubjectFetch | CallSubjectMcp | CallSubjectTool | CallSubjectUnknown"
 """One effect of a call."""
 
@@ -545,6 +554,7 @@ class ClientInfo(_ClientInfo, total=False):
     title: str | None
     version: str | None
 
+
 ConfigValue: TypeAlias = "bool | str"
 """The value of a config option."""
 
@@ -554,6 +564,7 @@ class CreateFolder(TypedDict):
 
     path: str
     """Absolute path of the new folder, or a path that begins with `~/`. The folder that contains it must exist."""
+
 
 Delivery: TypeAlias = Literal["steered", "queued"]
 """How a message reaches the agent."""
@@ -640,8 +651,10 @@ class ExamineAgent(TypedDict):
     agentType: str
     """Name of the agent, as in `agent/list`."""
 
+
 Fidelity: TypeAlias = Literal["exact", "recalled"]
 """How well an agent remembers the kept turns of a thread after a rollback or a fork."""
+
 
 FileAccess: TypeAlias = Literal["read", "search", "edit", "delete", "move"]
 """A type of access to a file."""
@@ -713,6 +726,7 @@ class FileChangeStarted(_FileChangeStarted, total=False):
     turnId: str | None
     """The turn in which the event happened."""
 
+
 FileChangeType: TypeAlias = Literal["fileChange"]
 
 
@@ -763,6 +777,7 @@ class Folder(TypedDict):
     repository: bool
     """Whether it is the root of a Git repository or worktree."""
 
+
 FolderCreateParams: TypeAlias = "CreateFolder"
 
 
@@ -771,6 +786,7 @@ class FolderCreated(TypedDict):
 
     path: str
     """Absolute path of the folder."""
+
 
 FolderListParams: TypeAlias = "ListFolders"
 
@@ -870,6 +886,7 @@ class InstallProgress(_InstallProgress, total=False):
     totalBytes: int | None
     """Bytes of the whole download, if known."""
 
+
 InstallStep: TypeAlias = Literal["downloading", "unpacking", "installing"]
 """A step of an installation."""
 
@@ -962,15 +979,20 @@ class TerminalCommandItem(_TerminalCommandItem, total=False):
     truncated: bool | None
     """Whether some of the output was not kept."""
 
+
 Item: TypeAlias = "MessageItem | ToolCallItem | FileChangeItem | TerminalCommandItem"
 """One part of a turn. `outcome` is `null` until the item ends."""
 
+
 ItemAnswerParams: TypeAlias = "AnswerInput"
+
 
 ItemApproveParams: TypeAlias = "Approve"
 
+
 ItemOutcome: TypeAlias = Literal["completed", "failed", "interrupted"]
 """How an item ended."""
+
 
 Json: TypeAlias = "Any"
 """Any JSON value."""
@@ -985,6 +1007,7 @@ class LeaseHolder(TypedDict):
     """Unique id of the connection."""
     principal: str
     """The principal whose credentials the connection used."""
+
 
 LeaseMove: TypeAlias = Literal["opened", "acquired", "released", "left", "restarted"]
 """Why a thread's lease moved."""
@@ -1007,6 +1030,7 @@ class LeaseMoved(_LeaseMoved, total=False):
     """The new holder; absent if the daemon itself answers."""
     turnId: str | None
     """The turn in which the event happened."""
+
 
 Level: TypeAlias = Literal["info", "warning", "error"]
 """Severity of a notice."""
@@ -1059,6 +1083,7 @@ class ListFolders(TypedDict, total=False):
     path: str | None
     """Absolute path of the folder, or a path that begins with `~/`; by default the home directory of the daemon's user."""
 
+
 ListReset: TypeAlias = "dict[str, Any]"
 """A reset of the thread list, without members."""
 
@@ -1082,6 +1107,7 @@ class ListThreads(TypedDict, total=False):
     """Lists only threads whose name contains this text."""
     status: ListedStatus | None
     """Lists only threads with this status."""
+
 
 ListedStatus: TypeAlias = Literal["active", "running", "waiting", "idle", "failed"]
 """Filter of `thread/list`: what a thread is doing, or how its last turn ended."""
@@ -1176,6 +1202,7 @@ class MessageStarted(_MessageStarted, total=False):
     turnId: str | None
     """The turn in which the event happened."""
 
+
 MessageType: TypeAlias = Literal["userMessage", "agentMessage", "agentThought"]
 """Type of a message, which also names its author."""
 
@@ -1196,8 +1223,10 @@ class NewThread(_NewThread, total=False):
     name: str | None
     projectId: str | None
 
+
 NoParams: TypeAlias = "dict[str, Any]"
 """No params."""
+
 
 Nothing: TypeAlias = "dict[str, Any]"
 """An empty result."""
@@ -1337,6 +1366,7 @@ class PolicyExplained(TypedDict):
     subjects: list[AcpObject]
     """Every part of the call, with its matching rules."""
 
+
 PolicyReadParams: TypeAlias = "ReadPolicy"
 
 
@@ -1371,6 +1401,7 @@ class QuestionAnswered(TypedDict, total=False):
     """Kind of that option, as shown to the user. The answer is refused if the option is of another kind."""
     scope: Scope | None
     """Remembers the answer, so that it also applies to later questions in this scope."""
+
 
 QuestionType: TypeAlias = Literal["permission", "input"]
 """What a question asks for."""
@@ -1455,8 +1486,10 @@ class RememberedListed(TypedDict):
 
     data: list[RememberedAnswer]
 
+
 Replaced: TypeAlias = Literal["nothing", "text", "unknown"]
 """What a write replaced."""
+
 
 Resolution: TypeAlias = Literal["accepted", "declined", "cancelled", "void"]
 """How a question was resolved."""
@@ -1506,6 +1539,7 @@ class Revoked(_Revoked, total=False):
     turnId: str | None
     """The turn in which the event happened."""
 
+
 Role: TypeAlias = Literal["observer", "approver", "operator", "owner"]
 """The role of a principal. Each role includes the permissions of those before it."""
 
@@ -1536,6 +1570,7 @@ class RunningAgent(_RunningAgent, total=False):
     """Since when the process is idle, in milliseconds since the epoch."""
     pid: int | None
     """Process id; `null` while the process starts."""
+
 
 Scope: TypeAlias = Literal["session", "thread", "agent", "daemon"]
 """Scope of a policy or a remembered answer, from the innermost to the outermost."""
@@ -1570,6 +1605,7 @@ class ServerInfo(TypedDict):
 
     name: str
     version: str
+
 
 SessionDeleted: TypeAlias = Literal["deleted", "failed", "notAsked"]
 """Whether a deleted thread's session was also deleted in the agent."""
@@ -1760,6 +1796,7 @@ class TerminalCommandStarted(_TerminalCommandStarted, total=False):
     turnId: str | None
     """The turn in which the event happened."""
 
+
 TerminalCommandType: TypeAlias = Literal["terminalCommand"]
 
 
@@ -1819,6 +1856,7 @@ class TextFound(_TextFound, total=False):
     name: str | None
     """The thread's name."""
     turnId: str | None
+
 
 TextKind: TypeAlias = Literal["userMessage", "agentMessage", "toolCall", "command", "path"]
 """Type of a text."""
@@ -2011,9 +2049,12 @@ class ThreadFound(TypedDict):
 
     thread: Thread
 
+
 ThreadListParams: TypeAlias = "ListThreads"
 
+
 ThreadListUnwatchParams: TypeAlias = "NoParams"
+
 
 ThreadListWatchParams: TypeAlias = "NoParams"
 
@@ -2121,7 +2162,9 @@ class ThreadRollbackParams(TypedDict):
     turnId: str | None
     """Id of the last turn to keep; `null` keeps none."""
 
+
 ThreadSearchParams: TypeAlias = "SearchThreads"
+
 
 ThreadStartParams: TypeAlias = "StartThread"
 
@@ -2135,6 +2178,7 @@ class ThreadStarted(_ThreadStarted, total=False):
 
     turn: Turn | None
     """The first turn, if the params contain one."""
+
 
 ThreadStatus: TypeAlias = Literal["idle", "running", "waiting", "deleting", "failed"]
 """What a thread is doing."""
@@ -2343,6 +2387,7 @@ class ToolCallStarted(_ToolCallStarted, total=False):
     turnId: str | None
     """The turn in which the event happened."""
 
+
 ToolCallType: TypeAlias = Literal["toolCall"]
 
 
@@ -2363,6 +2408,7 @@ class ToolCallUpdated(_ToolCallUpdated, total=False):
     """ACP's `tool_call_update`. Absent members are unchanged."""
     turnId: str | None
     """The turn in which the event happened."""
+
 
 ToolStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
 """ACP's tool call status."""
@@ -2541,6 +2587,7 @@ class TurnStartedResult(TypedDict):
 
     turn: Turn
 
+
 TurnStatus: TypeAlias = Literal["queued", "running", "completed", "interrupted", "failed", "refused", "limited"]
 """Status of a turn."""
 
@@ -2656,6 +2703,7 @@ class WaitingQuestion(_WaitingQuestion, total=False):
     """The answers that the agent offers."""
     subjects: list[CallSubject] | None
     """The effects of the call. `subjects` and `options` are absent if they are longer than 4 KiB together, or if no effect is known: the question has to be opened before it is answered."""
+
 
 Words: TypeAlias = "str | list[AcpObject]"
 """Plain text, or ACP content blocks. Plain text becomes one block."""
@@ -3032,6 +3080,7 @@ ThreadEvent: TypeAlias = (
     "| ItemToolRequestUserInputEvent"
 )
 """One event of a thread: a notification, or a question as all clients receive it."""
+
 
 Answer: TypeAlias = "QuestionAnswered | Awaitable[QuestionAnswered | None] | None"
 """What the handler of a question returns. ``None`` leaves the question open."""

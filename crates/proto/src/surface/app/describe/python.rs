@@ -131,7 +131,7 @@ fn alias(out: &mut String, name: &str, text: &str, schema: &Value) {
     } else {
         format!("\"{text}\"")
     };
-    let _ = write!(out, "\n{name}: TypeAlias = {quoted}\n");
+    let _ = write!(out, "\n\n{name}: TypeAlias = {quoted}\n");
     docstring(out, description(schema), "");
 }
 
@@ -143,6 +143,7 @@ fn class(out: &mut String, name: &str, schemas: &[&Value], about: &str) {
             members(&schema["properties"]).map(|(name, of)| (name, of, requires(schema, name)))
         })
         .collect();
+    let is_empty = all.is_empty();
     let (required, optional): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, _, is_required)| *is_required);
     let base = if required.is_empty() || optional.is_empty() {
@@ -155,17 +156,25 @@ fn class(out: &mut String, name: &str, schemas: &[&Value], about: &str) {
     let total = if optional.is_empty() { "" } else { ", total=False" };
     let _ = write!(out, "\n\nclass {name}({base}{total}):\n");
     docstring(out, about, "    ");
-    if about.is_empty() && optional.is_empty() && required.is_empty() {
-        out.push_str("    pass\n");
-    }
-    if !about.is_empty() && !(optional.is_empty() && required.is_empty()) {
-        out.push('\n');
+    match (about.is_empty(), is_empty) {
+        (true, true) => out.push_str("    pass\n"),
+        (false, false) => out.push('\n'),
+        _ => {}
     }
     fields(out, if optional.is_empty() { &required } else { &optional });
 }
 
+/// Words that cannot be the name of a member in the syntax of classes.
+const KEYWORDS: [&str; 12] = [
+    "as", "class", "for", "from", "global", "if", "import", "in", "is", "not", "pass", "with",
+];
+
 fn fields(out: &mut String, fields: &[(&String, &Value, bool)]) {
     for (name, schema, _) in fields {
+        assert!(
+            !KEYWORDS.contains(&name.as_str()),
+            "{name} is a keyword of Python: name the member in another way"
+        );
         let _ = writeln!(out, "    {name}: {}", of(schema));
         docstring(out, description(schema), "    ");
     }
@@ -348,6 +357,7 @@ fn client(out: &mut String, document: &Value) {
 }
 
 const CLIENT: &str = r#"
+
 Answer: TypeAlias = "QuestionAnswered | Awaitable[QuestionAnswered | None] | None"
 """What the handler of a question returns. ``None`` leaves the question open."""
 
