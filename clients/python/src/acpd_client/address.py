@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -136,8 +137,10 @@ def _explained(daemon: str, advice: str) -> Iterator[None]:
 def _reason(error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
         return "there is no acpd.sock"
-    # asyncio joins the failures of several addresses into one text, without a number.
-    return (os.strerror(error.errno) if error.errno else str(error)).lower() or type(error).__name__
+    if isinstance(error, socket.gaierror) or not error.errno:
+        # A name without an address has a number of another kind, and the failures of several addresses have none.
+        return (error.strerror or str(error) or type(error).__name__).lower()
+    return os.strerror(error.errno).lower()
 
 
 def _refused(daemon: str, error: InvalidStatus) -> AcpdError:
@@ -145,9 +148,9 @@ def _refused(daemon: str, error: InvalidStatus) -> AcpdError:
     said = _sentence(error.response.body or b"")
     if status in (401, 403):
         return Unauthenticated(f"{daemon} does not let this client in ({status}): {said or 'check the token'}")
-    return ConnectionLost(
-        f"{daemon} refused the connection with status {status}: {said or 'is this the address of acpd?'}"
-    )
+    if said is None or status == 404:
+        said = "is this the address of acpd?"
+    return ConnectionLost(f"{daemon} refused the connection with status {status}: {said}")
 
 
 def _sentence(body: bytes | bytearray) -> str | None:
