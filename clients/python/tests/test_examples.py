@@ -51,6 +51,9 @@ class Examples(DaemonTest):
         self.assertEqual([line.split(":")[0] for line in lines[:3]], ["allowed", "declined", "declined"], out)
         self.assertTrue(lines[3].startswith("not answered: "), out)
         self.assertEqual(lines[4:], ["the turn completed"])
+        # The demo turn, whatever it asks.
+        out, _ = await self.run_example("approve")
+        self.assertEqual(out.splitlines()[-1], "the turn completed")
 
     async def test_follow(self) -> None:
         client = await self.client()

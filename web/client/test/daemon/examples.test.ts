@@ -43,6 +43,8 @@ test("approve", async (t) => {
   const { lines } = await run(daemon, "approve", [script]);
   const words = lines.map((line) => line.split(":")[0]);
   assert.deepEqual(words, ["allowed", "declined", "declined", "not answered", "the turn completed"]);
+  // The demo turn, whatever it asks.
+  assert.equal((await run(daemon, "approve")).lines.at(-1), "the turn completed");
 });
 
 test("follow", async (t) => {
