@@ -169,13 +169,21 @@ impl Entry {
             }
             entries.insert(at, entry);
         };
+        let mut late = Vec::new();
         for notice in turn["notices"].as_array().into_iter().flatten() {
-            if let Some(entry) = Self::notice(notice) {
-                place(&notice["afterItemId"], entry);
+            match Self::notice(notice) {
+                // It came while no turn was running.
+                Some(entry) if notice["afterTurn"] == true => late.push(entry),
+                Some(entry) => place(&notice["afterItemId"], entry),
+                None => {}
             }
         }
         for answer in turn["answers"].as_array().into_iter().flatten() {
-            place(&answer["itemId"], Self::answer(answer));
+            let is_about_item = answer["itemId"].is_string();
+            place(
+                &answer[if is_about_item { "itemId" } else { "afterItemId" }],
+                Self::answer(answer),
+            );
         }
         if continues {
             return entries;
@@ -187,6 +195,7 @@ impl Entry {
             let end = Self::end(turn, entries.iter());
             entries.push(end);
         }
+        entries.append(&mut late);
         entries
     }
 
