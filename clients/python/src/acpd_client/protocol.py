@@ -518,6 +518,8 @@ class ChangedThread(_ChangedThread, total=False):
 
     error: str | None
     """Why the status is `failed`."""
+    lastTurnCutOff: bool | None
+    """Whether the last turn was interrupted by an error, such as a restart of acpd, and not by a client."""
     lastTurnStatus: TurnStatus | None
     """Status of the last ended turn; absent if there was none, or if it was dropped."""
     metadata: Json | None
@@ -1251,10 +1253,24 @@ class Notice(_Notice, total=False):
     bytes: int | None
     """Length of a line that is not a message."""
     detail: str | None
+    omitted: bool | None
+    """Whether it is larger than 16 KiB: then pages of turns leave it out."""
     turnId: str | None
     """The turn in which the event happened."""
     update: Json | None
     """The agent's own update, unchanged."""
+
+
+class _PendingSteering(TypedDict):
+    seq: int
+    """Number of its event."""
+    text: str
+
+
+class PendingSteering(_PendingSteering, total=False):
+    """A message for the running turn that the agent has not taken yet."""
+
+    turnId: str | None
 
 
 class PermissionOption(TypedDict):
@@ -1286,6 +1302,43 @@ class Permitted(_Permitted, total=False):
     """The turn in which the event happened."""
 
 
+class _PlacedAnswer(TypedDict):
+    by: By
+    outcome: Resolution
+    requestId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class PlacedAnswer(_PlacedAnswer, total=False):
+    """An answer, and its place."""
+
+    afterItemId: str | None
+    """Id of the item before the answer. Absent if the answer comes after the end of the turn, or before the first turn."""
+    afterTurn: bool | None
+    """Whether the answer comes after the end of the turn: no turn was running."""
+    answers: Json | None
+    """Answers to an elicitation with a form."""
+    itemId: str | None
+    omitted: bool | None
+    """Whether the answer is larger than 16 KiB: then pages of turns leave it out."""
+    optionId: str | None
+    """Id of the agent's option that was selected."""
+    optionKind: str | None
+    """ACP's kind of that option."""
+    reason: str | None
+    """Why the question was closed."""
+    sentOptionId: str | None
+    """The option that the daemon sent to the agent instead. acpd remembers an "always" and sends "once" to the agent."""
+    title: str | None
+    """The title of an answered question that is about no item, or its beginning. Absent in logs from before this member existed."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
 class _PlacedNotice(TypedDict):
     code: str
     level: Level
@@ -1301,12 +1354,16 @@ class PlacedNotice(_PlacedNotice, total=False):
     """A notice, and its place."""
 
     afterItemId: str | None
-    """Id of the item that started last before the notice."""
+    """Id of the item before the notice. Absent if the notice comes after the end of the turn, or before the first turn."""
+    afterTurn: bool | None
+    """Whether the notice comes after the end of the turn: no turn was running."""
     by: By | None
     """Who refused the agent's call."""
     bytes: int | None
     """Length of a line that is not a message."""
     detail: str | None
+    omitted: bool | None
+    """Whether it is larger than 16 KiB: then pages of turns leave it out."""
     turnId: str | None
     """The turn in which the event happened."""
     update: Json | None
@@ -1512,6 +1569,8 @@ class Resolved(_Resolved, total=False):
     answers: Json | None
     """Answers to an elicitation with a form."""
     itemId: str | None
+    omitted: bool | None
+    """Whether the answer is larger than 16 KiB: then pages of turns leave it out."""
     optionId: str | None
     """Id of the agent's option that was selected."""
     optionKind: str | None
@@ -1520,6 +1579,8 @@ class Resolved(_Resolved, total=False):
     """Why the question was closed."""
     sentOptionId: str | None
     """The option that the daemon sent to the agent instead. acpd remembers an "always" and sends "once" to the agent."""
+    title: str | None
+    """The title of an answered question that is about no item, or its beginning. Absent in logs from before this member existed."""
     turnId: str | None
     """The turn in which the event happened."""
 
@@ -1912,6 +1973,8 @@ class Thread(_Thread, total=False):
     """Why the status is `failed`."""
     interrupting: bool | None
     """Whether the running turn was interrupted and has not ended yet."""
+    lastTurnCutOff: bool | None
+    """Whether the last turn was interrupted by an error, such as a restart of acpd, and not by a client."""
     lastTurnStatus: TurnStatus | None
     """Status of the last ended turn; absent if there was none, or if it was dropped."""
     lease: LeaseHolder | None
@@ -1936,6 +1999,8 @@ class Thread(_Thread, total=False):
     """Whether no queued turn starts by itself."""
     sessionId: str | None
     """The agent's id for its session."""
+    steering: list[PendingSteering] | None
+    """Messages for the running turn that the agent has not taken yet, in order."""
     tokenUsage: TokenUsage | None
     turnId: str | None
     """Id of the running turn."""
@@ -2207,6 +2272,8 @@ class ThreadSummary(_ThreadSummary, total=False):
 
     error: str | None
     """Why the status is `failed`."""
+    lastTurnCutOff: bool | None
+    """Whether the last turn was interrupted by an error, such as a restart of acpd, and not by a client."""
     lastTurnStatus: TurnStatus | None
     """Status of the last ended turn; absent if there was none, or if it was dropped."""
     metadata: Json | None
@@ -2421,7 +2488,7 @@ class _Turn(TypedDict):
 class Turn(_Turn, total=False):
     """One prompt and everything that the agent did until the turn ended."""
 
-    answers: list[Resolved] | None
+    answers: list[PlacedAnswer] | None
     """Answers to questions, in order; only if the request includes turns."""
     changes: DiffSize | None
     """The size of the turn's diff, which `turn/diff/read` returns. Absent if the turn has changed no file, while it runs, and in logs from before this member existed."""
@@ -2440,7 +2507,9 @@ class Turn(_Turn, total=False):
     items: list[Item] | None
     """Items in the order in which they started; only if the request includes turns."""
     notices: list[PlacedNotice] | None
-    """Notices, in order; only if the request includes turns. An item has at most 16 notices and answers."""
+    """Notices, in order; only if the request includes turns. There are at most 16 notices and answers after an item, and after the end of the turn."""
+    permitted: int | None
+    """Number of calls that the policy allowed without a permission request. Absent in logs from before this member existed."""
     plan: list[PlanEntry] | None
     """The agent's last plan in the turn; only if the request includes turns. Absent in logs from before this member existed."""
     startedAt: int | None
