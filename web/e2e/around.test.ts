@@ -58,7 +58,7 @@ test("agents: a check says what one is, or why it does not work; who looks on ch
   await works.waitFor();
   expect(await works.innerText()).toMatch(/ACP version 1[^]*load earlier sessions[^]*Sandbox\s+(workspace: [^]*sandbox\.write|off: )/);
   await page.getByRole("button", { name: "Check mute" }).click();
-  const mute = page.locator(".agent", { hasText: "Could not start" });
+  const mute = page.locator(".agent", { hasText: "Couldn’t start" });
   await mute.waitFor();
   expect(await mute.innerText()).toMatch(/code 3[^]*hello there/);
   expect(await mute.getByText("no licence").isVisible()).toBe(false);

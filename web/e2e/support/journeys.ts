@@ -51,7 +51,7 @@ export class Journeys {
       if (await answers.first().isVisible()) {
         await page.locator(`[data-thread="${this.threads.command}"] button:not([aria-disabled])`, { hasText: "Allow once" }).waitFor();
       }
-      await page.getByText("Not connected").waitFor({ state: "detached" });
+      await page.getByText("Offline. Your draft is saved.").waitFor({ state: "detached" });
     }
     // What is below the pointer looks otherwise.
     await page.mouse.move(0, 0);

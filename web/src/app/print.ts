@@ -12,7 +12,7 @@ import { attempt } from "./threads.ts";
 let restore: (() => void) | undefined;
 
 export async function printThread(threadId: string): Promise<void> {
-  await attempt("Could not print", async () => {
+  await attempt("Couldn’t print", async () => {
     layOut(await readText(exportPath(threadId, "md")));
     print();
   });

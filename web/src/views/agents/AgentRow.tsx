@@ -97,7 +97,7 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
       {installed && (
         <div role="status" aria-live="polite" aria-label={`Result of checking ${name}`}>
           {busy && <p class="hint agent-look">Starting and initializing the agent…</p>}
-          {look.name === "failed" && <p class="error-text agent-look">Could not check: {visible(look.why)}</p>}
+          {look.name === "failed" && <p class="error-text agent-look">Couldn’t check: {visible(look.why)}</p>}
           {look.name === "found" && <Examined {...look.found} isSignedOut={signedOut.value.has(id)} />}
         </div>
       )}

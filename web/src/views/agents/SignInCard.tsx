@@ -73,7 +73,7 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
       </h3>
       {!ready && (
         <>
-          {unknown !== undefined && <p class="error-text">Could not ask the agent how to sign in: {visible(unknown)}</p>}
+          {unknown !== undefined && <p class="error-text">Couldn’t ask the agent how to sign in: {visible(unknown)}</p>}
           {hello === undefined && unknown === undefined && <p class="hint">Asking the agent how to sign in…</p>}
           <ul role="list" class="sign-in-ways">
             {objects(hello?.authMethods).map((method, at) => (

@@ -59,7 +59,7 @@ test("while something is installed, by any client, the list is read again", asyn
 test("a failed installation says why, as the daemon does", async () => {
   answers["agent/install"] = () => Promise.reject(new Error("npm exited with code 7\u202E"));
   await after(() => drawn(<InstallButton agent={agent} />).button("Install Goose").click());
-  expect(drawn(<InstallState agent={agent} />).text()).toBe("Could not install: npm exited with code 7⟨U+202E⟩");
+  expect(drawn(<InstallState agent={agent} />).text()).toBe("Couldn’t install: npm exited with code 7⟨U+202E⟩");
 });
 
 test("who may not install sees why; what is installed is updated; what cannot be installed has no button", () => {

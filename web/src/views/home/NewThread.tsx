@@ -127,7 +127,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         leave(threadId);
         return;
       }
-      setProblem({ words: threadId === undefined ? message : `The thread was created, but the agent could not start: ${message}`, threadId });
+      setProblem({ words: threadId === undefined ? message : `The thread was created, but the agent couldn’t start: ${message}`, threadId });
       throw why;
     }
   };
@@ -172,7 +172,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         emptyAllowed
         sender={sender}
         quiet={problem !== undefined || folder.problem !== undefined}
-        barred={online.value ? undefined : "Not connected. Your draft is saved."}
+        barred={online.value ? undefined : "Offline. Your draft is saved."}
       >
         <label class="home-pick">
           <span class="sr-only">Agent</span>

@@ -148,7 +148,7 @@ function Failed({ error }: { error: Error }) {
     <div class="pane">
       <Head title="Thread" />
       <div class="empty" role="alert">
-        <p>{isMissing(error) ? "This thread does not exist. It may have been deleted." : `The thread could not be opened: ${error.message}`}</p>
+        <p>{isMissing(error) ? "This thread does not exist. It may have been deleted." : `Couldn’t open the thread: ${error.message}`}</p>
         <p>
           <button type="button" class="button" onClick={() => go({ view: "home" })}>
             New thread

@@ -37,7 +37,7 @@ export function lazy<P extends object = object>(load: () => Promise<{ default: C
         begin().then(
           () => over || setLoaded(true),
           // The daemon is unreachable, or has been updated and has other files.
-          (error: unknown) => toast(`Could not load this view. Reload the page. (${sentence(error)})`, { kind: "error" }),
+          (error: unknown) => toast(`Couldn’t load this view. Reload the page. (${sentence(error)})`, { kind: "error" }),
         );
       }
       return () => void (over = true);

@@ -145,7 +145,7 @@ function inside({ row, threadId, actions, role }: LineProps) {
       return (
         <div class="th-user th-steering" role="group" aria-label="Sent to the running turn">
           <div class="th-user-text">{row.steering.text}</div>
-          <p class="th-quiet">Sending to the running turn</p>
+          <p class="th-quiet">Sending…</p>
         </div>
       );
   }

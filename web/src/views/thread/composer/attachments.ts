@@ -31,7 +31,7 @@ export async function attach(file: File, can: PromptCapabilities | undefined, ro
     const size = sentBytes(block);
     return size > room ? { refused: tooMuch(name, size, room) } : { attachment: { name, block, size } };
   } catch {
-    return { refused: `${name} could not be read.` };
+    return { refused: `Couldn’t read ${name}.` };
   }
 }
 

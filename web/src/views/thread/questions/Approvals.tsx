@@ -14,7 +14,6 @@ import { answerWith } from "./answers.ts";
 import { Approval, Settled } from "./Approval.tsx";
 import { lazy } from "../../parts/lazy.tsx";
 import { CurrentThread, type ThreadContext } from "../content/context.ts";
-import { who } from "../../../text/who.ts";
 import { diffStyle } from "../content/settings.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import type { ElicitationProps } from "./Elicitation.tsx";
@@ -107,11 +106,11 @@ function others(subscribers: readonly Subscriber[]): readonly string[] {
   return subscribers
     .filter(({ mayAnswer }) => mayAnswer)
     .filter(({ principal, client }) => !(me.name === "in" && me.session.principal === principal && client === CLIENT_INFO.name))
-    .map(({ principal, client }) => who({ kind: "client", principal, client }));
+    .map(({ principal, client }) => (principal === "owner" ? `the owner’s ${client}` : `${principal}’s ${client}`));
 }
 
 function barred(role: Role, online: boolean): string | undefined {
-  if (role === "observer") return "You cannot answer: your role is observer.";
+  if (role === "observer") return "View only. Someone else needs to answer.";
   return online ? undefined : "Not connected. You can answer after reconnecting.";
 }
 
