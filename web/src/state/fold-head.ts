@@ -141,7 +141,7 @@ export function nameFrom(prompt: string): string | undefined {
   // It ends after a word, unless that word is very long.
   const begin = letters.slice(0, NAME_LETTERS - 1);
   const word = letters[NAME_LETTERS - 1] === " " ? -1 : begin.lastIndexOf(" ");
-  return `${begin.slice(0, word >= NAME_LETTERS / 2 ? word : undefined).join("").trimEnd()}…`;
+  return `${begin.slice(0, word >= NAME_LETTERS / 2 ? word : undefined).join("").replace(/[\s,;:-]+$/, "")}…`;
 }
 
 /** Options that the daemon adds for agents with modes or models instead. */

@@ -124,12 +124,15 @@ impl Agents {
                 Failure::agent(format!("the agent {name:?} cannot be started: {reason}"))
                     .with_detail("install it, or correct its command in the configuration")
             }),
-            None => self
-                .catalog
-                .look()
-                .launch(name, &search_path())
-                .map(|launch| runnable(&launch))
-                .map_err(|error| self.failure(name, &error)),
+            None => {
+                let snapshot = self.catalog.look();
+                let launch = snapshot.launch(name, &search_path());
+                let mut found = launch
+                    .map(|launch| runnable(&launch))
+                    .map_err(|error| self.failure(name, &error))?;
+                found.config.title = snapshot.title(name).map(str::to_owned);
+                Ok(found)
+            }
         }
     }
 
