@@ -71,7 +71,10 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
       if (!parents.has(item.itemId)) {
         rows.push(itemRow(turn, item, children.get(item.itemId) ?? NONE));
         for (const { notice } of placed.get(item.itemId) ?? []) {
-          rows.push(same({ kind: "notice", key: `notice-${notice.seq}`, notice }, (old) => old.notice === notice));
+          // The end of the turn says the same.
+          if (notice.message !== turn.error) {
+            rows.push(same({ kind: "notice", key: `notice-${notice.seq}`, notice }, (old) => old.notice === notice));
+          }
         }
       }
     }

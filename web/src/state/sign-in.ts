@@ -1,6 +1,6 @@
 /** Whether a thread's agent wants the user to sign in. */
 
-import type { ThreadState } from "../../state/thread.ts";
+import type { ThreadState } from "./thread.ts";
 
 /** Returns when the agent last refused to open a session, unless a later turn has begun. */
 export function signInWanted({ notices, turns }: ThreadState): number | undefined {

@@ -3,12 +3,12 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { agents, installErrors, noteSignIn, signedOut } from "../../app/agents.ts";
 import { client, link, standing } from "../../connection/connection.ts";
+import { signInWanted } from "../../state/sign-in.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import { after, drawn } from "../testing.ts";
 import { Examined } from "./Examined.tsx";
 import { InstallButton, InstallState } from "./Install.tsx";
 import SignInCard from "./SignInCard.tsx";
-import { signInWanted } from "./sign-in.ts";
 
 const agent: Agent = { id: "goose", title: "Goose", installed: false, source: "registry", installsBy: "download" };
 let listed: Agent[] = [agent];

@@ -1,10 +1,11 @@
 // The footer of a turn: its outcome, all of its changes, and the actions from here.
 
-import type { Role } from "@acpd/client";
-import { useEffect, useState } from "preact/hooks";
+import type { Notice, Role } from "@acpd/client";
+import { useContext, useEffect, useState } from "preact/hooks";
 
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
+import { Waiting } from "../content/context.ts";
 import { Counts, UnifiedDiff } from "../content/Diff.tsx";
 import { Fold } from "../content/Fold.tsx";
 import { TurnEnd } from "../content/Notice.tsx";
@@ -21,15 +22,24 @@ export interface TurnFootProps {
 
 export function TurnFoot({ turn, timed = false, threadId, actions, role }: TurnFootProps) {
   const may = role === "operator" || role === "owner";
+  const { exits = [], signInAt } = useContext(Waiting);
+  const wantsSignIn = signInAt !== undefined && turn.status === "failed" && (turn.completedAt ?? 0) >= signInAt;
   return (
     <div class="th-turn-foot">
       <Unsent turn={turn} />
       <TurnDiff turn={turn} read={(id) => actions.readDiff(id)} />
-      <TurnEnd turn={turn} timed={timed} />
-      {may && <Retry turn={turn} threadId={threadId} actions={actions} />}
+      <TurnEnd turn={turn} timed={timed} lastWords={lastWordsOf(turn, exits)} wantsSignIn={wantsSignIn} />
+      {may && <Retry turn={turn} threadId={threadId} actions={actions} wantsSignIn={wantsSignIn} />}
       {turn.id != null && may && <GoOn turnId={turn.id} actions={actions} />}
     </div>
   );
+}
+
+/** Returns what the agent wrote before it exited, if that ended the turn. */
+function lastWordsOf({ status, startedAt, completedAt }: FoldedTurn, exits: readonly Notice[]): string | undefined {
+  if (status !== "failed" || completedAt == null) return undefined;
+  const from = startedAt ?? completedAt;
+  return exits.findLast(({ ts }) => ts != null && ts >= from && ts <= completedAt)?.detail ?? undefined;
 }
 
 /** All changes of the turn. They are loaded when they are opened. */
