@@ -285,12 +285,20 @@ for (const [name, options, least] of [
     await view.locator(".th-tool[data-kind=edit] summary").last().click({ position: { x: 8, y: 8 } });
     await view.getByRole("button", { name: "Show more" }).waitFor();
     await view.getByRole("button", { name: "Jump to latest" }).waitFor();
+    // Below the turn there is one button on touch, which opens the actions; otherwise these are there.
+    const more = view.getByRole("button", { name: "More about this turn" });
+    expect(await more.count()).toBe(options.size === PHONE ? 1 : 0);
+    if (await more.count()) {
+      expect(await view.getByRole("button", { name: "Fork from here" }).count()).toBe(0);
+      await more.tap();
+    }
+    await view.getByRole("button", { name: "Fork from here" }).waitFor();
+    await view.getByRole("button", { name: "Rewind to here" }).waitFor();
     const small = await view.locator(".virtual :is(button, summary):visible").evaluateAll(
       (all, size) =>
         all.flatMap((one) => {
           const { width, height } = one.getBoundingClientRect();
-          const isFoot = one.closest(".th-turn-foot") !== null;
-          return isFoot || (width >= size && height >= size) ? [] : [`${one.className} ${one.textContent}: ${width}×${height}`];
+          return width >= size && height >= size ? [] : [`${one.className} ${one.textContent}: ${width}×${height}`];
         }),
       least,
     );

@@ -5,7 +5,7 @@ import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "p
 
 import type { ThreadActions } from "../../state/actions.ts";
 import type { ShownRow } from "../../state/outline.ts";
-import { signInWanted } from "../../state/sign-in.ts";
+import { lastRefusal, signInWanted } from "../../state/sign-in.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
@@ -89,7 +89,8 @@ function useWaiting(thread: ThreadState, role: Role): ThreadWaiting {
   const { head, questions, turns, answers, notices } = thread;
   const waiting = head.status === "waiting";
   const lastTurn = turns.findLast(({ id }) => id != null)?.key;
-  const signInAt = role === "operator" || role === "owner" ? signInWanted(thread) : undefined;
+  const may = role === "operator" || role === "owner";
+  const signIn = may && signInWanted(thread) !== undefined ? lastRefusal(notices)?.message : undefined;
   const exits = useMemo(
     () => notices.flatMap(({ notice }) => (notice.code === "agentLost" && notice.detail ? [notice] : [])),
     [notices],
@@ -101,9 +102,9 @@ function useWaiting(thread: ThreadState, role: Role): ThreadWaiting {
       answers: new Map(answers.flatMap((answer) => (answer.itemId != null ? [[answer.itemId, answer] as const] : []))),
       lastTurn,
       exits,
-      signInAt,
+      signIn,
     }),
-    [waiting, questions, answers, lastTurn, exits, signInAt],
+    [waiting, questions, answers, lastTurn, exits, signIn],
   );
 }
 

@@ -5,6 +5,8 @@ import { useEffect, useState } from "preact/hooks";
 import { copyText } from "../../../app/clipboard.ts";
 import { Icon } from "./Icon.tsx";
 
+import "./shared.css";
+
 /** Milliseconds for which it confirms the copy. */
 const SHOWN = 1_500;
 

@@ -52,8 +52,8 @@ export interface ThreadWaiting {
   readonly lastTurn?: string | undefined;
   /** The notices about agents that have exited and had written something before. */
   readonly exits?: readonly Notice[];
-  /** When the agent refused to open a session, while the card that signs in is shown. */
-  readonly signInAt?: number | undefined;
+  /** The sentence with which the agent refused to open a session, while the card that signs in is shown. */
+  readonly signIn?: string | undefined;
 }
 
 export const Waiting = createContext<ThreadWaiting>({ waiting: false, items: new Set() });

@@ -159,7 +159,7 @@ describe("a turn that did not end well", () => {
 
   test("leaves its words and its button to the card that signs in, while that is there", () => {
     const over = { status: "failed", error: "Sign in to Goose to continue", startedAt: 10, completedAt: 20 };
-    const view = ended(over, { signInAt: 20 });
+    const view = ended(over, { signIn: over.error });
     expect([view.text().includes("Sign in to Goose"), view.buttons]).toEqual([false, ["Edit and resend"]]);
     expect(view.one(".th-turn-stop").textContent).toBe("Waiting for sign-in");
     expect(ended(over).text()).toContain("Sign in to Goose to continue");

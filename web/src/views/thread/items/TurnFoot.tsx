@@ -3,11 +3,13 @@
 import type { Notice, Role } from "@acpd/client";
 import { useContext, useEffect, useState } from "preact/hooks";
 
+import { touch } from "../../../app/layout.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { Waiting } from "../content/context.ts";
 import { Counts, UnifiedDiff } from "../content/Diff.tsx";
 import { Fold } from "../content/Fold.tsx";
+import { Icon } from "../content/Icon.tsx";
 import { TurnEnd } from "../content/Notice.tsx";
 import { Retry, Unsent } from "./Retry.tsx";
 
@@ -22,8 +24,8 @@ export interface TurnFootProps {
 
 export function TurnFoot({ turn, timed = false, threadId, actions, role }: TurnFootProps) {
   const may = role === "operator" || role === "owner";
-  const { exits = [], signInAt } = useContext(Waiting);
-  const wantsSignIn = signInAt !== undefined && turn.status === "failed" && (turn.completedAt ?? 0) >= signInAt;
+  const { exits = [], signIn, lastTurn } = useContext(Waiting);
+  const wantsSignIn = signIn !== undefined && turn.error === signIn && turn.key === lastTurn;
   return (
     <div class="th-turn-foot">
       <Unsent turn={turn} />
@@ -88,9 +90,14 @@ function LoadedDiff({ load }: { load: () => Promise<string> }) {
   return diff === undefined ? <p class="th-quiet">Loading…</p> : <UnifiedDiff diff={diff} />;
 }
 
-/** A fork leaves this thread unchanged; a rollback drops the later turns, so it requires confirmation. */
+/**
+ * A fork leaves this thread unchanged; a rollback drops the later turns, so it requires confirmation. Where nothing
+ * hovers, one button per turn opens them.
+ */
 function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["actions"] }) {
   const [asking, setAsking] = useState(false);
+  const [opened, setOpened] = useState(false);
+  const folds = touch.value;
   const [error, setError] = useState<string>();
   const attempt = (what: Promise<void>) => {
     setAsking(false);
@@ -113,12 +120,27 @@ function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["act
         </>
       ) : (
         <>
-          <button type="button" class="button quiet" onClick={() => attempt(actions.fork(turnId))}>
-            Fork from here
-          </button>
-          <button type="button" class="button quiet" onClick={() => setAsking(true)}>
-            Rewind to here
-          </button>
+          {folds && (
+            <button
+              type="button"
+              class="button quiet icon"
+              aria-label="More about this turn"
+              aria-expanded={opened}
+              onClick={() => setOpened(!opened)}
+            >
+              <Icon name="more" />
+            </button>
+          )}
+          {(!folds || opened) && (
+            <>
+              <button type="button" class="button quiet" onClick={() => attempt(actions.fork(turnId))}>
+                Fork from here
+              </button>
+              <button type="button" class="button quiet" onClick={() => setAsking(true)}>
+                Rewind to here
+              </button>
+            </>
+          )}
         </>
       )}
       {error !== undefined && (
