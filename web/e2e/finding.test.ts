@@ -90,6 +90,38 @@ test("2,000 threads are all reached by scrolling, with few of them in the page",
     .toBe(true);
 });
 
+test("2,000 threads of the daemon are all reached, each once", async () => {
+  const many = await Stage.set({ config: ["[sandbox]", 'mode = "off"', "[limits]", "requests_per_window = 10000"] });
+  try {
+    // Forks, because these start no agent.
+    const first = await startThread(many, await many.daemon.client(), undefined, { name: "Thread number 0" });
+    const numbers = Array.from({ length: 1_999 }, (_, at) => at + 1);
+    const began = performance.now();
+    await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const client = await many.daemon.client();
+        for (let at = numbers.shift(); at !== undefined; at = numbers.shift()) {
+          const { thread } = await client.call("thread/fork", { threadId: first, name: `Thread number ${at}` });
+          await client.call("thread/unsubscribe", { threadId: thread.id });
+        }
+        client.close();
+      }),
+    );
+    console.log(`2,000 threads were made in ${Math.round(performance.now() - began)} ms`);
+    const page = await many.page();
+    const seen = new Set<string>();
+    const look = async () => {
+      const names = await page.locator(".side-list .row-name").allInnerTexts();
+      names.forEach((name) => seen.add(name));
+      await page.locator(".side-list").evaluate((at) => at.scrollBy(0, at.clientHeight));
+      return seen.size;
+    };
+    await expect.poll(look, { timeout: 60_000, interval: 20 }).toBe(2_000);
+  } finally {
+    await many.end();
+  }
+}, 120_000);
+
 test("keys reach all threads: End, the arrows, and j at the end of what is loaded", async () => {
   const page = await stage.page();
   await fillList(page);

@@ -76,12 +76,9 @@ fn without_empty_words(mut line: &str) -> &str {
 
 /// Returns a line of at most [`NAME_CHARS`] characters. A longer one ends after a word, unless that word is very long.
 fn shorten_to_words(line: &str) -> String {
-    let cut = match (
-        line.char_indices().nth(NAME_CHARS - 1),
-        line.char_indices().nth(NAME_CHARS),
-    ) {
-        (Some((cut, _)), Some(_)) => cut,
-        _ => return line.to_owned(),
+    let ends = [NAME_CHARS - 1, NAME_CHARS].map(|chars| line.char_indices().nth(chars));
+    let [Some((cut, _)), Some(_)] = ends else {
+        return line.to_owned();
     };
     let begin = &line[..cut];
     let word = if line[cut..].starts_with(' ') {
