@@ -366,6 +366,7 @@ test("the whole conversation is printed, and nothing else", async () => {
   expect(await page.locator("#sidebar").isVisible()).toBe(false);
   expect(await page.locator(".th-composer").isVisible()).toBe(false);
   await shoot(page, "print");
+  await accessible(page);
   await page.emulateMedia({ media: "screen" });
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   expect(await paper.count()).toBe(0);

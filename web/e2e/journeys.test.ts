@@ -16,7 +16,7 @@ beforeAll(async () => {
   journeys = await Journeys.set();
   other = await journeys.stage.daemon.client("second-program");
 });
-afterAll(() => journeys?.stage.end());
+afterAll(() => journeys?.end());
 
 /** A window of 1280×800 at a zoom of 200 %. */
 const ZOOMED = { width: 640, height: 400 };
@@ -27,7 +27,7 @@ describe.each([
   { size: "zoomed", viewport: ZOOMED, dark: false },
 ])("$size", ({ size, viewport, dark }) => {
   test.each(JOURNEYS.filter(({ narrow }) => !narrow || viewport.width < 700))("$name has room, and no axe finding", async (journey) => {
-    const page = await journeys.stage.page({ size: viewport, dark, signIn: !journey.signedOut });
+    const page = await journeys.page(journey, { size: viewport, dark });
     await journeys.go(journey, page);
     await shoot(page, `journey-${journey.name}-${size}`);
     expect(await beyond(page)).toEqual([]);

@@ -114,6 +114,11 @@ test("reading an idle thread starts no agent", async () => {
   await openThread(stage, page, id);
   await page.locator(".th-agent", { hasText: "hello" }).waitFor();
   expect((await reader.call("agent/running", {})).data).toEqual([]);
+  // Nor does reading its log.
+  await page.goto(`${stage.url}/threads/${id}/policy`);
+  await page.getByText("No decisions yet.").waitFor();
+  expect((await reader.call("agent/running", {})).data).toEqual([]);
+  await openThread(stage, page, id);
   await say(page, "say again");
   await page.locator(".th-agent", { hasText: "again" }).last().waitFor();
 });
@@ -126,8 +131,13 @@ test("a thread tells the same story live and after a reload: notices, and who al
   await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
   await until(client, id, "idle");
   await say(page, "say before; crash");
-  await page.locator(".th-notice").first().waitFor();
   await until(client, id, "idle");
+  // What the agent wrote is inside the error, which no notice repeats.
+  const error = page.locator(".th-turn-error");
+  await error.getByText("What the agent wrote before it ended").click();
+  await error.locator("pre", { hasText: "crash" }).waitFor();
+  await error.getByText("What the agent wrote before it ended").click();
+  expect(await page.locator(".th-notice", { hasText: "exited" }).count()).toBe(0);
   await page.locator(".th-decision", { hasText: "Allowed by owner (acpd-web)" }).waitFor();
   const story = () => page.locator(".virtual-line").allTextContents();
   await expect.poll(async () => (await story()).filter((line) => line.includes("Failed")).length).toBe(1);
