@@ -147,6 +147,17 @@ test("keys reach all threads: End, the arrows, and j at the end of what is loade
   await page.waitForURL("**/threads/00000000-0000-7000-8000-000000000100");
 });
 
+test("heads and rows name an agent by its title where it differs from its id", async () => {
+  const id = await startThread(stage, other, "say hello", { agentType: "second", name: "Titled" });
+  await until(other, id, "idle");
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  for (const place of [page.locator(".pane .view-head"), row(page, "Titled")]) {
+    await place.getByText("Second agent").waitFor();
+    expect(await place.innerText()).not.toMatch(/\bsecond\b/);
+  }
+});
+
 test("the list is filtered by folder, agent and status, and grouped by folder", async () => {
   const page = await stage.page();
   await fillList(page);

@@ -185,6 +185,74 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
     },
   },
   {
+    name: "folder-dialog",
+    keys: async (page) => {
+      await page.locator(".home-form").waitFor();
+      await walk(page, "Tab", { selector: "#folder" });
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type("~/");
+      await page.keyboard.press("Escape");
+      await walk(page, "Tab", { name: "Choose…" });
+      await page.keyboard.press("Enter");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "sessions" }).waitFor();
+      await walk(page, "Tab", { name: "work" });
+      await page.keyboard.press("Enter");
+      await dialog.getByText("No folders in it.").waitFor();
+      await walk(page, "Tab", { name: "Use this folder" });
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.locator("#folder").inputValue()).toBe(journeys.stage.daemon.work);
+    },
+  },
+  {
+    name: "filters",
+    path: async () => "agents",
+    keys: async (page) => {
+      await walk(page, "Tab", { name: "Filter" });
+      await page.keyboard.press("Enter");
+      const filters = page.getByRole("group", { name: "Filter" });
+      await filters.getByLabel("Status", { exact: true }).waitFor();
+      await walk(page, "Tab", { selector: "select[aria-label=Status]" });
+      // The letter of an option selects it, in every browser.
+      await page.keyboard.type("Fail");
+      await expect.poll(() => page.locator(".side-list .row-name").allInnerTexts()).toEqual(expect.arrayContaining(["A failure"]));
+      await expect.poll(() => page.locator(".side-list .row-name").allInnerTexts()).not.toContain("At rest");
+    },
+  },
+  {
+    name: "export",
+    path: async () => `threads/${journeys.threads.rest}`,
+    keys: async (page) => {
+      await walk(page, "Tab", { name: "Skip to the content" });
+      await page.keyboard.press("Enter");
+      await walk(page, "Tab", { name: "More about At rest" });
+      await page.keyboard.press("Enter");
+      await walk(page, "ArrowDown", { name: "Export…" });
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog", { name: "Export thread" }).waitFor();
+      const download = page.waitForEvent("download");
+      await walk(page, "Tab", { selector: ".format" });
+      await page.keyboard.press("Enter");
+      expect((await download).suggestedFilename()).toBe("At rest.md");
+    },
+  },
+  {
+    name: "failed",
+    path: async () => {
+      const id = await startThread(journeys.stage, other, "error message='the model is overloaded'");
+      await until(other, id, "idle");
+      return `threads/${id}`;
+    },
+    keys: async (page) => {
+      await walk(page, "Tab", { name: "Try again" });
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.locator(".th-turn-error").count()).toBe(2);
+      await walk(page, "Tab", { name: "Edit and resend" });
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
+    },
+  },
+  {
     name: "sign-in",
     signedOut: true,
     keys: async (page) => {

@@ -68,6 +68,17 @@ test("Stop pauses the queue, and the user continues or clears it", async () => {
   await expect.poll(() => queue().count()).toBe(0);
 });
 
+test("a paused queue is cleared, and nothing of it is sent", async () => {
+  const id = await busy();
+  await page.locator(".pane-foot").getByRole("button", { name: "Stop", exact: true }).click();
+  await queue().getByText("Queue paused · 2 waiting").waitFor();
+  await button("Clear").click();
+  await expect.poll(() => queue().count()).toBe(0);
+  const { thread } = await other.call("thread/read", { threadId: id });
+  expect([thread.status, thread.queuedTurnIds]).toEqual(["idle", []]);
+  expect(await page.locator(".th-user").allInnerTexts()).toHaveLength(1);
+});
+
 test("an agent that does not stop can be ended", async () => {
   const id = await startThread(stage, other, "hang");
   await openThread(stage, page, id);
@@ -102,6 +113,21 @@ test("a restart keeps what was queued, and the agent continues when the user wan
   await page.getByRole("button", { name: "Send", exact: true }).first().click();
   await page.locator(".th-agent", { hasText: "the second" }).last().waitFor();
   await until(await stage.daemon.client("again"), id, "idle");
+});
+
+test("a turn that a restart broke off is continued in the browser", async () => {
+  const client = await stage.daemon.client("breaker");
+  const id = await startThread(stage, client, "say before; slow ms=600000");
+  await openThread(stage, page, id);
+  await page.locator(".th-agent", { hasText: "before" }).waitFor();
+  await stage.daemon.kill("SIGTERM");
+  await stage.daemon.launch();
+  const go = page.getByRole("button", { name: "Continue", exact: true });
+  await go.waitFor();
+  await page.reload();
+  await go.click();
+  await page.locator(".th-user", { hasText: "Continue" }).waitFor();
+  await expect.poll(() => go.count()).toBe(0);
 });
 
 test("reading an idle thread starts no agent", async () => {

@@ -81,10 +81,10 @@ export class Journeys {
     if (!signedOut && !bare) {
       await page.locator(`[data-thread="${this.threads.rest}"], .is-hit`).first().waitFor({ state: "attached" });
       // The answers are there once the question has been read, and take clicks once they have been in sight for a while.
-      const answers = page.locator(`[data-thread="${this.threads.command}"] button`, { hasText: "Allow once" });
+      const answers = page.locator(`[data-thread="${this.threads.command}"] .row-answers button`, { hasText: "Allow once" });
       await answers.or(page.locator(".is-hit")).first().waitFor({ state: "attached" });
       if (await answers.first().isVisible()) {
-        await page.locator(`[data-thread="${this.threads.command}"] button:not([aria-disabled])`, { hasText: "Allow once" }).waitFor();
+        await page.locator(`[data-thread="${this.threads.command}"] .row-answers button:not([aria-disabled])`, { hasText: "Allow once" }).first().waitFor();
       }
       await page.getByText("Offline. Your draft is saved.").waitFor({ state: "detached" });
     }
