@@ -294,7 +294,7 @@ for (const [name, options, least] of [
     }
     await view.getByRole("button", { name: "Fork from here" }).waitFor();
     await view.getByRole("button", { name: "Rewind to here" }).waitFor();
-    const small = await view.locator(".virtual :is(button, summary):visible").evaluateAll(
+    const small = await view.locator(".pane :is(button, summary, a, select):visible").evaluateAll(
       (all, size) =>
         all.flatMap((one) => {
           const { width, height } = one.getBoundingClientRect();

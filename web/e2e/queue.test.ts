@@ -100,6 +100,28 @@ test("a turn that failed is tried again or edited", async () => {
   await expect.poll(() => page.locator(".th-user", { hasText: "say before; error" }).count()).toBe(2);
 });
 
+test("a prompt with a picture is edited with it, also after a reload; so is one that met a limit", async () => {
+  const id = await startThread(stage, other, "say before");
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const picture = { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(png, "base64") };
+  const attached = page.locator(".th-attached-file");
+  for (const [text, end] of [["error message=overloaded", "Failed"], ["stop reason=max_tokens", "limit of tokens"]] as const) {
+    await page.locator(".pane textarea").fill(text);
+    await page.locator(".pane input[type=file]").setInputFiles(picture);
+    await attached.waitFor();
+    await page.locator(".pane textarea").press("Enter");
+    await page.locator(".th-turn-stop", { hasText: end }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Edit and resend" }).click();
+    await attached.waitFor();
+    expect(await page.locator(".pane textarea").inputValue()).toBe(text);
+    await page.getByRole("button", { name: /^Remove image/ }).click();
+    await page.locator(".pane textarea").fill("");
+  }
+});
+
 test("a restart keeps what was queued, and the agent continues when the user wants that", async () => {
   const id = await busy();
   await stage.daemon.kill("SIGTERM");
