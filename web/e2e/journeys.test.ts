@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accessible, DESKTOP, PHONE, shoot } from "./support/browser.ts";
 import { openThread, startThread, until } from "./support/acts.ts";
 import { Journeys, JOURNEYS } from "./support/journeys.ts";
-import { beyond, isInSight, walk } from "./support/room.ts";
+import { beyond, isInSight, tooSmall, walk } from "./support/room.ts";
 
 let journeys: Journeys;
 let other: Client;
@@ -36,6 +36,8 @@ describe.each([
     for (const one of await wanted.all()) {
       expect(await isInSight(one), await one.evaluate((el) => el.outerHTML.slice(0, 200))).toBe(true);
     }
+    // A phone is touched.
+    expect(await tooSmall(page, "body", size === "phone" ? 40 : 24)).toEqual([]);
     await accessible(page);
     await page.context().close();
   });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { openThread, say, settled, startThread, until } from "./support/acts.ts";
 import { accessible, DESKTOP, PHONE, shoot, Stage } from "./support/browser.ts";
+import { tooSmall } from "./support/room.ts";
 
 let stage: Stage;
 let other: Client;
@@ -294,15 +295,7 @@ for (const [name, options, least] of [
     }
     await view.getByRole("button", { name: "Fork from here" }).waitFor();
     await view.getByRole("button", { name: "Rewind to here" }).waitFor();
-    const small = await view.locator(".pane :is(button, summary, a, select):visible").evaluateAll(
-      (all, size) =>
-        all.flatMap((one) => {
-          const { width, height } = one.getBoundingClientRect();
-          return width >= size && height >= size ? [] : [`${one.className} ${one.textContent}: ${width}×${height}`];
-        }),
-      least,
-    );
-    expect(small).toEqual([]);
+    expect(await tooSmall(view, ".pane", least)).toEqual([]);
     expect(await view.evaluate(() => document.documentElement.scrollWidth)).toBe(options.size.width);
     await shoot(view, `targets-${least}`);
     await accessible(view);
