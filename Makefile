@@ -40,7 +40,7 @@ FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run dev web test test-web test-python test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web layouts test test-web test-python test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -77,6 +77,11 @@ test-ui: web $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the 
 	npm run check --prefix web
 	npm test --prefix web
 	ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm run e2e --prefix web
+
+layouts: web $(CLIENT_DEPS) ## Store the layouts of the web UI's main journeys anew; read the difference of the texts
+	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
+	rm -f web/e2e/layouts/*
+	ACPD_LAYOUTS=update ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm run e2e --prefix web -- layout.test
 
 test-interop: deps ## Run a client that is built with the official Rust SDK, which takes minutes to build
 	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml

@@ -90,6 +90,38 @@ test("2,000 threads are all reached by scrolling, with few of them in the page",
     .toBe(true);
 });
 
+test("2,000 threads of the daemon are all reached, each once", async () => {
+  const many = await Stage.set({ config: ["[sandbox]", 'mode = "off"', "[limits]", "requests_per_window = 10000"] });
+  try {
+    // Forks, because these start no agent.
+    const first = await startThread(many, await many.daemon.client(), undefined, { name: "Thread number 0" });
+    const numbers = Array.from({ length: 1_999 }, (_, at) => at + 1);
+    const began = performance.now();
+    await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const client = await many.daemon.client();
+        for (let at = numbers.shift(); at !== undefined; at = numbers.shift()) {
+          const { thread } = await client.call("thread/fork", { threadId: first, name: `Thread number ${at}` });
+          await client.call("thread/unsubscribe", { threadId: thread.id });
+        }
+        client.close();
+      }),
+    );
+    console.log(`2,000 threads were made in ${Math.round(performance.now() - began)} ms`);
+    const page = await many.page();
+    const seen = new Set<string>();
+    const look = async () => {
+      const names = await page.locator(".side-list .row-name").allInnerTexts();
+      names.forEach((name) => seen.add(name));
+      await page.locator(".side-list").evaluate((at) => at.scrollBy(0, at.clientHeight));
+      return seen.size;
+    };
+    await expect.poll(look, { timeout: 60_000, interval: 20 }).toBe(2_000);
+  } finally {
+    await many.end();
+  }
+}, 120_000);
+
 test("keys reach all threads: End, the arrows, and j at the end of what is loaded", async () => {
   const page = await stage.page();
   await fillList(page);
@@ -113,6 +145,17 @@ test("keys reach all threads: End, the arrows, and j at the end of what is loade
   await page.locator("#main").focus();
   await page.keyboard.press("j");
   await page.waitForURL("**/threads/00000000-0000-7000-8000-000000000100");
+});
+
+test("heads and rows name an agent by its title where it differs from its id", async () => {
+  const id = await startThread(stage, other, "say hello", { agentType: "second", name: "Titled" });
+  await until(other, id, "idle");
+  const page = await stage.page();
+  await openThread(stage, page, id);
+  for (const place of [page.locator(".pane .view-head"), row(page, "Titled")]) {
+    await place.getByText("Second agent").waitFor();
+    expect(await place.innerText()).not.toMatch(/\bsecond\b/);
+  }
 });
 
 test("the list is filtered by folder, agent and status, and grouped by folder", async () => {
@@ -334,6 +377,7 @@ test("the whole conversation is printed, and nothing else", async () => {
   expect(await page.locator("#sidebar").isVisible()).toBe(false);
   expect(await page.locator(".th-composer").isVisible()).toBe(false);
   await shoot(page, "print");
+  await accessible(page);
   await page.emulateMedia({ media: "screen" });
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   expect(await paper.count()).toBe(0);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accessible, DESKTOP, PHONE, shoot } from "./support/browser.ts";
 import { openThread, startThread, until } from "./support/acts.ts";
 import { Journeys, JOURNEYS } from "./support/journeys.ts";
-import { beyond, isInSight, walk } from "./support/room.ts";
+import { beyond, isInSight, tooSmall, walk } from "./support/room.ts";
 
 let journeys: Journeys;
 let other: Client;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   journeys = await Journeys.set();
   other = await journeys.stage.daemon.client("second-program");
 });
-afterAll(() => journeys?.stage.end());
+afterAll(() => journeys?.end());
 
 /** A window of 1280×800 at a zoom of 200 %. */
 const ZOOMED = { width: 640, height: 400 };
@@ -27,7 +27,7 @@ describe.each([
   { size: "zoomed", viewport: ZOOMED, dark: false },
 ])("$size", ({ size, viewport, dark }) => {
   test.each(JOURNEYS.filter(({ narrow }) => !narrow || viewport.width < 700))("$name has room, and no axe finding", async (journey) => {
-    const page = await journeys.stage.page({ size: viewport, dark, signIn: !journey.signedOut });
+    const page = await journeys.page(journey, { size: viewport, dark });
     await journeys.go(journey, page);
     await shoot(page, `journey-${journey.name}-${size}`);
     expect(await beyond(page)).toEqual([]);
@@ -36,6 +36,8 @@ describe.each([
     for (const one of await wanted.all()) {
       expect(await isInSight(one), await one.evaluate((el) => el.outerHTML.slice(0, 200))).toBe(true);
     }
+    // A phone is touched.
+    expect(await tooSmall(page, "body", size === "phone" ? 40 : 24)).toEqual([]);
     await accessible(page);
     await page.context().close();
   });
@@ -182,6 +184,74 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
       await walk(page, "Tab", { selector: ".page button" });
       await page.keyboard.press("Enter");
       await page.locator(".page", { hasText: "By keys again" }).waitFor({ state: "detached" });
+    },
+  },
+  {
+    name: "folder-dialog",
+    keys: async (page) => {
+      await page.locator(".home-form").waitFor();
+      await walk(page, "Tab", { selector: "#folder" });
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type("~/");
+      await page.keyboard.press("Escape");
+      await walk(page, "Tab", { name: "Choose…" });
+      await page.keyboard.press("Enter");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "sessions" }).waitFor();
+      await walk(page, "Tab", { name: "work" });
+      await page.keyboard.press("Enter");
+      await dialog.getByText("No folders in it.").waitFor();
+      await walk(page, "Tab", { name: "Use this folder" });
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.locator("#folder").inputValue()).toBe(journeys.stage.daemon.work);
+    },
+  },
+  {
+    name: "filters",
+    path: async () => "agents",
+    keys: async (page) => {
+      await walk(page, "Tab", { name: "Filter" });
+      await page.keyboard.press("Enter");
+      const filters = page.getByRole("group", { name: "Filter" });
+      await filters.getByLabel("Status", { exact: true }).waitFor();
+      await walk(page, "Tab", { selector: "select[aria-label=Status]" });
+      // The letter of an option selects it, in every browser.
+      await page.keyboard.type("Fail");
+      await expect.poll(() => page.locator(".side-list .row-name").allInnerTexts()).toEqual(expect.arrayContaining(["A failure"]));
+      await expect.poll(() => page.locator(".side-list .row-name").allInnerTexts()).not.toContain("At rest");
+    },
+  },
+  {
+    name: "export",
+    path: async () => `threads/${journeys.threads.rest}`,
+    keys: async (page) => {
+      await walk(page, "Tab", { name: "Skip to the content" });
+      await page.keyboard.press("Enter");
+      await walk(page, "Tab", { name: "More about At rest" });
+      await page.keyboard.press("Enter");
+      await walk(page, "ArrowDown", { name: "Export…" });
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog", { name: "Export thread" }).waitFor();
+      const download = page.waitForEvent("download");
+      await walk(page, "Tab", { selector: ".format" });
+      await page.keyboard.press("Enter");
+      expect((await download).suggestedFilename()).toBe("At rest.md");
+    },
+  },
+  {
+    name: "failed",
+    path: async () => {
+      const id = await startThread(journeys.stage, other, "error message='the model is overloaded'");
+      await until(other, id, "idle");
+      return `threads/${id}`;
+    },
+    keys: async (page) => {
+      await walk(page, "Tab", { name: "Try again" });
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.locator(".th-turn-error").count()).toBe(2);
+      await walk(page, "Tab", { name: "Edit and resend" });
+      await page.keyboard.press("Enter");
+      await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
     },
   },
   {

@@ -4,16 +4,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { DESKTOP, PHONE } from "./support/browser.ts";
 import { Journeys, JOURNEYS } from "./support/journeys.ts";
-import { atRest, boxDifferencesOf, freeze, layoutDifferences, layoutOf } from "./support/layout.ts";
+import { atRest, boxDifferencesOf, FONTS, freeze, layoutDifferences, layoutOf } from "./support/layout.ts";
 
-/** Returns whether the browser has the fonts of the stored layouts. */
-function hasFonts(): boolean {
-  const context = document.createElement("canvas").getContext("2d")!;
-  const width = (font: string) => {
-    context.font = `40px ${font}`;
-    return context.measureText("Widths differ: il1MW").width;
-  };
-  return ["DejaVu Sans", "DejaVu Sans Mono"].every((name) => ["serif", "cursive"].some((other) => width(other) !== width(`"${name}", ${other}`)));
+/** Returns which of the fonts of the stored layouts the browser does not have. */
+async function missingFonts(names: readonly string[]): Promise<string[]> {
+  const tried = names.map((name) => new FontFace("tried", `local("${name}")`).load().then(() => [], () => [name]));
+  return (await Promise.all(tried)).flat();
 }
 
 let journeys: Journeys;
@@ -21,22 +17,23 @@ let journeys: Journeys;
 beforeAll(async () => {
   journeys = await Journeys.set();
   const page = await journeys.stage.page();
-  expect(await page.evaluate(hasFonts), "the fonts of Debian's fonts-dejavu-core").toBe(true);
+  expect(await page.evaluate(missingFonts, FONTS), "fonts of Debian's fonts-dejavu-core and fonts-droid-fallback are missing").toEqual([]);
 });
-afterAll(() => journeys?.stage.end());
+afterAll(() => journeys?.end());
 
 for (const [size, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
   for (const theme of ["light", "dark"]) {
-    test(`the layout is the stored one: ${size}, ${theme}`, async () => {
+    test(`the layout is the stored one: ${size}, ${theme}`, { timeout: 240_000 }, async () => {
       const options = { size: viewport, dark: theme === "dark", prepare: freeze };
       const pages = {
-        in: await journeys.stage.page(options),
-        out: await journeys.stage.page({ ...options, signIn: false }),
+        in: await journeys.page({}, options),
+        out: await journeys.page({ signedOut: true }, options),
+        bare: await journeys.page({ bare: true }, options),
       };
       const found: string[] = [];
       for (const journey of JOURNEYS) {
         if (journey.narrow && size !== "phone") continue;
-        const page = journey.signedOut ? pages.out : pages.in;
+        const page = journey.signedOut ? pages.out : journey.bare ? pages.bare : pages.in;
         await journeys.go(journey, page);
         found.push(...(await layoutDifferences(page, journey.name, size, theme)));
       }

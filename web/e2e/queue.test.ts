@@ -68,6 +68,17 @@ test("Stop pauses the queue, and the user continues or clears it", async () => {
   await expect.poll(() => queue().count()).toBe(0);
 });
 
+test("a paused queue is cleared, and nothing of it is sent", async () => {
+  const id = await busy();
+  await page.locator(".pane-foot").getByRole("button", { name: "Stop", exact: true }).click();
+  await queue().getByText("Queue paused · 2 waiting").waitFor();
+  await button("Clear").click();
+  await expect.poll(() => queue().count()).toBe(0);
+  const { thread } = await other.call("thread/read", { threadId: id });
+  expect([thread.status, thread.queuedTurnIds]).toEqual(["idle", []]);
+  expect(await page.locator(".th-user").allInnerTexts()).toHaveLength(1);
+});
+
 test("an agent that does not stop can be ended", async () => {
   const id = await startThread(stage, other, "hang");
   await openThread(stage, page, id);
@@ -89,6 +100,28 @@ test("a turn that failed is tried again or edited", async () => {
   await expect.poll(() => page.locator(".th-user", { hasText: "say before; error" }).count()).toBe(2);
 });
 
+test("a prompt with a picture is edited with it, also after a reload; so is one that met a limit", async () => {
+  const id = await startThread(stage, other, "say before");
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const picture = { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(png, "base64") };
+  const attached = page.locator(".th-attached-file");
+  for (const [text, end] of [["error message=overloaded", "Failed"], ["stop reason=max_tokens", "limit of tokens"]] as const) {
+    await page.locator(".pane textarea").fill(text);
+    await page.locator(".pane input[type=file]").setInputFiles(picture);
+    await attached.waitFor();
+    await page.locator(".pane textarea").press("Enter");
+    await page.locator(".th-turn-stop", { hasText: end }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Edit and resend" }).click();
+    await attached.waitFor();
+    expect(await page.locator(".pane textarea").inputValue()).toBe(text);
+    await page.getByRole("button", { name: /^Remove image/ }).click();
+    await page.locator(".pane textarea").fill("");
+  }
+});
+
 test("a restart keeps what was queued, and the agent continues when the user wants that", async () => {
   const id = await busy();
   await stage.daemon.kill("SIGTERM");
@@ -104,6 +137,21 @@ test("a restart keeps what was queued, and the agent continues when the user wan
   await until(await stage.daemon.client("again"), id, "idle");
 });
 
+test("a turn that a restart broke off is continued in the browser", async () => {
+  const client = await stage.daemon.client("breaker");
+  const id = await startThread(stage, client, "say before; slow ms=600000");
+  await openThread(stage, page, id);
+  await page.locator(".th-agent", { hasText: "before" }).waitFor();
+  await stage.daemon.kill("SIGTERM");
+  await stage.daemon.launch();
+  const go = page.getByRole("button", { name: "Continue", exact: true });
+  await go.waitFor();
+  await page.reload();
+  await go.click();
+  await page.locator(".th-user", { hasText: "Continue" }).waitFor();
+  await expect.poll(() => go.count()).toBe(0);
+});
+
 test("reading an idle thread starts no agent", async () => {
   const again = await stage.daemon.client("reader");
   const id = await startThread(stage, again, "say hello");
@@ -114,6 +162,11 @@ test("reading an idle thread starts no agent", async () => {
   await openThread(stage, page, id);
   await page.locator(".th-agent", { hasText: "hello" }).waitFor();
   expect((await reader.call("agent/running", {})).data).toEqual([]);
+  // Nor does reading its log.
+  await page.goto(`${stage.url}/threads/${id}/policy`);
+  await page.getByText("No decisions yet.").waitFor();
+  expect((await reader.call("agent/running", {})).data).toEqual([]);
+  await openThread(stage, page, id);
   await say(page, "say again");
   await page.locator(".th-agent", { hasText: "again" }).last().waitFor();
 });
@@ -126,8 +179,13 @@ test("a thread tells the same story live and after a reload: notices, and who al
   await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
   await until(client, id, "idle");
   await say(page, "say before; crash");
-  await page.locator(".th-notice").first().waitFor();
   await until(client, id, "idle");
+  // What the agent wrote is inside the error, which no notice repeats.
+  const error = page.locator(".th-turn-error");
+  await error.getByText("What the agent wrote before it ended").click();
+  await error.locator("pre", { hasText: "crash" }).waitFor();
+  await error.getByText("What the agent wrote before it ended").click();
+  expect(await page.locator(".th-notice", { hasText: "exited" }).count()).toBe(0);
   await page.locator(".th-decision", { hasText: "Allowed by owner (web)" }).waitFor();
   const story = () => page.locator(".virtual-line").allTextContents();
   await expect.poll(async () => (await story()).filter((line) => line.includes("Failed")).length).toBe(1);

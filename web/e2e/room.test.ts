@@ -11,6 +11,8 @@ let stage: Stage;
 let other: Client;
 let asking: string;
 let running: string;
+/** A thread with everything that can be copied. */
+let talk: string;
 
 beforeAll(async () => {
   stage = await Stage.set();
@@ -18,22 +20,30 @@ beforeAll(async () => {
   running = await startThread(stage, other, "plan; say `a_name_that_is_quite_long_and_cannot_be_broken_anywhere_at_all_in_any_way`; tool kind=edit; slow ms=600000", {
     name: "A thread with a name that is longer than a phone is wide, by far",
   });
+  const long = "a line that is longer than a phone is wide, so that it goes on in the next one and ends anywhere. ";
+  talk = await startThread(stage, other, `terminal /usr/bin/seq 40; say "${long.repeat(3)}\\n\\n\`\`\`sh\\n${"npm-run-a-command ".repeat(8)}\\n\`\`\`\\n\\nThe end."`);
+  await until(other, talk, "idle");
   asking = await startThread(stage, other, "permission kind=execute command='npm run a-script-with-a-long-name -- --and-one-more-flag-that-is-long'");
   await until(other, asking, "waiting");
 });
 afterAll(() => stage?.end());
 
-/** Returns texts that their copy button covers. */
-function covered(frames: Element[]): string[] {
-  return frames.flatMap((frame) => {
-    const button = frame.querySelector(".th-copy")!.getBoundingClientRect();
+/** Returns texts that a copy button covers. */
+function covered(pane: Element): string[] {
+  const buttons = [...pane.querySelectorAll(".th-copy")].filter((button) => button.checkVisibility({ visibilityProperty: true }));
+  const walker = document.createTreeWalker(pane, NodeFilter.SHOW_TEXT);
+  const found: string[] = [];
+  for (let text = walker.nextNode(); text !== null; text = walker.nextNode()) {
     const range = document.createRange();
-    range.selectNodeContents(frame.querySelector("pre")!);
-    const under = [...range.getClientRects()].filter(
-      ({ left, right, top, bottom }) => left < button.right && right > button.left && top < button.bottom && bottom > button.top,
-    );
-    return under.map(({ right }) => `${frame.textContent}: text to ${right}, button from ${button.left}`);
-  });
+    range.selectNodeContents(text);
+    for (const { left, right, top, bottom } of range.getClientRects()) {
+      const under = buttons
+        .map((button) => button.getBoundingClientRect())
+        .find((at) => left < at.right && right > at.left && top < at.bottom && bottom > at.top);
+      if (under && right - left > 1) found.push(`${text.textContent}: text ${left}–${right}, button ${under.left}–${under.right}`);
+    }
+  }
+  return found;
 }
 
 for (const width of [390, 320]) {
@@ -53,7 +63,11 @@ for (const width of [390, 320]) {
     await openThread(stage, page, asking);
     await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
     await fits("approval");
-    expect(await page.locator(".th-framed").evaluateAll(covered)).toEqual([]);
+    expect(await page.locator(".pane").evaluate(covered)).toEqual([]);
+    await openThread(stage, page, talk);
+    await page.locator(".th-agent pre").first().waitFor();
+    expect(await page.locator(".pane .th-copy:visible").count()).toBeGreaterThan(2);
+    expect(await page.locator(".pane").evaluate(covered)).toEqual([]);
     await openThread(stage, page, running);
     await page.locator(".pane textarea").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor();

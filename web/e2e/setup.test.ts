@@ -45,7 +45,7 @@ test("by keyboard alone: install, sign in, first answer", async () => {
   const { daemon } = await bare();
   const page = await stage!.page();
   await page.getByRole("heading", { name: "Choose an agent" }).waitFor();
-  await page.getByText("acpd serve --demo").waitFor();
+  await page.getByRole("button", { name: "Try the demo" }).or(page.getByText("acpd serve --demo")).waitFor();
   await shoot(page, "setup-desktop");
   await accessible(page);
   await tabTo(page, '[aria-label="Install Looped"]');
@@ -60,6 +60,12 @@ test("by keyboard alone: install, sign in, first answer", async () => {
   await phone.locator("#prompt").waitFor();
   await page.locator("#prompt").waitFor();
   await expect.poll(() => active(page)).toBe("prompt");
+  await tabTo(page, '[aria-label="Check Looped"]');
+  await page.keyboard.press("Enter");
+  await page.locator(".setup-installed", { hasText: "Started in" }).waitFor();
+  await shoot(page, "setup-installed-desktop");
+  await accessible(page);
+  await page.locator("#prompt").focus();
   await page.keyboard.type("say It works");
   await tabTo(page, "#folder");
   await page.keyboard.type(daemon.work);
@@ -67,16 +73,43 @@ test("by keyboard alone: install, sign in, first answer", async () => {
   await page.waitForURL(/\/threads\//);
   await page.getByRole("heading", { name: "Sign in to Looped" }).waitFor();
   await page.getByRole("button", { name: "Sign in to Looped with API key" }).waitFor();
+  // The card alone says it, and has the only button.
+  await page.locator(".th-turn-stop", { hasText: "Waiting for sign-in" }).waitFor();
+  expect(await page.locator(".pane").innerText()).not.toContain("to continue");
+  expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(1);
   await shoot(page, "setup-sign-in-desktop");
   await accessible(page);
   await tabTo(page, '[aria-label="Sign in to Looped with API key"]');
   await page.keyboard.press("Enter");
   await expect.poll(() => active(page)).toBe("Try again");
+  await tabTo(page, '[aria-label="Check Looped"]');
   await page.keyboard.press("Enter");
+  await page.locator(".sign-in-card .examined-works", { hasText: "Started in" }).waitFor();
+  await page.getByRole("button", { name: "Try again" }).press("Enter");
   await page.locator(".virtual-line", { hasText: "It works" }).last().waitFor();
   await page.locator(".th-turn-end", { hasText: "Done" }).waitFor();
   await expect.poll(() => page.locator(".sign-in-card").count()).toBe(0);
+  // What was asked is said once, in a sentence: with the turn that it ended.
+  const words = await page.locator(".pane").innerText();
+  expect(words.match(/Sign in to Looped to continue/g)).toHaveLength(1);
+  expect(words).not.toContain("ways to sign in");
 });
+
+for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE })) {
+  test(`the demo is one press from the first visit: ${name}`, async () => {
+    stage = await Stage.set({ agentName: "demo", path: "/nowhere" });
+    const page = await stage.page(size && { size });
+    await page.getByRole("heading", { name: "Set up an agent" }).waitFor();
+    await accessible(page);
+    await page.getByRole("button", { name: "Try the demo" }).click();
+    await page.waitForURL(/\/threads\//);
+    // On a phone, its question covers what it said.
+    await page.locator(".th-agent").first().waitFor({ state: "attached" });
+    // It is no agent that is set up.
+    await page.goto(stage.url);
+    await page.getByRole("button", { name: "Try the demo" }).waitFor();
+  });
+}
 
 test("on the phone, by touch", async () => {
   const { daemon } = await bare();

@@ -8,7 +8,6 @@ import "./app/notifications.ts";
 
 import { render } from "preact";
 
-import { listenForPrinting } from "./app/print.ts";
 import { listenForShortcuts } from "./app/shortcuts.ts";
 import { begin, standing } from "./connection/connection.ts";
 import { lazy } from "./views/parts/lazy.tsx";
@@ -35,7 +34,6 @@ function Page() {
 }
 
 listenForShortcuts();
-listenForPrinting();
 void begin();
 const root = document.getElementById("app");
 if (root) {

@@ -134,7 +134,10 @@ fn a_turn_that_does_not_stop_ends_no_other_threads_turn() {
         (a.as_str(), "cancelTimedOut")
     );
     let message = notice.text("message");
-    assert!(message.contains("did not end the turn within 1 s"), "{message}");
+    assert!(
+        message.contains("didn't respond to Stop, so acpd ended it after 1 s"),
+        "{message}"
+    );
     // Its thread continues in a new process, away from the unwanted turn.
     assert_eq!(client.turn(&a, "say again").said(), "again");
     assert_eq!(daemon.place.agents().len(), 2);

@@ -77,6 +77,14 @@ impl Snapshot {
         }
     }
 
+    /// Returns the name of the agent `id` that clients display.
+    pub fn title(&self, id: &str) -> Option<&str> {
+        let entry = self.registry.get(id).map(|entry| &entry.name);
+        entry
+            .or_else(|| self.installed.get(id).map(|installed| &installed.name))
+            .map(String::as_str)
+    }
+
     /// Returns how [`Catalog::install`] installs the agent `id`, or why it cannot.
     pub fn install_method(&self, id: &str, path: &str) -> Result<InstallMethod, CatalogError> {
         let entry = self

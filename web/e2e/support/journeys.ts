@@ -4,7 +4,9 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 
 import { openThread, row, settled, startThread, until } from "./acts.ts";
-import { Stage } from "./browser.ts";
+import { type PageOptions, Stage } from "./browser.ts";
+import { FAKE_AGENT } from "./daemon.ts";
+import { type Registry, serveRegistry } from "./registry.ts";
 
 export interface Journey {
   readonly name: string;
@@ -15,50 +17,83 @@ export interface Journey {
   /** Only on phones. */
   readonly narrow?: boolean;
   readonly signedOut?: boolean;
+  /** At a daemon without agents. */
+  readonly bare?: boolean;
 }
 
-/** A daemon with a thread for each journey. */
+type ThreadName = "rest" | "running" | "command" | "edit" | "form" | "failed" | "paused" | "signedOut" | "work" | "scripts";
+
+/** A daemon with a thread for each journey, and one without agents. */
 export class Journeys {
   private constructor(
     readonly stage: Stage,
-    readonly threads: Readonly<Record<"rest" | "running" | "command" | "edit" | "form", string>>,
+    private readonly bare: Stage,
+    private readonly registry: Registry,
+    readonly threads: Readonly<Record<ThreadName, string>>,
   ) {}
 
   static async set(): Promise<Journeys> {
     const stage = await Stage.set({
       // Which agents are installed must not depend on the machine.
       path: "/nowhere",
-      config: ["[agents.absent]", 'command = "/nowhere/agent"', "[policy]", 'ask = ["WebFetch"]', 'deny = ["Bash(rm *)"]'],
+      config: [
+        "[agents.absent]",
+        'command = "/nowhere/agent"',
+        "[agents.locked]",
+        'title = "Acme"',
+        `command = ${JSON.stringify(FAKE_AGENT)}`,
+        'args = ["--pace", "0", "--sign-in"]',
+        "[policy]",
+        'ask = ["WebFetch"]',
+        'deny = ["Bash(rm *)"]',
+      ],
     });
+    const registry = await serveRegistry();
+    let bare: Stage | undefined;
     try {
+      bare = await Stage.set({ agentName: null, path: "/nowhere", first: registry.config });
+      await bare.daemon.run("agents", "update");
       const other = await stage.daemon.client("other-program");
-      return new Journeys(stage, await threads(stage, other));
+      return new Journeys(stage, bare, registry, await threads(stage, other));
     } catch (error) {
+      registry.end();
+      await bare?.end();
       await stage.end();
       throw error;
     }
   }
 
+  /** Opens a page of the daemon at which a journey begins. */
+  page({ signedOut, bare }: Pick<Journey, "signedOut" | "bare">, options: PageOptions = {}): Promise<Page> {
+    return (bare ? this.bare : this.stage).page({ ...options, signIn: !signedOut });
+  }
+
+  async end(): Promise<void> {
+    this.registry.end();
+    await this.bare.end();
+    await this.stage.end();
+  }
+
   /** Leads a page to a journey, and waits until it has everything. */
-  async go({ go, signedOut }: Journey, page: Page): Promise<void> {
-    await page.goto(this.stage.url);
+  async go({ go, signedOut, bare }: Journey, page: Page): Promise<void> {
+    await page.goto((bare ? this.bare : this.stage).url);
     await go(page, this);
-    if (!signedOut) {
+    if (!signedOut && !bare) {
       await page.locator(`[data-thread="${this.threads.rest}"], .is-hit`).first().waitFor({ state: "attached" });
       // The answers are there once the question has been read, and take clicks once they have been in sight for a while.
-      const answers = page.locator(`[data-thread="${this.threads.command}"] button`, { hasText: "Allow once" });
+      const answers = page.locator(`[data-thread="${this.threads.command}"] .row-answers button`, { hasText: "Allow once" });
       await answers.or(page.locator(".is-hit")).first().waitFor({ state: "attached" });
       if (await answers.first().isVisible()) {
-        await page.locator(`[data-thread="${this.threads.command}"] button:not([aria-disabled])`, { hasText: "Allow once" }).waitFor();
+        await page.locator(`[data-thread="${this.threads.command}"] .row-answers button:not([aria-disabled])`, { hasText: "Allow once" }).first().waitFor();
       }
-      await page.getByText("Not connected").waitFor({ state: "detached" });
+      await page.getByText("Offline. Your draft is saved.").waitFor({ state: "detached" });
     }
     // What is below the pointer looks otherwise.
     await page.mouse.move(0, 0);
   }
 
   /** Opens a page of a thread at its end. */
-  async thread(page: Page, name: keyof Journeys["threads"]): Promise<void> {
+  async thread(page: Page, name: ThreadName): Promise<void> {
     await openThread(this.stage, page, this.threads[name]);
     await settled(page.getByRole("feed"));
   }
@@ -69,9 +104,11 @@ export class Journeys {
   }
 }
 
+/** Chinese and Japanese text. */
+const SCRIPTS = "修正登入頁面，ログイン画面を直す。";
 const WORK = "say I will look first.; tool kind=read path=src/a.rs; tool kind=search; tool kind=edit; tool kind=execute; ";
 
-async function threads(stage: Stage, other: Client): Promise<Journeys["threads"]> {
+async function threads(stage: Stage, other: Client): Promise<Record<ThreadName, string>> {
   // The list has the latest thread first, so each is there before the next one begins.
   const start = async (name: string, text: string, status: string) => {
     const id = await startThread(stage, other, text, { name });
@@ -83,6 +120,16 @@ async function threads(stage: Stage, other: Client): Promise<Journeys["threads"]
   const rest = await start("At rest", `${WORK}say 'The **first** answer, with \`code\`.'`, "idle");
   await other.call("turn/start", { threadId: rest, text: `${WORK}say 'The second answer.'` });
   await until(other, rest, "idle");
+  const work = await start("Opened", "say start; tool kind=edit path=src/a.rs; terminal /usr/bin/seq 60; say 'All done.'", "idle");
+  const scripts = await start(SCRIPTS, `say '${SCRIPTS}\n\n- 第一項：\`設定を保存\`\n- 第二項：繁體中文と简体中文'`, "idle");
+  const failed = await start("A failure", "say before; error message='the model is overloaded'", "idle");
+  const paused = await start("Paused", "slow ms=600000", "running");
+  for (const text of ["say the second", "say the third"]) {
+    await other.call("turn/start", { threadId: paused, text });
+  }
+  await other.call("turn/interrupt", { threadId: paused, pauseQueue: true });
+  await until(other, paused, "idle");
+  const signedOut = await refused(stage, other);
   const form = await start("A form", "elicit", "waiting");
   const edit = await start("An edit", "permission kind=edit", "waiting");
   const command = await start("A command", "permission kind=execute command='npm run test -- --coverage'", "waiting");
@@ -90,7 +137,32 @@ async function threads(stage: Stage, other: Client): Promise<Journeys["threads"]
   for (const text of ["say the second", "say the third"]) {
     await other.call("turn/start", { threadId: running, text });
   }
-  return { rest, form, edit, command, running };
+  return { rest, work, scripts, failed, paused, signedOut, form, edit, command, running };
+}
+
+/** Starts a thread whose agent wants a sign-in; returns its id. */
+async function refused(stage: Stage, other: Client): Promise<string> {
+  await startThread(stage, other, "say hello", { agentType: "locked", name: "Signed out" }).catch(() => {});
+  const { data } = await other.call("thread/list", { agentType: "locked", limit: 1 });
+  return data[0]!.id;
+}
+
+/** Opens the work of the last turn of a thread. */
+async function openWork(page: Page, journeys: Journeys, name: ThreadName): Promise<void> {
+  await journeys.thread(page, name);
+  // What was opened stays open.
+  if ((await page.locator(".th-work").last().getAttribute("aria-expanded")) === "false") {
+    await page.locator(".th-work").last().click();
+  }
+  await settled(page.getByRole("feed"));
+}
+
+async function openFold(page: Page, selector: string): Promise<void> {
+  const summary = page.locator(`${selector} summary`).first();
+  await summary.waitFor();
+  if (!(await summary.evaluate((at) => (at.parentElement as HTMLDetailsElement).open))) {
+    await summary.click({ position: { x: 8, y: 8 } });
+  }
 }
 
 const question = (name: "command" | "edit" | "form") => async (page: Page, journeys: Journeys) => {
@@ -185,6 +257,99 @@ export const JOURNEYS: readonly Journey[] = [
       await page.getByText("An archived thread").waitFor();
     },
     wanted: ".view-title h1",
+  },
+  {
+    name: "setup",
+    go: (page) => page.getByRole("button", { name: "Install Looped" }).waitFor(),
+    wanted: ".home-title",
+    bare: true,
+  },
+  {
+    name: "sign-in-card",
+    go: async (page, journeys) => {
+      await journeys.thread(page, "signedOut");
+      await page.locator(".sign-in-way button").waitFor();
+      await settled(page.getByRole("feed"));
+    },
+    wanted: "#sign-in-title",
+  },
+  {
+    name: "failed",
+    go: async (page, journeys) => {
+      await journeys.thread(page, "failed");
+      await page.getByRole("button", { name: "Edit and resend" }).waitFor();
+    },
+    wanted: ".th-retry button",
+  },
+  {
+    name: "paused",
+    go: async (page, journeys) => {
+      await journeys.thread(page, "paused");
+      await page.getByText("Queue paused").waitFor();
+    },
+    wanted: ".pane textarea",
+  },
+  {
+    name: "away",
+    go: async (page, journeys) => {
+      // Another visit, long after the last one.
+      await page.goto(`${journeys.stage.url}/favicon.svg`);
+      await page.evaluate(() => {
+        sessionStorage.removeItem("acpd.visit");
+        localStorage.setItem("acpd.visited", "1");
+      });
+      await page.goto(journeys.stage.url);
+      await page.locator(".away summary").click();
+      await page.locator(".away-entry", { hasText: "A command" }).waitFor();
+    },
+    wanted: ".away summary",
+  },
+  {
+    name: "folder-dialog",
+    go: async (page) => {
+      await page.locator("#folder").fill("~/");
+      await page.getByRole("button", { name: "Choose…" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "sessions" }).waitFor();
+    },
+    wanted: "dialog h2",
+  },
+  {
+    name: "opened-diff",
+    go: async (page, journeys) => {
+      await openWork(page, journeys, "work");
+      await openFold(page, ".th-tool[data-kind=edit]");
+      await page.locator(".th-diff").first().waitFor();
+      await settled(page.getByRole("feed"));
+    },
+    wanted: ".pane textarea",
+  },
+  {
+    name: "opened-command",
+    go: async (page, journeys) => {
+      await openWork(page, journeys, "work");
+      await openFold(page, ".th-tool[data-kind=execute]");
+      await page.locator(".th-terminal-line").first().waitFor();
+      await settled(page.getByRole("feed"));
+    },
+    wanted: ".pane textarea",
+  },
+  {
+    name: "output-viewer",
+    go: async (page, journeys) => {
+      await openWork(page, journeys, "work");
+      await openFold(page, ".th-tool[data-kind=execute]");
+      await page.getByRole("button", { name: "Open all" }).click();
+      await page.getByRole("dialog").locator(".th-terminal-line").first().waitFor();
+    },
+    wanted: "dialog h2",
+  },
+  {
+    name: "scripts",
+    go: async (page, journeys) => {
+      await journeys.thread(page, "scripts");
+      await page.locator(".th-agent", { hasText: "第二項" }).first().waitFor();
+    },
+    wanted: ".pane textarea",
   },
   { name: "sign-in", go: (page) => page.locator("#token").waitFor(), wanted: "#token", signedOut: true },
   {

@@ -25,18 +25,24 @@ const TIMES = /\b1[6-9]\d{11}\b/g;
 /** The daemon's folder on all pages, and the pattern of its name. */
 const FOLDER = "acpd-web-000000000";
 const FOLDERS = /acpd-web-\d{9}/;
+/** The name of the daemon's host on all pages. */
+const HOST = "box";
 /** How much slower the time of pages is, so that all durations are as short as can be. */
 const SLOWER = 100;
 
+/** The fonts of all pages. The last one has the Chinese and Japanese characters. */
+export const FONTS = ["DejaVu Sans", "DejaVu Sans Mono", "Droid Sans Fallback"];
+
 const STYLE = `
-  :root:root { --font-ui: "DejaVu Sans"; --font-mono: "DejaVu Sans Mono"; }
+  :root:root { --font-ui: "DejaVu Sans", "Droid Sans Fallback"; --font-mono: "DejaVu Sans Mono", "Droid Sans Fallback"; }
   * { caret-color: transparent !important; }
 `;
 
 /** Makes the times, durations and fonts of pages the same in every run. Times keep their order. */
 export async function freeze(context: BrowserContext): Promise<void> {
   const begin = Date.now();
-  const fixed = (text: string) => text.replace(TIMES, (time) => String(NOW + Math.round((Number(time) - begin) / SLOWER)));
+  const fixed = (text: string) =>
+    text.replace(TIMES, (time) => String(NOW + Math.round((Number(time) - begin) / SLOWER))).replace(/"host":"[^"]*"/g, `"host":"${HOST}"`);
   await context.routeWebSocket(/\/ws/, (socket) => {
     const server = socket.connectToServer();
     let folder = FOLDER;

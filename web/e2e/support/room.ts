@@ -27,6 +27,20 @@ export function beyond(page: Page): Promise<string[]> {
   });
 }
 
+/** Returns what can be pressed below `root` and is smaller than `least` pixels in a direction. */
+export function tooSmall(page: Page, root: string, least: number): Promise<string[]> {
+  return page.locator(`${root} :is(button, summary, a[href], select):visible`).evaluateAll(
+    (all, least) =>
+      all.flatMap((one) => {
+        const { width, height } = one.getBoundingClientRect();
+        // Links within a sentence have its height. What only keys reach, and what a swipe uncovers, is not pressed here.
+        const isFree = getComputedStyle(one).display === "inline" || one.matches(".skip, .row-answers button");
+        return isFree || (width >= least && height >= least) ? [] : [`${one.className} ${one.textContent}: ${width}×${height}`];
+      }),
+    least,
+  );
+}
+
 /** Returns whether an element is inside the window as a whole, and not covered. */
 export function isInSight(element: Locator): Promise<boolean> {
   return element.evaluate((at) => {

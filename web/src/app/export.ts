@@ -12,7 +12,7 @@ export const exportPath = (threadId: string, format: ExportFormat) => `/api/thre
 
 /** Downloads a thread. */
 export async function exportThread(threadId: string, name: string, format: ExportFormat): Promise<void> {
-  await attempt("Could not export", () => download(exportPath(threadId, format), `${fileName(name)}.${format}`));
+  await attempt("Couldn’t export", () => download(exportPath(threadId, format), `${fileName(name)}.${format}`));
 }
 
 /** Returns a name that every file system accepts. */
@@ -22,11 +22,11 @@ export function fileName(name: string): string {
 
 export async function copyLink(threadId: string): Promise<void> {
   const copied = await copyText(location.origin + pathOf({ view: "thread", threadId }));
-  toast(copied ? "Copied the link" : "Could not copy the link", copied ? {} : { kind: "error" });
+  toast(copied ? "Copied the link" : "Couldn’t copy the link", copied ? {} : { kind: "error" });
 }
 
 export async function copyConversation(threadId: string): Promise<void> {
-  await attempt("Could not copy", async () => {
+  await attempt("Couldn’t copy", async () => {
     if (!(await copyText(await readText(exportPath(threadId, "md"))))) {
       throw new Error("the browser does not allow it");
     }

@@ -44,7 +44,7 @@ export async function answerFromList(
     return true;
   } catch (error) {
     const isLate = ["already_resolved", "not_found"].includes((error as { code?: string }).code ?? "");
-    const words = isLate && now ? await tooLate(now, threadId, requestId) : `Could not answer: ${sentence(error)}`;
+    const words = isLate && now ? await tooLate(now, threadId, requestId) : `Couldn’t answer: ${sentence(error)}`;
     toast(words, isLate ? {} : { kind: "error" });
     return false;
   }

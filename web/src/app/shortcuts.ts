@@ -28,8 +28,8 @@ export const SHORTCUTS: readonly ShortcutGroup[] = [
     shortcuts: [
       { keys: [`${MOD} K`], does: "Search threads, commands, agents and settings" },
       { keys: ["n"], does: "New thread" },
-      { keys: ["/"], does: "Search all conversations" },
-      { keys: ["w"], does: "Next thread that waits for you" },
+      { keys: ["/"], does: "Search threads" },
+      { keys: ["w"], does: "Next waiting thread" },
       { keys: ["j", "k"], does: "Next or previous thread in the list" },
       { keys: ["b"], does: "Open or close the list in a narrow window" },
       { keys: ["?"], does: "Keyboard shortcuts" },
@@ -117,7 +117,7 @@ function escape(at: HTMLElement | null): void {
   if (now - escapedAt < TWICE_MS) {
     escapedAt = -Infinity;
     announce("Stopping the agent");
-    void attempt("Could not stop", () => thread.interrupt());
+    void attempt("Couldn’t stop", () => thread.interrupt());
   } else {
     escapedAt = now;
     toast("Press Esc again to stop the agent", { ms: TWICE_MS });

@@ -148,21 +148,21 @@ export async function attempt(what: string, run: (client: Client) => Promise<unk
 }
 
 export const rename = (threadId: string, name: string | null): Promise<boolean> =>
-  attempt("Could not rename", (now) => now.call("thread/name/set", { threadId, name }));
+  attempt("Couldn’t rename", (now) => now.call("thread/name/set", { threadId, name }));
 
 export async function archive(thread: Pick<Thread, "id" | "name">): Promise<void> {
   const threadId = thread.id;
-  if (await attempt("Could not archive", (now) => now.call("thread/archive", { threadId }))) {
+  if (await attempt("Couldn’t archive", (now) => now.call("thread/archive", { threadId }))) {
     away(threadId);
     toast(`Archived “${nameOf(thread)}”`, { action: { label: "Undo", run: () => void unarchive(threadId) } });
   }
 }
 
 export const unarchive = (threadId: string): Promise<boolean> =>
-  attempt("Could not unarchive", (now) => now.call("thread/unarchive", { threadId }));
+  attempt("Couldn’t unarchive", (now) => now.call("thread/unarchive", { threadId }));
 
 export async function fork({ id: threadId, name }: Pick<Thread, "id" | "name">): Promise<void> {
-  await attempt("Could not fork", async (now) => {
+  await attempt("Couldn’t fork", async (now) => {
     // The copy does not include a name that was given after the last turn.
     const { thread } = await now.call("thread/fork", { threadId, name });
     go({ view: "thread", threadId: thread.id });
@@ -178,7 +178,7 @@ const UNDO_MS = 8_000;
  */
 export async function remove(thread: Pick<Thread, "id" | "name"> & { archived?: boolean }): Promise<void> {
   const { id, name, archived = false } = thread;
-  if (!(await attempt("Could not delete", (now) => now.call("thread/archive", { threadId: id })))) {
+  if (!(await attempt("Couldn’t delete", (now) => now.call("thread/archive", { threadId: id })))) {
     return;
   }
   going.value = { ...going.peek(), [id]: Date.now() + UNDO_MS };
@@ -188,7 +188,7 @@ export async function remove(thread: Pick<Thread, "id" | "name"> & { archived?: 
 
 function countDown(id: string, name: string, archived: boolean): void {
   const timer = setTimeout(() => {
-    void attempt("Could not delete", (now) => now.call("thread/delete", { threadId: id })).then(() => forget(id));
+    void attempt("Couldn’t delete", (now) => now.call("thread/delete", { threadId: id })).then(() => forget(id));
   }, UNDO_MS);
   toast(`Deleted “${name}”`, {
     ms: UNDO_MS,

@@ -1,5 +1,5 @@
 /**
- * Reads a thread's log. A separate connection keeps live events from waiting. Used for data that the
+ * Reads a thread's log, which starts no agent. A separate connection keeps live events from waiting. Used for data that the
  * latest turns do not contain: the audit trail, and what the lookups below find.
  */
 
@@ -32,7 +32,7 @@ export async function readLog(
     if (thread.latestSeq <= after) {
       return;
     }
-    for await (const event of client.follow(threadId, { after, signal })) {
+    for await (const event of client.follow(threadId, { after, signal, startAgent: false })) {
       if (onEvent(event) === false || (event.params.seq ?? 0) >= thread.latestSeq) {
         return;
       }

@@ -125,12 +125,23 @@ function updated(head: ThreadHead, params: ThreadUpdated): ThreadHead {
 
 /** Maximum length of a name from a prompt, in characters. */
 const NAME_LETTERS = 80;
+/** Beginnings of prompts that say nothing about the thread. */
+const EMPTY_WORDS = /^(?:please|please,|can you|could you|would you|hi,|hi!|hello,|hey,) /i;
 
 /** Returns the name of a thread from its first prompt, as the daemon forms it. */
 export function nameFrom(prompt: string): string | undefined {
-  const line = prompt.split("\n").map((part) => part.trim()).find((part) => part !== "");
+  let line = prompt.split("\n").map((part) => part.trim()).find((part) => part !== "");
+  for (let said = line === undefined ? null : EMPTY_WORDS.exec(line); said !== null; said = EMPTY_WORDS.exec(line!)) {
+    line = line!.slice(said[0].length).trimStart();
+  }
   const letters = line === undefined ? [] : [...line];
-  return letters.length > NAME_LETTERS ? `${letters.slice(0, NAME_LETTERS - 1).join("").trimEnd()}…` : line;
+  if (letters.length <= NAME_LETTERS) {
+    return line;
+  }
+  // It ends after a word, unless that word is very long.
+  const begin = letters.slice(0, NAME_LETTERS - 1);
+  const word = letters[NAME_LETTERS - 1] === " " ? -1 : begin.lastIndexOf(" ");
+  return `${begin.slice(0, word >= NAME_LETTERS / 2 ? word : undefined).join("").replace(/[\s,;:-]+$/, "")}…`;
 }
 
 /** Options that the daemon adds for agents with modes or models instead. */

@@ -97,7 +97,9 @@ export function layOut(): (state: ThreadState) => readonly Row[] {
         const nested = children.get(item.itemId) ?? NONE;
         const decision = [item, ...nested].map(({ itemId }) => decided.get(itemId)).find((answer) => answer !== undefined);
         rows.push(itemRow(turn, item, nested, decision));
-        rows.push(...noteRows(inside.get(item.itemId) ?? [], false));
+        // The end of the turn says the same as such a notice.
+        const noted = (inside.get(item.itemId) ?? []).filter(({ notice }) => notice === undefined || notice.message !== turn.error);
+        rows.push(...noteRows(noted, false));
       }
     }
     return rows;

@@ -229,6 +229,9 @@ pub enum EventKind {
         code: String,
         /// One sentence for the user.
         message: String,
+        /// Further explanation.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
     },
     /// The agent wrote a line that is not a JSON-RPC message.
     LineMalformed {

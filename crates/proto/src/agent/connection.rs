@@ -24,6 +24,8 @@ const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
 /// The parameters for opening a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
+    /// The agent's name for users.
+    pub title: String,
     /// The absolute working directory.
     pub cwd: String,
     /// Additional directories of the workspace.
@@ -53,6 +55,7 @@ impl Start {
     /// Starts a new session in `cwd`, with defaults for all other parameters.
     pub fn new(cwd: impl Into<String>, patience: Duration) -> Self {
         Self {
+            title: "the agent".to_owned(),
             cwd: cwd.into(),
             additional_directories: Vec::new(),
             mcp_servers: Vec::new(),

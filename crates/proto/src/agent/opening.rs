@@ -194,16 +194,19 @@ impl AgentConnection {
             let methods = self.capabilities.auth_method_ids();
             let failure = Failure::new(
                 ErrorCode::SignInRequired,
-                format!("the agent wants you to sign in first: {}", error.message),
+                format!("Sign in to {} to continue", self.start.title),
             )
-            .with_detail(format!("ways to sign in: {methods}"));
+            .with_detail(format!("{}; ways to sign in: {methods}", error.message));
             return self.event(AgentEvent::SignInRequired(failure));
         }
         if how != Binding::New {
             return self.resume_failed(how, error.clone(), false, now);
         }
         let failure = match error.code {
-            AUTH_REQUIRED => format!("the agent wants you to sign in first: {error}"),
+            AUTH_REQUIRED => format!(
+                "{} needs a sign-in, and offers no way to sign in: {error}",
+                self.start.title
+            ),
             _ => format!("the agent could not open a session: {error}"),
         };
         self.fail(Failure::agent(failure));

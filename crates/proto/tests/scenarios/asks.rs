@@ -286,8 +286,21 @@ fn an_agent_that_wants_a_sign_in_gets_one() {
         s.refuse("session/new", -32000, "Authentication required");
         let failure = s.replies[&made].clone().unwrap_err();
         assert_eq!(failure.code, ErrorCode::SignInRequired);
-        assert_eq!(failure.detail.as_deref(), Some("ways to sign in: key, web"));
+        assert_eq!(
+            failure.detail.as_deref(),
+            Some("Authentication required; ways to sign in: key, web")
+        );
+        assert_eq!(failure.message, "Sign in to fake to continue");
         assert_eq!(s.notices(), ["signInRequired"]);
+        let told = s.log.iter().find_map(|event| match &event.kind {
+            EventKind::NoticeGiven { message, detail, .. } => Some((message.clone(), detail.clone())),
+            _ => None,
+        });
+        assert_eq!(
+            told,
+            Some((failure.message, failure.detail)),
+            "one sentence, and the ways apart from it"
+        );
         assert_eq!(s.stops, 0, "the process that waits for it is kept");
 
         let call = s.send(Command::AgentRequest(AgentRequest::Authenticate {
@@ -315,7 +328,7 @@ fn a_turn_without_a_sign_in_fails_and_the_next_one_tries_another_process() {
         let turn = s.prompt("hello");
         s.answer("initialize", HELLO);
         s.refuse("session/new", -32000, "Authentication required");
-        assert!(s.settled_error(turn).contains("sign in first"));
+        assert!(s.settled_error(turn).contains("Sign in to fake to continue"));
         s.prompt("again");
         assert_eq!(s.stops, 1, "somebody may have signed in elsewhere");
         s.exits("exit status 0");
@@ -392,6 +405,7 @@ fn a_failed_way_to_reopen_a_session_is_reported() {
                 level: Level::Info,
                 code,
                 message,
+                ..
             } if code == "notReopened" => Some(message.clone()),
             _ => None,
         };

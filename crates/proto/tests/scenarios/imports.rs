@@ -402,7 +402,7 @@ fn a_session_from_elsewhere_is_taken_over_whole() {
         );
         assert_eq!(
             s.thread.live().summary.name.as_deref(),
-            Some(ONE.0),
+            Some("look at the parser"),
             "it is called by its first prompt"
         );
         assert_eq!(

@@ -125,7 +125,7 @@ fn an_agent_that_never_confirms_is_stopped_and_the_turn_is_interrupted() {
         assert!(s.thread.live().turn.is_some() && s.stops == 0);
         s.later(1);
         assert_eq!(s.stops, 1);
-        is_interrupted_with_a_notice(s, "cancelTimedOut", "within 30 s");
+        is_interrupted_with_a_notice(s, "cancelTimedOut", "ended it after 30 s");
         assert_eq!(s.end_of(ItemId(2)).0, ItemOutcome::Interrupted, "the message");
         s.says(r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#);
         assert_eq!(

@@ -73,7 +73,7 @@ fn it_wants_a_sign_in() {
         s.answer("initialize", FULL);
         s.refuse("session/new", -32000, "Authentication required");
     });
-    assert!(failure.message.contains("sign in"), "{failure}");
+    assert!(failure.message.contains("offers no way to sign in"), "{failure}");
     assert!(failure.message.contains("Authentication required"), "{failure}");
 }
 

@@ -150,8 +150,13 @@ impl Agents {
                     .with_detail("install it, or correct its command in the configuration")
             });
         }
-        match (self.catalog.look().launch(name, &search_path()), &book.demo) {
-            (Ok(launch), _) => Ok(runnable(&launch)),
+        let snapshot = self.catalog.look();
+        match (snapshot.launch(name, &search_path()), &book.demo) {
+            (Ok(launch), _) => {
+                let mut found = runnable(&launch);
+                found.config.title = snapshot.title(name).map(str::to_owned);
+                Ok(found)
+            }
             (Err(CatalogError::Unknown(_)), Some(demo)) if name == DEMO => Ok(Runnable {
                 config: demo.clone(),
                 how: LaunchMethod::Path,

@@ -1,13 +1,9 @@
 /** One agent: its description, its command or why it is unavailable, and its check. */
 
 import type { Agent, AgentExamined } from "@acpd/client";
-import { useEffect, useRef, useState } from "preact/hooks";
 
-import { signedOut } from "../../app/agents.ts";
-import { sentence } from "../../connection/connection.ts";
-import { visible } from "../../text/bidi-guard.ts";
+import { CheckButton, CheckResult, useCheck } from "./Check.tsx";
 import { Command } from "./Command.tsx";
-import { Examined } from "./Examined.tsx";
 import { InstallButton, InstallState } from "./Install.tsx";
 
 const SOURCES: Record<string, string> = {
@@ -32,27 +28,9 @@ interface Props {
   onThread?: () => void;
 }
 
-type Look = { name: "none" } | { name: "busy" } | { name: "found"; found: AgentExamined } | { name: "failed"; why: string };
-
 export function AgentRow({ agent, check, barred, onThread }: Props) {
   const { id, title: name, description, version, source, runs, installed, reason } = agent;
-  const [look, setLook] = useState<Look>({ name: "none" });
-  const here = useRef(true);
-  useEffect(() => () => void (here.current = false), []);
-  const busy = look.name === "busy";
-  const examine = async () => {
-    if (busy || barred !== undefined) {
-      return;
-    }
-    setLook({ name: "busy" });
-    const next = await check(id).then(
-      (found): Look => ({ name: "found", found }),
-      (why: unknown): Look => ({ name: "failed", why: sentence(why) }),
-    );
-    if (here.current) {
-      setLook(next);
-    }
-  };
+  const examination = useCheck(id, check);
   return (
     <li class="agent">
       <div class="agent-head">
@@ -70,19 +48,7 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
           <InstallButton agent={agent} />
           {installed && (
             <>
-              {/* The busy button keeps the focus, for keyboard users. */}
-              <button
-                type="button"
-                class="button"
-                aria-label={`Check ${name}`}
-                aria-busy={busy}
-                aria-disabled={busy || undefined}
-                disabled={barred !== undefined}
-                title={barred}
-                onClick={() => void examine()}
-              >
-                {busy ? "Checking…" : "Check"}
-              </button>
+              <CheckButton name={name} check={examination} barred={barred} />
               {onThread && (
                 <button type="button" class="button" aria-label={`New thread with ${name}`} onClick={onThread}>
                   New thread
@@ -94,13 +60,7 @@ export function AgentRow({ agent, check, barred, onThread }: Props) {
       </div>
       <InstallState agent={agent} />
       {!installed && agent.installsBy == null && source !== "config" && <Elsewhere agent={id} />}
-      {installed && (
-        <div role="status" aria-live="polite" aria-label={`Result of checking ${name}`}>
-          {busy && <p class="hint agent-look">Starting and initializing the agent…</p>}
-          {look.name === "failed" && <p class="error-text agent-look">Could not check: {visible(look.why)}</p>}
-          {look.name === "found" && <Examined {...look.found} isSignedOut={signedOut.value.has(id)} />}
-        </div>
-      )}
+      {installed && <CheckResult id={id} name={name} check={examination} />}
     </li>
   );
 }

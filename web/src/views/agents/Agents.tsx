@@ -1,14 +1,15 @@
 /** The agents: installed ones, their commands, their checks, and why others cannot be started. */
 
-import type { Agent, AgentExamined } from "@acpd/client";
+import type { Agent } from "@acpd/client";
 
 import { useEffect } from "preact/hooks";
 
 import { agents, agentsError, lookForAgents } from "../../app/agents.ts";
 import { go } from "../../app/route.ts";
-import { client, online, standing } from "../../connection/connection.ts";
+import { online, standing } from "../../connection/connection.ts";
 import { Head } from "../parts/Head.tsx";
 import { AgentRow } from "./AgentRow.tsx";
+import { examine } from "./Check.tsx";
 
 import "./agents.css";
 
@@ -51,14 +52,6 @@ export default function Agents() {
   );
 }
 
-async function check(agentType: string): Promise<AgentExamined> {
-  const now = client.peek();
-  if (!now) {
-    throw new Error("not connected");
-  }
-  return now.call("agent/doctor", { agentType });
-}
-
 function Group({ title, list, may }: { title: string; list: readonly Agent[]; may: boolean }) {
   if (list.length === 0) {
     return null;
@@ -74,7 +67,7 @@ function Group({ title, list, may }: { title: string; list: readonly Agent[]; ma
           <AgentRow
             key={agent.id}
             agent={agent}
-            check={check}
+            check={examine}
             barred={barred}
             onThread={may ? () => go({ view: "home", agent: agent.id }) : undefined}
           />

@@ -1,6 +1,6 @@
 /** A command for the terminal, with a button that copies it. */
 
-import { CopyButton } from "../thread/index.ts";
+import { CopyButton } from "../thread/content/CopyButton.tsx";
 
 import "./setup.css";
 

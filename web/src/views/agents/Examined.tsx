@@ -34,7 +34,7 @@ export function Examined({ error, hello, millis, sandbox, stderr, strayLines, is
         </p>
       ) : (
         <p class="examined-fails">
-          <strong>Could not start.</strong> {error == null ? "The agent did not respond to initialize." : visible(error)}{" "}
+          <strong>Couldn’t start.</strong> {error == null ? "The agent did not respond to initialize." : visible(error)}{" "}
           <span class="hint">After {took(millis)}</span>
         </p>
       )}

@@ -68,7 +68,7 @@ export function InstallState({ agent }: { agent: Agent }) {
   }
   return error === undefined ? null : (
     <p class="error-text" role="alert">
-      Could not install: {visible(error)}
+      Couldn’t install: {visible(error)}
     </p>
   );
 }

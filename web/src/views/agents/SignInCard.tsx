@@ -12,6 +12,7 @@ import { visible, visibleLine } from "../../text/bidi-guard.ts";
 import { promptOf } from "../thread/items/Retry.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
 import { Icon } from "../parts/Icon.tsx";
+import { CheckButton, CheckResult, useCheck } from "./Check.tsx";
 import { Command } from "./Command.tsx";
 
 import "./setup.css";
@@ -33,6 +34,7 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
   const isOwner = who.name === "in" && who.session.role === "owner";
   const failed = thread.turns.findLast(({ id, status }) => id != null && status === "failed");
   const ready = done || isSignedIn;
+  const check = useCheck(agentType);
 
   useEffect(() => {
     if (ready) {
@@ -73,7 +75,7 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
       </h3>
       {!ready && (
         <>
-          {unknown !== undefined && <p class="error-text">Could not ask the agent how to sign in: {visible(unknown)}</p>}
+          {unknown !== undefined && <p class="error-text">Couldn’t ask the agent how to sign in: {visible(unknown)}</p>}
           {hello === undefined && unknown === undefined && <p class="hint">Asking the agent how to sign in…</p>}
           <ul role="list" class="sign-in-ways">
             {objects(hello?.authMethods).map((method, at) => (
@@ -99,6 +101,12 @@ export default function SignInCard({ thread, actions, isSignedIn }: SignInCardPr
           </button>
           <span class="hint">{ready ? "Sends the prompt again" : "When you have signed in"}</span>
         </p>
+      )}
+      {ready && (
+        <div class="sign-in-acts">
+          <CheckButton name={name} check={check} />
+          <CheckResult id={agentType} name={name} check={check} />
+        </div>
       )}
     </section>
   );

@@ -69,7 +69,7 @@ test("one that does not work: why, its stray lines, and its standard error in a 
   const view = drawn(
     <Examined {...found} hello={null} error="it exited with code 3" stderr={"oops\u202E\nno licence"} strayLines={["hello", "there"]} />,
   );
-  expect(view.one("p").textContent).toBe("Could not start. it exited with code 3 After 1.2 s");
+  expect(view.one("p").textContent).toBe("Couldn’t start. it exited with code 3 After 1.2 s");
   expect(view.one(".examined-stray pre").textContent).toBe("hello\nthere");
   expect(view.one<HTMLDetailsElement>("details").open).toBe(false);
   expect(view.one("details pre").textContent).toBe("oops⟨U+202E⟩\nno licence");
@@ -98,7 +98,7 @@ test("a check that was refused says why, and can be tried again", async () => {
   const view = drawn(<AgentRow agent={agent} check={check} />);
   await after(() => view.button("Check Fake").click());
   await after(() => reject(new Error("too many agents run")));
-  expect(view.one("[role=status]").textContent).toBe("Could not check: too many agents run");
+  expect(view.one("[role=status]").textContent).toBe("Couldn’t check: too many agents run");
   await after(() => view.button("Check Fake").click());
   expect(check).toHaveBeenCalledTimes(2);
 });

@@ -3,12 +3,12 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { agents, installErrors, noteSignIn, signedOut } from "../../app/agents.ts";
 import { client, link, standing } from "../../connection/connection.ts";
+import { signInWanted } from "../../state/sign-in.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import { after, drawn } from "../testing.ts";
 import { Examined } from "./Examined.tsx";
 import { InstallButton, InstallState } from "./Install.tsx";
 import SignInCard from "./SignInCard.tsx";
-import { signInWanted } from "./sign-in.ts";
 
 const agent: Agent = { id: "goose", title: "Goose", installed: false, source: "registry", installsBy: "download" };
 let listed: Agent[] = [agent];
@@ -59,7 +59,7 @@ test("while something is installed, by any client, the list is read again", asyn
 test("a failed installation says why, as the daemon does", async () => {
   answers["agent/install"] = () => Promise.reject(new Error("npm exited with code 7\u202E"));
   await after(() => drawn(<InstallButton agent={agent} />).button("Install Goose").click());
-  expect(drawn(<InstallState agent={agent} />).text()).toBe("Could not install: npm exited with code 7⟨U+202E⟩");
+  expect(drawn(<InstallState agent={agent} />).text()).toBe("Couldn’t install: npm exited with code 7⟨U+202E⟩");
 });
 
 test("who may not install sees why; what is installed is updated; what cannot be installed has no button", () => {

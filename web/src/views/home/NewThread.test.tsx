@@ -1,7 +1,7 @@
 import type { Client } from "@acpd/client";
 import { afterEach, expect, test, vi } from "vitest";
 
-import { agents, lastAgent, settingsOf } from "../../app/agents.ts";
+import { agents, justInstalled, lastAgent, settingsOf } from "../../app/agents.ts";
 import { draftOf, NEW_THREAD } from "../../app/drafts.ts";
 import { go, route } from "../../app/route.ts";
 import { client, link, standing } from "../../connection/connection.ts";
@@ -215,8 +215,40 @@ test("without agents there are steps to set one up in place of the form", async 
   const { view } = await form(undefined, []);
   await vi.waitFor(() => view.one(".setup-steps"));
   expect(view.all("form")).toEqual([]);
-  expect(view.all(".setup-steps h3").map(({ textContent }) => textContent)).toEqual(["Choose an agent", "Sign in", "Start"]);
+  expect(view.all(".setup-steps h3").map(({ textContent }) => textContent)).toEqual(["Choose an agent", "Check", "Sign in", "Start"]);
   expect(view.text()).toContain("acpd serve --demo");
+});
+
+test("the demo alone is no agent: it is a button beside the steps, and starts at once", async () => {
+  const { daemon, view } = await form(undefined, ["demo"]);
+  await vi.waitFor(() => view.one(".setup-steps"));
+  expect([view.all("form"), view.all(".setup-agent"), view.text().includes("acpd serve")]).toEqual([[], [], false]);
+  await after(() => view.button("Try the demo").click());
+  await vi.waitFor(() => expect(daemon.asked.at(-1)).toMatch(/^thread\/start {"agentType":"demo","cwd":"\/home\/ann\/acpd-demo","text":"Show me/));
+  await daemon.refuse("thread/start", "rate_limited");
+  expect(view.one("[role=alert]").textContent).toBe("Couldn’t start the demo: no");
+  await after(() => view.button("Try the demo").click());
+  await daemon.respond("thread/start", { thread: { id: "t" } });
+  expect(route.value).toEqual({ view: "thread", threadId: "t" });
+});
+
+test("who wishes for the demo by a link has the form, and an installed agent comes before it", async () => {
+  const { view } = await form("demo", ["demo"]);
+  expect(view.one<HTMLSelectElement>("#agent").value).toBe("demo");
+  const both = await form(undefined, ["demo", "one"]);
+  expect(both.view.all("#agent option").map(({ textContent }) => textContent)).toEqual(["one", "demo"]);
+  expect(both.view.one<HTMLSelectElement>("#agent").value).toBe("one");
+});
+
+test("an agent that was just installed is checked beside the form", async () => {
+  justInstalled.value = "one";
+  const { daemon, view } = await form();
+  await vi.waitFor(() => view.one(".setup-installed"));
+  await after(() => view.button("Check one").click());
+  expect(view.button("Check one").getAttribute("aria-busy")).toBe("true");
+  await daemon.respond("agent/doctor", { agentType: "one", millis: 5, stderr: "", strayLines: [], hello: { protocolVersion: 1 } });
+  expect(view.one(".setup-installed [role=status]").textContent).toContain("Started in 5 ms");
+  justInstalled.value = undefined;
 });
 
 test("a thread whose agent wants a sign-in is opened, with the prompt, even if its event comes late", async () => {
@@ -235,8 +267,4 @@ test("a thread whose agent wants a sign-in is opened, with the prompt, even if i
 test("where there are no threads yet, the demo is offered if the daemon has it", async () => {
   const { view } = await form(undefined, ["one", "demo"]);
   await vi.waitFor(() => view.button("Try the demo"));
-  await after(() => view.button("Try the demo").click());
-  expect(view.one<HTMLSelectElement>("#agent").value).toBe("demo");
-  expect(view.one<HTMLTextAreaElement>("#prompt").value).not.toBe("");
-  await type(view.one<HTMLTextAreaElement>("#prompt"), "");
 });

@@ -1,10 +1,11 @@
 /** The form for a new thread: prompt, agent, directory and settings. */
 
-import type { AcpObject, StartThread } from "@acpd/client";
+import type { AcpObject, Agent, StartThread } from "@acpd/client";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { agents, agentsError, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
+import { agents, agentsError, justInstalled, lastAgent, newestSettings, type Settings, settingsOf } from "../../app/agents.ts";
 import { awayThreads } from "../../app/away.ts";
+import { DEMO } from "../../app/demo.ts";
 import { draftOf, keepDraft, NEW_THREAD } from "../../app/drafts.ts";
 import { low, narrow, touch } from "../../app/layout.ts";
 import { go, pathOf } from "../../app/route.ts";
@@ -15,7 +16,8 @@ import { newId } from "../../connection/new-id.ts";
 import { Head } from "../parts/Head.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { lazy } from "../parts/lazy.tsx";
-import { ComposerBox, sendKey } from "../thread/index.ts";
+import { ComposerBox } from "../thread/composer/ComposerBox.tsx";
+import { sendKey } from "../thread/content/settings.ts";
 import { FolderField } from "./FolderField.tsx";
 import MoreOptions, { type Options } from "./MoreOptions.tsx";
 import { useFolder } from "./use-folder.ts";
@@ -25,12 +27,10 @@ import "./home.css";
 
 const Setup = lazy<{ error: string | undefined }>(() => import("./Setup.tsx"));
 const AwayCard = lazy(() => import("./AwayCard.tsx"));
+const Installed = lazy<{ agent: Agent }>(() => import("../agents/Installed.tsx"));
+const DemoButton = lazy(async () => ({ default: (await import("./DemoButton.tsx")).DemoButton }));
 
 const NO_OPTIONS: Options = { name: "", mode: "", config: {}, policy: "" };
-
-/** The agent of `acpd serve --demo`. */
-const DEMO = "demo";
-const DEMO_PROMPT = "Show me what you can do";
 
 export default function NewThread({ agent: wished }: { agent?: string }) {
   const { value: who } = standing;
@@ -45,7 +45,7 @@ export default function NewThread({ agent: wished }: { agent?: string }) {
         <div class="home">
           {!low.value && waits}
           {awayThreads.value.length > 0 && <AwayCard />}
-          <h2 class="home-title">{!may ? "Select a thread." : hasAgents() ? "What should the agent do?" : "Set up an agent"}</h2>
+          <h2 class="home-title">{!may ? "Select a thread." : hasAgents(wished) ? "What should the agent do?" : "Set up an agent"}</h2>
           {may && <Form wished={wished} owner={role === "owner"} />}
           {low.value && waits}
         </div>
@@ -54,9 +54,9 @@ export default function NewThread({ agent: wished }: { agent?: string }) {
   );
 }
 
-/** Returns whether an agent can be started, or the daemon has not responded yet. */
-function hasAgents(): boolean {
-  return agents.value === undefined || agents.value.some(({ installed }) => installed);
+/** Returns whether an agent can be started, or the daemon has not responded yet. The demo counts if it is wished for. */
+function hasAgents(wished: string | undefined): boolean {
+  return agents.value === undefined || agents.value.some(({ id, installed }) => installed && (id !== DEMO || wished === DEMO));
 }
 
 /**
@@ -90,7 +90,9 @@ interface Problem {
 }
 
 function Form({ wished, owner }: { wished?: string; owner: boolean }) {
-  const installed = (agents.value ?? []).filter((one) => one.installed);
+  const ready = (agents.value ?? []).filter((one) => one.installed);
+  // The demo is offered last.
+  const installed = [...ready.filter(({ id }) => id !== DEMO), ...ready.filter(({ id }) => id === DEMO)];
   const known = (id: string | undefined) => installed.find((one) => one.id === id)?.id;
   const [picked, setPicked] = useState<string | undefined>(wished);
   const agent = known(picked) ?? known(lastAgent.value) ?? installed[0]?.id;
@@ -114,6 +116,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
     const leave = (threadId: string) => {
       folder.remember(cwd);
       lastAgent.value = agent;
+      justInstalled.value = undefined;
       keepDraft(NEW_THREAD, "");
       go({ view: "thread", threadId });
     };
@@ -127,15 +130,16 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         leave(threadId);
         return;
       }
-      setProblem({ words: threadId === undefined ? message : `The thread was created, but the agent could not start: ${message}`, threadId });
+      setProblem({ words: threadId === undefined ? message : `The thread was created, but the agent couldn’t start: ${message}`, threadId });
       throw why;
     }
   };
 
-  if (!hasAgents()) {
+  if (!hasAgents(wished)) {
     return <Setup error={agentsError.value} />;
   }
   const isFirst = threads.value?.length === 0;
+  const fresh = installed.find(({ id }) => id === justInstalled.value);
   return (
     <form
       class="home-form"
@@ -172,7 +176,7 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
         emptyAllowed
         sender={sender}
         quiet={problem !== undefined || folder.problem !== undefined}
-        barred={online.value ? undefined : "Not connected. Your draft is saved."}
+        barred={online.value ? undefined : "Offline. Your draft is saved."}
       >
         <label class="home-pick">
           <span class="sr-only">Agent</span>
@@ -202,21 +206,11 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
           setProblem(undefined);
         }}
       />
+      {fresh !== undefined && <Installed agent={fresh} />}
       <MoreOptions value={options} onChange={setOptions} settings={settings} owner={owner} />
       {isFirst && known(DEMO) !== undefined && (
         <p class="home-note">
-          New to acpd? The demo agent needs no account.{" "}
-          <button
-            type="button"
-            class="button"
-            onClick={() => {
-              setPicked(DEMO);
-              keepDraft(NEW_THREAD, DEMO_PROMPT);
-              document.getElementById(folder.typed === "" ? "folder" : "prompt")?.focus();
-            }}
-          >
-            Try the demo
-          </button>
+          New to acpd? The demo agent needs no account. <DemoButton />
         </p>
       )}
     </form>

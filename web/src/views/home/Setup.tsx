@@ -3,11 +3,13 @@
 import type { Agent } from "@acpd/client";
 import { useEffect, useState } from "preact/hooks";
 
-import { agents, lastAgent, lookForAgents } from "../../app/agents.ts";
+import { agents, justInstalled, lastAgent, lookForAgents } from "../../app/agents.ts";
+import { DEMO, hasDemo } from "../../app/demo.ts";
 import { focusWhenThere } from "../../app/focus.ts";
 import { go, pathOf } from "../../app/route.ts";
 import { Command } from "../agents/Command.tsx";
 import { InstallButton, InstallState } from "../agents/Install.tsx";
+import { DemoButton } from "./DemoButton.tsx";
 
 import "../agents/setup.css";
 
@@ -17,7 +19,7 @@ const FEW = 5;
 export default function Setup({ error }: { error: string | undefined }) {
   const [all, setAll] = useState(false);
   useEffect(() => void lookForAgents(), []);
-  const known = agents.value ?? [];
+  const known = (agents.value ?? []).filter(({ id }) => id !== DEMO);
   // Those that one press installs come first.
   const list = [...known.filter(({ installsBy }) => installsBy != null), ...known.filter(({ installsBy }) => installsBy == null)];
   const shown = all ? list : list.slice(0, FEW);
@@ -54,6 +56,12 @@ export default function Setup({ error }: { error: string | undefined }) {
         </li>
         <li>
           <div>
+            <h3>Check</h3>
+            <p class="hint">When it is installed, a check starts it once and shows whether it works.</p>
+          </div>
+        </li>
+        <li>
+          <div>
             <h3>Sign in</h3>
             <p class="hint">If the agent needs an account, its first thread offers the sign-in.</p>
           </div>
@@ -66,7 +74,8 @@ export default function Setup({ error }: { error: string | undefined }) {
         </li>
       </ol>
       <p class="setup-demo">
-        Or try the demo, which needs no agent and no account: <Command text="acpd serve --demo" />
+        Or see what acpd does first. The demo needs no agent and no account.{" "}
+        {hasDemo(agents.value) ? <DemoButton /> : <Command text="acpd serve --demo" />}
       </p>
     </div>
   );
@@ -76,6 +85,7 @@ function Choice({ agent }: { agent: Agent }) {
   const { id, title, description, reason, installsBy, source } = agent;
   const start = () => {
     lastAgent.value = id;
+    justInstalled.value = id;
     focusWhenThere("#prompt");
   };
   return (

@@ -33,7 +33,7 @@ export function useFolder() {
       announce("Created the folder");
       document.getElementById("prompt")?.focus();
     } catch (why) {
-      setProblem({ words: `Could not create it: ${sentence(why)}` });
+      setProblem({ words: `Couldn’t create it: ${sentence(why)}` });
     }
   };
   return {

@@ -3,7 +3,7 @@
 import { useEffect, useMemo } from "preact/hooks";
 
 import { go } from "../../app/route.ts";
-import { open, see, threads, unarchive } from "../../app/threads.ts";
+import { open, see, unarchive } from "../../app/threads.ts";
 import { online, standing } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { type ThreadActivity, nameOf } from "../../state/threads.ts";
@@ -17,21 +17,19 @@ import { layoutOf } from "../thread/questions/sheet.ts";
 import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf, Queue } from "../thread/index.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 
+import { layOut, listenForPrinting } from "./paper.ts";
+import { Opening, type ThreadPaneProps } from "./Opening.tsx";
 import { useEnds, useFocusOnOpen, useFoundWords, useSeek, useSignIn } from "./hooks.ts";
 
 import "./pane.css";
 
 const SignInCard = lazy<SignInCardProps>(() => import("../agents/SignInCard.tsx"));
 
-interface Props {
-  threadId: string;
-  /** The item to show. */
-  target?: string;
-  /** The words to mark in it. */
-  find?: string;
-}
+// The browser's own command prints the open thread; the page's commands import this module.
+listenForPrinting();
+export { layOut };
 
-export function ThreadPane({ threadId, target, find }: Props) {
+export default function ThreadPane({ threadId, target, find }: ThreadPaneProps) {
   const thread = open.value;
   if (!thread || thread.threadId !== threadId) {
     return <Opening threadId={threadId} />;
@@ -43,7 +41,7 @@ export function ThreadPane({ threadId, target, find }: Props) {
   return shown ? <Pane key={threadId} open={thread} shown={shown} target={target} find={find} /> : <Opening threadId={threadId} />;
 }
 
-function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: Shown } & Omit<Props, "threadId">) {
+function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: Shown } & Omit<ThreadPaneProps, "threadId">) {
   const { thread: state, rows } = shown;
   const { head } = state;
   const { value: who } = standing;
@@ -122,23 +120,6 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
   );
 }
 
-function Opening({ threadId }: { threadId: string }) {
-  const known = threads.value?.find(({ id }) => id === threadId);
-  return (
-    <div class="pane">
-      <Head title={known ? nameOf(known) : "Thread"} sub={known && <ThreadPlace agentType={known.agentType} cwd={known.cwd} />} />
-      <div class="skeleton" aria-hidden="true">
-        {[...Array(9).keys()].map((line) => (
-          <span key={line} />
-        ))}
-      </div>
-      <p class="sr-only" role="status">
-        {online.value ? "Opening…" : "Waiting for the daemon…"}
-      </p>
-    </div>
-  );
-}
-
 function isMissing(error: Error): boolean {
   return (error as { code?: string }).code === "not_found";
 }
@@ -148,7 +129,7 @@ function Failed({ error }: { error: Error }) {
     <div class="pane">
       <Head title="Thread" />
       <div class="empty" role="alert">
-        <p>{isMissing(error) ? "This thread does not exist. It may have been deleted." : `The thread could not be opened: ${error.message}`}</p>
+        <p>{isMissing(error) ? "This thread does not exist. It may have been deleted." : `Couldn’t open the thread: ${error.message}`}</p>
         <p>
           <button type="button" class="button" onClick={() => go({ view: "home" })}>
             New thread

@@ -8,9 +8,9 @@ import { isFocusTaken } from "../../app/focus.ts";
 import { touch } from "../../app/layout.ts";
 import { announce } from "../../app/live-region.ts";
 import type { OpenThread } from "../../connection/open-thread.ts";
+import { signInWanted } from "../../state/sign-in.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import { rangesOf } from "../../text/find-words.ts";
-import { signInWanted } from "../agents/sign-in.ts";
 
 /** Focuses the conversation when a thread opens, so that its keys work. A thread without messages starts in the composer. */
 export function useFocusOnOpen(): void {

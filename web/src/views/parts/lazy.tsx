@@ -12,8 +12,11 @@ export interface LazyView<P> {
   preload(): void;
 }
 
-/** Returns a view that loads its code when it is first shown. */
-export function lazy<P extends object = object>(load: () => Promise<{ default: ComponentType<P> }>): LazyView<P> {
+/** Returns a view that loads its code when it is first shown, and shows another one until then. */
+export function lazy<P extends object = object>(
+  load: () => Promise<{ default: ComponentType<P> }>,
+  Meanwhile?: ComponentType<P>,
+): LazyView<P> {
   let View: ComponentType<P> | undefined;
   let loading: Promise<void> | undefined;
   const begin = () => {
@@ -37,12 +40,12 @@ export function lazy<P extends object = object>(load: () => Promise<{ default: C
         begin().then(
           () => over || setLoaded(true),
           // The daemon is unreachable, or has been updated and has other files.
-          (error: unknown) => toast(`Could not load this view. Reload the page. (${sentence(error)})`, { kind: "error" }),
+          (error: unknown) => toast(`Couldn’t load this view. Reload the page. (${sentence(error)})`, { kind: "error" }),
         );
       }
       return () => void (over = true);
     }, []);
-    return View ? <View {...props} /> : null;
+    return View ? <View {...props} /> : Meanwhile ? <Meanwhile {...props} /> : null;
   }
   return Object.assign(Lazy, { preload: () => void begin().catch(() => {}) });
 }

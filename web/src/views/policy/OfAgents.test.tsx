@@ -55,5 +55,5 @@ test("where no agent has one, nothing is said; where they are not told, why", as
   connected({ a: new Error("too many requests") });
   const other = drawn(<OfAgents />);
   await after(() => new Promise((done) => setTimeout(done)));
-  expect(other.one("[role=alert]").textContent).toBe("Could not load the policies of agents: too many requests");
+  expect(other.one("[role=alert]").textContent).toBe("Couldn’t load the policies of agents: too many requests");
 });

@@ -52,7 +52,7 @@ export function OfAgents() {
     <>
       {error !== undefined && (
         <p class="error-text" role="alert">
-          Could not load the policies of agents: {error}
+          Couldn’t load the policies of agents: {error}
         </p>
       )}
       {own.map(({ agent, layers }, index) => (

@@ -126,7 +126,7 @@ function OfThread({ threadId }: { threadId: string }) {
   }, [threadId, online.value, round]);
   const set = async (preset: string) => {
     const wanted = preset === "" ? null : preset;
-    await attempt("The policy was not changed", (now) => now.call("thread/policy/set", { threadId, policy: wanted }));
+    await attempt("Couldn’t change the policy", (now) => now.call("thread/policy/set", { threadId, policy: wanted }));
     setRound(round + 1);
   };
   const preset = typeof policy === "string" ? policy : presetOf(policy);

@@ -44,7 +44,7 @@ export function Remembered({ threadId, role }: { threadId: string; role: Role })
     }
   }, [threadId, online.value]);
   const revoke = async (id: number) => {
-    await attempt("Could not revoke the answer", (now) => now.call("policy/remembered/revoke", { threadId, id }));
+    await attempt("Couldn’t revoke the answer", (now) => now.call("policy/remembered/revoke", { threadId, id }));
     load();
   };
   return (

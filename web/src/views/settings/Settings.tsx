@@ -5,7 +5,7 @@ import { over } from "../../app/layout.ts";
 import { type Theme, theme } from "../../app/theme.ts";
 import { leave, link, standing } from "../../connection/connection.ts";
 import { Dialog } from "../parts/Dialog.tsx";
-import { ViewSettings } from "../thread/index.ts";
+import { ViewSettings } from "../thread/ViewSettings.tsx";
 
 import { PhoneLink } from "./PhoneLink.tsx";
 

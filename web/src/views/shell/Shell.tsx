@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { drawer, narrow, over } from "../../app/layout.ts";
 import { exporting, renaming } from "../../app/renaming.ts";
 import { route } from "../../app/route.ts";
-import { ThreadPane } from "../pane/ThreadPane.tsx";
+import { Opening, type ThreadPaneProps } from "../pane/Opening.tsx";
 import { Banner } from "../parts/Banner.tsx";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
 import { lazy } from "../parts/lazy.tsx";
@@ -18,15 +18,19 @@ const NewThread = lazy<{ agent?: string }>(() => import("../home/NewThread.tsx")
 const Palette = lazy(() => import("../palette/Palette.tsx"));
 const Policy = lazy<{ threadId?: string }>(() => import("../policy/Policy.tsx"));
 const Settings = lazy(() => import("../settings/Settings.tsx"));
+const ThreadPane = lazy<ThreadPaneProps>(() => import("../pane/ThreadPane.tsx"), Opening);
 const ThreadDialogs = lazy(() => import("../sidebar/ThreadDialogs.tsx"));
 const Shortcuts = lazy(() => import("../settings/Shortcuts.tsx"));
 
 /** Time after which views that are often opened are loaded, in milliseconds. */
 const PRELOAD_MS = 2_000;
 
-// While the page signs in.
-if (route.peek().view === "home") {
+// While the page signs in. The other one is not part of the first load.
+const { view: first } = route.peek();
+if (first === "home") {
   NewThread.preload();
+} else if (first === "thread") {
+  ThreadPane.preload();
 }
 
 export function Shell() {
@@ -48,7 +52,7 @@ export function Shell() {
     }
   }, [covered]);
   useEffect(() => {
-    const timer = setTimeout(() => [Palette, NewThread].forEach((view) => view.preload()), PRELOAD_MS);
+    const timer = setTimeout(() => [ThreadPane, NewThread, Palette].forEach((view) => view.preload()), PRELOAD_MS);
     return () => clearTimeout(timer);
   }, []);
   // A navigation closes the drawer.

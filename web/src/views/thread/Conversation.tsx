@@ -5,6 +5,7 @@ import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "p
 
 import type { ThreadActions } from "../../state/actions.ts";
 import type { ShownRow } from "../../state/outline.ts";
+import { lastRefusal, signInWanted } from "../../state/sign-in.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import { Virtual } from "../list/Virtual.tsx";
 import type { ThreadViewProps } from "../thread-props.ts";
@@ -41,7 +42,7 @@ export function Conversation({ thread, rows, actions, role, target, toEnd }: Thr
     }),
     [thread.head.cwd, style, view, choose, target],
   );
-  const waiting = useWaiting(thread);
+  const waiting = useWaiting(thread, role);
   const draw = useCallback(
     (row: ShownRow) => <Line row={row} threadId={thread.threadId} actions={actions} role={role} />,
     [thread.threadId, actions, role],
@@ -85,17 +86,26 @@ function useReturn(place: string | undefined, shown: readonly ShownRow[], more: 
 }
 
 /** Returns what the thread waits for; the same object until that changes. */
-function useWaiting({ head, questions, turns, answers }: ThreadState): ThreadWaiting {
+function useWaiting(thread: ThreadState, role: Role): ThreadWaiting {
+  const { head, questions, turns, answers, notices } = thread;
   const waiting = head.status === "waiting";
   const lastTurn = turns.findLast(({ id }) => id != null)?.key;
+  const may = role === "operator" || role === "owner";
+  const signIn = may && signInWanted(thread) !== undefined ? lastRefusal(notices)?.message : undefined;
+  const exits = useMemo(
+    () => notices.flatMap(({ notice }) => (notice.code === "agentLost" && notice.detail ? [notice] : [])),
+    [notices],
+  );
   return useMemo(
     () => ({
       waiting,
       items: new Set(questions.flatMap(({ params }) => ("itemId" in params && params.itemId) || [])),
       answers: new Map(answers.flatMap((answer) => (answer.itemId != null ? [[answer.itemId, answer] as const] : []))),
       lastTurn,
+      exits,
+      signIn,
     }),
-    [waiting, questions, answers, lastTurn],
+    [waiting, questions, answers, lastTurn, exits, signIn],
   );
 }
 
@@ -148,7 +158,7 @@ function inside({ row, threadId, actions, role }: LineProps) {
       return (
         <div class="th-user th-steering" role="group" aria-label="Sent to the running turn">
           <div class="th-user-text">{row.steering.text}</div>
-          <p class="th-quiet">Sending to the running turn</p>
+          <p class="th-quiet">Sending…</p>
         </div>
       );
   }

@@ -3,6 +3,7 @@
 
 import "./content/shared.css";
 import "./items/messages.css";
+import "./items/turn-foot.css";
 import "./items/cards.css";
 import "./content/diff.css";
 import "./questions/questions.css";

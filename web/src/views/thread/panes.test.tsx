@@ -62,7 +62,7 @@ test("those who are asked as well are named, and those who only look are not", (
     { principal: "eve", client: "phone", mayAnswer: false },
   ];
   const view = drawn(<Approvals {...props({ questions: [question], others })} />);
-  expect(view.one(".th-approval").textContent).toContain("Also asked: mara (command line)");
+  expect(view.one(".th-approval").textContent).toContain("Also open on: mara (command line)");
   expect(view.text().match(/mara/g)).toHaveLength(1);
   expect(view.text()).not.toContain("eve");
 });
@@ -75,7 +75,7 @@ test("the user's own other pages are not among those who are asked as well", () 
     { principal: "ann", client: "acpd-web", mayAnswer: true },
   ];
   const view = drawn(<Approvals {...props({ questions: [question], others })} />);
-  expect(view.text()).toContain("Also asked: mara (command line), ann");
+  expect(view.text()).toContain("Also open on: mara (command line), ann");
   expect(view.text()).not.toContain("mara (acpd-web)");
   standing.value = { name: "looking" };
 });
@@ -143,7 +143,7 @@ test("what was answered before the thread was opened is no news", () => {
 });
 
 test.each([
-  [{ role: "observer" }, "You cannot answer: your role is observer."],
+  [{ role: "observer" }, "View only. Someone else needs to answer."],
   [{ online: false }, "Not connected"],
 ] as const)("with %o nothing can be answered, and it says why", (rest, said) => {
   const view = drawn(<Approvals {...props({ questions: [question] }, rest)} />);

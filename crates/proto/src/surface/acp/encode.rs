@@ -85,7 +85,9 @@ impl Writer<'_> {
                     .raw("configOptions", options.unwrap_or("[]"));
             }),
             EventKind::AgentNotified { method } => self.notified(event, method),
-            EventKind::NoticeGiven { level, code, message } => self.notice(event, *level, code, message),
+            EventKind::NoticeGiven {
+                level, code, message, ..
+            } => self.notice(event, *level, code, message),
             EventKind::AgentLost {
                 reason,
                 expected: false,

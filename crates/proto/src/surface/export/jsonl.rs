@@ -238,8 +238,16 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
                 .put("stderr", stderr)
                 .put("expected", expected);
         }
-        EventKind::NoticeGiven { level, code, message } => {
-            line.put("level", level).put("code", code).put("message", message);
+        EventKind::NoticeGiven {
+            level,
+            code,
+            message,
+            detail,
+        } => {
+            line.put("level", level)
+                .put("code", code)
+                .put("message", message)
+                .maybe("detail", detail.as_ref());
         }
         EventKind::LineMalformed { reason, text, bytes } => {
             line.put("reason", reason).put("text", text).put("bytes", bytes);

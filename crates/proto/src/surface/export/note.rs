@@ -30,13 +30,19 @@ pub fn block(event: &Event) -> Option<Block> {
             let title = vec![word("The agent is gone: "), word(reason.clone())];
             Block::new(class, at, title).verbatim("", stderr)
         }
-        EventKind::NoticeGiven { level, message, .. } => {
+        EventKind::NoticeGiven {
+            level,
+            message,
+            detail,
+            ..
+        } => {
             let (class, name) = match level {
                 Level::Info => ("note", "Notice: "),
                 Level::Warning => ("warning", "Warning: "),
                 Level::Error => ("error", "Error: "),
             };
-            Block::new(class, at, vec![word(name), word(message.clone())])
+            let block = Block::new(class, at, vec![word(name), word(message.clone())]);
+            block.verbatim("", detail.as_deref().unwrap_or_default())
         }
         EventKind::LineMalformed { reason, text, bytes } => {
             let title = vec![

@@ -223,10 +223,16 @@ impl Journal {
     }
 
     pub fn notice(&mut self, level: Level, code: &str, message: &str) {
+        self.detailed_notice(level, code, message, None);
+    }
+
+    /// Like [`notice`](Self::notice), with a further explanation.
+    pub fn detailed_notice(&mut self, level: Level, code: &str, message: &str, detail: Option<String>) {
         let kind = EventKind::NoticeGiven {
             level,
             code: code.to_owned(),
             message: message.to_owned(),
+            detail,
         };
         self.emit(Origin::Daemon, kind, None);
     }

@@ -132,9 +132,7 @@ impl Thread {
                 format!("{silence} and did not end the turn within {seconds} s; it was terminated")
             }
             None => {
-                format!(
-                    "the agent did not end the turn within {seconds} s after cancellation; it was terminated"
-                )
+                format!("The agent didn't respond to Stop, so acpd ended it after {seconds} s.")
             }
         };
         self.note_interrupted("cancelTimedOut", &reason);

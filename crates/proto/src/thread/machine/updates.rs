@@ -38,6 +38,7 @@ impl Thread {
                 level,
                 code: "agentNotice".to_owned(),
                 message,
+                detail: None,
             },
             UpdateKind::Compaction {
                 status: Some(status), ..
@@ -45,6 +46,7 @@ impl Thread {
                 level: Level::Info,
                 code: "compaction".to_owned(),
                 message: format!("The agent shortens its context: {status}"),
+                detail: None,
             },
             UpdateKind::Compaction { status: None, .. } | UpdateKind::Other => {
                 return self.journal.emit_unshown(raw, raw_params);

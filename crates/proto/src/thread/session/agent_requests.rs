@@ -201,9 +201,8 @@ impl Session {
     pub fn sign_in_required(&mut self, journal: &mut Journal, failure: &Failure) {
         self.agent = AgentState::SigningIn;
         self.fail_ready_waiters(journal, failure);
-        let detail = failure.detail.as_deref().unwrap_or_default();
-        let message = format!("{} ({detail})", failure.message);
-        journal.notice(Level::Warning, "signInRequired", &message);
+        let (code, detail) = ("signInRequired", failure.detail.clone());
+        journal.detailed_notice(Level::Warning, code, &failure.message, detail);
     }
 
     /// Rejects requests that need a signed-in user. Returns one that has a continuation; call it again then.

@@ -78,6 +78,9 @@ impl ThreadActor {
             workspace,
         } = blocking(&*self.context.host, prepare).await?;
         start.quirks = config.quirks;
+        if let Some(title) = &config.title {
+            start.title.clone_from(title);
+        }
         start.mcp_servers = crate::agent::mcp::servers(start.mcp_servers, &config.mcp_servers);
         let single = config.chunks == Some(Chunks::Single);
         self.machine.set_single_chunks(single);

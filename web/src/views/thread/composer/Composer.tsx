@@ -89,5 +89,5 @@ function hasMode(options: readonly AcpObject[]): boolean {
 function barred(online: boolean, archived: boolean, deleted: boolean): string | undefined {
   if (deleted) return "This thread is deleted.";
   if (archived) return "This thread is archived. Unarchive it to continue.";
-  return online ? undefined : "Not connected. Your draft is saved.";
+  return online ? undefined : "Offline. Your draft is saved.";
 }

@@ -307,3 +307,19 @@ test("attachments stay with their draft while another view is shown", async () =
   expect(again.one(".th-attached-file").textContent).toContain("kept.txt");
   await after(() => again.button("Remove kept.txt").click());
 });
+
+test("an agent that was asked to stop can be ended after 3 s, not before", async () => {
+  vi.useFakeTimers();
+  try {
+    const onStopNow = vi.fn();
+    const view = shown({ running: true, stopping: true, onStopNow });
+    const stopNow = () => view.all("button").filter(({ textContent }) => textContent === "Stop now") as HTMLButtonElement[];
+    await after(() => vi.advanceTimersByTime(2_999));
+    expect(stopNow()).toHaveLength(0);
+    await after(() => vi.advanceTimersByTime(2));
+    await after(() => stopNow()[0]!.click());
+    expect(onStopNow).toHaveBeenCalledTimes(1);
+  } finally {
+    vi.useRealTimers();
+  }
+});

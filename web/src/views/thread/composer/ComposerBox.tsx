@@ -15,6 +15,10 @@ import { bytes } from "../../../text/format.ts";
 import { Icon } from "../content/Icon.tsx";
 import type { SendKey } from "../content/settings.ts";
 
+import "../content/shared.css";
+import "./composer.css";
+import "./options.css";
+
 export type Manner = "queue" | "steer";
 
 export interface ComposerBoxProps {

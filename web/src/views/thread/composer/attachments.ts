@@ -1,7 +1,7 @@
 // Pasted or dropped files, as content blocks of a prompt: only kinds that the agent has declared, and within the size
 // limit of a message. Large images are resized; other files are refused with a reason.
 
-import type { AcpObject, PromptCapabilities } from "../../../state/acp.ts";
+import { type AcpObject, isObject, type PromptCapabilities, text } from "../../../state/acp.ts";
 import { bytes } from "../../../text/format.ts";
 import { resizeImage } from "./resize-image.ts";
 
@@ -31,7 +31,7 @@ export async function attach(file: File, can: PromptCapabilities | undefined, ro
     const size = sentBytes(block);
     return size > room ? { refused: tooMuch(name, size, room) } : { attachment: { name, block, size } };
   } catch {
-    return { refused: `${name} could not be read.` };
+    return { refused: `Couldn’t read ${name}.` };
   }
 }
 
@@ -50,6 +50,28 @@ async function smaller(file: File, name: string, room: number): Promise<Taken | 
 
 function tooMuch(name: string, size: number, room: number): string {
   return `${name} is too large: ${bytes(size)}, and this message has room for ${bytes(Math.max(0, room))}.`;
+}
+
+/** Returns whether a block of a prompt can be sent again. */
+export function hasContent({ type, data, resource }: AcpObject): boolean {
+  if (type === "image" || type === "audio") return text(data) !== undefined;
+  if (type === "resource") return isObject(resource) && (text(resource.text) ?? text(resource.blob)) !== undefined;
+  return true;
+}
+
+/** Returns a name for a block of a prompt. */
+export function nameOf({ type, name, uri, resource }: AcpObject): string {
+  const address = text(uri) ?? (isObject(resource) ? text(resource.uri) : undefined);
+  const last = address === undefined ? undefined : decoded(address.split("/").at(-1) ?? "");
+  return text(name) ?? (last || (type === "image" ? "image" : type === "audio" ? "audio" : "file"));
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Returns the size of a value when sent, in bytes. */

@@ -4,10 +4,31 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 
-import type { PromptCapabilities } from "../../../state/acp.ts";
-import { type Attachment, attach } from "./attachments.ts";
+import type { AcpObject, PromptCapabilities } from "../../../state/acp.ts";
+import { type Attachment, attach, hasContent, nameOf, sentBytes } from "./attachments.ts";
 
-const kept = signal<Readonly<Record<string, readonly Attachment[]>>>({});
+/** The attachments of a draft, and sentences about those that were refused. */
+interface Kept {
+  readonly attached: readonly Attachment[];
+  readonly refused: readonly string[];
+}
+
+const NOTHING: Kept = { attached: [], refused: [] };
+const kept = signal<Readonly<Record<string, Kept>>>({});
+
+const keptOf = (name: string): Kept => kept.value[name] ?? NOTHING;
+
+function keep(name: string, next: Kept): void {
+  const { [name]: _, ...others } = kept.peek();
+  kept.value = next.attached.length === 0 && next.refused.length === 0 ? others : { ...others, [name]: next };
+}
+
+/** Puts the attachments of an earlier prompt into a draft, in place of what it has. */
+export function attachAgain(name: string, blocks: readonly AcpObject[]): void {
+  const attached = blocks.filter(hasContent).map((block) => ({ name: nameOf(block), block, size: sentBytes(block) }));
+  const refused = blocks.filter((block) => !hasContent(block)).map((block) => `Couldn’t attach ${nameOf(block)} again: its content is gone.`);
+  keep(name, { attached, refused });
+}
 
 /** Number of boxes so far, for the names of those without a draft. */
 let boxes = 0;
@@ -28,13 +49,8 @@ export interface Attachments {
 export function useAttachments(draft: string | undefined, capabilities: PromptCapabilities | undefined): Attachments {
   const [own] = useState(() => `box ${++boxes}`);
   const name = draft ?? own;
-  const [refused, setRefused] = useState<readonly string[]>([]);
   /** Number of calls of `take` that are not finished. */
   const [reading, setReading] = useState(0);
-  const keep = (attached: readonly Attachment[]) => {
-    const { [name]: _, ...others } = kept.peek();
-    kept.value = attached.length === 0 ? others : { ...others, [name]: attached };
-  };
   const take = async (files: readonly File[], room: number) => {
     const [taken, words]: [Attachment[], string[]] = [[], []];
     setReading((before) => before + 1);
@@ -46,20 +62,18 @@ export function useAttachments(draft: string | undefined, capabilities: PromptCa
         room -= result.attachment.size;
       }
     }
-    keep([...(kept.peek()[name] ?? []), ...taken]);
-    setRefused(words);
+    keep(name, { attached: [...keptOf(name).attached, ...taken], refused: words });
     setReading((before) => before - 1);
   };
   return {
-    attached: kept.value[name] ?? [],
-    refused,
+    ...keptOf(name),
     reading: reading > 0,
     take,
-    remove: (attachment) => keep((kept.peek()[name] ?? []).filter((other) => other !== attachment)),
-    clear: () => {
-      keep([]);
-      setRefused([]);
+    remove: (attachment) => {
+      const { attached, refused } = keptOf(name);
+      keep(name, { attached: attached.filter((other) => other !== attachment), refused });
     },
+    clear: () => keep(name, NOTHING),
   };
 }
 

@@ -5,6 +5,8 @@ import { useEffect, useState } from "preact/hooks";
 import { copyText } from "../../../app/clipboard.ts";
 import { Icon } from "./Icon.tsx";
 
+import "./shared.css";
+
 /** Milliseconds for which it confirms the copy. */
 const SHOWN = 1_500;
 
@@ -29,7 +31,7 @@ export function CopyButton({ text, what, class: extra = "" }: CopyProps) {
     event.stopPropagation();
     setState((await copyText(typeof text === "string" ? text : text())) ? "copied" : "failed");
   };
-  const said = { ready: `Copy ${what}`, copied: "Copied", failed: "Could not copy" }[state];
+  const said = { ready: `Copy ${what}`, copied: "Copied", failed: "Couldn’t copy" }[state];
   return (
     <button type="button" class={`th-copy ${extra}`} title={said} aria-label={said} onClick={copy} data-state={state}>
       <Icon name={state === "copied" ? "check" : state === "failed" ? "cross" : "copy"} />

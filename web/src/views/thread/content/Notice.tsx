@@ -58,21 +58,37 @@ const STOPS: Record<string, string> = {
 
 type Ended = Pick<Turn, "status" | "stopReason" | "error" | "tokenUsage" | "startedAt" | "completedAt">;
 
+interface TurnEndProps {
+  turn: Ended;
+  timed?: boolean;
+  /** What the agent wrote before it exited, which ended the turn. */
+  lastWords?: string | undefined;
+  /** Whether a card below says why the turn failed, and signs in. */
+  wantsSignIn?: boolean;
+}
+
 /** The outcome of a turn: reason, duration, usage. A turn that is done needs no words if its duration is shown above. */
-export function TurnEnd({ turn, timed = false }: { turn: Ended; timed?: boolean }) {
+export function TurnEnd({ turn, timed = false, lastWords, wantsSignIn = false }: TurnEndProps) {
   const usage = usageOf(turn.tokenUsage);
   const { startedAt, completedAt } = turn;
   const time = !timed && startedAt != null && completedAt != null ? duration(completedAt - startedAt) : undefined;
-  const stop = stopped(turn);
+  const stop = wantsSignIn ? "Waiting for sign-in" : stopped(turn);
   const said = timed && stop === STOPS.end_turn ? undefined : stop;
   if (said === undefined && usage.length === 0) return null;
   return (
     <footer class="th-turn-end" data-status={turn.status}>
-      {turn.error != null && (
-        <p class="th-turn-error" role={turn.status === "interrupted" ? "note" : "alert"}>
+      {turn.error != null && !wantsSignIn && (
+        <div class="th-turn-error" role={turn.status === "interrupted" ? "note" : "alert"}>
           <Icon name="warning" />
-          <span>{visible(turn.error)}</span>
-        </p>
+          <div class="th-turn-why">
+            <p>{visible(turn.error)}</p>
+            {lastWords !== undefined && (
+              <Fold id={`last-words/${turn.completedAt}`} summary="What the agent wrote before it ended">
+                {() => <pre class="th-last-words" tabIndex={0}>{visible(lastWords)}</pre>}
+              </Fold>
+            )}
+          </div>
+        </div>
       )}
       <p class="th-turn-facts">
         {said !== undefined && <span class="th-turn-stop">{said}</span>}

@@ -6,7 +6,7 @@ import { toast } from "../../../app/toasts.ts";
 import { sentence } from "../../../connection/connection.ts";
 import { readBlob, saveFile } from "../../../connection/download.ts";
 import { AnsiText, type Line, LINES_KEPT, plainText } from "../../../text/ansi.ts";
-import { count } from "../../../text/format.ts";
+import { bytes, count } from "../../../text/format.ts";
 import { lazy } from "../../parts/lazy.tsx";
 import { CopyButton } from "./CopyButton.tsx";
 import type { OutputProps } from "./Output.tsx";
@@ -32,7 +32,11 @@ export function Terminal({ output, truncated = false, blob, label, live = false 
       {(missing !== undefined || lines.length > FIT) && (
         <p class={missing === undefined ? "th-terminal-foot" : "th-terminal-foot th-truncated"} role="note">
           <span>{missing ?? `${count(lines.length)} lines`}</span>
-          <Whole label={label} load={() => (blob === undefined ? Promise.resolve(output) : readBlob(blob))} />
+          <Whole
+            label={label}
+            load={() => (blob === undefined ? Promise.resolve(output) : readBlob(blob))}
+            {...(truncated && { available: blob === undefined ? ` (${bytes(output.length)})` : "" })}
+          />
         </p>
       )}
     </div>
@@ -42,17 +46,17 @@ export function Terminal({ output, truncated = false, blob, label, live = false 
 const OutputViewer = lazy<ViewerProps>(async () => ({ default: (await import("./OutputViewer.tsx")).OutputViewer }));
 
 /** Buttons for all of the output that was kept. */
-function Whole({ label, load }: ViewerProps["source"]) {
+function Whole({ label, load, available }: ViewerProps["source"] & { /** Its size, if not all of it was kept. */ available?: string }) {
   const [open, setOpen] = useState(false);
   const save = async () => saveFile(new Blob([plainText(await load())], { type: "text/plain" }), "output.txt");
   const failed = (error: unknown) => void toast(sentence(error), { kind: "error" });
   return (
     <>
       <button type="button" class="th-link" aria-haspopup="dialog" onClick={() => setOpen(true)}>
-        Open all
+        {available === undefined ? "Open all" : "Open"}
       </button>
       <button type="button" class="th-link" onClick={() => void save().catch(failed)}>
-        Download
+        {available === undefined ? "Download" : `Download what’s available${available}`}
       </button>
       {open && <OutputViewer source={{ label, load }} onClose={() => setOpen(false)} />}
     </>
@@ -61,7 +65,7 @@ function Whole({ label, load }: ViewerProps["source"]) {
 
 /** Describes the missing part. */
 function missed(truncated: boolean, elsewhere: boolean, dropped: boolean): string | undefined {
-  if (truncated) return "Output truncated";
+  if (truncated) return "Output truncated.";
   if (elsewhere) return "Only the end of the output is shown";
   return dropped ? `Only the last ${count(LINES_KEPT)} lines are shown` : undefined;
 }

@@ -4,7 +4,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
-import type { Item, Resolved } from "@acpd/client";
+import type { Item, Notice, Resolved } from "@acpd/client";
 
 export type DiffStyle = "unified" | "split";
 
@@ -50,6 +50,10 @@ export interface ThreadWaiting {
   readonly answers?: ReadonlyMap<string, Resolved>;
   /** The key of the last turn, unless later messages are queued. */
   readonly lastTurn?: string | undefined;
+  /** The notices about agents that have exited and had written something before. */
+  readonly exits?: readonly Notice[];
+  /** The sentence with which the agent refused to open a session, while the card that signs in is shown. */
+  readonly signIn?: string | undefined;
 }
 
 export const Waiting = createContext<ThreadWaiting>({ waiting: false, items: new Set() });

@@ -10,6 +10,7 @@ import { contentText, objects } from "../../../state/acp.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { visible } from "../../../text/bidi-guard.ts";
+import { attachAgain } from "../composer/use-attachments.ts";
 import { Waiting } from "../content/context.ts";
 
 /** The prompt with which an agent continues a turn that was broken off. */
@@ -19,13 +20,16 @@ interface RetryProps {
   turn: FoldedTurn;
   threadId: string;
   actions: Pick<ThreadActions, "send">;
+  /** Whether a card below signs in, and sends the prompt again. */
+  wantsSignIn?: boolean;
 }
 
-export function Retry({ turn, threadId, actions }: RetryProps) {
+export function Retry({ turn, threadId, actions, wantsSignIn = false }: RetryProps) {
   const { lastTurn } = useContext(Waiting);
   const [sending, setSending] = useState(false);
   const [problem, setProblem] = useState<string>();
-  if (lastTurn !== turn.key || !isBroken(turn)) return null;
+  const broken = isBroken(turn);
+  if (lastTurn !== turn.key || !(broken || isCutShort(turn))) return null;
   const blocks = promptOf(turn);
   const text = contentText(blocks);
   const others = blocks.filter(({ type }) => type !== "text");
@@ -39,6 +43,7 @@ export function Retry({ turn, threadId, actions }: RetryProps) {
   };
   const edit = () => {
     keepDraft(threadId, text);
+    attachAgain(threadId, others);
     focusWhenThere(".th-composer textarea");
   };
   return (
@@ -48,12 +53,12 @@ export function Retry({ turn, threadId, actions }: RetryProps) {
           Continue
         </button>
       )}
-      {blocks.length > 0 && (
+      {broken && !wantsSignIn && blocks.length > 0 && (
         <button type="button" class="button" disabled={sending} onClick={() => send(text, others)}>
           {turn.startedAt == null ? "Send" : "Try again"}
         </button>
       )}
-      {text !== "" && others.length === 0 && (
+      {blocks.length > 0 && (
         <button type="button" class="button quiet" onClick={edit}>
           Edit and resend
         </button>
@@ -85,6 +90,13 @@ export function Unsent({ turn }: { turn: FoldedTurn }) {
 function isBroken({ status, error }: Pick<Turn, "status" | "error">): boolean {
   return status === "failed" || (status === "interrupted" && error != null);
 }
+
+/** Returns whether the agent refused the prompt, or a limit ended the turn: the same prompt would end the same way. */
+function isCutShort({ status, stopReason }: Pick<Turn, "status" | "stopReason">): boolean {
+  return status === "refused" || status === "limited" || LIMITS.has(stopReason ?? "");
+}
+
+const LIMITS = new Set(["refusal", "max_tokens", "max_turn_requests"]);
 
 /** Returns the blocks of the prompt that started a turn. */
 export function promptOf(turn: FoldedTurn): AcpObject[] {

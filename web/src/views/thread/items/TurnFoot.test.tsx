@@ -4,7 +4,8 @@ import { describe, expect, test, vi } from "vitest";
 
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { draftOf } from "../../../app/drafts.ts";
-import { Waiting } from "../content/context.ts";
+import { type ThreadWaiting, Waiting } from "../content/context.ts";
+import { ComposerBox } from "../composer/ComposerBox.tsx";
 import { TurnFoot } from "./TurnFoot.tsx";
 import { after, drawn } from "../../testing.ts";
 
@@ -79,7 +80,7 @@ test("who only looks on can do neither", () => {
 describe("a turn that did not end well", () => {
   const said = { type: "userMessage", itemId: "i", content: [{ type: "text", text: "do it" }, { type: "image" }] };
 
-  function ended(over: object, { last = "k", role = "operator" as Role } = {}) {
+  function ended(over: object, { last = "k", role = "operator" as Role, ...context } = {} as { last?: string; role?: Role } & Partial<ThreadWaiting>) {
     const actions = {
       fork: vi.fn(async () => {}),
       rollback: vi.fn(async () => {}),
@@ -88,7 +89,7 @@ describe("a turn that did not end well", () => {
     };
     const broken = { ...turn, items: [said], startedAt: 1, ...over } as unknown as FoldedTurn;
     const view = drawn(
-      <Waiting.Provider value={{ waiting: false, items: new Set(), lastTurn: last }}>
+      <Waiting.Provider value={{ waiting: false, items: new Set(), lastTurn: last, ...context }}>
         <TurnFoot turn={broken} threadId="t" actions={actions} role={role} />
       </Waiting.Provider>,
     );
@@ -98,7 +99,7 @@ describe("a turn that did not end well", () => {
 
   test("is tried again with everything that was sent", async () => {
     const view = ended({ status: "failed", error: "rate limit" });
-    expect(view.buttons, "an edited text would lose the image").toEqual(["Try again"]);
+    expect(view.buttons).toEqual(["Try again", "Edit and resend"]);
     await after(() => view.button("Try again").click());
     expect(view.actions.send).toHaveBeenCalledWith("do it", [{ type: "image" }], "queue");
   });
@@ -110,6 +111,58 @@ describe("a turn that did not end well", () => {
     await after(() => view.button("Edit and resend").click());
     expect(draftOf("t")).toBe("do it");
     expect(view.actions.send).not.toHaveBeenCalled();
+  });
+
+  test("is edited with its attachments; one whose content is gone is named", async () => {
+    const picture = { type: "image", mimeType: "image/png", data: "AAAA" };
+    const file = { type: "resource", resource: { uri: "attachment:///notes%201.txt", text: "n" } };
+    const content = [{ type: "text", text: "do it" }, picture, file, { type: "image", mimeType: "image/png" }];
+    const view = ended({ status: "failed", error: "rate limit", items: [{ ...said, content }] });
+    await after(() => view.button("Edit and resend").click());
+    const onSend = vi.fn(async () => {});
+    const box = drawn(
+      <ComposerBox name="t" draft={draftOf("t")} onDraft={() => {}} onSend={onSend} onStop={() => {}} running={false} sendKey="enter" commands={[]} capabilities={undefined} />,
+    );
+    expect(box.all(".th-attached .truncate").map(({ textContent }) => textContent)).toEqual(["image", "notes 1.txt"]);
+    expect(box.one("[role=status]").textContent).toContain("Couldn’t attach image again: its content is gone.");
+    await after(() => (box.all("button").find(({ textContent }) => textContent?.includes("Send")) as HTMLButtonElement).click());
+    expect(onSend).toHaveBeenCalledWith("do it", [picture, file], "queue");
+  });
+
+  test.each([
+    { status: "refused", stopReason: "refusal" },
+    { status: "limited", stopReason: "max_tokens" },
+    { status: "completed", stopReason: "max_turn_requests" },
+  ])("is edited if the agent refused or met a limit: $stopReason", (over) => {
+    expect(ended(over).buttons).toEqual(["Edit and resend"]);
+  });
+
+  test("shows what the agent wrote before it exited, folded inside the error", async () => {
+    const notice = { seq: 1, threadId: "t", level: "error", code: "agentLost", message: "exited with code 3" } as const;
+    const exits = [
+      { ...notice, ts: 5, detail: "of another turn" },
+      { ...notice, ts: 20, detail: "panic: out of memory\u202E" },
+      { ...notice, ts: 90, detail: "later" },
+    ];
+    const over = { status: "failed", error: "exited with code 3", startedAt: 10, completedAt: 20 };
+    const view = ended(over, { exits });
+    const fold = view.one<HTMLDetailsElement>(".th-turn-error details");
+    expect(fold.textContent).toBe("What the agent wrote before it ended");
+    await after(() => {
+      fold.open = true;
+      fold.dispatchEvent(new Event("toggle"));
+    });
+    expect(view.one(".th-last-words").textContent).toBe("panic: out of memory⟨U+202E⟩");
+    expect(ended({ ...over, completedAt: 19 }, { exits }).all(".th-turn-error details")).toEqual([]);
+    expect(ended({ ...over, status: "interrupted" }, { exits }).all(".th-turn-error details")).toEqual([]);
+  });
+
+  test("leaves its words and its button to the card that signs in, while that is there", () => {
+    const over = { status: "failed", error: "Sign in to Goose to continue", startedAt: 10, completedAt: 20 };
+    const view = ended(over, { signIn: over.error });
+    expect([view.text().includes("Sign in to Goose"), view.buttons]).toEqual([false, ["Edit and resend"]]);
+    expect(view.one(".th-turn-stop").textContent).toBe("Waiting for sign-in");
+    expect(ended(over).text()).toContain("Sign in to Goose to continue");
   });
 
   test("is continued after a restart", async () => {

@@ -1,12 +1,15 @@
 // The footer of a turn: its outcome, all of its changes, and the actions from here.
 
-import type { Role } from "@acpd/client";
-import { useEffect, useState } from "preact/hooks";
+import type { Notice, Role } from "@acpd/client";
+import { useContext, useEffect, useState } from "preact/hooks";
 
+import { touch } from "../../../app/layout.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
+import { Waiting } from "../content/context.ts";
 import { Counts, UnifiedDiff } from "../content/Diff.tsx";
 import { Fold } from "../content/Fold.tsx";
+import { Icon } from "../content/Icon.tsx";
 import { TurnEnd } from "../content/Notice.tsx";
 import { Retry, Unsent } from "./Retry.tsx";
 
@@ -21,15 +24,24 @@ export interface TurnFootProps {
 
 export function TurnFoot({ turn, timed = false, threadId, actions, role }: TurnFootProps) {
   const may = role === "operator" || role === "owner";
+  const { exits = [], signIn, lastTurn } = useContext(Waiting);
+  const wantsSignIn = signIn !== undefined && turn.error === signIn && turn.key === lastTurn;
   return (
     <div class="th-turn-foot">
       <Unsent turn={turn} />
       <TurnDiff turn={turn} read={(id) => actions.readDiff(id)} />
-      <TurnEnd turn={turn} timed={timed} />
-      {may && <Retry turn={turn} threadId={threadId} actions={actions} />}
+      <TurnEnd turn={turn} timed={timed} lastWords={lastWordsOf(turn, exits)} wantsSignIn={wantsSignIn} />
+      {may && <Retry turn={turn} threadId={threadId} actions={actions} wantsSignIn={wantsSignIn} />}
       {turn.id != null && may && <GoOn turnId={turn.id} actions={actions} />}
     </div>
   );
+}
+
+/** Returns what the agent wrote before it exited, if that ended the turn. */
+function lastWordsOf({ status, startedAt, completedAt }: FoldedTurn, exits: readonly Notice[]): string | undefined {
+  if (status !== "failed" || completedAt == null) return undefined;
+  const from = startedAt ?? completedAt;
+  return exits.findLast(({ ts }) => ts != null && ts >= from && ts <= completedAt)?.detail ?? undefined;
 }
 
 /** All changes of the turn. They are loaded when they are opened. */
@@ -78,9 +90,14 @@ function LoadedDiff({ load }: { load: () => Promise<string> }) {
   return diff === undefined ? <p class="th-quiet">Loading…</p> : <UnifiedDiff diff={diff} />;
 }
 
-/** A fork leaves this thread unchanged; a rollback drops the later turns, so it requires confirmation. */
+/**
+ * A fork leaves this thread unchanged; a rollback drops the later turns, so it requires confirmation. Where nothing
+ * hovers, one button per turn opens them.
+ */
 function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["actions"] }) {
   const [asking, setAsking] = useState(false);
+  const [opened, setOpened] = useState(false);
+  const folds = touch.value;
   const [error, setError] = useState<string>();
   const attempt = (what: Promise<void>) => {
     setAsking(false);
@@ -103,12 +120,27 @@ function GoOn({ turnId, actions }: { turnId: string; actions: TurnFootProps["act
         </>
       ) : (
         <>
-          <button type="button" class="button quiet" onClick={() => attempt(actions.fork(turnId))}>
-            Fork from here
-          </button>
-          <button type="button" class="button quiet" onClick={() => setAsking(true)}>
-            Rewind to here
-          </button>
+          {folds && (
+            <button
+              type="button"
+              class="button quiet icon"
+              aria-label="More about this turn"
+              aria-expanded={opened}
+              onClick={() => setOpened(!opened)}
+            >
+              <Icon name="more" />
+            </button>
+          )}
+          {(!folds || opened) && (
+            <>
+              <button type="button" class="button quiet" onClick={() => attempt(actions.fork(turnId))}>
+                Fork from here
+              </button>
+              <button type="button" class="button quiet" onClick={() => setAsking(true)}>
+                Rewind to here
+              </button>
+            </>
+          )}
         </>
       )}
       {error !== undefined && (

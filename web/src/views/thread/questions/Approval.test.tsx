@@ -87,7 +87,7 @@ test("it is a group with a name, and is announced", () => {
 test("the command, its folder, the reason, and who else is asked", () => {
   const view = drawn(<Approval question={question} onAnswer={nothing} others={["mara"]} />);
   expect(view.one("pre").textContent).toBe("git push --force");
-  for (const said of ["/work/acpd", "It was rebased.", "Also asked: mara"]) expect(view.text()).toContain(said);
+  for (const said of ["/work/acpd", "It was rebased.", "Also open on: mara"]) expect(view.text()).toContain(said);
 });
 
 test("a command is there in full, however long, and what is hidden in it is seen", () => {

@@ -14,9 +14,9 @@ import { answerWith } from "./answers.ts";
 import { Approval, Settled } from "./Approval.tsx";
 import { lazy } from "../../parts/lazy.tsx";
 import { CurrentThread, type ThreadContext } from "../content/context.ts";
-import { who } from "../../../text/who.ts";
 import { diffStyle } from "../content/settings.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
+import { who } from "../../../text/who.ts";
 import type { ElicitationProps } from "./Elicitation.tsx";
 import { layoutOf } from "./sheet.ts";
 
@@ -111,7 +111,7 @@ function others(subscribers: readonly Subscriber[]): readonly string[] {
 }
 
 function barred(role: Role, online: boolean): string | undefined {
-  if (role === "observer") return "You cannot answer: your role is observer.";
+  if (role === "observer") return "View only. Someone else needs to answer.";
   return online ? undefined : "Not connected. You can answer after reconnecting.";
 }
 

@@ -132,7 +132,7 @@ export function QuestionCard(props: Props) {
 /** Lists the other subscribers, who may answer first. */
 function AlsoAsked({ others }: { others: readonly string[] }) {
   if (others.length === 0) return null;
-  return <p class="th-quiet">Also asked: {[...new Set(others)].map(visibleLine).join(", ")}</p>;
+  return <p class="th-quiet">Also open on: {[...new Set(others)].map(visibleLine).join(", ")}</p>;
 }
 
 /** Returns a function that tells whether the element is or has been in sight. */

@@ -56,7 +56,7 @@ test.each<[string, Filled, string | undefined]>([
   ["home", "example.com", "Must be an address, like https://example.com"],
   ["day", "31.3.2026", "Must be a date, like 2026-03-31"],
   ["at", "soon", "Must be a date and a time"],
-  ["code", "A1", "Does not match the required format"],
+  ["code", "A1", "Doesn’t match the required format (lower case)"],
   ["code", "abc", undefined],
   ["colour", "", "Required"],
   ["colour", "blue", "Choose one of these"],
@@ -89,6 +89,14 @@ test("a time without a zone is the person's own", () => {
 test("a pattern that could take for ever is left to the agent", () => {
   const [endless] = fieldsOf({ properties: { x: { type: "string", pattern: "^(a+)+$" } } });
   expect(complaint(endless!, `${"a".repeat(40)}!`)).toBeUndefined();
+});
+
+test.each([
+  ["^[a-z0-9-]+$", "A", "Doesn’t match the required format (lower case, digits and dashes)"],
+  ["^\\w+@acme$", "x", "Doesn’t match the required format (^\\w+@acme$)"],
+  [`^${"a".repeat(80)}$`, "x", "Doesn’t match the required format"],
+])("the format %s is described, if it is short", (pattern, value, words) => {
+  expect(complaint(fieldsOf({ properties: { x: { type: "string", pattern } } })[0]!, value)).toBe(words);
 });
 
 test("a broken pattern is none", () => {

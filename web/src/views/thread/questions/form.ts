@@ -4,6 +4,7 @@
 // requires. A property of an unknown kind is filled in as JSON: no property is omitted.
 
 import { isObject, number, objects, text } from "../../../state/acp.ts";
+import { visibleLine } from "../../../text/bidi-guard.ts";
 
 export type FieldKind = "text" | "number" | "integer" | "boolean" | "choice" | "choices" | "json";
 
@@ -161,7 +162,27 @@ function aboutText({ least, most, format, pattern }: Field, value: string): stri
   if (format === "uri" && !isAddress(value)) return "Must be an address, like https://example.com";
   if (format === "date" && !/^\d{4}-\d\d-\d\d$/.test(value)) return "Must be a date, like 2026-03-31";
   if (format === "date-time" && Number.isNaN(Date.parse(value))) return "Must be a date and a time";
-  return fits(pattern, value) ? undefined : "Does not match the required format";
+  return fits(pattern, value) ? undefined : `Doesn’t match the required format${formatOf(pattern)}`;
+}
+
+/** Maximum length of a pattern that is shown. */
+const PATTERN_CHARS = 60;
+const CLASSES: Readonly<Record<string, string>> = {
+  "a-z": "lower case",
+  "A-Z": "upper case",
+  "0-9": "digits",
+  "\\d": "digits",
+  "-": "dashes",
+  _: "underscores",
+  ".": "dots",
+};
+
+/** Describes a pattern in parentheses: the allowed characters in words if it is that simple, else the pattern itself. */
+function formatOf(pattern: string): string {
+  const parts = /^\^\[((?:a-z|A-Z|0-9|\\d|[-_.])+)\](?:[+*]|\{[\d,]+\})\$$/.exec(pattern)?.[1]?.match(/a-z|A-Z|0-9|\\d|[-_.]/g);
+  const names = parts?.map((part) => CLASSES[part] ?? part);
+  if (names !== undefined) return ` (${[names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and ")})`;
+  return pattern.length > PATTERN_CHARS ? "" : ` (${visibleLine(pattern)})`;
 }
 
 function isAddress(value: string): boolean {

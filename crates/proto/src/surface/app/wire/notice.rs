@@ -58,7 +58,13 @@ impl<'a> Notice<'a> {
                     ..Self::plain(at, level, "agentLost", reason)
                 }
             }
-            EventKind::NoticeGiven { level, code, message } => Self {
+            EventKind::NoticeGiven {
+                level,
+                code,
+                message,
+                detail,
+            } => Self {
+                detail: detail.as_deref(),
                 update: event.raw.as_ref(),
                 ..Self::plain(at, *level, code, message)
             },
