@@ -26,6 +26,7 @@ pub mod json;
 pub mod limits;
 pub mod role;
 pub mod search;
+pub mod similar;
 pub mod subject;
 pub mod summary;
 pub mod text;

@@ -9,6 +9,7 @@ use std::path::Path;
 use acpd_catalog::{
     Catalog, CatalogError, InstallMethod, Launch, LaunchMethod, Snapshot, Watch, find_program,
 };
+use acpd_model::similar::nearest;
 use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 
@@ -143,8 +144,12 @@ impl Agents {
         } else {
             configured.join(", ")
         };
+        let listed = self.list();
+        let ids = listed.iter().map(|agent| agent.id.as_str());
+        let suggestion = nearest(name, ids).map(|id| format!("did you mean {id:?}? "));
         Failure::not_found(format!("agent {name:?}")).with_detail(format!(
-            "configured agents: {configured}; \"acpd agents list\" shows those of the registry as well"
+            "{}configured agents: {configured}; \"acpd agents list\" shows those of the registry as well",
+            suggestion.unwrap_or_default()
         ))
     }
 

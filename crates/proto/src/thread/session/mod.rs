@@ -174,6 +174,7 @@ impl Session {
         self.agent = AgentState::Starting;
         self.reopen_requested = false;
         let start = Start {
+            agent: live.spec.agent.clone(),
             cwd: live.spec.session_cwd().to_owned(),
             additional_directories: live.spec.additional_directories.clone(),
             mcp_servers: live.spec.session_mcp_servers(),
