@@ -2,9 +2,9 @@
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgMatches, Command as Clap, CommandFactory, FromArgMatches};
 
-use super::{Cli, Command};
+use super::{Cli, Command, Common};
 use crate::exit::Exit;
 use crate::terminal::print;
 
@@ -40,7 +40,7 @@ First steps:
   acpd run \"fix the test\"   send a prompt from this directory";
 
 /// Examples of commands, which come first in their help.
-const EXAMPLES: [(&str, &str); 18] = [
+const EXAMPLES: &[(&str, &str)] = &[
     (
         "run",
         "acpd run \"fix the failing test\"
@@ -63,7 +63,10 @@ acpd run -p deny - < prompt.md",
     ),
     (
         "answer",
-        "acpd answer @last           # shows the question\nacpd answer @last allow",
+        "acpd answer @last           # asks, or shows the question where there is no terminal
+acpd answer @last allow
+acpd answer @last --input '{\"name\": \"main\"}'
+acpd answer @last --dismiss",
     ),
     ("interrupt", "acpd interrupt @last"),
     ("rename", "acpd rename 5e31c427 \"Fix the login\""),
@@ -80,6 +83,31 @@ acpd run -p deny - < prompt.md",
     ),
     ("open", "acpd open\nacpd open --print"),
     ("status", "acpd status\nacpd status --json"),
+    ("stop", "acpd stop"),
+    ("restart", "acpd restart"),
+    (
+        "agents list",
+        "acpd agents list\nacpd agents list --json | jq -r 'select(.installed).id'",
+    ),
+    ("agents running", "acpd agents running"),
+    ("agents install", "acpd agents install goose"),
+    ("agents uninstall", "acpd agents uninstall goose"),
+    ("agents update", "acpd agents update"),
+    ("agents login", "acpd agents login claude-code"),
+    ("agents doctor", "acpd agents doctor gemini"),
+    (
+        "token create",
+        "acpd token create --name phone --role approver\nacpd token create --name ci --role operator --expires 30d > token",
+    ),
+    ("token list", "acpd token list"),
+    ("token revoke", "acpd token revoke phone"),
+    ("token ticket", "acpd token ticket --agent claude"),
+    (
+        "policy test",
+        "acpd policy test --bash \"git push\"\nacpd policy test --agent claude --write src/main.rs",
+    ),
+    ("man", "acpd man ~/.local/share/man/man1"),
+    ("schema", "acpd schema > app-protocol.json"),
     ("logs", "acpd logs -f"),
     (
         "acp",
@@ -91,30 +119,110 @@ acpd run -p deny - < prompt.md",
     ),
 ];
 
+const EXIT_CODES: &str = "\
+Exit codes:
+  0 success    2 wrong arguments    5 not found    7 not permitted
+  1 failure    6 no daemon          130 interrupted
+  \"acpd run\" also has 3, 4 and 8, and \"acpd policy test\" has 10 and 11";
+
+/// Exit codes that only some commands have, for the end of their help.
+const OWN_EXIT_CODES: [(&str, &str); 2] = [
+    (
+        "run",
+        "Exit codes: 3 the agent refused, 4 the turn reached a limit, 8 a question was declined without a terminal",
+    ),
+    ("policy test", "Exit codes: 0 allowed, 10 asked, 11 denied"),
+];
+
 const LAYOUT: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
 
-/// Parses the arguments of this process. Otherwise prints help or an error, and returns the exit code.
-pub fn parse() -> Result<Cli, Exit> {
-    let parsed = command().try_get_matches();
-    parsed
-        .and_then(|matches| Cli::from_arg_matches(&matches))
-        .map_err(|error| show(&error))
+/// The arguments of this process.
+pub enum Parsed {
+    /// A command.
+    Command(Box<Cli>),
+    /// No command; the common options, if they are valid.
+    Bare(Option<Common>),
+    /// Nothing more to do: help or an error was printed.
+    Done(Exit),
+}
+
+/// Parses the arguments of this process.
+pub fn parse() -> Parsed {
+    let parsed = command()
+        .try_get_matches()
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, path(&matches))));
+    match parsed {
+        Ok((cli, path)) if cli.common.connect.is_some() && is_on_host(&path) => {
+            print::err(&format!(
+                "acpd: \"acpd {path}\" works only on the daemon's host: remove --connect, or unset ACPD_CONNECT\n"
+            ));
+            Parsed::Done(Exit::Usage)
+        }
+        Ok((cli, _)) => Parsed::Command(Box::new(cli)),
+        Err(error) if is_incomplete(&error) && command_of(&usage(&error)) == "acpd" => {
+            Parsed::Bare(bare_options())
+        }
+        Err(error) => Parsed::Done(show(&error)),
+    }
+}
+
+/// Returns the names of the subcommands: `token create`.
+fn path(matches: &ArgMatches) -> String {
+    let mut names = Vec::new();
+    let mut matches = matches;
+    while let Some((name, below)) = matches.subcommand() {
+        names.push(name);
+        matches = below;
+    }
+    names.join(" ")
+}
+
+fn is_on_host(path: &str) -> bool {
+    let is_below = |command: &&str| {
+        path.strip_prefix(*command)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    Command::ON_HOST.iter().any(|command| is_below(&command))
+}
+
+/// Returns whether a subcommand is missing. Which of the two kinds it is depends on whether the environment sets options.
+fn is_incomplete(error: &clap::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    )
+}
+
+/// Returns the common options of a command line without a command.
+fn bare_options() -> Option<Common> {
+    let args = std::env::args_os().chain(["status".into()]);
+    let matches = command().try_get_matches_from(args).ok()?;
+    Cli::from_arg_matches(&matches).ok().map(|cli| cli.common)
+}
+
+/// Returns the help of `acpd`.
+pub fn help() -> String {
+    command().render_help().to_string()
 }
 
 /// Returns the command line with its help texts.
 pub fn command() -> Clap {
     let mut command = Cli::command();
-    for (name, examples) in EXAMPLES {
+    for (path, examples) in EXAMPLES.iter().copied() {
         let examples = examples.replace('\n', "\n  ");
-        command = command.mut_subcommand(name, |command| {
-            command.before_help(format!("Examples:\n  {examples}"))
-        });
+        let examples = format!("Examples:\n  {examples}");
+        command = changed(command, path, |command| command.before_help(examples));
     }
-    for name in Command::ON_HOST {
-        command = on_host(command, name);
+    for (path, codes) in OWN_EXIT_CODES {
+        command = changed(command, path, |command| command.after_help(codes));
+    }
+    let remote = command.get_arguments().filter(|arg| is_remote(arg)).cloned();
+    let hidden: Vec<Arg> = remote.map(|arg| arg.hide(true)).collect();
+    for path in Command::ON_HOST.iter().chain(&Command::WITHOUT_DAEMON) {
+        command = changed(command, path, |command| hide_in(command, &hidden));
     }
     let top = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST_STEPS}\n\n{}{}\nacpd help COMMAND explains a command.\n",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST_STEPS}\n\n{}{}\n{EXIT_CODES}\n\nacpd help COMMAND explains a command.\n",
         groups(&command),
         options(&command),
     );
@@ -125,13 +233,16 @@ fn laid_out(command: Clap) -> Clap {
     command.mut_subcommands(|command| laid_out(command).help_template(LAYOUT))
 }
 
-/// Hides the options for remote daemons from a command that works only on the daemon's host.
-fn on_host(command: Clap, name: &str) -> Clap {
-    let remote = command.get_arguments().filter(|arg| is_remote(arg)).cloned();
-    let hidden: Vec<Arg> = remote.map(|arg| arg.hide(true)).collect();
-    command.mut_subcommand(name, |command| hide_in(command, &hidden))
+/// Changes the command with these names: `token create`.
+fn changed(command: Clap, path: &str, change: impl FnOnce(Clap) -> Clap) -> Clap {
+    match path.split_once(' ') {
+        // A command has at most two names, which also bounds the types of the closures.
+        Some((name, below)) => command.mut_subcommand(name, |command| command.mut_subcommand(below, change)),
+        None => command.mut_subcommand(path, change),
+    }
 }
 
+/// Hides the options for remote daemons from a command and those below it.
 fn hide_in(command: Clap, hidden: &[Arg]) -> Clap {
     command
         .args(hidden)
@@ -181,7 +292,7 @@ fn show(error: &clap::Error) -> Exit {
             print::out(&error.render().to_string());
             Exit::Success
         }
-        ErrorKind::MissingSubcommand => help_of(&command_of(&usage(error))),
+        _ if is_incomplete(error) => help_of(&command_of(&usage(error))),
         _ => {
             print::err(&sentence(error));
             Exit::Usage
@@ -265,6 +376,25 @@ mod tests {
     }
 
     #[test]
+    fn every_command_has_examples() {
+        fn check(command: &Clap, path: &str) {
+            let below = command
+                .get_subcommands()
+                .filter(|below| !below.is_hide_set() && below.get_name() != "help");
+            let mut is_leaf = true;
+            for below in below {
+                is_leaf = false;
+                check(below, format!("{path} {}", below.get_name()).trim());
+            }
+            assert!(
+                !is_leaf || command.get_before_help().is_some(),
+                "{path} has no examples"
+            );
+        }
+        check(&command(), "");
+    }
+
+    #[test]
     fn an_error_names_the_argument_and_where_to_read_on() {
         let said = |args: &[&str]| {
             let args = std::iter::once("acpd").chain(args.iter().copied());
@@ -294,11 +424,17 @@ mod tests {
     fn help_of_a_local_command_has_no_options_for_remote_daemons() {
         let help = |name: &str| {
             let error = command()
-                .try_get_matches_from(["acpd", name, "--help"])
+                .try_get_matches_from(["acpd"].into_iter().chain(name.split(' ')).chain(["--help"]))
                 .unwrap_err();
             error.render().to_string()
         };
-        assert!(help("show").contains("--connect"), "{}", help("show"));
-        assert!(!help("stop").contains("--connect"), "{}", help("stop"));
+        for far in ["show", "send", "agents list", "agents doctor", "token ticket"] {
+            assert!(help(far).contains("--connect"), "{far}: {}", help(far));
+        }
+        for path in Command::ON_HOST.iter().chain(&Command::WITHOUT_DAEMON) {
+            assert!(!help(path).contains("--connect"), "{path}: {}", help(path));
+        }
+        assert!(is_on_host("token create") && is_on_host("policy test") && is_on_host("stop"));
+        assert!(!is_on_host("token ticket") && !is_on_host("agents list") && !is_on_host("status"));
     }
 }

@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use self::access::*;
 pub use self::agents::*;
 pub use self::daemon::*;
-pub use self::help::{command, parse};
+pub use self::help::{Parsed, command, help, parse};
 pub use self::threads::*;
 
 /// Heading of the options for remote daemons.
@@ -134,6 +134,7 @@ pub enum Command {
     /// Send one prompt to an agent and show what it does
     Run(RunArgs),
     /// List threads, the last changed first
+    #[command(alias = "ls")]
     Threads(ThreadsArgs),
     /// Search the text of all threads, newest first
     Search(SearchArgs),
@@ -152,6 +153,7 @@ pub enum Command {
     /// Unarchive a thread
     Unarchive(ThreadArgs),
     /// Delete a thread and its log, for good
+    #[command(alias = "rm")]
     Delete(DeleteArgs),
     /// Export a thread as JSON lines, Markdown or HTML
     Export(ExportArgs),
@@ -190,33 +192,27 @@ pub enum Command {
 }
 
 impl Command {
-    /// Returns whether the command works with a remote daemon.
-    pub fn works_from_afar(&self) -> bool {
-        !matches!(
-            self,
-            Self::Serve(_)
-                | Self::Open(_)
-                | Self::Stop(_)
-                | Self::Restart(_)
-                | Self::Logs(_)
-                | Self::Token(_)
-                | Self::Policy(_)
-                | Self::Agents(_)
-        )
-    }
-
-    /// Names of the commands that work only on the daemon's host, since they use files or processes there.
-    pub const ON_HOST: [&'static str; 11] = [
-        "agents",
-        "completions",
+    /// Commands that work only on the daemon's host, since they use files or processes there.
+    pub const ON_HOST: [&'static str; 12] = [
+        "agents uninstall",
+        "agents update",
+        "agents login",
         "logs",
-        "man",
         "open",
         "policy",
         "restart",
-        "schema",
         "serve",
         "stop",
-        "token",
+        "token create",
+        "token list",
+        "token revoke",
     ];
+
+    /// Commands that use no daemon.
+    pub const WITHOUT_DAEMON: [&'static str; 3] = ["completions", "man", "schema"];
+
+    /// Returns whether the command decides itself what Ctrl-C does.
+    pub fn handles_ctrl_c(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Logs(_) | Self::Open(_) | Self::Acp(_))
+    }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use acpd_model::RawJson;
+use acpd_model::similar::nearest;
 use acpd_policy::{Effect, Explanation, Layers, Policy, Request};
 use acpd_runtime::host::paths;
 use acpd_runtime::policy::remembered;
@@ -24,7 +25,7 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<Exit> 
     let agent = match &args.agent {
         Some(name) => {
             let agent = settings.daemon.agents.get(name);
-            let agent = agent.with_context(|| format!("the configuration has no agent {name:?}"))?;
+            let agent = agent.ok_or_else(|| unknown(settings, name))?;
             agent.policy.as_ref()
         }
         None => None,
@@ -47,6 +48,15 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<Exit> 
         Effect::Ask => Exit::PolicyAsks,
         Effect::Deny => Exit::PolicyDenies,
     })
+}
+
+fn unknown(settings: &Settings, name: &str) -> anyhow::Error {
+    let names = settings.daemon.agents.keys().map(String::as_str);
+    let advice = match nearest(name, names) {
+        Some(similar) => format!("did you mean {similar:?}?"),
+        None => format!("add [agents.{name}] to {}", settings.config_path.display()),
+    };
+    Exit::NotFound.error(format!("the configuration has no agent {name:?}; {advice}"))
 }
 
 fn read_policy(text: &str) -> anyhow::Result<Policy> {

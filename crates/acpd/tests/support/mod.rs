@@ -31,7 +31,8 @@ use std::time::{Duration, Instant};
 pub use acp_schema::check as check_acp;
 pub use client::Client;
 pub use command::{
-    Outcome, Running, acpd, on_terminal, outcome, outcome_with_input, unread, without_terminal,
+    Outcome, Running, acpd, on_terminal, on_terminal_of, outcome, outcome_with_input, unread,
+    without_terminal,
 };
 pub use daemon::{Background, Daemon, Place, fake_agent};
 pub use editor::{Editor, lines_of, picked};
