@@ -11,12 +11,16 @@ mod terminal;
 mod threads;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use crate::cli::{Cli, Command, Common, Parsed, PolicyCommand};
 use crate::daemon::{control, logs, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
 use crate::terminal::{plain, print};
 use crate::threads::{answer, export, lifecycle, list, run, search, show, steer};
+
+/// Time for the tasks of an interrupted command to end.
+const ENDING: Duration = Duration::from_millis(250);
 
 fn main() -> ExitCode {
     let ended = match cli::parse() {
@@ -94,8 +98,10 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
     };
     let runtime = light()?;
     let ended = runtime.block_on(until_interrupted(settings, command));
-    // Input that nobody types any more must not keep the process.
-    runtime.shutdown_background();
+    if matches!(ended, Ok(Exit::Interrupted)) {
+        // Input that nobody types any more must not keep the process; what ends an agent's processes may.
+        runtime.shutdown_timeout(ENDING);
+    }
     ended
 }
 

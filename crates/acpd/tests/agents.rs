@@ -156,9 +156,9 @@ fn an_agent_is_fetched_and_runs_without_configuration() {
         reads_fake_agent()
     ));
     let unknown = acpd(&place, &["agents", "install", "looped"]);
-    assert_eq!(unknown.code, Some(1));
+    assert_eq!(unknown.code, Some(5));
     assert!(
-        unknown.stderr.contains("no agent \"looped\" is known"),
+        unknown.stderr.contains("agent \"looped\" does not exist"),
         "{}",
         unknown.stderr
     );

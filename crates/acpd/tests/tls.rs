@@ -197,17 +197,13 @@ fn our_own_commands_reach_a_daemon_elsewhere() {
     );
     for (args, told) in [
         (&["show", thread][..], "hi"),
-        (&["search", "hi"], thread.rsplit('-').next().unwrap()),
+        (&["search", "hi"], &thread[28..]),
         (&["status"], "running"),
         (&["send", thread, "permission"], "turn_2 started"),
     ] {
         let done = acpd(&place, args);
         assert_eq!(done.code, Some(0), "{args:?}: {}", done.stderr);
-        assert!(
-            done.stdout.contains(told.get(4..).unwrap_or(told)),
-            "{args:?}: {}",
-            done.stdout
-        );
+        assert!(done.stdout.contains(told), "{args:?}: {}", done.stdout);
     }
     wait_until("the agent asks", || {
         acpd(&place, &["threads", "-s", "waiting", "--json"])
@@ -235,7 +231,10 @@ fn our_own_commands_reach_a_daemon_elsewhere() {
         ticket.stdout,
         ticket.stderr
     );
-    assert_eq!(acpd(&place, &["delete", "--yes", "Far away"]).code, Some(0));
+    assert_eq!(acpd(&place, &["delete", "--yes", "Far away"]).code, Some(7));
+    let owner = elsewhere(&daemon, &daemon.place.token()).with_env("ACPD_TLS_FINGERPRINT", &pin);
+    let deleted = acpd(&owner, &["delete", "--yes", "Far away"]);
+    assert_eq!(deleted.code, Some(0), "{}", deleted.stderr);
     for (local, name) in [
         (&["serve"][..], "acpd serve"),
         (&["agents", "update"], "acpd agents update"),

@@ -4,6 +4,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command as Clap, CommandFactory, FromArgMatches};
 
+use super::examples::EXAMPLES;
 use super::{Cli, Command, Common};
 use crate::exit::Exit;
 use crate::terminal::print;
@@ -38,86 +39,6 @@ First steps:
   acpd open                 open the web UI, signed in
   acpd agents list          list the agents that can run here
   acpd run \"fix the test\"   send a prompt from this directory";
-
-/// Examples of commands, which come first in their help.
-const EXAMPLES: &[(&str, &str)] = &[
-    (
-        "run",
-        "acpd run \"fix the failing test\"
-acpd run -a claude -C ~/site \"add a sitemap\"
-acpd run -t @last \"now commit it\"
-acpd run -p deny - < prompt.md",
-    ),
-    (
-        "threads",
-        "acpd threads\nacpd threads -s waiting\nacpd threads -n 100 --json",
-    ),
-    (
-        "search",
-        "acpd search migration\nacpd search -t @last \"\\\"exact phrase\\\"\"",
-    ),
-    ("show", "acpd show @last\nacpd show 5e31c427 -n 1"),
-    (
-        "send",
-        "acpd send @last \"then update the changelog\"\nacpd send 5e31c427 --steer \"use the other file\"",
-    ),
-    (
-        "answer",
-        "acpd answer @last           # asks, or shows the question where there is no terminal
-acpd answer @last allow
-acpd answer @last --input '{\"name\": \"main\"}'
-acpd answer @last --dismiss",
-    ),
-    ("interrupt", "acpd interrupt @last"),
-    ("rename", "acpd rename 5e31c427 \"Fix the login\""),
-    ("archive", "acpd archive 5e31c427"),
-    ("unarchive", "acpd unarchive \"Fix the login\""),
-    ("delete", "acpd delete 5e31c427"),
-    (
-        "export",
-        "acpd export @last -o story.md\nacpd export 5e31c427 | jq .type",
-    ),
-    (
-        "serve",
-        "acpd serve\nacpd serve --demo\nacpd serve --listen 127.0.0.1:5000",
-    ),
-    ("open", "acpd open\nacpd open --print"),
-    ("status", "acpd status\nacpd status --json"),
-    ("stop", "acpd stop"),
-    ("restart", "acpd restart"),
-    (
-        "agents list",
-        "acpd agents list\nacpd agents list --json | jq -r 'select(.installed).id'",
-    ),
-    ("agents running", "acpd agents running"),
-    ("agents install", "acpd agents install goose"),
-    ("agents uninstall", "acpd agents uninstall goose"),
-    ("agents update", "acpd agents update"),
-    ("agents login", "acpd agents login claude-code"),
-    ("agents doctor", "acpd agents doctor gemini"),
-    (
-        "token create",
-        "acpd token create --name phone --role approver\nacpd token create --name ci --role operator --expires 30d > token",
-    ),
-    ("token list", "acpd token list"),
-    ("token revoke", "acpd token revoke phone"),
-    ("token ticket", "acpd token ticket --agent claude"),
-    (
-        "policy test",
-        "acpd policy test --bash \"git push\"\nacpd policy test --agent claude --write src/main.rs",
-    ),
-    ("man", "acpd man ~/.local/share/man/man1"),
-    ("schema", "acpd schema > app-protocol.json"),
-    ("logs", "acpd logs -f"),
-    (
-        "acp",
-        "acpd acp --agent claude     # as the agent command of an editor",
-    ),
-    (
-        "completions",
-        "acpd completions bash > ~/.local/share/bash-completion/completions/acpd",
-    ),
-];
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -178,11 +99,10 @@ fn path(matches: &ArgMatches) -> String {
 }
 
 fn is_on_host(path: &str) -> bool {
-    let is_below = |command: &&str| {
-        path.strip_prefix(*command)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-    };
-    Command::ON_HOST.iter().any(|command| is_below(&command))
+    Command::ON_HOST.iter().any(|command| {
+        let below = path.strip_prefix(command);
+        below.is_some_and(|below| below.is_empty() || below.starts_with(' '))
+    })
 }
 
 /// Returns whether a subcommand is missing. Which of the two kinds it is depends on whether the environment sets options.
@@ -233,10 +153,9 @@ fn laid_out(command: Clap) -> Clap {
     command.mut_subcommands(|command| laid_out(command).help_template(LAYOUT))
 }
 
-/// Changes the command with these names: `token create`.
+/// Changes the command with this name, or these two: `token create`.
 fn changed(command: Clap, path: &str, change: impl FnOnce(Clap) -> Clap) -> Clap {
     match path.split_once(' ') {
-        // A command has at most two names, which also bounds the types of the closures.
         Some((name, below)) => command.mut_subcommand(name, |command| command.mut_subcommand(below, change)),
         None => command.mut_subcommand(path, change),
     }
@@ -280,7 +199,7 @@ fn options(command: &Clap) -> String {
             .map(|name| format!(" <{name}>"));
         let option = format!("{short}--{long}{}", value.unwrap_or_default());
         let help = arg.get_help().map(StyledStr::to_string).unwrap_or_default();
-        text.push_str(&format!("  {option:<28} {help}\n"));
+        text.push_str(&format!("  {option:<30} {help}\n"));
     }
     text
 }
@@ -332,8 +251,14 @@ fn help_of(name: &str) -> Exit {
 }
 
 fn usage(error: &clap::Error) -> String {
-    let usage = error.get(ContextKind::Usage);
-    usage.map(ToString::to_string).unwrap_or_default()
+    if let Some(usage) = error.get(ContextKind::Usage) {
+        return usage.to_string();
+    }
+    // An error that is a help text has its usage only there.
+    let text = error.render().to_string();
+    let mut lines = text.lines();
+    let line = lines.find(|line| line.starts_with("Usage:"));
+    line.unwrap_or_default().to_owned()
 }
 
 /// Returns the command at the beginning of a usage line: `Usage: acpd agents list [OPTIONS]`.

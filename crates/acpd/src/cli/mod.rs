@@ -3,6 +3,7 @@
 mod access;
 mod agents;
 mod daemon;
+mod examples;
 mod help;
 mod threads;
 

@@ -65,8 +65,7 @@ pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
 
 /// Returns the error for a thread that does not exist, with a similar one of the last changed threads.
 async fn unknown(client: &mut Client, given: &str) -> anyhow::Result<anyhow::Error> {
-    let page = client.request("thread/list", json!({ "limit": PAGE })).await?;
-    let threads = page["data"].as_array().map_or(&[][..], Vec::as_slice);
+    let threads = matching(client, &json!({ "limit": PAGE })).await?;
     let texts = |key: &'static str| threads.iter().filter_map(move |thread| thread[key].as_str());
     let similar = nearest(given, texts("name").chain(texts("id").map(short_id)));
     let advice = match similar {

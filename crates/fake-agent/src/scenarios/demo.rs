@@ -45,13 +45,12 @@ pub fn run(turn: &mut Turn) -> Flow {
         Ok(said) => said,
         Err(error) => format!("The demo ends here, since a call failed: {error}\n"),
     };
-    speak(turn, &said)?;
     turn.update(&json!({
         "sessionUpdate": "usage_update", "used": 1_234 + asked.len(), "size": 200_000,
         "cost": { "amount": 0.0, "currency": "USD" },
     }));
     turn.update(&state::entries(&PLAN, PLAN.len()));
-    Ok(())
+    speak(turn, &said)
 }
 
 /// Reads, edits and shows the file. Returns the last sentence, or the error of a call to the client.
