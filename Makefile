@@ -49,8 +49,14 @@ run: web ## Start the daemon with the demo agent; ARGS are passed to "acpd serve
 	$(CARGO) build --quiet
 	./target/debug/acpd serve --demo $(ARGS)
 
-install: web ## Install the binary with its web UI by "cargo install"
+install: SHARE ?= $(HOME)/.local/share
+install: web ## Install the binary with its web UI by "cargo install", and man pages and completions below SHARE=~/.local/share
 	$(CARGO) install --locked --path crates/acpd
+	mkdir -p $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	acpd="$${CARGO_HOME:-$$HOME/.cargo}/bin/acpd" && "$$acpd" man $(SHARE)/man/man1 && \
+		"$$acpd" completions bash > $(SHARE)/bash-completion/completions/acpd && \
+		"$$acpd" completions zsh > $(SHARE)/zsh/site-functions/_acpd && \
+		"$$acpd" completions fish > $(SHARE)/fish/vendor_completions.d/acpd.fish
 
 dev: $(UI_DEPS) ## The same, and the web UI from its sources with hot reload
 	$(CARGO) build --quiet

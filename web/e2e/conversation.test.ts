@@ -159,7 +159,7 @@ test("a question that another client answers is gone at once, and says by whom",
   const id = await startThread(stage, other, "permission kind=execute command=make");
   await openThread(stage, page, id);
   await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor();
-  await page.getByText("Also open on: the owner’s other-program").waitFor();
+  await page.getByText("Also open on: owner (other-program)").waitFor();
   const { thread } = await other.call("thread/read", { threadId: id });
   await other.call("item/approve", { requestId: thread.pendingRequestIds[0]!, approved: false });
   await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).waitFor({ state: "detached" });

@@ -12,7 +12,7 @@ pub enum Exit {
     Success = 0,
     /// The command or the turn failed.
     Failure = 1,
-    /// The arguments are wrong.
+    /// The arguments are wrong, or one is missing.
     Usage = 2,
     /// The agent refused the prompt.
     Refused = 3,

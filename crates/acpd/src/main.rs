@@ -13,15 +13,23 @@ mod terminal;
 mod threads;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use crate::cli::{Cli, Command, PolicyCommand};
+use crate::cli::{Cli, Command, Common, Parsed, PolicyCommand};
 use crate::daemon::{control, logs, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
 use crate::terminal::{plain, print};
 use crate::threads::{answer, export, lifecycle, list, run, search, show, steer};
 
+/// Time for the tasks of an interrupted command to end.
+const ENDING: Duration = Duration::from_millis(250);
+
 fn main() -> ExitCode {
-    let ended = cli::parse().map_or_else(Ok, execute);
+    let ended = match cli::parse() {
+        Parsed::Command(cli) => execute(*cli),
+        Parsed::Bare(common) => Ok(welcome(common.as_ref())),
+        Parsed::Done(exit) => Ok(exit),
+    };
     let exit = match ended.and_then(|exit| print::finish().map(|()| exit)) {
         Ok(exit) => exit,
         Err(error) => {
@@ -35,13 +43,40 @@ fn main() -> ExitCode {
 
 /// Formats an error with its causes. Omits a cause that the message above it already contains, as in many libraries.
 fn sentence(error: &anyhow::Error) -> String {
-    let mut message = error.to_string();
+    let mut message = without_numbers(&error.to_string());
     for cause in error.chain().skip(1).map(ToString::to_string) {
+        let cause = without_numbers(&cause);
         if !message.contains(&cause) {
             message = format!("{message}: {cause}");
         }
     }
     message
+}
+
+/// Removes the numbers that the standard library adds to errors of the operating system: `(os error 2)`.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((_, after)) => rest.push_str(after),
+            None => rest.push_str(part),
+        }
+    }
+    rest
+}
+
+/// Prints the help of `acpd`, and whether the daemon runs.
+fn welcome(common: Option<&Common>) -> Exit {
+    print::out(&cli::help());
+    let state = common.and_then(|common| {
+        let settings = settings::Settings::load(common).ok()?;
+        light().ok()?.block_on(status::state(&settings)).ok()
+    });
+    if let Some(state) = state {
+        print::out(&format!("\n{state}\n"));
+    }
+    Exit::Success
 }
 
 fn execute(cli: Cli) -> anyhow::Result<Exit> {
@@ -64,10 +99,6 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
     if cli.command.needs_configuration() {
         settings = settings.checked()?;
     }
-    if settings.remote.is_some() && !cli.command.works_from_afar() {
-        return Err(Exit::Usage
-            .error("this command works only on the daemon's host: remove --connect, or unset ACPD_CONNECT"));
-    }
     let command = match cli.command {
         Command::Serve(args) => return serve::serve(settings, &cli.common, &args),
         Command::Config(command) => return config::config(&settings, &cli.common, &command),
@@ -77,7 +108,28 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
     if let Some(wrong) = &settings.wrong {
         print::err(&plain::plain(&format!("acpd: warning: {wrong}\n")));
     }
-    light()?.block_on(client_command(settings, command))
+    let runtime = light()?;
+    let ended = runtime.block_on(until_interrupted(settings, command));
+    if matches!(ended, Ok(Exit::Interrupted)) {
+        // Input that nobody types any more must not keep the process; what ends an agent's processes may.
+        runtime.shutdown_timeout(ENDING);
+    }
+    ended
+}
+
+/// Runs a command until Ctrl-C.
+async fn until_interrupted(settings: settings::Settings, command: Command) -> anyhow::Result<Exit> {
+    if command.handles_ctrl_c() {
+        return client_command(settings, command).await;
+    }
+    tokio::select! {
+        ended = client_command(settings, command) => ended,
+        pressed = tokio::signal::ctrl_c() => {
+            pressed?;
+            print::err("\nacpd: interrupted\n");
+            Ok(Exit::Interrupted)
+        }
+    }
 }
 
 /// Runs a command that only talks to the daemon, or uses its files.
@@ -135,5 +187,7 @@ mod tests {
             .context("x cannot be read: no such file")
             .context("no settings");
         assert_eq!(sentence(&error), "no settings: x cannot be read: no such file");
+        let error = anyhow::Error::new(std::io::Error::from_raw_os_error(2)).context("x cannot be read");
+        assert_eq!(sentence(&error), "x cannot be read: No such file or directory");
     }
 }

@@ -156,9 +156,9 @@ fn an_agent_is_fetched_and_runs_without_configuration() {
         reads_fake_agent()
     ));
     let unknown = acpd(&place, &["agents", "install", "looped"]);
-    assert_eq!(unknown.code, Some(1));
+    assert_eq!(unknown.code, Some(5));
     assert!(
-        unknown.stderr.contains("no agent \"looped\" is known"),
+        unknown.stderr.contains("agent \"looped\" does not exist"),
         "{}",
         unknown.stderr
     );
@@ -514,7 +514,7 @@ fn a_look_at_what_is_no_agent() {
     }
     for (name, reason) in [("nobody", "does not exist"), ("../fake", "does not exist")] {
         let told = acpd(&place, &["agents", "doctor", name]);
-        assert_eq!(told.code, Some(1));
+        assert_eq!(told.code, Some(5));
         assert!(told.stderr.contains(reason), "{name}: {}", told.stderr);
     }
 }
@@ -527,10 +527,14 @@ fn a_silent_agent_times_out() {
     let told = acpd(&place, &["agents", "doctor", "silent"]);
     assert_eq!(told.code, Some(1));
     assert!(
-        told.stdout.contains("agent did not answer initialize within 0 s"),
+        told.stdout
+            .contains("agent did not answer initialize within 0 s (agent_start_secs"),
         "{}",
         told.stdout
     );
+    let report: Value =
+        serde_json::from_str(&acpd(&place, &["agents", "doctor", "silent", "--json"]).stdout).unwrap();
+    assert_eq!((&report["id"], &report["ok"]), (&json!("silent"), &json!(false)));
 }
 
 #[test]

@@ -66,7 +66,10 @@ fn help_names_every_command() {
     let bare = acpd(&place, &[]);
     assert_eq!(bare.code, Some(0));
     assert!(
-        bare.stdout.contains("acpd run") && !bare.stdout.contains("keep"),
+        bare.stdout.contains("acpd run")
+            && bare.stdout.contains("Exit codes:")
+            && bare.stdout.contains("No daemon is running.")
+            && !bare.stdout.contains("keep"),
         "{}",
         bare.stdout
     );
@@ -345,16 +348,58 @@ fn the_demo_needs_no_configuration() {
 
     let demo = Running::start(&mut place.command(&["serve", "--demo"]));
     demo.wait_for_output("access token: ");
-    let run = acpd(
-        &place,
-        &["run", "--agent", "demo", "--permissions", "allow", "Hello there"],
-    );
+    let run = |permissions: &str, prompt: &str| {
+        let run = ["run", "--agent", "demo", "--permissions", permissions, prompt];
+        acpd(&place, &run)
+    };
+    let notes = place.work().join("acpd-demo/notes.md");
+    let notes = || std::fs::read_to_string(&notes).unwrap();
+    let declined = run("deny", "Hello there");
+    assert_eq!(notes(), "# Greetings\n\nHello.\n", "{}", declined.stderr);
     assert!(
-        run.stdout.contains("> Hello there") && run.stdout.contains("Done"),
+        declined.stdout.contains("Left as it is"),
         "{} {}",
-        run.stdout,
-        run.stderr
+        declined.stdout,
+        declined.stderr
     );
+    let allowed = run("allow", "Hello there");
+    assert!(
+        allowed.stdout.contains("> Hello there") && allowed.stdout.contains("\nDone: "),
+        "{} {}",
+        allowed.stdout,
+        allowed.stderr
+    );
+    assert_eq!(notes(), "# Greetings\n\nHello, world.\n\n- politely\n");
+    for shown in [
+        "◐ Read the notes",
+        "● Look at the result",
+        "+Hello, world.",
+        "$ cat ",
+        "exit code 0",
+    ] {
+        assert!(allowed.stderr.contains(shown), "{shown}: {}", allowed.stderr);
+    }
+    // It asks once, and keeps what a user wrote.
+    std::fs::write(place.work().join("acpd-demo/notes.md"), "mine\n").unwrap();
+    let json = acpd(
+        &place,
+        &[
+            "run",
+            "--agent",
+            "demo",
+            "--permissions",
+            "allow",
+            "--json",
+            "Again",
+        ],
+    );
+    assert_eq!(
+        json.stdout.matches("/requestApproval").count(),
+        1,
+        "{}",
+        json.stdout
+    );
+    assert!(notes().starts_with("mine\n"), "{}", notes());
     support::signal(demo.pid(), Signal::TERM);
     let demo = demo.finish();
     assert_eq!(demo.code, Some(0), "{}", demo.stderr);

@@ -32,7 +32,9 @@ fn a_thread_is_named_by_a_part_of_its_id_by_its_name_or_as_the_last_one() {
         let started = client.call("thread/start", &params);
         started["thread"]["id"].as_str().expect("it has an id").to_owned()
     };
-    let (first, twice, last) = (named("Fix the login"), named("Twice"), named("twice"));
+    let (first, twice) = (named("Fix the login"), named("Twice"));
+    let long = "a name that has 36 bytes, like an id";
+    let (long_id, last) = (named(long), named("twice"));
     let found = |given: &str| json_of(&done(&daemon.place, &["show", given, "--json"]))["id"].clone();
     assert_eq!(found(&first), first);
     assert_eq!(found(&first.to_uppercase()), first);
@@ -41,6 +43,7 @@ fn a_thread_is_named_by_a_part_of_its_id_by_its_name_or_as_the_last_one() {
     assert_eq!(found(&first[..30]), first);
     assert_eq!(found("Fix the login"), first);
     assert_eq!(found("fix the LOGIN"), first);
+    assert_eq!((long.len(), found(long)), (36, json!(long_id)));
     assert_eq!(found("@last"), last);
     done(&daemon.place, &["archive", &first[28..]]);
     assert_eq!(found("Fix the login"), first, "an archived thread has its name");
@@ -56,6 +59,7 @@ fn a_thread_is_named_by_a_part_of_its_id_by_its_name_or_as_the_last_one() {
             ],
         ),
         ("nothing", &["no thread has the id or the name", "acpd threads"]),
+        ("Fix the logn", &["did you mean \"Fix the login\"?"]),
     ] {
         let shown = acpd(&daemon.place, &["show", given]);
         assert_eq!(shown.code, Some(5), "{given}");
@@ -526,4 +530,125 @@ fn a_wrong_argument_is_explained_in_a_line_or_two() {
             help.stdout
         );
     }
+}
+
+#[test]
+fn without_a_command_there_is_help_and_the_state_of_the_daemon() {
+    // clap has another error for it where the environment sets no option.
+    let home = tempfile::tempdir().expect("a temporary directory can be made");
+    for (args, usage) in [
+        (&[][..], "Usage: acpd "),
+        (&["agents"], "Usage: acpd agents "),
+        (&["policy"], "Usage: acpd policy "),
+        (&["token"], "Usage: acpd token "),
+    ] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_acpd"));
+        command.args(args).env_clear().env("HOME", home.path());
+        let help = outcome(&mut command);
+        assert_eq!((help.code, &help.stderr[..]), (Some(0), ""), "{args:?}");
+        assert!(help.stdout.contains(usage), "{args:?}: {}", help.stdout);
+        assert!(help.stdout.contains("\n\n"), "{args:?}: {}", help.stdout);
+    }
+    let daemon = Daemon::start();
+    let bare = done(&daemon.place, &[]);
+    let state = format!("The daemon runs at http://{}.", daemon.address());
+    assert!(
+        bare.stdout.contains(&state) && bare.stdout.contains("acpd open"),
+        "{}",
+        bare.stdout
+    );
+}
+
+#[test]
+fn commands_have_the_short_names_that_shells_taught() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    assert!(done(&daemon.place, &["ls"]).stdout.contains(&thread[28..]));
+    done(&daemon.place, &["rm", "--yes", &thread]);
+    assert!(done(&daemon.place, &["ls", "-q"]).stdout.is_empty());
+}
+
+#[test]
+fn quiet_commands_print_results_alone_and_verbose_ones_name_the_daemon() {
+    let daemon = Daemon::start();
+    for args in [
+        &["token", "list"][..],
+        &["agents", "running"],
+        &["stop", "--json"],
+    ] {
+        // The last one stops the daemon.
+        let quiet = done(&daemon.place, &[args, &["--quiet"]].concat());
+        assert_eq!(quiet.stderr, "", "{args:?}");
+    }
+    let daemon = Daemon::start();
+    let verbose = done(&daemon.place, &["threads", "-v"]);
+    let name = format!("connected to the daemon of {}", daemon.place.data().display());
+    assert!(verbose.stderr.contains(&name), "{}", verbose.stderr);
+    let link = json_of(&done(&daemon.place, &["open", "--json"]));
+    assert!(
+        link["link"]
+            .as_str()
+            .is_some_and(|link| link.contains("#ticket="))
+            && link["secs"].is_u64(),
+        "{link}"
+    );
+}
+
+#[test]
+fn an_agent_that_does_not_answer_or_exist_is_named_with_advice() {
+    let daemon = Daemon::with(
+        "[agents.silent]\ncommand = \"tail\"\nargs = [\"-f\", \"/dev/null\"]\n[limits]\nagent_start_secs = 1\n",
+    );
+    let silent = acpd(&daemon.place, &["run", "--agent", "silent", "hi"]);
+    assert_eq!(silent.code, Some(1));
+    for told in [
+        "\"silent\" did not answer initialize within 1 s",
+        "acpd agents doctor silent",
+        "agent_start_secs",
+    ] {
+        assert!(silent.stderr.contains(told), "{told}: {}", silent.stderr);
+    }
+    for args in [
+        &["run", "--agent", "slient", "hi"][..],
+        &["agents", "doctor", "slient"],
+        &["policy", "test", "--agent", "slient", "--bash", "ls"],
+    ] {
+        let unknown = acpd(&daemon.place, args);
+        assert_eq!(unknown.code, Some(5), "{args:?}");
+        assert!(
+            unknown.stderr.contains("did you mean \"silent\"?"),
+            "{args:?}: {}",
+            unknown.stderr
+        );
+    }
+    let login = acpd(&daemon.place, &["agents", "login", "fake"]);
+    assert!(
+        login.stderr.contains("run \"acpd-fake-agent\" itself") && login.stderr.contains("pass_env"),
+        "{}",
+        login.stderr
+    );
+}
+
+#[test]
+fn an_editor_continues_a_thread_that_is_named_by_a_part_of_its_id() {
+    let daemon = Daemon::start();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say hi");
+    for given in [&thread[28..], "@last"] {
+        let mut pipe = Running::start(&mut daemon.place.command(&["acp", "--thread", given]));
+        let cwd = daemon.place.work();
+        for (id, method, params) in [
+            (0, "initialize", json!({ "protocolVersion": 1 })),
+            (1, "session/new", json!({ "cwd": cwd, "mcpServers": [] })),
+        ] {
+            let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+            pipe.write(&format!("{request}\n"));
+        }
+        pipe.wait_for_output(&thread);
+        assert_eq!(pipe.finish().code, Some(0));
+    }
+    let unknown = acpd(&daemon.place, &["acp", "--thread", "nothing"]);
+    assert_eq!(unknown.code, Some(5), "{}", unknown.stderr);
 }

@@ -90,7 +90,7 @@ fn an_agent_that_is_not_there_is_an_error_to_the_editor() {
     assert!(error["message"].as_str().unwrap().contains("nobody"), "{error}");
     let refused = support::acpd(&daemon.place, &["acp", "--thread", "x"]);
     assert!(
-        refused.code == Some(1) && refused.stdout.is_empty(),
+        refused.code == Some(5) && refused.stdout.is_empty(),
         "{}",
         refused.stdout
     );

@@ -499,7 +499,7 @@ fn what_cannot_be_run_is_explained() {
         (&["run", "--agent", "other", "x"], 1, "/no/such/agent"),
         (
             &["run", "--agent", "fake", "--cwd", "/no/such/dir", "x"],
-            1,
+            2,
             "directory not found: /no/such/dir",
         ),
         (

@@ -195,13 +195,56 @@ fn our_own_commands_reach_a_daemon_elsewhere() {
         "{}",
         exported.stderr
     );
-    let shown = acpd(&place, &["show", thread]);
-    assert!(shown.stdout.contains("hi"), "{}", shown.stderr);
-    for local in [&["serve"][..], &["agents", "list"], &["token", "list"]] {
+    for (args, told) in [
+        (&["show", thread][..], "hi"),
+        (&["search", "hi"], &thread[28..]),
+        (&["status"], "running"),
+        (&["send", thread, "permission"], "turn_2 started"),
+    ] {
+        let done = acpd(&place, args);
+        assert_eq!(done.code, Some(0), "{args:?}: {}", done.stderr);
+        assert!(done.stdout.contains(told), "{args:?}: {}", done.stdout);
+    }
+    wait_until("the agent asks", || {
+        acpd(&place, &["threads", "-s", "waiting", "--json"])
+            .stdout
+            .contains(thread)
+    });
+    for (args, told) in [
+        (&["answer", thread, "allow"][..], "answered"),
+        (&["agents", "list"], "fake"),
+        (&["agents", "running"], "fake"),
+        (&["agents", "doctor", "fake"], "works: ACP version 1"),
+        (&["rename", thread, "Far away"], "renamed"),
+    ] {
+        let done = acpd(&place, args);
+        assert_eq!(done.code, Some(0), "{args:?}: {}", done.stderr);
+        assert!(done.stdout.contains(told), "{args:?}: {}", done.stdout);
+    }
+    // An operator may not do what only the owner may.
+    assert_eq!(acpd(&place, &["agents", "install", "goose"]).code, Some(7));
+    let ticket = acpd(&place, &["token", "ticket"]);
+    let begin = format!("https://{}/acp?ticket=", daemon.address());
+    assert!(
+        ticket.stdout.starts_with(&begin),
+        "{} {}",
+        ticket.stdout,
+        ticket.stderr
+    );
+    assert_eq!(acpd(&place, &["delete", "--yes", "Far away"]).code, Some(7));
+    let owner = elsewhere(&daemon, &daemon.place.token()).with_env("ACPD_TLS_FINGERPRINT", &pin);
+    let deleted = acpd(&owner, &["delete", "--yes", "Far away"]);
+    assert_eq!(deleted.code, Some(0), "{}", deleted.stderr);
+    for (local, name) in [
+        (&["serve"][..], "acpd serve"),
+        (&["agents", "update"], "acpd agents update"),
+        (&["token", "list"], "acpd token list"),
+        (&["policy", "test", "--bash", "ls"], "acpd policy test"),
+    ] {
         let refused = acpd(&place, local);
         assert_eq!(refused.code, Some(2));
         assert!(
-            refused.stderr.contains("only on the daemon's host"),
+            refused.stderr.contains("only on the daemon's host") && refused.stderr.contains(name),
             "{}",
             refused.stderr
         );
@@ -232,9 +275,36 @@ fn whoever_is_not_trusted_sees_no_token() {
         assert!(!refused.stderr.contains(&token), "{}", refused.stderr);
     }
     assert!(
-        unpinned.stderr.contains("--tls-fingerprint"),
+        unpinned.stderr.contains("no known authority") && unpinned.stderr.contains("--tls-fingerprint"),
         "{}",
         unpinned.stderr
+    );
+    let shown = fingerprint(&certificate(&daemon.place));
+    assert!(
+        wrong.stderr.contains(&shown) && wrong.stderr.contains(&other),
+        "{}",
+        wrong.stderr
+    );
+    let plain = Place::new("")
+        .with_env("ACPD_CONNECT", format!("http://{}", daemon.address()))
+        .with_env("ACPD_TOKEN", &token);
+    for args in [
+        &["threads"][..],
+        &["export", "0192f0c1-c5d7-7c0a-a5e5-f8d9a1b2c3d4"],
+    ] {
+        let refused = acpd(&plain, args);
+        assert_eq!(refused.code, Some(6), "{args:?}");
+        assert!(
+            refused.stderr.contains("if it has TLS, use https://"),
+            "{}",
+            refused.stderr
+        );
+    }
+    let short = acpd(&elsewhere(&daemon, "short"), &["threads"]);
+    assert!(
+        short.stderr.contains("the token in ACPD_TOKEN must have"),
+        "{}",
+        short.stderr
     );
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     stranger.set_nonblocking(true).unwrap();
@@ -244,7 +314,10 @@ fn whoever_is_not_trusted_sees_no_token() {
         (
             &format!("https://{}", stranger.local_addr().unwrap()),
             None,
-            "set ACPD_TOKEN",
+            &format!(
+                "{} requires an access token: set ACPD_TOKEN",
+                stranger.local_addr().unwrap()
+            ),
         ),
     ] {
         let place = Place::new("");
@@ -252,7 +325,7 @@ fn whoever_is_not_trusted_sees_no_token() {
         command.envs(token.map(|token| ("ACPD_TOKEN", token)));
         let refused = outcome(&mut command);
         assert!(
-            refused.code == Some(1) && refused.stderr.contains(expected),
+            refused.code == Some(2) && refused.stderr.contains(expected),
             "{url}: {}",
             refused.stderr
         );

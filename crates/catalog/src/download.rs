@@ -30,7 +30,7 @@ pub fn fetch(
         url: url.to_owned(),
         reason,
     };
-    let mut response = agent.get(url).call().map_err(|error| failed(error.to_string()))?;
+    let mut response = agent.get(url).call().map_err(|error| failed(reason(&error)))?;
     if response.status() != 200 {
         return Err(failed(format!("the answer is {}", response.status())));
     }
@@ -66,6 +66,14 @@ pub fn fetch(
                 of: whole,
             });
         }
+    }
+}
+
+/// Describes why a request failed, without the library's prefix of errors of the operating system.
+fn reason(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Io(error) => error.to_string(),
+        error => error.to_string(),
     }
 }
 

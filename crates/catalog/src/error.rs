@@ -73,7 +73,7 @@ pub enum CatalogError {
     #[error("{0:?} may not be fetched: only https, or http of this machine itself")]
     Address(String),
     /// A download failed.
-    #[error("{url} cannot be fetched: {reason}")]
+    #[error("{url} cannot be fetched: {reason}; check the network and the proxy settings")]
     Fetch {
         /// Address of the download.
         url: String,

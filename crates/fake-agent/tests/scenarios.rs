@@ -408,7 +408,7 @@ fn load() {
 #[test]
 fn the_demo() {
     let (mut agent, id) = Agent::with_session(&["--pace", "0"]);
-    for (option, statuses) in [
+    for (option, statuses, end) in [
         (
             "allow_once",
             &[
@@ -418,11 +418,16 @@ fn the_demo() {
                 "pending",
                 "in_progress",
                 "completed",
+                "pending",
+                "in_progress",
+                "completed",
             ][..],
+            "whenever you like.\n",
         ),
         (
             "reject_once",
             &["pending", "in_progress", "completed", "pending", "failed"],
+            "is unchanged.\n",
         ),
     ] {
         let turn = agent.prompt_with(&id, "write me a poem", able(option));
@@ -440,11 +445,17 @@ fn the_demo() {
         assert_eq!(turn.of("usage_update").len(), 1);
         let said = turn.said();
         assert!(said.starts_with("You said:\n\n> write me a poem\n"), "{said}");
-        assert!(said.contains("demo agent") && said.contains("`flood`"), "{said}");
+        assert!(said.contains("demo agent") && said.ends_with(end), "{said}");
     }
     assert_eq!(
         agent.prompt_with(&id, "hello", able("cancelled")).stop(),
         "cancelled"
+    );
+    let unable = agent.prompt_with(&id, "hello", nothing);
+    assert!(
+        unable.said().contains("since a call failed: "),
+        "{}",
+        unable.said()
     );
 }
 

@@ -27,6 +27,7 @@ pub mod limits;
 pub mod plain_words;
 pub mod role;
 pub mod search;
+pub mod similar;
 pub mod subject;
 pub mod summary;
 pub mod text;

@@ -10,16 +10,16 @@ mod stdio;
 
 use std::time::{Duration, Instant};
 
-use acpd_model::ThreadId;
-use anyhow::Context;
 use tokio::sync::mpsc;
 
 use crate::cli::AcpArgs;
+use crate::client::Client;
 use crate::client::reach::{reach, reach_running};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
+use crate::threads::find::find;
 
 use link::Link;
 use pipe::{Output, Pipe, Purpose};
@@ -51,12 +51,13 @@ impl From<anyhow::Error> for End {
 /// Serves the editor that started this process.
 pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<Exit> {
     let AcpArgs { agent, thread } = args;
-    if let Some(thread) = &thread {
-        let _: ThreadId = thread
-            .parse()
-            .ok()
-            .with_context(|| format!("{thread:?} is no thread's id: \"acpd threads\" prints them"))?;
-    }
+    let thread = match thread {
+        Some(given) => {
+            let mut client = Client::connect(settings, false).await?;
+            Some(find(&mut client, &given).await?)
+        }
+        None => None,
+    };
     // On a remote daemon's host, the local directory means nothing.
     let cwd = settings
         .remote

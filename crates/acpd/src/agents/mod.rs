@@ -1,15 +1,21 @@
-//! `acpd agents`: lists, installs and checks agents. Only `acpd agents running` requires a daemon.
+//! `acpd agents`: lists, installs and checks agents. On the daemon's host, only `acpd agents running` requires a daemon.
 
-use acpd_catalog::{Catalog, LaunchMethod};
+use std::os::unix::process::ExitStatusExt;
+
+use acpd_catalog::{Catalog, CatalogError, Installed, LaunchMethod, Progress as Step};
 use acpd_host::Reserved;
-use acpd_model::{Limits, RawJson};
+use acpd_model::text::shorten;
+use acpd_model::{Failure, Limits};
 use acpd_policy::shell_line;
-use acpd_runtime::agent::probe::{InitializeResult, Login, ProbeReport, probe, terminal_logins};
+use acpd_runtime::agent::config::AgentConfig;
+use acpd_runtime::agent::probe::{Login, probe, terminal_logins};
 use acpd_runtime::agent::registry::{Agents, ListedAgent, Runnable, search_path};
-use acpd_runtime::agent::sandbox::{Confinement, closed};
 use anyhow::{Context, bail};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
+mod far;
+mod report;
 mod running;
 
 use crate::cli::{
@@ -23,11 +29,22 @@ use crate::settings::Settings;
 use crate::terminal::confirm::confirm;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
+use crate::terminal::progress::Progress;
 use crate::terminal::table::table;
 
-/// Runs an `acpd agents` command. Downloads block the thread: nothing else runs on it.
+/// Maximum length of a line of an installer on the progress line, in characters.
+const STEP_CHARS: usize = 40;
+
+/// Runs an `acpd agents` command.
 pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Result<Exit> {
     match command {
+        AgentsCommand::List(args) if settings.remote.is_some() => return far::list(&settings, args).await,
+        AgentsCommand::Install(args) if settings.remote.is_some() => {
+            return far::install(&settings, args).await;
+        }
+        AgentsCommand::Doctor(args) if settings.remote.is_some() => {
+            return far::doctor(&settings, args).await;
+        }
         AgentsCommand::Running(args) => return running::running(&settings, args).await,
         AgentsCommand::Uninstall(args) => return uninstall(&settings, args).await,
         _ => {}
@@ -39,8 +56,8 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
     match command {
         AgentsCommand::List(args) => list(&agents, args.json),
         AgentsCommand::Running(_) | AgentsCommand::Uninstall(_) => {}
-        AgentsCommand::Install(args) => install(&agents, args)?,
-        AgentsCommand::Update(args) => update(&agents, &registry_url, args)?,
+        AgentsCommand::Install(args) => install(agents, args).await?,
+        AgentsCommand::Update(args) => update(agents, &registry_url, args).await?,
         AgentsCommand::Login(args) => return login(&agents, &reserved, &limits, args).await,
         AgentsCommand::Doctor(args) => return doctor(&agents, &reserved, &limits, args).await,
     }
@@ -77,6 +94,11 @@ fn row(agent: &ListedAgent) -> [String; 4] {
     ]
 }
 
+/// Formats a size.
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
 /// Returns a command line with the program's name instead of its path.
 fn short(command: &[String]) -> String {
     let program = command.first().map(String::as_str).unwrap_or_default();
@@ -84,10 +106,33 @@ fn short(command: &[String]) -> String {
     shell_line(name, command.iter().skip(1).map(String::as_str))
 }
 
-fn install(agents: &Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
-    let installed = agents
-        .catalog()
-        .install(&args.name, args.unverified, &search_path())?;
+/// Returns the error for an agent that cannot be started.
+fn not_found(failure: &Failure) -> anyhow::Error {
+    let detail = failure.detail.as_ref().map(|detail| format!(" ({detail})"));
+    Exit::of_code(Some(failure.code)).error(format!("{failure}{}", detail.unwrap_or_default()))
+}
+
+/// Returns the error for an agent that cannot be installed.
+fn not_installed(agents: &Agents, error: CatalogError) -> anyhow::Error {
+    let CatalogError::Unknown(name) = &error else {
+        return error.into();
+    };
+    match agents.find(name) {
+        Ok(_) => Exit::Usage.error(format!(
+            "the registry has no agent {name:?}: the configuration names its command, so install that program yourself"
+        )),
+        Err(failure) => not_found(&failure),
+    }
+}
+
+async fn install(agents: Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
+    let (name, unverified) = (args.name.clone(), args.unverified);
+    let (agents, installed) = tokio::task::spawn_blocking(move || {
+        let installed = install_with_progress(agents.catalog(), &name, unverified);
+        (agents, installed)
+    })
+    .await?;
+    let installed = installed.map_err(|error| not_installed(&agents, error))?;
     if args.json {
         let (version, command) = (&installed.version, &installed.command);
         let done = json!({ "id": args.name, "version": version, "command": command });
@@ -113,6 +158,23 @@ fn install(agents: &Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Installs an agent, with its progress on a terminal; elsewhere, its installer writes to standard error.
+fn install_with_progress(catalog: &Catalog, name: &str, unverified: bool) -> Result<Installed, CatalogError> {
+    if unverified || !Progress::is_shown() {
+        return catalog.install(name, unverified, &search_path());
+    }
+    let progress = Progress::begin(&format!("installing {}", plain_line(name)));
+    catalog.install_watched(name, &search_path(), &|step| {
+        let step = match step {
+            Step::Received { bytes, of: Some(of) } => format!("{} of {}", mebibytes(bytes), mebibytes(of)),
+            Step::Received { bytes, of: None } => mebibytes(bytes),
+            Step::Unpacking => "unpacking".to_owned(),
+            Step::Wrote(line) => shorten(&plain_line(line), STEP_CHARS),
+        };
+        progress.set(&format!("installing {}: {step}", plain_line(name)));
+    })
+}
+
 /// Removes an installed agent. A running process may load a part of its files late, so it must end first.
 async fn uninstall(settings: &Settings, args: &AgentsUninstallArgs) -> anyhow::Result<Exit> {
     let name = plain(&args.name);
@@ -128,7 +190,9 @@ async fn uninstall(settings: &Settings, args: &AgentsUninstallArgs) -> anyhow::R
     }
     let removed = Catalog::new(&settings.daemon.data_dir).uninstall(&args.name)?;
     let Some(version) = removed else {
-        return Err(Exit::NotFound.error(format!("{name} is not installed by acpd")));
+        return Err(Exit::NotFound.error(format!(
+            "{name} is not installed by acpd; \"acpd agents list\" shows which agents are"
+        )));
     };
     if args.json {
         print::json(&json!({ "id": args.name, "version": version }).to_string());
@@ -138,9 +202,13 @@ async fn uninstall(settings: &Settings, args: &AgentsUninstallArgs) -> anyhow::R
     Ok(Exit::Success)
 }
 
-fn update(agents: &Agents, configured: &str, args: &AgentsUpdateArgs) -> anyhow::Result<()> {
+async fn update(agents: Agents, configured: &str, args: &AgentsUpdateArgs) -> anyhow::Result<()> {
     let url = args.url.as_deref().unwrap_or(configured);
-    let registry = agents.catalog().update(url)?;
+    let mut progress = Progress::begin("downloading the registry");
+    let wanted = url.to_owned();
+    let updated = tokio::task::spawn_blocking(move || agents.catalog().update(&wanted)).await?;
+    progress.end();
+    let registry = updated?;
     print_skipped(&registry.skipped);
     let count = registry.agents.len();
     if args.json {
@@ -164,9 +232,7 @@ async fn login(
     limits: &Limits,
     args: &AgentsLoginArgs,
 ) -> anyhow::Result<Exit> {
-    let found = agents
-        .find(&args.name)
-        .map_err(|failure| anyhow::anyhow!("{failure}"))?;
+    let found = agents.find(&args.name).map_err(|failure| not_found(&failure))?;
     let cwd = std::env::current_dir().context("this directory is gone")?;
     let report = probe(&found.config, reserved, cwd.clone(), limits).await;
     let Some(hello) = report.hello else {
@@ -175,7 +241,7 @@ async fn login(
     let methods = terminal_logins(&hello);
     let ids: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
     let method = match (&args.method, &methods[..]) {
-        (_, []) => bail!("agent {:?} has no terminal authentication method", args.name),
+        (_, []) => return Err(no_login(&args.name, &found.config)),
         (None, [only]) => only,
         (None, _) => bail!(
             "name an authentication method after the agent: {}",
@@ -191,7 +257,7 @@ async fn login(
     let login =
         Login::new(&found.config, reserved, &cwd, method).map_err(|failure| anyhow::anyhow!("{failure}"))?;
     show_login(&args.name, &login);
-    if !args.yes && !confirm("Run it?")? {
+    if !args.yes && !confirm("Run it?").await? {
         return Ok(Exit::Failure);
     }
     let status = login
@@ -201,7 +267,19 @@ async fn login(
     if status.success() {
         return Ok(Exit::Success);
     }
+    if status.signal() == Some(Signal::INT.as_raw()) {
+        return Ok(Exit::Interrupted);
+    }
     bail!("the sign-in of {} ended with {status}", args.name)
+}
+
+/// Returns the error for an agent that cannot be signed in to by acpd, with the ways that remain.
+fn no_login(name: &str, config: &AgentConfig) -> anyhow::Error {
+    let program = config.command.rsplit('/').next().unwrap_or(&config.command);
+    anyhow::anyhow!(
+        "the agent {name:?} has no sign-in that acpd can run: run {program:?} itself and sign in there, or set the \
+         variable with its key where the daemon starts and add the variable's name to pass_env in [agents.{name}]"
+    )
 }
 
 /// Prints the command of a sign-in. The user must see it, since the agent itself supplies a part of it.
@@ -238,146 +316,35 @@ async fn doctor(
     limits: &Limits,
     args: &AgentsDoctorArgs,
 ) -> anyhow::Result<Exit> {
-    let found = agents.find(&args.name).map_err(|failure| match &failure.detail {
-        Some(detail) => anyhow::anyhow!("{failure} ({detail})"),
-        None => anyhow::anyhow!("{failure}"),
-    })?;
+    let found = agents.find(&args.name).map_err(|failure| not_found(&failure))?;
     let cwd = std::env::current_dir().context("this directory is gone")?;
+    let mut progress = Progress::begin(&format!("starting {}", plain_line(&args.name)));
     let mut report = probe(&found.config, reserved, cwd, limits).await;
+    progress.end();
     if let (Some(error), LaunchMethod::Npx | LaunchMethod::Uvx) = (&mut report.error, found.how) {
         error.push_str(&format!(
             " (what is not installed is fetched on first use; \"acpd agents install {}\" does that beforehand)",
             args.name
         ));
     }
-    if args.json {
-        let mut json = json!(report);
-        json["id"] = json!(args.name);
-        json["ok"] = json!(report.error.is_none());
-        json["runs"] = json!(found.how);
-        print::json(&format!("{json:#}"));
+    let is_ok = report.error.is_none();
+    let mut report = json!(report);
+    report["ok"] = json!(is_ok);
+    report["runs"] = json!(found.how);
+    Ok(print_report(&args.name, report, args.json))
+}
+
+/// Prints the findings about an agent. Returns whether it works.
+fn print_report(name: &str, mut report: Value, as_json: bool) -> Exit {
+    if as_json {
+        report["id"] = json!(name);
+        print::json(&report.to_string());
     } else {
-        print::out(&report_text(&args.name, &report));
+        print::out(&report::text(name, &report));
     }
-    Ok(if report.error.is_none() {
+    if report["ok"] == true {
         Exit::Success
     } else {
         Exit::Failure
-    })
-}
-
-fn report_text(name: &str, report: &ProbeReport) -> String {
-    let mut words = report.command.iter().map(String::as_str);
-    let command = shell_line(words.next().unwrap_or_default(), words);
-    let mut out = format!("{}: {}\n", plain(name), plain(&command));
-    match (&report.hello, &report.error) {
-        (Some(hello), _) => out.push_str(&greeting(hello, report.millis)),
-        (None, error) => {
-            let error = error.as_deref().unwrap_or("it does not work");
-            out.push_str(&format!("failed after {} ms: {}\n", report.millis, plain(error)));
-        }
-    }
-    out.push_str(&confined(&report.sandbox));
-    for line in &report.stray_lines {
-        out.push_str(&format!("no message: {}\n", plain(line)));
-    }
-    // A working agent may log much on standard error; the text only matters if the agent fails.
-    if report.error.is_some() && !report.stderr.is_empty() {
-        out.push_str("its standard error ends with:\n");
-        for line in report.stderr.lines() {
-            out.push_str(&format!("  {}\n", plain(line)));
-        }
-    }
-    out
-}
-
-/// Describes what the sandbox allows, with the setting of each line.
-fn confined(sandbox: &Confinement) -> String {
-    let reason = sandbox
-        .reason
-        .as_ref()
-        .map(|reason| format!(" ({})", plain(reason)));
-    let mut out = format!("sandbox: {}{}\n", sandbox.mode, reason.unwrap_or_default());
-    if sandbox.mode == "off" {
-        return out;
-    }
-    let paths = |paths: &[std::path::PathBuf]| {
-        let shown: Vec<_> = paths
-            .iter()
-            .map(|path| plain(&path.display().to_string()))
-            .collect();
-        shown.join(", ")
-    };
-    let workspace = if sandbox.mode == "readonly" {
-        "reads"
-    } else {
-        "writes"
-    };
-    out.push_str(&format!("  {workspace} the workspace\n"));
-    out.push_str(&format!("  writes (sandbox.write): {}\n", paths(&sandbox.write)));
-    out.push_str(&format!("  reads (sandbox.read): {}\n", paths(&sandbox.read)));
-    out.push_str(&format!("  TCP (sandbox.network): {}\n", plain(&sandbox.network)));
-    for gap in &sandbox.gaps {
-        out.push_str(&format!("  not enforced by this kernel: {gap}\n"));
-    }
-    for path in &sandbox.closed {
-        out.push_str(&format!("  {}\n", plain(&closed(path))));
-    }
-    for path in &sandbox.missing {
-        out.push_str(&format!("  does not exist: {}\n", plain(path)));
-    }
-    out
-}
-
-fn greeting(hello: &InitializeResult, millis: u128) -> String {
-    let read = |json: &Option<RawJson>| -> Value {
-        let text = json.as_ref().map_or("null", |json| json.get());
-        serde_json::from_str(text).unwrap_or_default()
-    };
-    let mut out = format!(
-        "works: ACP version {}, ready after {millis} ms\n",
-        hello.protocol_version
-    );
-    let info = read(&hello.agent_info);
-    let parts = [&info["name"], &info["version"]].map(|value| value.as_str().map(plain));
-    let info: Vec<_> = parts.into_iter().flatten().collect();
-    if !info.is_empty() {
-        out.push_str(&format!("agent: {}\n", info.join(" ")));
-    }
-    let ways = read(&hello.auth_methods);
-    let ways: Vec<_> = ways
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|way| way["id"].as_str().map(plain))
-        .collect();
-    let ways = if ways.is_empty() {
-        "none named".to_owned()
-    } else {
-        ways.join(", ")
-    };
-    out.push_str(&format!("authentication methods: {ways}\n"));
-    let (mut can, mut cannot) = (Vec::new(), Vec::new());
-    capabilities("", &read(&hello.agent_capabilities), &mut can, &mut cannot);
-    for (title, names) in [("can", can), ("cannot", cannot)] {
-        if !names.is_empty() {
-            out.push_str(&format!("{title}: {}\n", names.join(", ")));
-        }
-    }
-    out
-}
-
-/// Collects the names of the leaves. The agent lacks a capability that is false or null, and has all others.
-fn capabilities(at: &str, value: &Value, can: &mut Vec<String>, cannot: &mut Vec<String>) {
-    match value {
-        Value::Object(members) if !members.is_empty() => {
-            for (name, value) in members.iter().filter(|(name, _)| *name != "_meta") {
-                let dot = if at.is_empty() { "" } else { "." };
-                capabilities(&format!("{at}{dot}{}", plain(name)), value, can, cannot);
-            }
-        }
-        _ if at.is_empty() => {}
-        Value::Bool(false) | Value::Null => cannot.push(at.to_owned()),
-        _ => can.push(at.to_owned()),
     }
 }

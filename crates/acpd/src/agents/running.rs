@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::mebibytes;
 use crate::cli::AgentsRunningArgs;
 use crate::client::Client;
 use crate::exit::Exit;
@@ -9,7 +10,8 @@ use crate::settings::Settings;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
 use crate::terminal::table::table;
-use crate::terminal::time::when;
+use crate::terminal::time::ago;
+use crate::threads::find::short_id;
 
 /// Lists the running agent processes.
 pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::Result<Exit> {
@@ -21,7 +23,7 @@ pub async fn running(settings: &Settings, args: &AgentsRunningArgs) -> anyhow::R
             print::json(&process.to_string());
         }
     } else if processes.is_empty() {
-        print::err("no agent runs\n");
+        print::hint("no agent runs");
     } else {
         let rows: Vec<_> = processes.iter().map(row).collect();
         table(["AGENT", "PID", "STATE", "MEMORY", "STARTED", "THREAD"], &rows);
@@ -35,7 +37,7 @@ fn row(process: &Value) -> [String; 6] {
         .as_array()
         .into_iter()
         .flatten()
-        .map(text)
+        .map(|id| short_id(&text(id)).to_owned())
         .collect();
     [
         text(&process["agentType"]),
@@ -44,15 +46,11 @@ fn row(process: &Value) -> [String; 6] {
             .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
         text(&process["state"]),
         mebibytes(process["memoryBytes"].as_u64().unwrap_or_default()),
-        when(&process["startedAt"]),
+        ago(&process["startedAt"]),
         if threads.is_empty() {
             "-".to_owned()
         } else {
             threads.join(", ")
         },
     ]
-}
-
-fn mebibytes(bytes: u64) -> String {
-    format!("{} MiB", bytes.div_ceil(1 << 20))
 }

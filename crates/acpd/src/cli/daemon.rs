@@ -56,6 +56,9 @@ pub struct OpenArgs {
     /// works only for this user on this host
     #[arg(long)]
     pub other_device: bool,
+    /// Print the link as JSON, without starting a browser
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -63,8 +66,8 @@ pub struct AcpArgs {
     /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Continue this thread in the editor's first new session
-    #[arg(long, value_name = "ID")]
+    /// Continue this thread in the editor's first new session; as in "acpd show"
+    #[arg(long, value_name = "THREAD")]
     pub thread: Option<String>,
 }
 

@@ -2,9 +2,10 @@
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command as Clap, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgMatches, Command as Clap, CommandFactory, FromArgMatches};
 
-use super::{Cli, Command};
+use super::examples::EXAMPLES;
+use super::{Cli, Command, Common};
 use crate::exit::Exit;
 use crate::terminal::print;
 
@@ -39,83 +40,109 @@ First steps:
   acpd agents list          list the agents that can run here
   acpd run \"fix the test\"   send a prompt from this directory";
 
-/// Examples of commands, which come first in their help.
-const EXAMPLES: [(&str, &str); 19] = [
+const EXIT_CODES: &str = "\
+Exit codes:
+  0 success    2 wrong arguments    5 not found    7 not permitted
+  1 failure    6 no daemon          130 interrupted
+  \"acpd run\" also has 3, 4 and 8, and \"acpd policy test\" has 10 and 11";
+
+/// Exit codes that only some commands have, for the end of their help.
+const OWN_EXIT_CODES: [(&str, &str); 2] = [
     (
         "run",
-        "acpd run \"fix the failing test\"
-acpd run -a claude -C ~/site \"add a sitemap\"
-acpd run -t @last \"now commit it\"
-acpd run -p deny - < prompt.md",
+        "Exit codes: 3 the agent refused, 4 the turn reached a limit, 8 a question was declined without a terminal",
     ),
-    ("attach", "acpd attach @last\nacpd attach 5e31c427"),
-    (
-        "threads",
-        "acpd threads\nacpd threads -s waiting\nacpd threads -n 100 --json",
-    ),
-    (
-        "search",
-        "acpd search migration\nacpd search -t @last \"\\\"exact phrase\\\"\"",
-    ),
-    ("show", "acpd show @last\nacpd show 5e31c427 -n 1"),
-    (
-        "send",
-        "acpd send @last \"then update the changelog\"\nacpd send 5e31c427 --steer \"use the other file\"",
-    ),
-    (
-        "answer",
-        "acpd answer @last           # shows the question\nacpd answer @last allow",
-    ),
-    ("interrupt", "acpd interrupt @last"),
-    ("rename", "acpd rename 5e31c427 \"Fix the login\""),
-    ("archive", "acpd archive 5e31c427"),
-    ("unarchive", "acpd unarchive \"Fix the login\""),
-    ("delete", "acpd delete 5e31c427"),
-    (
-        "export",
-        "acpd export @last -o story.md\nacpd export 5e31c427 | jq .type",
-    ),
-    (
-        "serve",
-        "acpd serve\nacpd serve --demo\nacpd serve --listen 127.0.0.1:5000",
-    ),
-    ("open", "acpd open\nacpd open --print"),
-    ("status", "acpd status\nacpd status --json"),
-    ("logs", "acpd logs -f"),
-    (
-        "acp",
-        "acpd acp --agent claude     # as the agent command of an editor",
-    ),
-    (
-        "completions",
-        "acpd completions bash > ~/.local/share/bash-completion/completions/acpd",
-    ),
+    ("policy test", "Exit codes: 0 allowed, 10 asked, 11 denied"),
 ];
 
 const LAYOUT: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
 
-/// Parses the arguments of this process. Otherwise prints help or an error, and returns the exit code.
-pub fn parse() -> Result<Cli, Exit> {
-    let parsed = command().try_get_matches();
-    parsed
-        .and_then(|matches| Cli::from_arg_matches(&matches))
-        .map_err(|error| show(&error))
+/// The arguments of this process.
+pub enum Parsed {
+    /// A command.
+    Command(Box<Cli>),
+    /// No command; the common options, if they are valid.
+    Bare(Option<Common>),
+    /// Nothing more to do: help or an error was printed.
+    Done(Exit),
+}
+
+/// Parses the arguments of this process.
+pub fn parse() -> Parsed {
+    let parsed = command()
+        .try_get_matches()
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, path(&matches))));
+    match parsed {
+        Ok((cli, path)) if cli.common.connect.is_some() && is_on_host(&path) => {
+            print::err(&format!(
+                "acpd: \"acpd {path}\" works only on the daemon's host: remove --connect, or unset ACPD_CONNECT\n"
+            ));
+            Parsed::Done(Exit::Usage)
+        }
+        Ok((cli, _)) => Parsed::Command(Box::new(cli)),
+        Err(error) if is_incomplete(&error) && command_of(&usage(&error)) == "acpd" => {
+            Parsed::Bare(bare_options())
+        }
+        Err(error) => Parsed::Done(show(&error)),
+    }
+}
+
+/// Returns the names of the subcommands: `token create`.
+fn path(matches: &ArgMatches) -> String {
+    let mut names = Vec::new();
+    let mut matches = matches;
+    while let Some((name, below)) = matches.subcommand() {
+        names.push(name);
+        matches = below;
+    }
+    names.join(" ")
+}
+
+fn is_on_host(path: &str) -> bool {
+    Command::ON_HOST.iter().any(|command| {
+        let below = path.strip_prefix(command);
+        below.is_some_and(|below| below.is_empty() || below.starts_with(' '))
+    })
+}
+
+/// Returns whether a subcommand is missing. Which of the two kinds it is depends on whether the environment sets options.
+fn is_incomplete(error: &clap::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    )
+}
+
+/// Returns the common options of a command line without a command.
+fn bare_options() -> Option<Common> {
+    let args = std::env::args_os().chain(["status".into()]);
+    let matches = command().try_get_matches_from(args).ok()?;
+    Cli::from_arg_matches(&matches).ok().map(|cli| cli.common)
+}
+
+/// Returns the help of `acpd`.
+pub fn help() -> String {
+    command().render_help().to_string()
 }
 
 /// Returns the command line with its help texts.
 pub fn command() -> Clap {
     let mut command = Cli::command();
-    for (name, examples) in EXAMPLES {
+    for (path, examples) in EXAMPLES.iter().copied() {
         let examples = examples.replace('\n', "\n  ");
-        command = command.mut_subcommand(name, |command| {
-            command.before_help(format!("Examples:\n  {examples}"))
-        });
+        let examples = format!("Examples:\n  {examples}");
+        command = changed(command, path, |command| command.before_help(examples));
     }
-    for name in Command::ON_HOST {
-        command = on_host(command, name);
+    for (path, codes) in OWN_EXIT_CODES {
+        command = changed(command, path, |command| command.after_help(codes));
+    }
+    let remote = command.get_arguments().filter(|arg| is_remote(arg)).cloned();
+    let hidden: Vec<Arg> = remote.map(|arg| arg.hide(true)).collect();
+    for path in Command::ON_HOST.iter().chain(&Command::WITHOUT_DAEMON) {
+        command = changed(command, path, |command| hide_in(command, &hidden));
     }
     let top = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST_STEPS}\n\n{}{}\nacpd help COMMAND explains a command.\n",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST_STEPS}\n\n{}{}\n{EXIT_CODES}\n\nacpd help COMMAND explains a command.\n",
         groups(&command),
         options(&command),
     );
@@ -126,13 +153,15 @@ fn laid_out(command: Clap) -> Clap {
     command.mut_subcommands(|command| laid_out(command).help_template(LAYOUT))
 }
 
-/// Hides the options for remote daemons from a command that works only on the daemon's host.
-fn on_host(command: Clap, name: &str) -> Clap {
-    let remote = command.get_arguments().filter(|arg| is_remote(arg)).cloned();
-    let hidden: Vec<Arg> = remote.map(|arg| arg.hide(true)).collect();
-    command.mut_subcommand(name, |command| hide_in(command, &hidden))
+/// Changes the command with this name, or these two: `token create`.
+fn changed(command: Clap, path: &str, change: impl FnOnce(Clap) -> Clap) -> Clap {
+    match path.split_once(' ') {
+        Some((name, below)) => command.mut_subcommand(name, |command| command.mut_subcommand(below, change)),
+        None => command.mut_subcommand(path, change),
+    }
 }
 
+/// Hides the options for remote daemons from a command and those below it.
 fn hide_in(command: Clap, hidden: &[Arg]) -> Clap {
     command
         .args(hidden)
@@ -170,7 +199,7 @@ fn options(command: &Clap) -> String {
             .map(|name| format!(" <{name}>"));
         let option = format!("{short}--{long}{}", value.unwrap_or_default());
         let help = arg.get_help().map(StyledStr::to_string).unwrap_or_default();
-        text.push_str(&format!("  {option:<28} {help}\n"));
+        text.push_str(&format!("  {option:<30} {help}\n"));
     }
     text
 }
@@ -182,7 +211,7 @@ fn show(error: &clap::Error) -> Exit {
             print::out(&error.render().to_string());
             Exit::Success
         }
-        ErrorKind::MissingSubcommand => help_of(&command_of(&usage(error))),
+        _ if is_incomplete(error) => help_of(&command_of(&usage(error))),
         _ => {
             print::err(&sentence(error));
             Exit::Usage
@@ -222,8 +251,14 @@ fn help_of(name: &str) -> Exit {
 }
 
 fn usage(error: &clap::Error) -> String {
-    let usage = error.get(ContextKind::Usage);
-    usage.map(ToString::to_string).unwrap_or_default()
+    if let Some(usage) = error.get(ContextKind::Usage) {
+        return usage.to_string();
+    }
+    // An error that is a help text has its usage only there.
+    let text = error.render().to_string();
+    let mut lines = text.lines();
+    let line = lines.find(|line| line.starts_with("Usage:"));
+    line.unwrap_or_default().to_owned()
 }
 
 /// Returns the command at the beginning of a usage line: `Usage: acpd agents list [OPTIONS]`.
@@ -266,6 +301,25 @@ mod tests {
     }
 
     #[test]
+    fn every_command_has_examples() {
+        fn check(command: &Clap, path: &str) {
+            let below = command
+                .get_subcommands()
+                .filter(|below| !below.is_hide_set() && below.get_name() != "help");
+            let mut is_leaf = true;
+            for below in below {
+                is_leaf = false;
+                check(below, format!("{path} {}", below.get_name()).trim());
+            }
+            assert!(
+                !is_leaf || command.get_before_help().is_some(),
+                "{path} has no examples"
+            );
+        }
+        check(&command(), "");
+    }
+
+    #[test]
     fn an_error_names_the_argument_and_where_to_read_on() {
         let said = |args: &[&str]| {
             let args = std::iter::once("acpd").chain(args.iter().copied());
@@ -295,11 +349,17 @@ mod tests {
     fn help_of_a_local_command_has_no_options_for_remote_daemons() {
         let help = |name: &str| {
             let error = command()
-                .try_get_matches_from(["acpd", name, "--help"])
+                .try_get_matches_from(["acpd"].into_iter().chain(name.split(' ')).chain(["--help"]))
                 .unwrap_err();
             error.render().to_string()
         };
-        assert!(help("show").contains("--connect"), "{}", help("show"));
-        assert!(!help("stop").contains("--connect"), "{}", help("stop"));
+        for far in ["show", "send", "agents list", "agents doctor", "token ticket"] {
+            assert!(help(far).contains("--connect"), "{far}: {}", help(far));
+        }
+        for path in Command::ON_HOST.iter().chain(&Command::WITHOUT_DAEMON) {
+            assert!(!help(path).contains("--connect"), "{path}: {}", help(path));
+        }
+        assert!(is_on_host("token create") && is_on_host("policy test") && is_on_host("stop"));
+        assert!(!is_on_host("token ticket") && !is_on_host("agents list") && !is_on_host("status"));
     }
 }

@@ -4,6 +4,7 @@ mod access;
 mod agents;
 mod config;
 mod daemon;
+mod examples;
 mod help;
 mod threads;
 
@@ -16,7 +17,7 @@ pub use self::access::*;
 pub use self::agents::*;
 pub use self::config::*;
 pub use self::daemon::*;
-pub use self::help::{command, parse};
+pub use self::help::{Parsed, command, help, parse};
 pub use self::threads::*;
 
 /// Heading of the options for remote daemons.
@@ -138,6 +139,7 @@ pub enum Command {
     /// Follow a thread live in this terminal, and take part in it
     Attach(AttachArgs),
     /// List threads, the last changed first
+    #[command(alias = "ls")]
     Threads(ThreadsArgs),
     /// Search the text of all threads, newest first
     Search(SearchArgs),
@@ -156,6 +158,7 @@ pub enum Command {
     /// Unarchive a thread
     Unarchive(ThreadArgs),
     /// Delete a thread and its log, for good
+    #[command(alias = "rm")]
     Delete(DeleteArgs),
     /// Export a thread as JSON lines, Markdown or HTML
     Export(ExportArgs),
@@ -211,35 +214,28 @@ impl Command {
         }
     }
 
-    /// Returns whether the command works with a remote daemon.
-    pub fn works_from_afar(&self) -> bool {
-        !matches!(
-            self,
-            Self::Serve(_)
-                | Self::Open(_)
-                | Self::Stop(_)
-                | Self::Restart(_)
-                | Self::Logs(_)
-                | Self::Token(_)
-                | Self::Policy(_)
-                | Self::Config(_)
-                | Self::Agents(_)
-        )
-    }
-
-    /// Names of the commands that work only on the daemon's host, since they use files or processes there.
-    pub const ON_HOST: [&'static str; 12] = [
-        "agents",
-        "completions",
+    /// Commands that work only on the daemon's host, since they use files or processes there.
+    pub const ON_HOST: [&'static str; 13] = [
+        "agents uninstall",
+        "agents update",
+        "agents login",
         "config",
         "logs",
-        "man",
         "open",
         "policy",
         "restart",
-        "schema",
         "serve",
         "stop",
-        "token",
+        "token create",
+        "token list",
+        "token revoke",
     ];
+
+    /// Commands that use no daemon.
+    pub const WITHOUT_DAEMON: [&'static str; 3] = ["completions", "man", "schema"];
+
+    /// Returns whether the command decides itself what Ctrl-C does.
+    pub fn handles_ctrl_c(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Logs(_) | Self::Open(_) | Self::Acp(_))
+    }
 }

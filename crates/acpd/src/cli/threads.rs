@@ -134,8 +134,14 @@ pub struct AnswerArgs {
     #[command(flatten)]
     pub thread: ThreadArg,
     /// Number of the option, as shown without this argument; "allow" and "reject" mean once
-    #[arg(value_name = "OPTION")]
+    #[arg(value_name = "OPTION", conflicts_with_all = ["input", "dismiss"])]
     pub option: Option<String>,
+    /// Answers to a form, as a JSON object; "-" reads it from standard input
+    #[arg(long, value_name = "JSON", conflicts_with = "dismiss")]
+    pub input: Option<String>,
+    /// Decline to answer a form
+    #[arg(long)]
+    pub dismiss: bool,
     /// Print the question, or the answer, as one line of JSON
     #[arg(long)]
     pub json: bool,

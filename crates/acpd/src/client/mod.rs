@@ -21,6 +21,8 @@ use self::reach::{Reached, Wire, reach, reach_running};
 use self::response::not_opened;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::plain::plain_line;
+use crate::terminal::print;
 
 /// An initialized connection to the daemon.
 pub struct Client {
@@ -119,6 +121,10 @@ impl Client {
         client
             .send(&json!({ "jsonrpc": "2.0", "method": "initialized" }))
             .await?;
+        if print::is_verbose() {
+            let version = plain_line(client.server["version"].as_str().unwrap_or("?"));
+            print::err(&format!("acpd: connected to {name}, version {version}\n"));
+        }
         Ok(client)
     }
 

@@ -1,12 +1,13 @@
 //! Trust in one certificate by its fingerprint, regardless of its issuer.
 
+use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
+use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
 /// SHA-256 of a certificate, as `acpd serve` prints it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,12 @@ pub struct Fingerprint([u8; 32]);
 #[derive(Debug, thiserror::Error)]
 #[error("a fingerprint is sha256: and 64 hexadecimal digits, as \"acpd serve\" prints it")]
 pub struct BadFingerprint;
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", acpd_server::auth::owner_token::hex(&self.0))
+    }
+}
 
 impl FromStr for Fingerprint {
     type Err = BadFingerprint;
@@ -65,11 +72,13 @@ impl ServerCertVerifier for Pinned {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match acpd_server::net::tls::fingerprint(end_entity).parse() {
-            Ok(shown) if self.pin == shown => Ok(ServerCertVerified::assertion()),
-            _ => Err(Error::InvalidCertificate(
-                CertificateError::ApplicationVerificationFailure,
-            )),
+        let shown = acpd_server::net::tls::fingerprint(end_entity);
+        match shown.parse() {
+            Ok(parsed) if self.pin == parsed => Ok(ServerCertVerified::assertion()),
+            _ => Err(Error::General(format!(
+                "its certificate has the fingerprint {shown}, not {}",
+                self.pin
+            ))),
         }
     }
 
@@ -120,6 +129,7 @@ mod tests {
         let colons = vec!["AB"; 32].join(":");
         for text in [&plain, &colons, &format!("SHA256:{colons}")] {
             assert_eq!(text.parse::<Fingerprint>().unwrap(), fingerprint, "{text}");
+            assert_eq!(fingerprint.to_string(), format!("sha256:{plain}"));
         }
         for text in [
             "",

@@ -8,18 +8,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::limits::CONNECT_SECS;
-use anyhow::{Context, bail, ensure};
+use anyhow::Context;
 use hyper::header::HeaderValue;
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
+use rustls::{CertificateError, ClientConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
 use crate::client::pin::{Fingerprint, Pinned};
+use crate::client::response;
 use crate::daemon::background;
+use crate::exit::Exit;
 use crate::settings::Settings;
 
 /// A byte stream to a daemon.
@@ -56,37 +58,39 @@ impl Remote {
         let (secure, rest) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
             (Some(rest), _) => (true, rest),
             (_, Some(rest)) => (false, rest),
-            _ => bail!("{url:?} is no address of a daemon: write https://HOST:PORT"),
+            _ => return Err(no_address(url)),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         let authority: hyper::http::uri::Authority = rest
             .parse()
             .ok()
             .filter(|_| !rest.contains(['/', '@']))
-            .with_context(|| format!("{url:?} is no address of a daemon: write https://HOST:PORT"))?;
+            .ok_or_else(|| no_address(url))?;
         let host = authority.host().to_owned();
         let local = host == "localhost"
             || host
                 .trim_matches(['[', ']'])
                 .parse()
                 .is_ok_and(|host: IpAddr| host.is_loopback());
-        ensure!(
-            secure || local,
-            "http:// sends the access token in clear text: use https://, or an SSH tunnel to localhost"
-        );
-        ensure!(
-            secure || pin.is_none(),
-            "--tls-fingerprint requires an https:// address"
-        );
+        if !secure && !local {
+            return Err(Exit::Usage.error(format!(
+                "{url:?} sends the access token in clear text: use https://, or an SSH tunnel to localhost"
+            )));
+        }
+        if !secure && pin.is_some() {
+            return Err(Exit::Usage.error(format!(
+                "--tls-fingerprint requires an https:// address, and {url:?} is none"
+            )));
+        }
         Ok(Self {
             host,
             port: authority.port_u16().unwrap_or(if secure { 443 } else { 80 }),
             secure,
-            pin: pin.map(str::parse).transpose()?,
+            pin: pin.map(fingerprint).transpose()?,
         })
     }
 
-    /// Returns the URL, with its port.
+    /// Returns the daemon's URL, without a path.
     pub fn url(&self) -> String {
         let scheme = if self.secure { "https" } else { "http" };
         format!("{scheme}://{}", self.address())
@@ -97,6 +101,17 @@ impl Remote {
     }
 }
 
+fn no_address(url: &str) -> anyhow::Error {
+    Exit::Usage.error(format!(
+        "{url:?} is no address of a daemon: write https://HOST:PORT"
+    ))
+}
+
+fn fingerprint(text: &str) -> anyhow::Result<Fingerprint> {
+    text.parse()
+        .map_err(|error| Exit::Usage.error(format!("{text:?} is no fingerprint: {error}")))
+}
+
 /// Connects; starts this user's daemon if it does not run.
 pub async fn reach(settings: &Settings) -> anyhow::Result<Reached> {
     if settings.remote.is_none() {
@@ -105,7 +120,7 @@ pub async fn reach(settings: &Settings) -> anyhow::Result<Reached> {
     }
     match reach_running(settings).await? {
         Some(reached) => Ok(reached),
-        None => bail!("no daemon is running"),
+        None => Err(Exit::Unreachable.error("no daemon is running")),
     }
 }
 
@@ -116,15 +131,18 @@ pub async fn reach_running(settings: &Settings) -> anyhow::Result<Option<Reached
         return stream.map(|stream| local(settings, stream)).transpose();
     };
     let authorization = settings.token.as_deref().map(bearer).transpose()?;
-    ensure!(
-        authorization.is_some(),
-        "a remote daemon requires an access token: set ACPD_TOKEN"
-    );
     let address = remote.address();
+    if authorization.is_none() {
+        return Err(Exit::Usage.error(format!(
+            "the daemon at {address} requires an access token: set ACPD_TOKEN to one that \"acpd token create\" \
+             made on its host"
+        )));
+    }
     let patience = Duration::from_secs(CONNECT_SECS);
     let connected = tokio::time::timeout(patience, connect(remote, &address)).await;
     Ok(Some(Reached {
-        wire: connected.with_context(|| format!("{address} does not answer"))??,
+        wire: connected
+            .map_err(|_| unreachable(&address, &format!("no answer within {CONNECT_SECS} s")))??,
         host: address.clone(),
         name: format!("the daemon at {address}"),
         authorization,
@@ -145,24 +163,55 @@ async fn connect(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Wire>
     let plain = (remote.host.trim_matches(['[', ']']), remote.port);
     let stream = TcpStream::connect(plain)
         .await
-        .with_context(|| format!("{address} cannot be reached"))?;
+        .map_err(|error| unreachable(address, &error.to_string()))?;
     stream.set_nodelay(true)?;
     if !remote.secure {
         return Ok(Box::new(stream));
     }
-    let name = ServerName::try_from(plain.0.to_owned())
-        .with_context(|| format!("{:?} cannot stand in a certificate", plain.0))?;
+    let name = ServerName::try_from(plain.0.to_owned()).map_err(|_| {
+        Exit::Usage.error(format!(
+            "{:?} is no host name that a certificate can have",
+            plain.0
+        ))
+    })?;
     let shaken = TlsConnector::from(Arc::new(tls(remote.pin)?))
         .connect(name, stream)
         .await;
-    let hint = if remote.pin.is_none() {
-        "; if it made its certificate itself, say which with --tls-fingerprint"
+    match shaken {
+        Ok(stream) => Ok(Box::new(stream)),
+        Err(error) => Err(not_trusted(&error, address, remote.pin.is_some())),
+    }
+}
+
+fn unreachable(address: &str, why: &str) -> anyhow::Error {
+    Exit::Unreachable.error(format!(
+        "{address} cannot be reached: {why}; check the address, and that \"acpd status\" on that host shows a daemon"
+    ))
+}
+
+/// Describes a failed handshake, after which the daemon has received nothing.
+fn not_trusted(error: &std::io::Error, address: &str, is_pinned: bool) -> anyhow::Error {
+    let reason = error
+        .get_ref()
+        .and_then(|error| error.downcast_ref::<rustls::Error>());
+    if let Some(rustls::Error::InvalidMessage(_)) = reason {
+        return Exit::Unreachable.error(format!(
+            "{address} does not speak TLS: set up [server.tls] on its host, or use http:// through an SSH tunnel"
+        ));
+    }
+    let advice = if is_pinned {
+        "; \"acpd serve\" prints the fingerprint when it starts"
     } else {
-        ""
+        "; if it made its certificate itself, set --tls-fingerprint to what \"acpd serve\" prints there"
     };
-    Ok(Box::new(shaken.with_context(|| {
-        format!("{address} cannot be trusted, so it was shown nothing{hint}")
-    })?))
+    let reason = match reason {
+        Some(rustls::Error::General(reason)) => reason.clone(),
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            "no known authority issued its certificate".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    anyhow::anyhow!("{address} cannot be trusted, so no token was sent: {reason}{advice}")
 }
 
 fn tls(pin: Option<Fingerprint>) -> anyhow::Result<ClientConfig> {
@@ -187,7 +236,8 @@ fn tls(pin: Option<Fingerprint>) -> anyhow::Result<ClientConfig> {
 }
 
 fn bearer(token: &str) -> anyhow::Result<HeaderValue> {
-    let token = acpd_server::auth::owner_token::Token::given(token)?;
+    let token = acpd_server::auth::owner_token::Token::given(token)
+        .map_err(|error| Exit::Usage.error(error.to_string()))?;
     let mut value = HeaderValue::from_str(&format!("Bearer {}", token.secret()))
         .context("the token has odd characters")?;
     value.set_sensitive(true);
@@ -210,13 +260,13 @@ pub async fn ask(
     if let Some(authorization) = authorization {
         headers.insert(hyper::header::AUTHORIZATION, authorization);
     }
-    let lost = || format!("{name} does not answer as a daemon");
+    let lost = || Exit::Unreachable.error(format!("{name} does not answer as a daemon{}", response::NO_HTTP));
     let (mut daemon, connection) = hyper::client::conn::http1::handshake(TokioIo::new(wire))
         .await
-        .with_context(lost)?;
+        .map_err(|_| lost())?;
     // The reader of the response sees how the connection ends.
     tokio::spawn(connection);
-    daemon.send_request(request).await.with_context(lost)
+    daemon.send_request(request).await.map_err(|_| lost())
 }
 
 #[cfg(test)]

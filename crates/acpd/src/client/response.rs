@@ -14,6 +14,9 @@ use crate::exit::Exit;
 /// Maximum size of a short response, such as an error, in bytes.
 const SHORT_BYTES: usize = 64 << 10;
 
+/// What to check about a server that does not speak HTTP.
+pub const NO_HTTP: &str = "; if it has TLS, use https://";
+
 /// Returns a successful response; otherwise fails with the daemon's error. `name` is the daemon's name in error
 /// messages.
 pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<Response<Incoming>> {
@@ -31,6 +34,9 @@ pub async fn granted(answer: Response<Incoming>, name: &str) -> anyhow::Result<R
 pub fn not_opened(error: tungstenite::Error, name: &str) -> anyhow::Error {
     let response = match error {
         tungstenite::Error::Http(response) => response,
+        tungstenite::Error::Protocol(_) | tungstenite::Error::HttpFormat(_) => {
+            return Exit::Unreachable.error(format!("{name} does not answer as a daemon{NO_HTTP}"));
+        }
         error => return Exit::Unreachable.error(format!("{name} does not answer as a daemon: {error}")),
     };
     if response.status() == 401 {

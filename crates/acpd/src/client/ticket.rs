@@ -5,7 +5,7 @@ use anyhow::Context;
 use hyper::Request;
 use serde_json::json;
 
-use crate::client::reach::{self, reach};
+use crate::client::reach::{self, reach, reach_running};
 use crate::client::response::{granted, short};
 use crate::daemon::background;
 use crate::settings::Settings;
@@ -31,7 +31,10 @@ pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket
     let body = short(answer.into_body()).await?.unwrap_or_default();
     let ticket = body["ticket"].as_str();
     Ok(Ticket {
-        url: background::url(&settings.daemon.data_dir)?,
+        url: match &settings.remote {
+            Some(remote) => remote.url(),
+            None => background::url(&settings.daemon.data_dir)?,
+        },
         secret: ticket
             .with_context(|| format!("{name} gave no ticket"))?
             .to_owned(),
@@ -40,9 +43,11 @@ pub async fn fetch(settings: &Settings, holder: Holder) -> anyhow::Result<Ticket
 }
 
 impl Ticket {
-    /// Waits until the ticket is used or has expired.
+    /// Waits until the ticket is used or has expired. A daemon that has stopped takes its tickets with it.
     pub async fn used(&self, settings: &Settings) -> anyhow::Result<()> {
-        let reached = reach(settings).await?;
+        let Some(reached) = reach_running(settings).await? else {
+            return Ok(());
+        };
         let name = reached.name.clone();
         let body = json!({ "ticket": self.secret }).to_string();
         let request = Request::post("/api/tickets/used").header("content-type", "application/json");

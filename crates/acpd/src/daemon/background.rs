@@ -18,6 +18,7 @@ use tokio::net::UnixStream;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
+use crate::terminal::progress::Progress;
 
 /// Variable by which a command tells the daemon that it starts where the log goes.
 const LOG_FILE: &str = "ACPD_LOG_FILE";
@@ -137,6 +138,7 @@ pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
 pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<UnixStream> {
     let said_before = std::fs::metadata(log_path(settings)).map_or(0, |log| log.len());
     let mut child = start(settings, options)?;
+    let _progress = Progress::begin("starting the daemon");
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         if let Some(stream) = try_connect(settings).await? {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use acpd_runtime::private_file;
 use acpd_server::auth::Holder;
 use anyhow::Context;
+use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::OpenArgs;
@@ -27,13 +28,14 @@ pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<Exit> 
     };
     let ticket = ticket::fetch(settings, holder).await?;
     let link = format!("{}/#ticket={}", ticket.url, ticket.secret);
+    if args.json {
+        print::json(&json!({ "link": link, "secs": ticket.secs }).to_string());
+        return Ok(Exit::Success);
+    }
     print::out(&format!("{link}\n"));
-    let hint = format!(
-        "acpd: the link signs one browser in, within {} seconds\n",
-        ticket.secs
-    );
+    let hint = format!("the link signs one browser in, within {} seconds", ticket.secs);
     match opener().filter(|_| !args.print && !args.other_device) {
-        None => print::err(&hint),
+        None => print::hint(&hint),
         Some(opener) => show(settings, &opener, &link, &ticket, &hint).await?,
     }
     Ok(Exit::Success)

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use acpd_model::RawJson;
+use acpd_model::similar::nearest;
 use acpd_policy::{Effect, Explanation, Layers, Policy, Request};
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::host::paths;
@@ -26,9 +27,7 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<Exit> 
         Some(name) => {
             let agents = Agents::fixed(settings.daemon.agent_book(), &settings.daemon.data_dir);
             if !agents.knows(name) {
-                return Err(Exit::NotFound.error(format!(
-                    "agent {name:?} does not exist; \"acpd agents list\" lists the known agents"
-                )));
+                return Err(unknown(&agents, name));
             }
             let agent = settings.daemon.agents.get(name);
             agent.and_then(|agent| agent.policy.as_ref())
@@ -53,6 +52,15 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<Exit> 
         Effect::Ask => Exit::PolicyAsks,
         Effect::Deny => Exit::PolicyDenies,
     })
+}
+
+fn unknown(agents: &Agents, name: &str) -> anyhow::Error {
+    let known = agents.list();
+    let advice = match nearest(name, known.iter().map(|agent| agent.id.as_str())) {
+        Some(similar) => format!("did you mean {similar:?}?"),
+        None => "\"acpd agents list\" lists the known agents".to_owned(),
+    };
+    Exit::NotFound.error(format!("agent {name:?} does not exist; {advice}"))
 }
 
 fn read_policy(text: &str) -> anyhow::Result<Policy> {

@@ -47,6 +47,23 @@ pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Ex
     Ok(Exit::Success)
 }
 
+/// Describes in a line whether the daemon runs, and what to do next.
+pub async fn state(settings: &Settings) -> anyhow::Result<String> {
+    if let Some(remote) = &settings.remote {
+        return Ok(format!("Commands use the daemon at {}.", remote.url()));
+    }
+    if background::try_connect(settings).await?.is_none() {
+        return Ok(
+            "No daemon is running. The first command that needs one starts it in the background.".to_owned(),
+        );
+    }
+    let address = background::url(&settings.daemon.data_dir)?;
+    Ok(format!(
+        "The daemon runs at {}. \"acpd open\" opens the web UI.",
+        plain_line(&address)
+    ))
+}
+
 fn not_running(settings: &Settings, args: &StatusArgs) -> Exit {
     let data_dir = &settings.daemon.data_dir;
     if args.json {

@@ -4,9 +4,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use acpd_server::auth::Holder;
-use acpd_server::auth::tokens;
+use acpd_server::auth::tokens::{self, TokensError};
 use acpd_server::net::unix_socket;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use hyper::Request;
 use serde_json::json;
 
@@ -17,7 +17,8 @@ use crate::daemon::background::make_data_dir;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
-use crate::terminal::time::when;
+use crate::terminal::table::table;
+use crate::terminal::time::{ago, when};
 
 /// Runs an `acpd token` command.
 pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Result<Exit> {
@@ -66,43 +67,57 @@ fn list(settings: &Settings, as_json: bool) -> anyhow::Result<()> {
     let now = now();
     let tokens = tokens::load(&settings.daemon.data_dir)?;
     if !as_json && tokens.is_empty() {
-        print::err("no tokens except the owner's token in the data directory\n");
+        print::hint("no tokens except the owner's token in the data directory");
+        return Ok(());
+    }
+    if !as_json {
+        let rows: Vec<_> = tokens.iter().map(|token| row(token, now)).collect();
+        table(["NAME", "ROLE", "CREATED", "EXPIRES"], &rows);
         return Ok(());
     }
     for token in tokens {
-        let over = token.expires_at.is_some_and(|end| end <= now);
-        let line = if as_json {
-            let tokens::IssuedToken {
-                name,
-                role,
-                created_at,
-                expires_at,
-                ..
-            } = token;
-            let line = json!({
-                "name": name, "role": role, "createdAt": created_at, "expiresAt": expires_at, "expired": over,
-            });
-            format!("{line}\n")
-        } else {
-            let end = match token.expires_at {
-                None => "does not expire".to_owned(),
-                Some(end) if over => format!("expired {}", when(&json!(end))),
-                Some(end) => format!("until {}", when(&json!(end))),
-            };
-            let made = when(&json!(token.created_at));
-            format!(
-                "{:<24}  {:<8}  made {made}  {end}\n",
-                token.name,
-                token.role.name()
-            )
-        };
-        print::out(&line);
+        let is_expired = is_expired(&token, now);
+        let tokens::IssuedToken {
+            name,
+            role,
+            created_at,
+            expires_at,
+            ..
+        } = token;
+        let line = json!({
+            "name": name, "role": role, "createdAt": created_at, "expiresAt": expires_at, "expired": is_expired,
+        });
+        print::json(&line.to_string());
     }
     Ok(())
 }
 
+fn row(token: &tokens::IssuedToken, now: i64) -> [String; 4] {
+    let end = token.expires_at.map(|end| when(&json!(end)));
+    let end = match end {
+        None => "never".to_owned(),
+        Some(end) if is_expired(token, now) => format!("{end} (expired)"),
+        Some(end) => end,
+    };
+    [
+        token.name.clone(),
+        token.role.name().to_owned(),
+        ago(&json!(token.created_at)),
+        end,
+    ]
+}
+
+fn is_expired(token: &tokens::IssuedToken, now: i64) -> bool {
+    token.expires_at.is_some_and(|end| end <= now)
+}
+
 async fn revoke(settings: &Settings, args: &TokenRevokeArgs) -> anyhow::Result<()> {
-    tokens::revoke(&settings.daemon.data_dir, &args.name)?;
+    tokens::revoke(&settings.daemon.data_dir, &args.name).map_err(|error| match error {
+        TokensError::Unknown(_) => {
+            Exit::NotFound.error(format!("{error}; \"acpd token list\" shows those that there are"))
+        }
+        error => error.into(),
+    })?;
     let is_notified = notify_daemon(settings).await;
     if args.json {
         print::json(&json!({ "name": args.name, "disconnected": is_notified }).to_string());
@@ -155,18 +170,18 @@ async fn notify_daemon(settings: &Settings) -> bool {
 
 /// Parses a duration such as `30d`, `12h`, `90m` or `2w` into milliseconds.
 fn duration(text: &str) -> anyhow::Result<i64> {
-    let wrong = || format!("{text:?} is no time: write 90m, 12h, 30d or 2w");
+    let wrong = || Exit::Usage.error(format!("{text:?} is no time: write 90m, 12h, 30d or 2w"));
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let minutes = match &text[digits.len()..] {
         "m" => 1,
         "h" => 60,
         "d" => 24 * 60,
         "w" => 7 * 24 * 60,
-        _ => bail!(wrong()),
+        _ => return Err(wrong()),
     };
-    let count: u32 = digits.parse().with_context(wrong)?;
+    let count: u32 = digits.parse().map_err(|_| wrong())?;
     if count == 0 {
-        bail!(wrong());
+        return Err(wrong());
     }
     Ok(i64::from(count) * minutes * 60_000)
 }

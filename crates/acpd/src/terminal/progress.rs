@@ -14,9 +14,14 @@ const TICK: Duration = Duration::from_millis(120);
 pub struct Progress(Option<ProgressBar>);
 
 impl Progress {
+    /// Returns whether this process shows such lines.
+    pub fn is_shown() -> bool {
+        !print::is_quiet() && std::io::stderr().is_terminal()
+    }
+
     /// Shows what is under way, with the elapsed time.
     pub fn begin(what: &str) -> Self {
-        if print::is_quiet() || !std::io::stderr().is_terminal() {
+        if !Self::is_shown() {
             return Self(None);
         }
         let bar = ProgressBar::new_spinner();
@@ -26,6 +31,13 @@ impl Progress {
         bar.set_message(what.to_owned());
         bar.enable_steady_tick(TICK);
         Self(Some(bar))
+    }
+
+    /// Replaces the text of the line.
+    pub fn set(&self, what: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(what.to_owned());
+        }
     }
 
     /// Prints to standard error above the line.
@@ -41,5 +53,11 @@ impl Progress {
         if let Some(bar) = self.0.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -74,6 +74,11 @@ impl Questions {
         self.declined
     }
 
+    /// Returns whether the user sees permission requests.
+    pub fn are_shown(&self) -> bool {
+        self.how == Permissions::Ask && Self::has_terminal()
+    }
+
     /// Adds a question. `id` is the id of the daemon's request.
     pub fn add(&mut self, id: Value, incoming: Incoming) {
         let wants = if is_permission(&incoming) {
@@ -298,9 +303,19 @@ pub fn shown(incoming: &Incoming) -> String {
         return with_options(&incoming.params, &Choice::read(&incoming.params));
     }
     match Form::read(&incoming.text) {
-        Ok(form) => form.heading(),
+        Ok(form) => form.outline(),
         Err(error) => format!("The agent asks for information that acpd cannot show: {error:#}\n"),
     }
+}
+
+/// Returns the response that declines to give information.
+pub fn dismissed() -> Value {
+    form::dismissed()
+}
+
+/// Returns whether a request for information only sends the user to an address.
+pub fn is_url(incoming: &Incoming) -> bool {
+    Form::read(&incoming.text).is_ok_and(|form| form.is_url())
 }
 
 /// Returns the response to a permission request that a user chose by number or by name.

@@ -2,6 +2,7 @@
 
 mod tool_calls;
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -10,6 +11,9 @@ use self::tool_calls::ToolCalls;
 use crate::terminal::items::{command_line, end_of_command, is_about_protocol, plan_line};
 use crate::terminal::plain::plain;
 use crate::terminal::print;
+
+/// Maximum number of shown changes that are remembered.
+const SHOWN_CHANGES: usize = 64;
 
 /// Prints notifications as they arrive: the agent's answer on standard output, everything else on standard error.
 pub struct Renderer {
@@ -22,6 +26,8 @@ pub struct Renderer {
     in_thought: bool,
     /// The message of the last notice.
     noted: String,
+    /// The changes that a question has shown: their paths, and their added and removed lines.
+    shown_changes: VecDeque<(String, String)>,
 }
 
 impl Renderer {
@@ -34,6 +40,7 @@ impl Renderer {
             in_answer: false,
             in_thought: false,
             noted: String::new(),
+            shown_changes: VecDeque::new(),
         }
     }
 
@@ -65,7 +72,15 @@ impl Renderer {
             }
             "item/fileChange/completed" => {
                 let diff = text("diff");
-                if !diff.is_empty() {
+                let path = params["path"].as_str().unwrap_or_default();
+                let shown = self
+                    .shown_changes
+                    .iter()
+                    .position(|(shown, lines)| shown == path && *lines == changed_lines(&diff));
+                if let Some(at) = shown {
+                    self.shown_changes.remove(at);
+                    self.line(&format!("✓ changed {}", plain_line(path)));
+                } else if !diff.is_empty() {
                     self.line(diff.trim_end());
                 }
             }
@@ -94,6 +109,20 @@ impl Renderer {
         }
     }
 
+    /// Takes the changes that a question shows, which need not be printed again when they are made.
+    pub fn skip_shown_changes(&mut self, question: &Value) {
+        let subjects = question["subjects"].as_array().into_iter().flatten();
+        for subject in subjects {
+            if let (Some(path), Some(diff)) = (subject["path"].as_str(), subject["diff"].as_str()) {
+                let lines = changed_lines(&plain(diff));
+                self.shown_changes.push_back((path.to_owned(), lines));
+            }
+        }
+        while self.shown_changes.len() > SHOWN_CHANGES {
+            self.shown_changes.pop_front();
+        }
+    }
+
     /// Returns whether the last notice had this message.
     pub fn has_noted(&self, message: &str) -> bool {
         self.noted == message
@@ -103,7 +132,8 @@ impl Renderer {
         let text = |key: &str| plain(params[key].as_str().unwrap_or_default());
         let (level, message, detail) = (text("level"), text("message"), text("detail"));
         let mut line = format!("{level}: {message}");
-        if level == "error" && !detail.trim().is_empty() {
+        let has_detail = level == "error" || params["code"] == "malformedLine";
+        if has_detail && !detail.trim().is_empty() {
             line.push_str(&format!("\n{}", detail.trim_end()));
         }
         self.line(&line);
@@ -182,12 +212,31 @@ impl Renderer {
     }
 }
 
+/// Returns the added and removed lines of a diff, without its headers.
+fn changed_lines(diff: &str) -> String {
+    let body = match diff.find("\n@@") {
+        Some(at) => &diff[at..],
+        None => diff,
+    };
+    let lines = body.lines().filter(|line| line.starts_with(['+', '-']));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 fn item_id(params: &Value) -> &str {
     params["itemId"].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::changed_lines;
+
+    #[test]
+    fn a_change_is_the_same_with_and_without_headers() {
+        let diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n--- old\n+new\n";
+        assert_eq!(changed_lines(diff), "--- old\n+new");
+        assert_eq!(changed_lines("--- old\n+new\n"), changed_lines(diff));
+    }
+
     #[test]
     fn an_agent_cannot_drive_the_terminal() {
         assert_eq!(

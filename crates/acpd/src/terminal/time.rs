@@ -6,7 +6,7 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// Formats milliseconds since the epoch in the host's time zone.
+/// Formats milliseconds since the epoch in the host's time zone, and names the zone.
 pub fn when(millis: &Value) -> String {
     let time = millis
         .as_i64()
@@ -14,7 +14,7 @@ pub fn when(millis: &Value) -> String {
     match time {
         Some(time) => time
             .to_zoned(jiff::tz::TimeZone::system())
-            .strftime("%Y-%m-%d %H:%M")
+            .strftime("%Y-%m-%d %H:%M %Z")
             .to_string(),
         None => "-".to_owned(),
     }

@@ -1,13 +1,14 @@
 //! `acpd answer`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::cli::{AnswerArgs, Permissions};
 use crate::client::{Client, Incoming, Received};
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::input::input;
 use crate::terminal::print;
-use crate::terminal::questions::{Questions, chosen, is_permission, shown};
+use crate::terminal::questions::{Questions, chosen, dismissed, is_permission, is_url, shown};
 use crate::threads::find::{find, short_id};
 
 /// Answers the oldest open question of a thread, or shows it.
@@ -16,14 +17,8 @@ pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Ex
     let id = find(&mut client, &args.thread.thread).await?;
     let (request, incoming) = oldest(&mut client, &id).await?;
     let question = incoming.params["requestId"].clone();
-    let result = match &args.option {
-        Some(option) if is_permission(&incoming) => chosen(&incoming.params, option)?,
-        Some(_) => {
-            return Err(Exit::Usage.error(format!(
-                "the agent asks for information; answer on a terminal: acpd answer {}",
-                short_id(&id)
-            )));
-        }
+    let result = match given(args, &incoming, &id).await? {
+        Some(result) => result,
         None if args.json => {
             print::json(&incoming.params.to_string());
             return Ok(Exit::Success);
@@ -47,8 +42,41 @@ pub async fn answer(settings: &Settings, args: &AnswerArgs) -> anyhow::Result<Ex
     };
     client.respond(&request, &result).await?;
     let resolved = resolved(&mut client, &question).await?;
-    report(&resolved, args.json);
-    Ok(Exit::Success)
+    Ok(report(&resolved, &result, args.json))
+}
+
+/// Returns the answer of the arguments, if they have one.
+async fn given(args: &AnswerArgs, question: &Incoming, thread: &str) -> anyhow::Result<Option<Value>> {
+    let is_permission = is_permission(question);
+    match (&args.option, &args.input, args.dismiss) {
+        (Some(option), _, _) if is_permission => chosen(&question.params, option).map(Some),
+        (Some(option), _, _) if is_url(question) => match option.as_str() {
+            "allow" => Ok(Some(json!({ "decision": "accept" }))),
+            "reject" => Ok(Some(dismissed())),
+            _ => Err(Exit::Usage.error("the agent sends you to an address; write \"allow\" or \"reject\"")),
+        },
+        (Some(_), _, _) => Err(Exit::Usage.error(format!(
+            "the agent asks for information; give --input JSON or --dismiss, or answer on a terminal: acpd answer {}",
+            short_id(thread)
+        ))),
+        (None, None, false) => Ok(None),
+        _ if is_permission => Err(Exit::Usage.error(
+            "the agent asks for permission, not for information; write \"allow\", \"reject\" or the number of an option",
+        )),
+        (None, _, true) => Ok(Some(dismissed())),
+        (None, Some(json), false) => {
+            let text = match &json[..] {
+                "-" => input().await?,
+                json => json.to_owned(),
+            };
+            let answers: Map<String, Value> = serde_json::from_str(&text).map_err(|error| {
+                Exit::Usage.error(format!(
+                    "--input is not a JSON object such as {{\"name\": \"main\"}}: {error}"
+                ))
+            })?;
+            Ok(Some(json!({ "answers": answers })))
+        }
+    }
 }
 
 /// Returns the oldest open question of a thread, which the daemon sends to a new subscriber.
@@ -88,10 +116,81 @@ async fn resolved(client: &mut Client, question: &Value) -> anyhow::Result<Value
     }
 }
 
-fn report(resolved: &Value, as_json: bool) {
+fn report(resolved: &Value, sent: &Value, as_json: bool) -> Exit {
     if as_json {
         print::json(&resolved.to_string());
-    } else {
+    }
+    if !is_same(resolved, sent) {
+        let outcome = resolved["outcome"].as_str().unwrap_or("resolved");
+        print::err(&format!(
+            "acpd: another client answered first: the question is {outcome}\n"
+        ));
+        return Exit::Failure;
+    }
+    if !as_json {
         print::out("answered\n");
+    }
+    Exit::Success
+}
+
+/// Returns whether a question was resolved by this answer, or by an equal one: the first answer wins.
+fn is_same(resolved: &Value, sent: &Value) -> bool {
+    let outcome = resolved["outcome"].as_str().unwrap_or_default();
+    if sent["optionId"].is_string() {
+        return resolved["optionId"] == sent["optionId"];
+    }
+    if sent["answers"].is_object() {
+        return outcome == "accepted" && resolved["answers"] == sent["answers"];
+    }
+    let is_accepted = sent["decision"] == "accept";
+    is_accepted == (outcome == "accepted")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_another_client_is_told_apart() {
+        let chosen = json!({ "decision": "accept", "optionId": "once", "optionKind": "allow_once" });
+        let filled = json!({ "answers": { "name": "main" } });
+        for (resolved, sent, is_own) in [
+            (
+                json!({ "outcome": "accepted", "optionId": "once" }),
+                &chosen,
+                true,
+            ),
+            (
+                json!({ "outcome": "accepted", "optionId": "always" }),
+                &chosen,
+                false,
+            ),
+            (json!({ "outcome": "declined", "optionId": "no" }), &chosen, false),
+            (json!({ "outcome": "cancelled" }), &chosen, false),
+            (
+                json!({ "outcome": "accepted", "answers": { "name": "main" } }),
+                &filled,
+                true,
+            ),
+            (
+                json!({ "outcome": "accepted", "answers": { "name": "x" } }),
+                &filled,
+                false,
+            ),
+            (json!({ "outcome": "declined" }), &filled, false),
+            (json!({ "outcome": "declined" }), &dismissed(), true),
+            (
+                json!({ "outcome": "accepted", "answers": {} }),
+                &dismissed(),
+                false,
+            ),
+            (
+                json!({ "outcome": "accepted" }),
+                &json!({ "decision": "accept" }),
+                true,
+            ),
+        ] {
+            assert_eq!(is_same(&resolved, sent), is_own, "{resolved} {sent}");
+        }
     }
 }

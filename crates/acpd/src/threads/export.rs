@@ -31,23 +31,17 @@ pub async fn export(settings: &Settings, args: &ExportArgs) -> anyhow::Result<Ex
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
         return to_stdout(answer.into_body(), format).await;
     };
-    let to_file = async {
-        let mut target =
-            Target::open(path).with_context(|| format!("{} cannot be written", path.display()))?;
-        let mut body = answer.into_body();
-        while let Some(bytes) = next(&mut body).await.context(BROKEN_OFF)? {
-            let written = target.file.write_all(&bytes);
-            written.with_context(|| format!("{} cannot be written", path.display()))?;
-        }
-        target
-            .keep()
-            .with_context(|| format!("{} cannot be written", path.display()))
-    };
-    tokio::select! {
-        written = to_file => written.map(|()| Exit::Success),
-        // Dropping the future removes the partial file.
-        _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
+    // Ctrl-C drops this future, which removes the partial file.
+    let mut target = Target::open(path).with_context(|| format!("{} cannot be written", path.display()))?;
+    let mut body = answer.into_body();
+    while let Some(bytes) = next(&mut body).await.context(BROKEN_OFF)? {
+        let written = target.file.write_all(&bytes);
+        written.with_context(|| format!("{} cannot be written", path.display()))?;
     }
+    target
+        .keep()
+        .with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(Exit::Success)
 }
 
 /// Returns the format that the ending of a file's name means.

@@ -1,10 +1,13 @@
 //! The thread that a user names.
 
+use acpd_model::ThreadId;
+use acpd_model::similar::nearest;
 use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::terminal::plain::plain_line;
+use crate::threads::list::PAGE;
 
 /// Number of characters of a short id. They are the last ones: ids begin with their time of creation, so that ids of one
 /// day begin alike.
@@ -24,8 +27,8 @@ pub fn short_id(id: &str) -> &str {
 /// Returns the full id of a thread. `given` is the beginning or end of an id, a name, or `@last`.
 pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
     let given = given.trim();
-    if given.len() == 36 {
-        return Ok(given.to_lowercase());
+    if let Ok(whole) = given.parse::<ThreadId>() {
+        return Ok(whole.to_string());
     }
     if given == "@last" {
         let page = client.request("thread/list", json!({ "limit": 1 })).await?;
@@ -52,14 +55,24 @@ pub async fn find(client: &mut Client, given: &str) -> anyhow::Result<String> {
     let named: Vec<Value> = similar.iter().filter(is_named).cloned().collect();
     match (named.is_empty(), similar.is_empty()) {
         (false, _) => only(given, &named),
-        (true, true) => Err(Exit::NotFound.error(format!(
-            "no thread has the id or the name {given:?}; \"acpd threads\" lists them"
-        ))),
+        (true, true) => Err(unknown(client, given).await?),
         (true, false) => Err(Exit::NotFound.error(format!(
             "no thread has the id or the name {given:?}; similar names:\n{}",
             listed(&similar)
         ))),
     }
+}
+
+/// Returns the error for a thread that does not exist, with a similar one of the last changed threads.
+async fn unknown(client: &mut Client, given: &str) -> anyhow::Result<anyhow::Error> {
+    let threads = matching(client, &json!({ "limit": PAGE })).await?;
+    let texts = |key: &'static str| threads.iter().filter_map(move |thread| thread[key].as_str());
+    let similar = nearest(given, texts("name").chain(texts("id").map(short_id)));
+    let advice = match similar {
+        Some(similar) => format!("did you mean {:?}?", plain_line(similar)),
+        None => "\"acpd threads\" lists them".to_owned(),
+    };
+    Ok(Exit::NotFound.error(format!("no thread has the id or the name {given:?}; {advice}")))
 }
 
 /// Returns the first page of matching threads, then of archived ones.

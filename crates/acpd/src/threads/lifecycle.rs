@@ -49,9 +49,9 @@ pub async fn delete(settings: &Settings, args: &DeleteArgs) -> anyhow::Result<Ex
         let turns = thread["turnCount"].as_u64().unwrap_or_default();
         let plural = if turns == 1 { "" } else { "s" };
         let question = format!("Delete {} with {turns} turn{plural}, for good?", title(&thread));
-        if !confirm(&question)? {
+        if !confirm(&question).await? {
             print::hint("not deleted");
-            return Ok(Exit::Interrupted);
+            return Ok(Exit::Failure);
         }
     }
     client

@@ -1,9 +1,8 @@
 //! `acpd run`: runs one turn from start to end.
 
-use std::io::Read;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -11,6 +10,7 @@ use crate::cli::RunArgs;
 use crate::client::{Client, Incoming, Received};
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::input::input;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
@@ -20,13 +20,13 @@ use crate::threads::find::find;
 
 /// Runs one turn and prints it.
 pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<Exit> {
-    let text = read_prompt(&args.prompt)?;
-    if text.trim().is_empty() {
-        return Err(Exit::Usage.error("the prompt is empty"));
-    }
     let mut pressed = signal(SignalKind::interrupt())?;
+    let begin = async {
+        let text = read_prompt(&args.prompt).await?;
+        Turn::begin(settings, &args, &text).await
+    };
     let begun = tokio::select! {
-        begun = Turn::begin(settings, &args, &text) => begun?,
+        begun = begin => begun?,
         _ = pressed.recv() => {
             print::hint("interrupted; nothing was sent to an agent");
             return Ok(Exit::Interrupted);
@@ -39,15 +39,15 @@ pub async fn run(settings: &Settings, args: RunArgs) -> anyhow::Result<Exit> {
     exit
 }
 
-/// Returns a prompt of the arguments; reads `-` from standard input.
-pub fn read_prompt(prompt: &str) -> anyhow::Result<String> {
-    if prompt != "-" {
-        return Ok(prompt.to_owned());
+/// Returns a prompt of the arguments; reads `-` from standard input. Fails if it is empty.
+pub async fn read_prompt(prompt: &str) -> anyhow::Result<String> {
+    let text = match prompt {
+        "-" => input().await?,
+        text => text.to_owned(),
+    };
+    if text.trim().is_empty() {
+        return Err(Exit::Usage.error("the prompt is empty"));
     }
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .context("standard input cannot be read as UTF-8 text")?;
     Ok(text)
 }
 
@@ -93,12 +93,13 @@ impl Turn {
                 (Value::Null, agent, "thread/start", params)
             }
         };
+        let start = starting(&mut client, &agent).await?;
         let request = client.start(method, params).await?;
         let mut turn = Self {
             as_json: args.json,
             questions: Questions::new(args.permissions),
             renderer: Renderer::new(print::is_verbose()),
-            progress: Progress::begin(&format!("starting {agent}")),
+            progress: Progress::begin(&start),
             request,
             own,
             thread: Value::Null,
@@ -216,6 +217,9 @@ impl Turn {
         }
         if let Some(id) = incoming.id.clone() {
             self.renderer.end_answer();
+            if self.questions.are_shown() {
+                self.renderer.skip_shown_changes(&incoming.params);
+            }
             self.questions.add(id, incoming);
         }
         Ok(None)
@@ -265,6 +269,20 @@ fn is_of_agent(incoming: &Incoming) -> bool {
         || matches!(&*incoming.method, "turn/plan/updated" | "thread/notice")
 }
 
+/// Describes the start of an agent. The first start of an agent that npx or uvx runs is a download.
+async fn starting(client: &mut Client, agent: &str) -> anyhow::Result<String> {
+    let mut text = format!("starting {agent}");
+    if Progress::is_shown() {
+        let listed = client.request("agent/list", json!({})).await?;
+        let agents = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
+        let runs = agents.iter().find(|listed| listed["id"] == agent);
+        if let Some(program @ ("npx" | "uvx")) = runs.and_then(|listed| listed["runs"].as_str()) {
+            text.push_str(&format!(" with {program}, which may download it first"));
+        }
+    }
+    Ok(text)
+}
+
 /// Returns the agent's working directory.
 fn directory(settings: &Settings, args: &RunArgs) -> anyhow::Result<std::path::PathBuf> {
     match &args.cwd {
@@ -276,7 +294,7 @@ fn directory(settings: &Settings, args: &RunArgs) -> anyhow::Result<std::path::P
         Some(cwd) => {
             let real = cwd
                 .canonicalize()
-                .with_context(|| format!("directory not found: {}", cwd.display()))?;
+                .map_err(|_| Exit::Usage.error(format!("directory not found: {}", cwd.display())))?;
             if std::path::absolute(cwd).is_ok_and(|named| named != real) {
                 // An agent with write access to a parent directory may have replaced it by a link.
                 print::err(&format!(

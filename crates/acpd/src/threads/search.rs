@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
+use crate::terminal::table::cut;
 use crate::terminal::time::ago;
 use crate::threads::find::{find, short_id};
 use crate::threads::list::pages;
@@ -46,12 +47,19 @@ fn entry(hit: &Value) -> String {
     let text = |key: &str| plain_line(hit[key].as_str().unwrap_or_default());
     let pieces = hit["snippet"].as_array().into_iter().flatten();
     let snippet: String = pieces.filter_map(|piece| piece["text"].as_str()).collect();
-    format!(
-        "{}  {}  {:<12}  {}\n    {}\n",
+    let heading = format!(
+        "{}  {}  {:<12}  {}",
         short_id(&text("threadId")),
         ago(&hit["ts"]),
         text("kind"),
-        shorten(&text("name"), 40),
+        shorten(&text("name"), 40)
+    );
+    let columns = print::width().unwrap_or(usize::MAX);
+    let lines = std::iter::once(heading).chain(
         plain(&snippet)
-    )
+            .lines()
+            .map(|line| format!("    {line}"))
+            .collect::<Vec<_>>(),
+    );
+    lines.map(|line| format!("{}\n", cut(&line, columns))).collect()
 }

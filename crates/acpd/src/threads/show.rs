@@ -85,8 +85,26 @@ fn whole(thread: &Value) -> String {
         }
         out.push_str(&end_of_turn(turn));
     }
+    out.push_str(&usage(&thread["tokenUsage"]));
     out.push_str(&question(thread));
     out
+}
+
+/// Returns how much of its context an agent uses, and what the thread has cost, as far as the agent reports it.
+fn usage(usage: &Value) -> String {
+    let mut parts = Vec::new();
+    if let Some(used) = usage["used"].as_u64() {
+        let size = usage["size"].as_u64().map(|size| format!(" of {size}"));
+        parts.push(format!("{used}{} tokens", size.unwrap_or_default()));
+    }
+    if let Some(amount) = usage["cost"]["amount"].as_f64() {
+        let currency = plain_line(usage["cost"]["currency"].as_str().unwrap_or_default());
+        parts.push(format!("cost {amount:.2} {currency}"));
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!("{}\n\n", parts.join(", ").trim_end())
 }
 
 fn list(value: &Value) -> &[Value] {

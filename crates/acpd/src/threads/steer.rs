@@ -13,10 +13,7 @@ use crate::threads::run::read_prompt;
 
 /// Sends a prompt to a thread, without following the turn.
 pub async fn send(settings: &Settings, args: &SendArgs) -> anyhow::Result<Exit> {
-    let text = read_prompt(&args.prompt)?;
-    if text.trim().is_empty() {
-        return Err(Exit::Usage.error("the prompt is empty"));
-    }
+    let text = read_prompt(&args.prompt).await?;
     let mut client = Client::connect(settings, false).await?;
     let id = find(&mut client, &args.thread.thread).await?;
     let mut progress = Progress::begin("sending");

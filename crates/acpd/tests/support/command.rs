@@ -186,12 +186,22 @@ pub fn without_terminal(command: &Command) -> Command {
 
 /// Returns the same command in its own terminal: standard output is the screen, standard input the keyboard.
 pub fn on_terminal(command: &Command) -> Command {
+    typed_in("", command)
+}
+
+/// Returns the same command as [`on_terminal`], with this number of columns.
+pub fn on_terminal_of(columns: u16, command: &Command) -> Command {
+    typed_in(&format!("stty cols {columns}; "), command)
+}
+
+fn typed_in(before: &str, command: &Command) -> Command {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let line: Vec<_> = words
         .map(|word| format!("'{}'", word.to_str().expect("it is text")))
         .collect();
     let mut typed = Command::new("script");
-    typed.args(["-q", "-e", "-c", &line.join(" "), "/dev/null"]);
+    let line = format!("{before}{}", line.join(" "));
+    typed.args(["-q", "-e", "-c", &line, "/dev/null"]);
     copy_surroundings(command, &mut typed);
     typed
 }

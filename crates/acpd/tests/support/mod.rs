@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 pub use acp_schema::check as check_acp;
 pub use client::Client;
 pub use command::{
-    Outcome, Running, acpd, copy_surroundings, on_terminal, outcome, outcome_with_input, unread,
+    Outcome, Running, acpd, copy_surroundings, on_terminal, on_terminal_of, outcome, outcome_with_input, unread,
     without_terminal,
 };
 pub use daemon::{Background, Daemon, Place, fake_agent};

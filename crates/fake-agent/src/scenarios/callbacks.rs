@@ -6,7 +6,7 @@ use super::tools;
 use crate::clock;
 use crate::script::Args;
 use crate::turn::{Choice, End, Flow, Turn};
-use crate::wire;
+use crate::wire::{self, RpcError};
 
 /// Output limit of a terminal, in bytes.
 const OUTPUT_LIMIT: u64 = 1 << 20;
@@ -106,21 +106,42 @@ pub fn terminal_unread(turn: &mut Turn, args: &Args) -> Flow {
 }
 
 fn run(turn: &mut Turn, args: &Args, reads: bool) -> Flow {
-    let (id, command, rest) = (turn.tool_id(), args.word(), &args.words[1..]);
+    let rest: Vec<&str> = args.words[1..].iter().map(String::as_str).collect();
+    let said = in_terminal(turn, args.word(), &rest, reads)?;
+    turn.say(&said.unwrap_or_else(|error| error.to_string()));
+    Ok(())
+}
+
+/// Runs a command in a terminal of the client; returns how it ended and its output.
+pub fn show_in_terminal(
+    turn: &mut Turn,
+    command: &str,
+    args: &[&str],
+) -> Result<Result<String, RpcError>, End> {
+    in_terminal(turn, command, args, true)
+}
+
+fn in_terminal(
+    turn: &mut Turn,
+    command: &str,
+    args: &[&str],
+    reads: bool,
+) -> Result<Result<String, RpcError>, End> {
+    let id = turn.tool_id();
+    let line = [&[command], args].concat().join(" ");
     turn.update(&json!({
-        "sessionUpdate": "tool_call", "toolCallId": id, "title": args.words.join(" "), "kind": "execute",
-        "status": "pending", "rawInput": { "command": command, "args": rest },
+        "sessionUpdate": "tool_call", "toolCallId": id, "title": line, "kind": "execute",
+        "status": "pending", "rawInput": { "command": command, "args": args },
     }));
     let create = json!({
-        "command": command, "args": rest, "cwd": turn.cwd, "outputByteLimit": OUTPUT_LIMIT,
+        "command": command, "args": args, "cwd": turn.cwd, "outputByteLimit": OUTPUT_LIMIT,
         "env": [{ "name": "NO_COLOR", "value": "1" }],
     });
     let created = match turn.call("terminal/create", create) {
         Ok(created) => created,
         Err(error) => {
             turn.tool_update(&id, json!({ "status": "failed" }));
-            turn.say(&error.to_string());
-            return Ok(());
+            return Ok(Err(error));
         }
     };
     let terminal = json!({ "terminalId": created["terminalId"] });
@@ -151,11 +172,9 @@ fn run(turn: &mut Turn, args: &Args, reads: bool) -> Flow {
     if cancelled {
         return Err(End::cancelled());
     }
-    let said = exited
+    Ok(exited
         .and_then(|exit| Ok((exit, output?)))
-        .and_then(|(exit, output)| released.map(|_| outcome(&exit, &output)));
-    turn.say(&said.unwrap_or_else(|error| error.to_string()));
-    Ok(())
+        .and_then(|(exit, output)| released.map(|_| outcome(&exit, &output))))
 }
 
 /// Formats an outcome: "exit 0: hi", "signal KILL: ", "exit 0 (truncated): ...". Keeps the end of long output.

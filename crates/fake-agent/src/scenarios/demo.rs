@@ -1,18 +1,25 @@
-//! The demo turn: shows typical agent activity, without effects.
+//! The demo turn: a small story that edits a file in a scratch folder, for real.
+//!
+//! In: a prompt that is no script. Out: a plan, a file, one question with a diff, a command in a terminal, and a
+//! sentence. Never: touches a file outside its scratch folder, or replaces text that a user wrote in it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{TABLE, state, tools};
-use crate::turn::{Choice, Flow, Turn};
+use super::{callbacks, state, tools};
+use crate::turn::{Choice, End, Flow, Turn};
+use crate::wire::RpcError;
 
-const PLAN: [&str; 3] = ["Read the notes", "Propose an edit", "Sum up"];
+const PLAN: [&str; 3] = ["Read the notes", "Make the greeting warmer", "Look at the result"];
+
+/// The scratch folder below the working directory, and the file in it.
+const FOLDER: &str = "acpd-demo";
+const FILE: &str = "acpd-demo/notes.md";
 
 const OLD: &str = "# Greetings\n\nHello.\n";
 const NEW: &str = "# Greetings\n\nHello, world.\n\n- politely\n";
 
-/// Runs the demo turn. It reads and writes nothing outside the conversation.
+/// Runs the demo turn.
 pub fn run(turn: &mut Turn) -> Flow {
-    let pace = turn.pace;
     let texts: Vec<String> = turn.texts().map(String::from).collect();
     let asked = texts.join(" ");
     let quoted = if asked.trim().is_empty() {
@@ -20,49 +27,56 @@ pub fn run(turn: &mut Turn) -> Flow {
     } else {
         asked.replace('\n', "\n> ")
     };
-
     for piece in pieces(
-        "The person wrote something that is no script. A little show is in order: a plan, a file, an edit.",
+        "The demo agent has no model, so it cannot do this. It can show what an agent does: read, plan, edit, run.",
     ) {
         turn.think(piece);
-        turn.pause(pace)?;
+        turn.pause(turn.pace)?;
     }
     turn.update(&state::entries(&PLAN, 0));
     speak(
         turn,
-        &format!("You said:\n\n> {quoted}\n\nI will look at the notes first.\n\n"),
+        &format!(
+            "You said:\n\n> {quoted}\n\nThis is the demo agent: it has no model, and shows you a small edit instead. I \
+             will look at `{FILE}` first.\n\n"
+        ),
     )?;
-
-    read(turn)?;
-    turn.update(&state::entries(&PLAN, 1));
-    speak(turn, "The greeting is short. I would like to change it.\n\n")?;
-
-    let edited = edit(turn)?;
-    turn.update(&state::entries(&PLAN, 2));
-    speak(turn, if edited { "Done" } else { "Left as it is" })?;
-    speak(
-        turn,
-        ", so to speak: **this is the demo agent**, and no file was touched.\n\n",
-    )?;
-    speak(
-        turn,
-        "It also runs scripts, one step a line, for example:\n\n```\nplan\npermission kind=edit\nstream n=50 ms=20\n```\n\n",
-    )?;
-    let names: Vec<String> = TABLE
-        .iter()
-        .map(|scenario| format!("`{}`", scenario.name))
-        .collect();
-    speak(turn, &format!("Steps: {}.\n", names.join(", ")))?;
+    let said = match story(turn)? {
+        Ok(said) => said,
+        Err(error) => format!("The demo ends here, since a call failed: {error}\n"),
+    };
     turn.update(&json!({
         "sessionUpdate": "usage_update", "used": 1_234 + asked.len(), "size": 200_000,
         "cost": { "amount": 0.0, "currency": "USD" },
     }));
-    turn.update(&state::entries(&PLAN, 3));
-    Ok(())
+    turn.update(&state::entries(&PLAN, PLAN.len()));
+    speak(turn, &said)
 }
 
-fn read(turn: &mut Turn) -> Flow {
-    let (id, path) = (turn.tool_id(), turn.path("notes.md"));
+/// Reads, edits and shows the file. Returns the last sentence, or the error of a call to the client.
+fn story(turn: &mut Turn) -> Result<Result<String, RpcError>, End> {
+    let old = match read(turn)? {
+        Ok(old) => old,
+        Err(error) => return Ok(Err(error)),
+    };
+    turn.update(&state::entries(&PLAN, 1));
+    speak(turn, "The greeting is short. I would like to change it.\n\n")?;
+    match edit(turn, &old)? {
+        Ok(true) => {}
+        Ok(false) => return Ok(Ok(format!("Left as it is: `{FILE}` is unchanged.\n"))),
+        Err(error) => return Ok(Err(error)),
+    }
+    turn.update(&state::entries(&PLAN, 2));
+    speak(turn, "Now I look at the result.\n\n")?;
+    let path = turn.path(FILE);
+    Ok(callbacks::show_in_terminal(turn, "cat", &[&path])?.map(|_| {
+        format!("Done: `{FILE}` has a warmer greeting, and you can delete `{FOLDER}` whenever you like.\n")
+    }))
+}
+
+/// Reads the notes. The first time, makes them.
+fn read(turn: &mut Turn) -> Result<Result<String, RpcError>, End> {
+    let (id, path) = (turn.tool_id(), turn.path(FILE));
     turn.update(&json!({
         "sessionUpdate": "tool_call", "toolCallId": id, "title": "Read notes.md", "kind": "read",
         "status": "pending", "rawInput": { "path": path }, "locations": [{ "path": path }],
@@ -70,20 +84,34 @@ fn read(turn: &mut Turn) -> Flow {
     turn.pause(pace_of_work(turn))?;
     turn.tool_update(&id, json!({ "status": "in_progress" }));
     turn.pause(pace_of_work(turn))?;
-    turn.tool_update(
-        &id,
-        json!({ "status": "completed", "content": tools::output(OLD) }),
-    );
-    Ok(())
+    let found = turn.call("fs/read_text_file", json!({ "path": path }));
+    let text = match found.ok().as_ref().and_then(|found| found["content"].as_str()) {
+        Some(text) => Ok(text.to_owned()),
+        None => turn
+            .call("fs/write_text_file", json!({ "path": path, "content": OLD }))
+            .map(|_| OLD.to_owned()),
+    };
+    let done = match &text {
+        Ok(text) => json!({ "status": "completed", "content": tools::output(text) }),
+        Err(error) => json!({ "status": "failed", "content": tools::output(&error.to_string()) }),
+    };
+    turn.tool_update(&id, done);
+    Ok(text)
 }
 
-/// Requests permission for an edit; returns whether it was granted.
-fn edit(turn: &mut Turn) -> Result<bool, crate::turn::End> {
-    let (id, path) = (turn.tool_id(), turn.path("notes.md"));
+/// Requests permission for an edit, and makes it; returns whether it was granted.
+fn edit(turn: &mut Turn, old: &str) -> Result<Result<bool, RpcError>, End> {
+    // A user may have changed the file, or run the demo before: nothing of it is lost.
+    let new = if old == OLD {
+        NEW.to_owned()
+    } else {
+        format!("{}\n- once more\n", old.trim_end())
+    };
+    let (id, path) = (turn.tool_id(), turn.path(FILE));
     let call = json!({
         "toolCallId": id, "title": "Edit notes.md", "kind": "edit", "status": "pending",
-        "rawInput": { "path": path, "oldText": OLD, "newText": NEW },
-        "locations": [{ "path": path, "line": 3 }], "content": tools::diff(&path, OLD, NEW),
+        "rawInput": { "path": path, "oldText": old, "newText": new },
+        "locations": [{ "path": path, "line": 3 }], "content": tools::diff(&path, old, &new),
     });
     let mut opened = call.clone();
     opened["sessionUpdate"] = json!("tool_call");
@@ -95,17 +123,19 @@ fn edit(turn: &mut Turn) -> Result<bool, crate::turn::End> {
     ]);
     let allowed =
         matches!(turn.permission(&call, &options)?, Choice::Option(option) if option.starts_with("allow"));
-    if allowed {
-        turn.tool_update(&id, json!({ "status": "in_progress" }));
-        turn.pause(pace_of_work(turn))?;
-        turn.tool_update(
-            &id,
-            json!({ "status": "completed", "content": tools::diff(&path, OLD, NEW) }),
-        );
-    } else {
+    if !allowed {
         turn.tool_update(&id, json!({ "status": "failed" }));
+        return Ok(Ok(false));
     }
-    Ok(allowed)
+    turn.tool_update(&id, json!({ "status": "in_progress" }));
+    turn.pause(pace_of_work(turn))?;
+    let written = turn.call("fs/write_text_file", json!({ "path": path, "content": new }));
+    let done: Value = match &written {
+        Ok(_) => json!({ "status": "completed", "content": tools::diff(&path, old, &new) }),
+        Err(error) => json!({ "status": "failed", "content": tools::output(&error.to_string()) }),
+    };
+    turn.tool_update(&id, done);
+    Ok(written.map(|_| true))
 }
 
 /// Returns the duration of a tool call, which is longer than the pause between chunks.

@@ -24,6 +24,8 @@ const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
 /// The parameters for opening a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
+    /// The name of the agent, for messages to the user.
+    pub agent: String,
     /// The agent's name for users.
     pub title: String,
     /// The absolute working directory.
@@ -52,10 +54,11 @@ pub struct Start {
 }
 
 impl Start {
-    /// Starts a new session in `cwd`, with defaults for all other parameters.
-    pub fn new(cwd: impl Into<String>, patience: Duration) -> Self {
+    /// Starts a new session of `agent` in `cwd`, with defaults for all other parameters.
+    pub fn new(agent: impl Into<String>, cwd: impl Into<String>, patience: Duration) -> Self {
         Self {
             title: "the agent".to_owned(),
+            agent: agent.into(),
             cwd: cwd.into(),
             additional_directories: Vec::new(),
             mcp_servers: Vec::new(),
@@ -378,9 +381,7 @@ impl AgentConnection {
             let seconds = self.start.patience.as_secs();
             match sent {
                 Sent::Initialize => {
-                    self.fail(Failure::agent(format!(
-                        "the agent did not answer initialize within {seconds} s"
-                    )));
+                    self.fail(self.too_slow("initialize"));
                 }
                 Sent::Open(how @ (Binding::Resume | Binding::Load)) => {
                     self.pending.wait_on(id, Sent::GivenUp);
@@ -388,10 +389,7 @@ impl AgentConnection {
                     self.resume_failed(how, error, true, now);
                 }
                 Sent::Open(how) => {
-                    self.fail(Failure::agent(format!(
-                        "the agent did not answer {} within {seconds} s",
-                        method(how)
-                    )));
+                    self.fail(self.too_slow(method(how)));
                 }
                 Sent::Ask {
                     ask,
@@ -443,7 +441,15 @@ impl AgentConnection {
                     text.len() as u64,
                 ),
             },
-            Err(malformed) => self.malformed(&malformed.reason, text, text.len() as u64),
+            Err(malformed) => {
+                // The parser's own words name a column of a line that the user does not see.
+                let reason = if malformed.is_json {
+                    &malformed.reason
+                } else {
+                    "not JSON"
+                };
+                self.malformed(reason, text, text.len() as u64);
+            }
         }
     }
 
@@ -632,6 +638,18 @@ impl AgentConnection {
             }
             (Sent::Close | Sent::GivenUp, _) => {}
         }
+    }
+
+    /// Returns the failure of an agent that did not answer a request of its start in time.
+    fn too_slow(&self, method: &str) -> Failure {
+        let Start { agent, patience, .. } = &self.start;
+        let seconds = patience.as_secs();
+        Failure::agent(format!(
+            "the agent {agent:?} did not answer {method} within {seconds} s"
+        ))
+        .with_detail(format!(
+            "\"acpd agents doctor {agent}\" shows what it does; agent_start_secs in [limits] gives it more time"
+        ))
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {

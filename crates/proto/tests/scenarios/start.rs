@@ -98,7 +98,15 @@ fn it_takes_too_long() {
         assert!(s.replies.len() < 2);
         s.later(1);
     });
-    assert_eq!(failure.message, "the agent did not answer initialize within 60 s");
+    assert_eq!(
+        failure.message,
+        "the agent \"fake\" did not answer initialize within 60 s"
+    );
+    let advice = failure.detail.unwrap_or_default();
+    assert!(
+        advice.contains("acpd agents doctor fake") && advice.contains("agent_start_secs"),
+        "{advice}"
+    );
     let failure = failing(|s| {
         s.later(59_000);
         s.answer("initialize", FULL);
@@ -108,7 +116,7 @@ fn it_takes_too_long() {
     });
     assert_eq!(
         failure.message,
-        "the agent did not answer session/new within 60 s"
+        "the agent \"fake\" did not answer session/new within 60 s"
     );
 }
 

@@ -124,7 +124,9 @@ pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limi
         }
         Err(_) => {
             let seconds = patience.as_secs();
-            report.error = Some(format!("agent did not answer initialize within {seconds} s"));
+            report.error = Some(format!(
+                "agent did not answer initialize within {seconds} s (agent_start_secs in [limits])"
+            ));
         }
     }
     report

@@ -380,7 +380,7 @@ mod tests {
             ..AgentConfig::default()
         };
         let cwd = std::env::temp_dir().display().to_string();
-        let start = Start::new(cwd, Duration::from_mins(1));
+        let start = Start::new("fake", cwd, Duration::from_mins(1));
         let limits = Limits {
             agent_exit_grace_secs: 1,
             ..Limits::default()

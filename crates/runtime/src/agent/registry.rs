@@ -10,6 +10,7 @@ use std::sync::Arc;
 use acpd_catalog::{
     Catalog, CatalogError, InstallMethod, Launch, LaunchMethod, Snapshot, Watch, find_program,
 };
+use acpd_model::similar::nearest;
 use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
 use tokio::sync::watch;
@@ -176,8 +177,12 @@ impl Agents {
         } else {
             configured.join(", ")
         };
+        let listed = self.list();
+        let ids = listed.iter().map(|agent| agent.id.as_str());
+        let suggestion = nearest(name, ids).map(|id| format!("did you mean {id:?}? "));
         Failure::not_found(format!("agent {name:?}")).with_detail(format!(
-            "configured agents: {configured}; \"acpd agents list\" shows those of the registry as well"
+            "{}configured agents: {configured}; \"acpd agents list\" shows those of the registry as well",
+            suggestion.unwrap_or_default()
         ))
     }
 

@@ -80,7 +80,7 @@ impl Standby {
         let held = Start {
             pending_session: true,
             quirks: config.quirks,
-            ..Start::new(cwd.clone(), patience)
+            ..Start::new(name, cwd.clone(), patience)
         };
         let (own, reserved) = (config.clone(), Arc::clone(&context.reserved));
         let workspace = [cwd.clone().into()];

@@ -104,16 +104,24 @@ pub enum TokenError {
         source: std::io::Error,
     },
     /// The token is shorter than 16 characters.
-    #[error("the token must have at least 16 characters")]
-    Short,
+    #[error("the token in {place} must have at least 16 characters")]
+    Short {
+        /// The variable or file that contains the token.
+        place: String,
+    },
 }
 
 impl Token {
-    /// Returns a token that the user chose, without surrounding whitespace.
+    /// Returns a token that the user set in `ACPD_TOKEN`, without surrounding whitespace.
     pub fn given(text: &str) -> Result<Self, TokenError> {
+        Self::from_place(text, "ACPD_TOKEN")
+    }
+
+    fn from_place(text: &str, place: &str) -> Result<Self, TokenError> {
         let text = text.trim();
         if text.len() < 16 {
-            Err(TokenError::Short)
+            let place = place.to_owned();
+            Err(TokenError::Short { place })
         } else {
             Ok(Self(text.to_owned()))
         }
@@ -153,7 +161,8 @@ impl Token {
         };
         let bytes = private_file::read(&path, TOKEN_FILE_BYTES).map_err(fail)?;
         let bytes = bytes.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
-        Self::given(&String::from_utf8(bytes).map_err(|error| fail(std::io::Error::other(error)))?)
+        let text = String::from_utf8(bytes).map_err(|error| fail(std::io::Error::other(error)))?;
+        Self::from_place(&text, &path.display().to_string())
     }
 
     /// Returns the path of the token file in a data directory.

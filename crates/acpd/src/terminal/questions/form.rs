@@ -120,11 +120,34 @@ impl Form {
 
     /// Returns the text above the first field.
     pub fn heading(&self) -> String {
-        let mut text = format!("The agent wants to know: {}", plain(&self.title));
-        if let Some(url) = &self.url {
-            text.push_str(&format!("\nIt sends you to this address:\n  {}", plain_line(url)));
+        format!("{}(Ctrl-D dismisses the question)\n", self.subject())
+    }
+
+    /// Returns the whole form, with the names by which a script answers.
+    pub fn outline(&self) -> String {
+        let mut text = self.subject();
+        for field in &self.fields {
+            let prompt = field.prompt();
+            let prompt = prompt.trim_end_matches(": ");
+            text.push_str(&format!(
+                "  {}: {prompt}\n{}",
+                plain_line(&field.name),
+                field.explanation()
+            ));
         }
-        text.push_str("\n(Ctrl-D dismisses the question)\n");
+        text
+    }
+
+    /// Returns whether the question only sends the user to an address.
+    pub fn is_url(&self) -> bool {
+        self.url.is_some()
+    }
+
+    fn subject(&self) -> String {
+        let mut text = format!("The agent wants to know: {}\n", plain(&self.title));
+        if let Some(url) = &self.url {
+            text.push_str(&format!("It sends you to this address:\n  {}\n", plain_line(url)));
+        }
         text
     }
 

@@ -175,6 +175,7 @@ impl Session {
         self.reopen_requested = false;
         let start = Start {
             title: live.spec.agent.clone(),
+            agent: live.spec.agent.clone(),
             cwd: live.spec.session_cwd().to_owned(),
             additional_directories: live.spec.additional_directories.clone(),
             mcp_servers: live.spec.session_mcp_servers(),

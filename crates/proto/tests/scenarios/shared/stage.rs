@@ -87,7 +87,7 @@ impl Stage {
     pub fn join_as(&mut self, cwd: &str, earlier: Option<&str>) -> Seat {
         let start = Start {
             earlier_session: earlier.map(str::to_owned),
-            ..Start::new(cwd, PATIENCE)
+            ..Start::new("demo", cwd, PATIENCE)
         };
         let seat = self.agent.join(start, self.now);
         self.settle();

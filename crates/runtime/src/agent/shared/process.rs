@@ -383,7 +383,7 @@ mod tests {
         let mut agent = SharedAgent::new(Duration::ZERO);
         let now = Clock::start().now();
         [(); 2].map(|()| {
-            let start = acpd_proto::agent::Start::new("/", Duration::ZERO);
+            let start = acpd_proto::agent::Start::new("fake", "/", Duration::ZERO);
             agent.join(start, now)
         })
     }
@@ -423,7 +423,7 @@ mod tests {
         let launcher = Launcher::local(limits, metrics);
         let running = ProcessTable::open(launcher.clone());
         let slot = running.start("sleep").await.unwrap();
-        let start = || Box::new(acpd_proto::agent::Start::new("/", Duration::from_mins(1)));
+        let start = || Box::new(acpd_proto::agent::Start::new("fake", "/", Duration::from_mins(1)));
         let (busy, busy_side) = AgentHandle::new(slot.process());
         let (idle, idle_side) = AgentHandle::new(slot.process());
         let first = JoiningThread {

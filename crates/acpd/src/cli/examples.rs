@@ -1,0 +1,85 @@
+//! The examples in the help of the commands.
+
+/// Examples of commands, which come first in their help.
+pub const EXAMPLES: &[(&str, &str)] = &[
+    (
+        "run",
+        "acpd run \"fix the failing test\"
+acpd run -a claude -C ~/site \"add a sitemap\"
+acpd run -t @last \"now commit it\"
+acpd run -p deny - < prompt.md",
+    ),
+    ("attach", "acpd attach @last\nacpd attach 5e31c427"),
+    (
+        "threads",
+        "acpd threads\nacpd threads -s waiting\nacpd threads -n 100 --json",
+    ),
+    (
+        "search",
+        "acpd search migration\nacpd search -t @last \"\\\"exact phrase\\\"\"",
+    ),
+    ("show", "acpd show @last\nacpd show 5e31c427 -n 1"),
+    (
+        "send",
+        "acpd send @last \"then update the changelog\"\nacpd send 5e31c427 --steer \"use the other file\"",
+    ),
+    (
+        "answer",
+        "acpd answer @last           # asks, or shows the question where there is no terminal
+acpd answer @last allow
+acpd answer @last --input '{\"name\": \"main\"}'
+acpd answer @last --dismiss",
+    ),
+    ("interrupt", "acpd interrupt @last"),
+    ("rename", "acpd rename 5e31c427 \"Fix the login\""),
+    ("archive", "acpd archive 5e31c427"),
+    ("unarchive", "acpd unarchive \"Fix the login\""),
+    ("delete", "acpd delete 5e31c427"),
+    (
+        "export",
+        "acpd export @last -o story.md\nacpd export 5e31c427 | jq .type",
+    ),
+    (
+        "serve",
+        "acpd serve\nacpd serve --demo\nacpd serve --listen 127.0.0.1:5000",
+    ),
+    ("open", "acpd open\nacpd open --print"),
+    ("status", "acpd status\nacpd status --json"),
+    ("stop", "acpd stop"),
+    ("restart", "acpd restart"),
+    (
+        "agents list",
+        "acpd agents list\nacpd agents list --json | jq -r 'select(.installed).id'",
+    ),
+    ("agents running", "acpd agents running"),
+    ("agents install", "acpd agents install goose"),
+    ("agents uninstall", "acpd agents uninstall goose"),
+    ("agents update", "acpd agents update"),
+    ("agents login", "acpd agents login claude-code"),
+    ("agents doctor", "acpd agents doctor gemini"),
+    ("config check", "acpd config check"),
+    ("config path", "$EDITOR \"$(acpd config path)\""),
+    ("config show", "acpd config show\nacpd config show --json | jq .limits"),
+    (
+        "token create",
+        "acpd token create --name phone --role approver\nacpd token create --name ci --role operator --expires 30d > token",
+    ),
+    ("token list", "acpd token list"),
+    ("token revoke", "acpd token revoke phone"),
+    ("token ticket", "acpd token ticket --agent claude"),
+    (
+        "policy test",
+        "acpd policy test --bash \"git push\"\nacpd policy test --agent claude --write src/main.rs",
+    ),
+    ("man", "acpd man ~/.local/share/man/man1"),
+    ("schema", "acpd schema > app-protocol.json"),
+    ("logs", "acpd logs -f"),
+    (
+        "acp",
+        "acpd acp --agent claude     # as the agent command of an editor",
+    ),
+    (
+        "completions",
+        "acpd completions bash > ~/.local/share/bash-completion/completions/acpd",
+    ),
+];
