@@ -1,7 +1,9 @@
-//! The web UI, embedded in the binary.
+//! The web UI and the documents, embedded in the binary.
 //!
 //! In: requests for a page or a file. Out: the file, compressed, with its response headers. Owns: the files that `make
-//! web` had built before the binary. Never: authenticates the client; the page itself is not secret.
+//! web` and `make docs` had built before the binary. Never: authenticates the client; the pages are not secret.
+
+mod docs;
 
 use std::sync::OnceLock;
 
@@ -39,6 +41,9 @@ pub async fn serve(request: Request) -> Option<Response> {
     if !is_read || is_ours {
         return None;
     }
+    if docs::contains(path) {
+        return docs::serve(request).await;
+    }
     // File names in this directory change with their content.
     let lasts = path.starts_with("/assets/");
     let is_file = path.rsplit('/').next().is_some_and(|name| name.contains('.'));
@@ -70,7 +75,7 @@ pub async fn serve(request: Request) -> Option<Response> {
 fn files() -> &'static Router {
     static FILES: OnceLock<Router> = OnceLock::new();
     FILES.get_or_init(|| {
-        memory_serve::load!()
+        memory_serve::load!("ui")
             .index_file(Some("/index.html"))
             .html_cache_control(CacheControl::NoCache)
             .cache_control(CacheControl::Long)
