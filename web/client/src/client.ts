@@ -30,7 +30,7 @@ import type {
 
 /** The daemon's address, and the client's identity and capabilities. */
 export interface ConnectOptions {
-  /** The daemon's address, such as `http://127.0.0.1:4780`. In a page, `/` is the daemon that served it. */
+  /** The daemon's address, such as `http://127.0.0.1:4127`. In a page, `/` is the daemon that served it. */
   url: string;
   /** The access token; not in browsers, which cannot send it. */
   token?: string;

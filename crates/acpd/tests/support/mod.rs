@@ -29,6 +29,7 @@ mod small_disk;
 use std::time::{Duration, Instant};
 
 pub use acp_schema::check as check_acp;
+pub use app_schema::check_message as check_app_message;
 pub use client::Client;
 pub use command::{
     Outcome, Running, acpd, on_terminal, outcome, outcome_with_input, unread, without_terminal,
