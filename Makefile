@@ -37,6 +37,8 @@ BOOK_SOURCES := $(shell find docs -path docs/dist -prune -o -type f -print)
 # What mdbook copies or writes and no page of ours uses.
 BOOK_UNUSED := book.toml .nojekyll 404.html css fonts theme/*.hbs theme/book.css theme/book.js theme/favicon.svg \
 	highlight-*.css highlight-*.js clipboard-*.js mark-*.js searcher-*.js tomorrow-night-*.css ayu-highlight-*.css
+# Links out of the book lead to files of the sources: their text stays.
+unlink = s!<a href="$(1)[^"]*">(([^<]|<code>|</code>)*)</a>!\1!g
 CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 FUZZ := $(TOOLS)/fuzz
 # Coverage for libFuzzer, by flags of the stable compiler.
@@ -157,6 +159,8 @@ $(UI): $(UI_DEPS) $(UI_SOURCES)
 $(BOOK): $(MDBOOK) $(BOOK_SOURCES)
 	$(MDBOOK) build docs
 	cd docs/dist && rm -rf $(BOOK_UNUSED)
+	find docs/dist -maxdepth 1 -name '*.html' -exec sed -i -E '$(call unlink,\.\./)' {} +
+	find docs/dist/adr -name '*.html' -exec sed -i -E '$(call unlink,\.\./\.\./)' {} +
 	@touch $@
 
 # Built without optimisation: it runs for seconds and would take minutes to build.
