@@ -47,6 +47,8 @@ FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
+# A recipe that fails in the middle is run again.
+.DELETE_ON_ERROR:
 .PHONY: help run dev web docs test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
