@@ -36,7 +36,9 @@ pub async fn serve(request: Request) -> Option<Response> {
     let address: Uri = format!("{inside}{index}").parse().ok()?;
     let mut inner = request;
     *inner.uri_mut() = address;
-    let mut response = match files().clone().call(inner).await {
+    // Unpacking takes up to a second, for which no thread of the runtime should wait. It fails only if the daemon stops.
+    let files = tokio::task::spawn_blocking(files).await.ok()?;
+    let mut response = match files.clone().call(inner).await {
         Ok(response) => response,
         Err(never) => match never {},
     };
@@ -71,7 +73,8 @@ fn files() -> &'static Router {
             .index_file(Some("/index.html"))
             .html_cache_control(CacheControl::NoCache)
             .cache_control(CacheControl::Long)
-            .enable_brotli(true)
+            // A debug build stores the files as they are, and would need seconds to compress them by brotli.
+            .enable_brotli(!cfg!(debug_assertions))
             .enable_gzip(true)
             .into_router()
     })
