@@ -30,6 +30,8 @@ for (const code of document.querySelectorAll("pre > code")) {
     copies.textContent = (await copy(code)) ? "Copied" : "Selected";
   });
   code.parentElement.append(copies);
+  // Long lines scroll, by keys as well.
+  code.tabIndex = 0;
 }
 // A wide table scrolls by itself.
 for (const table of document.querySelectorAll("main table")) {

@@ -15,6 +15,15 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.end());
 
+/** Checks a page. axe tries to fetch its style sheets, which the page's policy refuses. */
+async function isAccessible(checked: Page): Promise<void> {
+  const before = stage.wrongs.length;
+  await accessible(checked);
+  for (const wrong of stage.wrongs.splice(before)) {
+    expect(wrong).toMatch(/^Connecting to '[^']*\/docs\/theme\/book-/);
+  }
+}
+
 test("a link of the settings leads to the documents, and each of their pages is there", async () => {
   await page.getByRole("button", { name: "Settings" }).click();
   const link = page.getByRole("link", { name: "Documentation" });
@@ -24,12 +33,12 @@ test("a link of the settings leads to the documents, and each of their pages is 
   const contents = page.getByRole("navigation", { name: "Contents" });
   await contents.getByRole("link", { name: "Getting started" }).waitFor();
   expect(await contents.locator("[aria-current]").count()).toBe(1);
-  const addresses = await contents.getByRole("link").evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).href));
+  const addresses = await contents.locator("a").evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).href));
   expect(addresses.length).toBeGreaterThan(50);
   for (const address of addresses) {
     expect((await page.request.get(address)).status(), address).toBe(200);
   }
-  await accessible(page);
+  await isAccessible(page);
   await shoot(page, "docs-desktop");
 });
 
@@ -69,7 +78,7 @@ test("on a phone, wide tables and code scroll by themselves, and the contents op
     await phone.getByRole("heading", { level: 1 }).waitFor();
     expect(await beyond(phone), name).toEqual([]);
   }
-  await accessible(phone);
+  await isAccessible(phone);
   await phone.getByRole("button", { name: "Contents" }).click();
   await shoot(phone, "docs-phone");
   await phone.getByRole("link", { name: "Set up each agent" }).click();
