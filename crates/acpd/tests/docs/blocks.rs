@@ -26,6 +26,8 @@ pub enum Mark {
     NotRun(String),
     /// `<!-- output -->`: the block before it prints these lines.
     Output,
+    /// `<!-- config -->`: the blocks behind it run with this configuration.
+    Config,
 }
 
 /// Returns the root of the workspace.
@@ -98,6 +100,7 @@ fn parse(document: &Path, text: &str) -> Vec<Block> {
         {
             mark = match comment.trim() {
                 "output" => Mark::Output,
+                "config" => Mark::Config,
                 comment => match comment.strip_prefix("not run:") {
                     Some(reason) => Mark::NotRun(reason.trim().to_owned()),
                     None => Mark::None,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `sh` | by bash, in a home of its own for each document, with the real `acpd` and scripted agents |
 //! | `text` | not at all: it shows output or a picture. Behind `<!-- output -->`, the block before it must print these lines |
-//! | `toml` | loaded as acpd's configuration |
+//! | `toml` | loaded as acpd's configuration. With `<!-- config -->`, the blocks behind it use it |
 //! | `json` | parsed; messages of the app protocol fit its schema; commands that start `acpd` work |
 //! | `python`, `js`, `ts` | by the tests of the clients, which [`RUN_BY_CLIENTS`] lists |
 //!
@@ -32,6 +32,9 @@ const RUN_BY_CLIENTS: [&str; 3] = [
 
 /// Documents for users who have never used acpd before. For the others, it has one thread already.
 const FIRST_USE: [&str; 2] = ["README.md", "docs/getting-started.md"];
+
+/// The configuration, below a home.
+const CONFIG: &str = ".config/acpd/config.toml";
 
 /// The agent `demo`, as a configuration.
 const DEMO: &str = "[agents.demo]\ncommand = \"acpd-fake-agent\"\n";
@@ -100,7 +103,7 @@ fn run_quarter(quarter: usize) {
             continue;
         }
         let home = Home::new();
-        home.write(".config/acpd/config.toml", DEMO);
+        home.write(CONFIG, DEMO);
         if !FIRST_USE.iter().any(|first| document == Path::new(first)) {
             let begun = home.run("acpd run --agent demo 'say hello'");
             assert_eq!(begun.code, Some(0), "{}", begun.stdout);
@@ -141,6 +144,9 @@ fn run(home: &Home, block: &Block, before: &str) -> Result<String, String> {
     match way(block)? {
         Way::Shell => run_shell(home, block),
         Way::Toml => {
+            if block.mark == Mark::Config {
+                home.write(CONFIG, &format!("{}\n{DEMO}", block.text));
+            }
             let file = home.write("snippet/config.toml", &block.text);
             succeed(home, &format!("acpd --config '{}' agents list", file.display()))
         }
