@@ -225,10 +225,7 @@ fn the_agent_that_a_page_shows_works() {
         .expect("it has one");
     let home = Home::new();
     home.program("my-agent", &program.text);
-    home.write(
-        ".config/acpd/config.toml",
-        "[agents.mine]\ncommand = \"my-agent\"\n",
-    );
+    home.write(CONFIG, "[agents.mine]\ncommand = \"my-agent\"\n");
     let found = succeed(&home, "acpd agents doctor mine");
     assert!(found.is_ok_and(|found| found.contains("works: ACP version 1")));
     let shown = page
