@@ -114,7 +114,7 @@ pub fn command() -> Clap {
         command = on_host(command, name);
     }
     let top = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST_STEPS}\n\n{}{}\nacpd help COMMAND explains a command. The daemon serves the documents at /docs/, by default http://127.0.0.1:4127/docs/.\n",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST_STEPS}\n\n{}{}\nacpd help COMMAND explains a command. A running daemon serves the documents at /docs/.\n",
         groups(&command),
         options(&command),
     );
