@@ -36,9 +36,6 @@ const FIRST_USE: [&str; 2] = ["README.md", "docs/getting-started.md"];
 /// The configuration, below a home.
 const CONFIG: &str = ".config/acpd/config.toml";
 
-/// The agent `demo`, as a configuration.
-const DEMO: &str = "[agents.demo]\ncommand = \"acpd-fake-agent\"\n";
-
 /// How a block is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -103,7 +100,6 @@ fn run_quarter(quarter: usize) {
             continue;
         }
         let home = Home::new();
-        home.write(CONFIG, DEMO);
         if !FIRST_USE.iter().any(|first| document == Path::new(first)) {
             let begun = home.run("acpd run --agent demo 'say hello'");
             assert_eq!(begun.code, Some(0), "{}", begun.stdout);
@@ -145,7 +141,7 @@ fn run(home: &Home, block: &Block, before: &str) -> Result<String, String> {
         Way::Shell => run_shell(home, block),
         Way::Toml => {
             if block.mark == Mark::Config {
-                home.write(CONFIG, &format!("{}\n{DEMO}", block.text));
+                home.write(CONFIG, &block.text);
             }
             let file = home.write("snippet/config.toml", &block.text);
             succeed(home, &format!("acpd --config '{}' agents list", file.display()))
