@@ -2,8 +2,10 @@
 
 mod acp;
 mod agents;
+mod attach;
 mod cli;
 mod client;
+mod config;
 mod daemon;
 mod exit;
 mod settings;
@@ -55,16 +57,26 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
         Command::Man(args) => return reference::man(args),
         _ => {}
     }
-    let settings = settings::Settings::load(&cli.common)?;
+    if let Command::DemoAgent(args) = cli.command {
+        return reference::demo_agent(args);
+    }
+    let mut settings = settings::Settings::load(&cli.common)?;
+    if cli.command.needs_configuration() {
+        settings = settings.checked()?;
+    }
     if settings.remote.is_some() && !cli.command.works_from_afar() {
         return Err(Exit::Usage
             .error("this command works only on the daemon's host: remove --connect, or unset ACPD_CONNECT"));
     }
     let command = match cli.command {
-        Command::Serve(args) => return serve::serve(settings, &args),
+        Command::Serve(args) => return serve::serve(settings, &cli.common, &args),
+        Command::Config(command) => return config::config(&settings, &cli.common, &command),
         Command::Policy(PolicyCommand::Test(args)) => return policy::test(&settings, &args),
         command => command,
     };
+    if let Some(wrong) = &settings.wrong {
+        print::err(&plain::plain(&format!("acpd: warning: {wrong}\n")));
+    }
     light()?.block_on(client_command(settings, command))
 }
 
@@ -75,6 +87,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Run(args) => run::run(settings, args).await,
         Command::Threads(args) => list::threads(settings, &args).await,
         Command::Search(args) => search::search(settings, &args).await,
+        Command::Attach(args) => attach::attach(settings, &args).await,
         Command::Show(args) => show::show(settings, &args).await,
         Command::Send(args) => steer::send(settings, &args).await,
         Command::Answer(args) => answer::answer(settings, &args).await,
@@ -94,6 +107,8 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Acp(args) => acp::acp(settings, args).await,
         Command::Serve(_)
         | Command::Policy(_)
+        | Command::Config(_)
+        | Command::DemoAgent(_)
         | Command::Schema
         | Command::Completions(_)
         | Command::Man(_)

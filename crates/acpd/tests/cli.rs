@@ -32,6 +32,7 @@ fn help_names_every_command() {
         "open",
         "acp",
         "agents",
+        "config",
         "policy",
         "token",
         "schema",
@@ -193,15 +194,19 @@ fn a_reader_that_has_seen_enough_does_no_harm() {
 fn a_wrong_configuration_is_named_with_file_and_line() {
     let place = Place::new("");
     for (text, line, message) in [
-        ("[agents.fake]\ncomand = \"x\"\n", 2, "comand"),
-        ("[limits]\n\nagent_line_bytes = \"many\"\n", 3, "invalid type"),
-        ("listen = \"nowhere\"\n", 1, "socket address"),
+        ("[agents.fake]\ncomand = \"x\"\n", 2, "did you mean \"command\"?"),
+        (
+            "[limits]\n\nagent_line_bytes = \"many\"\n",
+            3,
+            "expected a whole number, found the text \"many\"",
+        ),
+        ("listen = \"nowhere\"\n", 1, "such as \"127.0.0.1:4127\""),
         ("[agents.fake\n", 1, "]"),
     ] {
         place.configure(text);
-        for command in [&["serve"][..], &["run", "x"], &["threads"]] {
+        for command in [&["serve"][..], &["agents", "list"], &["config", "check"]] {
             let refused = acpd(&place, command);
-            assert_eq!(refused.code, Some(1), "{command:?}");
+            assert_eq!(refused.code, Some(2), "{command:?}");
             let file = place.config().display().to_string();
             assert!(
                 refused

@@ -56,10 +56,22 @@ fn a_full_disk_fails_the_turn_and_loses_nothing() {
     assert_eq!(refused["code"], -32009, "{refused}");
     assert_eq!(refused["data"]["retryable"], true, "{refused}");
 
+    let ready = || {
+        support::ask(
+            daemon.address(),
+            "/readyz",
+            &[("Host", &daemon.address().to_string())],
+        )
+    };
+    let (code, why) = ready();
+    assert_eq!(code, 503);
+    assert!(why.contains("full"), "{why}");
+
     std::fs::remove_file(data.join("filler")).expect("there is a filler");
     let end = client.finish(&thread, &turn);
     assert_eq!(end.status(), "failed");
     assert!(end.error().contains("log"), "{}", end.error());
+    assert_eq!(ready().0, 200);
     let after = client.turn(&thread, "say after");
     assert_eq!(after.said(), "after");
     let mut late = Client::new(&daemon);

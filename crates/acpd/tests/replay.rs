@@ -60,7 +60,12 @@ fn a_client_that_breaks_off_again_and_again_misses_nothing() {
         connections += 1;
         client.resume(&thread, seen.last().map_or(0, |last| last.seq()));
         for _ in 0..=dice.roll(600) {
-            seen.push(client.next());
+            let next = client.next();
+            // A live view is shown to those who are connected at that moment, and has no place to continue from.
+            if next.is_live() {
+                continue;
+            }
+            seen.push(next);
             if is_end(&seen[seen.len() - 1]) {
                 break;
             }
@@ -68,7 +73,8 @@ fn a_client_that_breaks_off_again_and_again_misses_nothing() {
         // The client disconnects with unread events in its socket.
     }
     assert!(connections > 10, "{connections}");
-    let whole = witness.until(is_end);
+    let mut whole = witness.until(is_end);
+    whole.retain(|message| !message.is_live());
     assert_eq!(whole[0].seq(), 1);
     assert_same(&seen, &whole);
     // Once more, from the log alone.

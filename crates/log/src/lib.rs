@@ -30,7 +30,7 @@ mod turns;
 pub use append::{Append, Carried, Claim, Snapshot};
 pub use memory::{Fault, Memory};
 pub use search::{Search, SearchCursor};
-pub use sqlite::{Durability, Sqlite};
+pub use sqlite::{Durability, Sqlite, free_bytes};
 pub use turns::{FoundItem, FoundTurn, TurnsFound, TurnsWanted};
 
 /// The result of an asynchronous call of the log.
@@ -73,6 +73,9 @@ pub enum LogError {
         /// What is wrong with them.
         reason: String,
     },
+    /// Another process has opened the log.
+    #[error("{0} is in use by another acpd")]
+    InUse(String),
     /// The disk, the file system or the database failed. Nothing of the batch was stored.
     #[error("the log cannot be written or read: {0}")]
     Storage(String),

@@ -101,6 +101,7 @@ impl Limits {
             ("thread_commands", self.thread_commands),
             ("outbound_queue", self.outbound_queue),
             ("live_batches", self.live_batches),
+            ("queued_turns", self.queued_turns),
         ];
         for (name, value) in queues {
             if !(1..=QUEUE_MAX).contains(&value) {
@@ -129,6 +130,8 @@ pub const COALESCE_BYTES: usize = 4096;
 /// Longest time for which deltas of one item are merged, in milliseconds.
 pub const COALESCE_MILLIS: u64 = 10;
 
+/// Free bytes of the file system with the log below which the daemon reports that it is not ready.
+pub const READY_FREE_BYTES: u64 = 4 << 20;
 /// Bytes read from an agent at once. The reader's buffer grows from here and shrinks back when idle.
 pub const AGENT_READ_BYTES: usize = 128 << 10;
 /// Size of the pipe that an agent writes into, in bytes. It bounds how far the agent can run ahead of the daemon.

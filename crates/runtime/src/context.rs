@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use acpd_host::Reserved;
 use acpd_log::SharedLog;
-use acpd_model::Limits;
 use acpd_model::limits::{LIVE_BYTES, SNAPSHOT_BYTES};
 use acpd_proto::surface::contract::Gate;
 use tokio::sync::{Notify, watch};
@@ -21,6 +20,7 @@ use crate::feed::session_claims::SessionClaims;
 use crate::feed::thread_list::ThreadListFeed;
 use crate::host::Host;
 use crate::ids::Ids;
+use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
@@ -34,7 +34,7 @@ pub struct Parts {
     /// The agents that this daemon can start.
     pub agents: Agents,
     /// The limits from the configuration.
-    pub limits: Arc<Limits>,
+    pub limits: LiveLimits,
     /// Provides the wall time and the monotonic time.
     pub clock: Clock,
     /// Generates ids for threads and connections.
@@ -65,7 +65,7 @@ pub struct Context {
     /// Counters and gauges of the daemon.
     pub metrics: Arc<Metrics>,
     /// The limits from the configuration.
-    pub limits: Arc<Limits>,
+    pub limits: LiveLimits,
     /// Provides the wall time and the monotonic time.
     pub clock: Clock,
     /// Generates ids for threads and connections.
@@ -114,7 +114,7 @@ impl Context {
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
             host: Arc::clone(&host),
-            limits: Arc::clone(&limits),
+            limits: limits.clone(),
             clock,
             metrics: Arc::clone(&metrics),
         };
@@ -155,13 +155,13 @@ impl Context {
     /// Returns the gate of a new connection.
     pub fn gate(&self) -> Gate {
         let ids = self.ids.clone();
-        Gate::new(Arc::clone(&self.limits), Arc::new(move || ids.thread()))
+        Gate::new(self.limits.now(), Arc::new(move || ids.thread()))
     }
 
     pub(crate) fn launcher(&self) -> Launcher {
         Launcher {
             host: Arc::clone(&self.host),
-            limits: Arc::clone(&self.limits),
+            limits: self.limits.clone(),
             clock: self.clock,
             metrics: Arc::clone(&self.metrics),
         }

@@ -18,6 +18,7 @@ pub mod context;
 pub mod feed;
 pub mod host;
 pub mod ids;
+pub mod live_limits;
 pub mod metrics;
 pub mod policy;
 pub mod private_file;

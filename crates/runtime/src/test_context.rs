@@ -9,14 +9,14 @@ use acpd_model::{Event, EventKind, Limits, Origin, Seq};
 use tokio::sync::watch;
 
 use crate::agent::config::AgentConfig;
-use crate::agent::registry::Agents;
-use crate::agent::sandbox::SandboxSettings;
+use crate::agent::registry::{AgentBook, Agents};
 use crate::bulk::Bulk;
 use crate::clock::Clock;
 use crate::context::{Context, Parts};
 use crate::host::Host;
 use crate::host::local::LocalHost;
 use crate::ids::Ids;
+use crate::live_limits::LiveLimits;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 
@@ -33,11 +33,16 @@ pub fn context_with_log(
     limits: Limits,
 ) -> Context {
     let host: Arc<dyn Host> = Arc::new(LocalHost);
+    let policies = watch::channel(PolicyBook::new(None, &agents)).1;
+    let book = AgentBook {
+        configured: agents,
+        ..AgentBook::default()
+    };
     Context::open(Parts {
         log,
-        policies: watch::channel(PolicyBook::new(None, &agents)).1,
-        agents: Agents::new(agents, SandboxSettings::default(), data_dir),
-        limits: Arc::new(limits),
+        policies,
+        agents: Agents::fixed(book, data_dir),
+        limits: LiveLimits::fixed(limits),
         clock: Clock::start(),
         ids: Ids::default(),
         answers: RememberedAnswers::open(Arc::clone(&host), data_dir).expect("answers are read"),

@@ -12,7 +12,9 @@ use serde::Deserialize;
 
 use crate::net::tls::TlsConfig;
 use acpd_runtime::agent::config::AgentConfig;
+use acpd_runtime::agent::registry::AgentBook;
 use acpd_runtime::agent::sandbox::SandboxSettings;
+use acpd_runtime::policy::book::PolicyBook;
 
 /// The configuration of a daemon.
 #[derive(Debug, Clone)]
@@ -31,6 +33,8 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentConfig>,
     /// The agent for editors that name none.
     pub default_agent: Option<String>,
+    /// The demo agent, which this program contains.
+    pub demo: Option<AgentConfig>,
     /// The approval policy for agents.
     pub policy: Option<Policy>,
     /// The sandbox settings for agents without their own.
@@ -43,6 +47,37 @@ pub struct Config {
 }
 
 impl Config {
+    /// Returns the agents of this configuration.
+    pub fn agent_book(&self) -> AgentBook {
+        AgentBook {
+            configured: self.agents.clone(),
+            sandbox: self.sandbox.clone(),
+            default: self.default_agent.clone(),
+            demo: self.demo.clone(),
+        }
+    }
+
+    /// Returns the policies of this configuration.
+    pub(crate) fn policy_book(&self) -> PolicyBook {
+        PolicyBook::new(self.policy.clone(), &self.agents)
+    }
+
+    /// Returns the settings that differ from `other` and that a running daemon cannot change.
+    pub(crate) fn fixed_changes(&self, other: &Self) -> Vec<&'static str> {
+        let differs = [
+            ("listen", self.listen != other.listen),
+            ("data_dir", self.data_dir != other.data_dir),
+            ("durability", self.durability != other.durability),
+            ("server", self.server != other.server),
+            (
+                "limits.connections",
+                self.limits.connections != other.limits.connections,
+            ),
+        ];
+        let differing = differs.into_iter().filter(|(_, differs)| *differs);
+        differing.map(|(name, _)| name).collect()
+    }
+
     /// Returns the daemon's own files, which no agent can access.
     pub fn reserved(&self) -> Reserved {
         let key = self.server.tls.as_ref().and_then(|tls| tls.key.clone());
@@ -50,6 +85,7 @@ impl Config {
         Reserved::new(vec![self.data_dir.clone()], files)
     }
 }
+
 /// Network settings (`[server]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use acpd_host::Supervision;
 use acpd_log::{EventLog, LogError, Sqlite};
+use acpd_model::Limits;
 use acpd_model::limits::SHUTDOWN_SECS;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -28,7 +29,7 @@ use crate::http::listen;
 use crate::net::tls;
 use crate::net::tls::{Certified, TlsConfig, TlsError};
 use crate::net::unix_socket;
-use acpd_runtime::agent::registry::Agents;
+use acpd_runtime::agent::registry::{AgentBook, Agents};
 use acpd_runtime::agent::sandbox;
 use acpd_runtime::bulk::Bulk;
 use acpd_runtime::clock::Clock;
@@ -36,6 +37,7 @@ use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::host::Host;
 use acpd_runtime::host::local::LocalHost;
 use acpd_runtime::ids::Ids;
+use acpd_runtime::live_limits::LiveLimits;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::{AnswersError, RememberedAnswers};
 use acpd_runtime::private_file;
@@ -55,7 +57,26 @@ pub struct Daemon {
     supervision: Supervision,
     reaper: JoinHandle<()>,
     indexing: JoinHandle<()>,
+    settings: LiveSettings,
+}
+
+/// The settings that a reload of the configuration replaces.
+#[derive(Debug)]
+struct LiveSettings {
+    /// The configuration at the start of the daemon.
+    started: Config,
     policies: watch::Sender<PolicyBook>,
+    agents: watch::Sender<Arc<AgentBook>>,
+    limits: watch::Sender<Arc<Limits>>,
+}
+
+/// The result of a reload of the configuration.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Reloaded {
+    /// Names of the settings that changed.
+    pub changed: Vec<&'static str>,
+    /// Names of the settings that differ from those of the running daemon, which needs a restart to use them.
+    pub needs_restart: Vec<&'static str>,
 }
 
 /// The source of the certificate, and the certificate in use.
@@ -150,21 +171,24 @@ impl Daemon {
         announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
     ) -> Result<Self, StartError> {
         let reserved = Arc::new(config.reserved());
+        sandbox::announce(&config.agents, &config.sandbox, &reserved);
+        let (policies, policies_now) = watch::channel(config.policy_book());
+        let (agents, agents_now) = watch::channel(Arc::new(config.agent_book()));
+        let (limits, limits_now) = watch::channel(Arc::new(config.limits.clone()));
+        let settings = LiveSettings {
+            started: config.clone(),
+            policies,
+            agents,
+            limits,
+        };
         let Config {
             listen,
             server,
             data_dir,
-            config_file: _,
             durability,
-            agents,
-            default_agent,
-            policy,
-            sandbox,
-            limits,
             keeper,
+            ..
         } = config;
-        sandbox::announce(&agents, &sandbox, &reserved);
-        let (policies, policies_now) = watch::channel(PolicyBook::new(policy, &agents));
         let ServerConfig {
             hosts,
             insecure_listen,
@@ -179,6 +203,13 @@ impl Daemon {
             source,
         })?;
         let log = Arc::new(Sqlite::open(&data_dir.join("log.db"), durability)?);
+        // Before anything starts that would have to be stopped again. Connections wait until the daemon is ready.
+        let refused = |source| StartError::Listen {
+            address: listen,
+            source,
+        };
+        let listener = TcpListener::bind(listen).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
         // The log is open, so no other daemon uses the data directory. Processes that its last daemon left can be
         // terminated.
         let supervision = supervise(&data_dir, keeper)
@@ -194,13 +225,13 @@ impl Daemon {
         let load = |config| Tls::load(config, tls::names(names.hosts(), listen.ip()), data_dir.clone());
         let tls = tls.map(load).transpose()?;
         let given_out = tokens::load(&data_dir)?;
-        let (limits, clock) = (Arc::new(limits), Clock::start());
+        let clock = Clock::start();
         let store = AuthStore::new(&token, given_out, Sessions::load(&data_dir), clock.now());
         let host: Arc<dyn Host> = Arc::new(LocalHost);
         let context = Context::open(Parts {
             log: log.clone(),
-            agents: Agents::new(agents, sandbox, &data_dir),
-            limits,
+            agents: Agents::new(agents_now, &data_dir),
+            limits: LiveLimits::new(limits_now),
             clock,
             ids: Ids::default(),
             answers: RememberedAnswers::open(Arc::clone(&host), &data_dir)?,
@@ -211,12 +242,6 @@ impl Daemon {
         });
         let bulk = context.bulk.clone();
         let directory = Directory::open(context.clone()).await?;
-        let refused = |source| StartError::Listen {
-            address: listen,
-            source,
-        };
-        let listener = TcpListener::bind(listen).await.map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
         announce(address).map_err(StartError::Announce)?;
         let sockets = [unix_socket::path(&data_dir), unix_socket::editors_path(&data_dir)];
         let listen_at = |path: &PathBuf| {
@@ -230,11 +255,12 @@ impl Daemon {
         let stop = CancellationToken::new();
         let due = Arc::clone(&service.context.indexing);
         let server = ServerState {
-            setup: ConnectionSetup::open(service.clone(), default_agent.as_deref(), stop.clone()),
+            setup: ConnectionSetup::open(service.clone(), stop.clone()),
             service,
             auth: AuthHandle::open(store, &data_dir, clock),
             allowed_hosts: Arc::new(names),
             address,
+            data_dir: Arc::from(data_dir.as_path()),
             stop,
             peers: TaskTracker::new(),
         };
@@ -256,17 +282,27 @@ impl Daemon {
             log,
             supervision,
             reaper: tokio::spawn(Supervision::reap()),
-            policies,
+            settings,
         })
     }
 
-    /// Replaces the approval policies of agents. Returns whether they changed.
-    pub fn set_policies(&self, policies: PolicyBook) -> bool {
-        self.policies.send_if_modified(|now| {
-            let changed = *now != policies;
-            *now = policies;
-            changed
-        })
+    /// Replaces the settings that a running daemon can change: policies, agents and limits. Agents, threads and
+    /// connections that exist keep the other settings that they started with.
+    pub fn reload(&self, config: &Config) -> Reloaded {
+        let settings = &self.settings;
+        let changed = [
+            ("policies", replace(&settings.policies, config.policy_book())),
+            ("agents", replace(&settings.agents, Arc::new(config.agent_book()))),
+            (
+                "limits",
+                replace(&settings.limits, Arc::new(config.limits.clone())),
+            ),
+        ];
+        let changed = changed.into_iter().filter(|(_, changed)| *changed);
+        Reloaded {
+            changed: changed.map(|(name, _)| name).collect(),
+            needs_restart: config.fixed_changes(&settings.started),
+        }
     }
 
     /// Returns the address on which the daemon listens.
@@ -332,6 +368,15 @@ impl Daemon {
     }
 }
 
+/// Sends a value, unless it is equal to the last one. Returns whether it was sent.
+fn replace<T: PartialEq>(sender: &watch::Sender<T>, value: T) -> bool {
+    sender.send_if_modified(|now| {
+        let changed = *now != value;
+        *now = value;
+        changed
+    })
+}
+
 /// Starts the supervision of processes, and terminates those of an earlier run.
 async fn supervise(data_dir: &std::path::Path, keeper: Option<PathBuf>) -> std::io::Result<Supervision> {
     let data_dir = data_dir.to_owned();
@@ -355,7 +400,6 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use acpd_log::Durability;
-    use acpd_model::Limits;
 
     use super::*;
 
@@ -370,6 +414,7 @@ mod tests {
             durability: Durability::Process,
             agents: std::collections::BTreeMap::new(),
             default_agent: None,
+            demo: None,
             policy: None,
             sandbox: acpd_runtime::agent::sandbox::SandboxSettings::default(),
             limits: Limits::default(),

@@ -14,4 +14,4 @@ mod simulation;
 mod transport;
 
 pub use config::{Config, ServerConfig};
-pub use daemon::{Daemon, StartError};
+pub use daemon::{Daemon, Reloaded, StartError};

@@ -29,16 +29,17 @@ const PERMISSIONS: HeaderValue = HeaderValue::from_static(concat!(
 /// Whether this binary contains the UI. Otherwise it serves a page with build instructions.
 pub const BUILT: bool = cfg!(built);
 
-/// Returns the file at the address, or the page itself, which routes its own addresses. Returns `None` if the address
-/// cannot be a page.
+/// The first segments of the page's own addresses, besides `/`.
+const VIEWS: [&str; 4] = ["threads", "agents", "policy", "archive"];
+
+/// Returns the file at the address, or the page itself, which routes its own addresses. A browser that asks for an unknown
+/// address receives the page with the status 404. Returns `None` if the address is unknown to other clients.
 pub async fn serve(request: Request) -> Option<Response> {
     let path = request.uri().path();
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    let is_ours = ["/api", "/ws", "/acp"].iter().any(|taken| {
-        path.strip_prefix(taken)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    });
-    if !is_read || is_ours {
+    let first = path.split('/').nth(1).unwrap_or_default();
+    let is_taken = ["api", "ws", "acp"].contains(&first);
+    if !is_read || is_taken {
         return None;
     }
     if docs::contains(path) {
@@ -47,6 +48,10 @@ pub async fn serve(request: Request) -> Option<Response> {
     // File names in this directory change with their content.
     let lasts = path.starts_with("/assets/");
     let is_file = path.rsplit('/').next().is_some_and(|name| name.contains('.'));
+    let is_known = is_file || first.is_empty() || VIEWS.contains(&first);
+    if !is_known && !accepts_html(&request) {
+        return None;
+    }
     let mut page = request;
     if !is_file {
         *page.uri_mut() = Uri::from_static("/");
@@ -57,6 +62,9 @@ pub async fn serve(request: Request) -> Option<Response> {
     };
     if response.status() == StatusCode::NOT_FOUND {
         return None;
+    }
+    if !is_known {
+        *response.status_mut() = StatusCode::NOT_FOUND;
     }
     let headers = response.headers_mut();
     if !lasts {
@@ -69,6 +77,14 @@ pub async fn serve(request: Request) -> Option<Response> {
         HeaderValue::from_static("same-origin"),
     );
     Some(response)
+}
+
+/// Returns whether the client names HTML as a type that it accepts, as browsers do.
+fn accepts_html(request: &Request) -> bool {
+    let accepted = request.headers().get_all(header::ACCEPT).iter();
+    accepted
+        .filter_map(|types| types.to_str().ok())
+        .any(|types| types.contains("text/html"))
 }
 
 /// Unpacks the files on the first request: most daemons never serve the UI.
@@ -98,7 +114,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_page_is_served_at_every_address_that_is_not_taken() {
-        for path in ["/", "/threads/019a", "/apiary", "/wss"] {
+        for path in ["/", "/threads/019a", "/agents", "/policy", "/archive"] {
             let page = get(path, Method::GET).await.unwrap();
             assert_eq!(page.status(), StatusCode::OK, "{path}");
             let header = |name| page.headers()[name].to_str().unwrap();
@@ -121,10 +137,36 @@ mod tests {
             "/acp/x",
             "/assets/gone.js",
             "/favicon.gone",
+            "/apiary",
+            "/wss",
         ] {
             assert!(get(path, Method::GET).await.is_none(), "{path}");
         }
         assert!(get("/", Method::POST).await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_browser_receives_the_page_at_an_unknown_address_with_404() {
+        let request = Request::builder()
+            .uri("/nosuch")
+            .header(header::ACCEPT, "text/html,*/*;q=0.8");
+        let page = serve(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(page.status(), StatusCode::NOT_FOUND);
+        assert!(
+            page.headers()[header::CONTENT_TYPE]
+                .to_str()
+                .unwrap()
+                .starts_with("text/html")
+        );
+    }
+
+    #[test]
+    fn the_views_are_those_of_the_page() {
+        let routes = include_str!("../../../web/src/app/route.ts");
+        for view in VIEWS {
+            assert!(routes.contains(&format!("first === \"{view}\"")), "{view}");
+        }
+        assert_eq!(routes.matches("first === \"").count(), VIEWS.len());
     }
 
     #[tokio::test]

@@ -34,12 +34,8 @@ pub async fn agents(settings: Settings, command: &AgentsCommand) -> anyhow::Resu
     }
     let registry_url = settings.registry_url;
     let reserved = settings.daemon.reserved();
+    let agents = Agents::fixed(settings.daemon.agent_book(), &settings.daemon.data_dir);
     let limits = settings.daemon.limits;
-    let agents = Agents::new(
-        settings.daemon.agents,
-        settings.daemon.sandbox,
-        &settings.daemon.data_dir,
-    );
     match command {
         AgentsCommand::List(args) => list(&agents, args.json),
         AgentsCommand::Running(_) | AgentsCommand::Uninstall(_) => {}

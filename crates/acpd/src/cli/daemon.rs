@@ -1,5 +1,6 @@
 //! Arguments of the commands about the daemon.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -7,7 +8,7 @@ use clap_complete::Shell;
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Add an agent named "demo" that needs no model and shows what acpd can do
+    /// Configure the demo agent, so that it is the agent of commands that name none
     #[arg(long)]
     pub demo: bool,
     /// Listen on the network without TLS; tokens and threads are sent in clear text
@@ -19,14 +20,18 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// Returns the options that a restart in the background repeats.
-    pub fn repeated(&self) -> Vec<String> {
+    /// Returns the options that a restart in the background repeats. `address` is the daemon's address if the command
+    /// named one.
+    pub fn repeated(&self, address: Option<SocketAddr>) -> Vec<String> {
         let given = [(self.demo, "--demo"), (self.insecure_listen, "--insecure-listen")];
         let mut options: Vec<String> = given
             .into_iter()
             .filter(|(given, _)| *given)
             .map(|(_, option)| option.to_owned())
             .collect();
+        if let Some(address) = address {
+            options.extend(["--listen".to_owned(), address.to_string()]);
+        }
         if self.log_format == LogFormat::Json {
             options.extend(["--log-format".to_owned(), "json".to_owned()]);
         }
@@ -68,6 +73,13 @@ pub struct KeepArgs {
     /// Identifier of the daemon's run
     #[arg(value_name = "RUN")]
     pub run: String,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoAgentArgs {
+    /// Options of the demo agent
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub options: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use crate::terminal::print;
 
 /// The groups of commands in the help of `acpd`.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Work", &["run", "send", "answer", "interrupt"]),
+    ("Work", &["run", "attach", "send", "answer", "interrupt"]),
     (
         "Threads",
         &[
@@ -27,8 +27,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Agents and editors", &["agents", "acp"]),
     ("Daemon", &["serve", "open", "status", "stop", "restart", "logs"]),
     (
-        "Access and tools",
-        &["token", "policy", "schema", "completions", "man"],
+        "Configuration, access and tools",
+        &["config", "token", "policy", "schema", "completions", "man"],
     ),
 ];
 
@@ -40,7 +40,7 @@ First steps:
   acpd run \"fix the test\"   send a prompt from this directory";
 
 /// Examples of commands, which come first in their help.
-const EXAMPLES: [(&str, &str); 18] = [
+const EXAMPLES: [(&str, &str); 19] = [
     (
         "run",
         "acpd run \"fix the failing test\"
@@ -48,6 +48,7 @@ acpd run -a claude -C ~/site \"add a sitemap\"
 acpd run -t @last \"now commit it\"
 acpd run -p deny - < prompt.md",
     ),
+    ("attach", "acpd attach @last\nacpd attach 5e31c427"),
     (
         "threads",
         "acpd threads\nacpd threads -s waiting\nacpd threads -n 100 --json",

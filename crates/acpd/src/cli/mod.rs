@@ -2,6 +2,7 @@
 
 mod access;
 mod agents;
+mod config;
 mod daemon;
 mod help;
 mod threads;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::access::*;
 pub use self::agents::*;
+pub use self::config::*;
 pub use self::daemon::*;
 pub use self::help::{command, parse};
 pub use self::threads::*;
@@ -133,6 +135,8 @@ pub enum Color {
 pub enum Command {
     /// Send one prompt to an agent and show what it does
     Run(RunArgs),
+    /// Follow a thread live in this terminal, and take part in it
+    Attach(AttachArgs),
     /// List threads, the last changed first
     Threads(ThreadsArgs),
     /// Search the text of all threads, newest first
@@ -170,6 +174,9 @@ pub enum Command {
     Restart(StopArgs),
     /// Print the log of the daemon in the background
     Logs(LogsArgs),
+    /// Check and show the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(TokenCommand),
@@ -187,9 +194,23 @@ pub enum Command {
     /// Terminate the agents of a daemon when the daemon exits; started by the daemon itself
     #[command(hide = true)]
     Keep(KeepArgs),
+    /// Run the demo agent; started by the daemon itself
+    #[command(hide = true, disable_help_flag = true)]
+    DemoAgent(DemoAgentArgs),
 }
 
 impl Command {
+    /// Returns whether the command needs a correct configuration file. Others use the daemon as it runs.
+    pub fn needs_configuration(&self) -> bool {
+        match self {
+            Self::Serve(_) | Self::Restart(_) | Self::Policy(_) => true,
+            Self::Agents(command) => {
+                !matches!(command, AgentsCommand::Running(_) | AgentsCommand::Uninstall(_))
+            }
+            _ => false,
+        }
+    }
+
     /// Returns whether the command works with a remote daemon.
     pub fn works_from_afar(&self) -> bool {
         !matches!(
@@ -201,14 +222,16 @@ impl Command {
                 | Self::Logs(_)
                 | Self::Token(_)
                 | Self::Policy(_)
+                | Self::Config(_)
                 | Self::Agents(_)
         )
     }
 
     /// Names of the commands that work only on the daemon's host, since they use files or processes there.
-    pub const ON_HOST: [&'static str; 11] = [
+    pub const ON_HOST: [&'static str; 12] = [
         "agents",
         "completions",
+        "config",
         "logs",
         "man",
         "open",

@@ -45,6 +45,12 @@ pub enum Permissions {
 }
 
 #[derive(Debug, Args)]
+pub struct AttachArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+}
+
+#[derive(Debug, Args)]
 pub struct ThreadsArgs {
     /// Maximum number of threads
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]

@@ -6,16 +6,18 @@ pub mod response;
 pub mod ticket;
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use self::reach::{Reached, Wire, reach};
+use self::reach::{Reached, Wire, reach, reach_running};
 use self::response::not_opened;
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -30,6 +32,10 @@ pub struct Client {
     message_bytes: usize,
     /// Messages that arrived while a response was awaited.
     early: VecDeque<Received>,
+    /// When the daemon last sent something, which it does at least as often as it pings.
+    heard_at: Instant,
+    /// Silence after which the connection is dead; unlimited until the daemon has announced its pings.
+    silence: Option<Duration>,
 }
 
 /// A notification or request from the daemon.
@@ -60,12 +66,24 @@ pub enum Received {
 impl Client {
     /// Connects, and starts a daemon if none runs. `approvals`: whether the daemon sends permission requests.
     pub async fn connect(settings: &Settings, approvals: bool) -> anyhow::Result<Self> {
+        Self::open(reach(settings).await?, approvals).await
+    }
+
+    /// Connects to a running daemon; returns `None` if this user's daemon does not run.
+    pub async fn connect_running(settings: &Settings, approvals: bool) -> anyhow::Result<Option<Self>> {
+        match reach_running(settings).await? {
+            Some(reached) => Ok(Some(Self::open(reached, approvals).await?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn open(reached: Reached, approvals: bool) -> anyhow::Result<Self> {
         let Reached {
             wire,
             host,
             name,
             authorization,
-        } = reach(settings).await?;
+        } = reached;
         let mut request = format!("ws://{host}/ws").into_client_request()?;
         if let Some(authorization) = authorization {
             request.headers_mut().insert("authorization", authorization);
@@ -81,6 +99,8 @@ impl Client {
             server: Value::Null,
             message_bytes: usize::MAX,
             early: VecDeque::new(),
+            heard_at: Instant::now(),
+            silence: None,
         };
         let hello = json!({
             "clientInfo": { "name": "acpd-cli", "version": env!("CARGO_PKG_VERSION") },
@@ -88,7 +108,11 @@ impl Client {
         });
         let mut initialized = client.request("initialize", hello).await?;
         client.server = initialized["serverInfo"].take();
-        let limit = initialized["limits"]["messageBytes"].as_u64();
+        let limits = &initialized["limits"];
+        let (ping, pong) = (limits["pingSecs"].as_u64(), limits["pongSecs"].as_u64());
+        let silence = ping.zip(pong).map(|(ping, pong)| ping.saturating_add(pong));
+        client.silence = silence.map(Duration::from_secs);
+        let limit = limits["messageBytes"].as_u64();
         client.message_bytes = limit
             .and_then(|limit| limit.try_into().ok())
             .unwrap_or(usize::MAX);
@@ -101,6 +125,11 @@ impl Client {
     /// Returns the daemon's `serverInfo`.
     pub fn server(&self) -> &Value {
         &self.server
+    }
+
+    /// Returns when the connection is dead unless the daemon sends something before.
+    pub fn dead_at(&self) -> Option<Instant> {
+        self.silence.map(|silence| self.heard_at + silence)
     }
 
     /// Sends a request and waits for its response. Keeps other messages for [`next`](Self::next).
@@ -153,7 +182,9 @@ impl Client {
 
     async fn receive(&mut self) -> anyhow::Result<Received> {
         loop {
-            let text = match self.socket.next().await {
+            let frame = self.socket.next().await;
+            self.heard_at = Instant::now();
+            let text = match frame {
                 Some(Ok(Message::Text(text))) => text,
                 Some(Ok(Message::Close(reason))) => {
                     let reason = reason

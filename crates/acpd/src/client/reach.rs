@@ -86,6 +86,12 @@ impl Remote {
         })
     }
 
+    /// Returns the URL, with its port.
+    pub fn url(&self) -> String {
+        let scheme = if self.secure { "https" } else { "http" };
+        format!("{scheme}://{}", self.address())
+    }
+
     fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }

@@ -54,10 +54,14 @@ impl Notice {
 
     /// Returns the daemon's URL, with a wildcard address replaced by one that a browser can open.
     pub fn address(&self) -> String {
-        self.url
-            .replacen("//0.0.0.0:", "//127.0.0.1:", 1)
-            .replacen("//[::]:", "//[::1]:", 1)
+        reachable(&self.url)
     }
+}
+
+/// Replaces a wildcard address in a URL by one that a browser can open.
+pub fn reachable(url: &str) -> String {
+    url.replacen("//0.0.0.0:", "//127.0.0.1:", 1)
+        .replacen("//[::]:", "//[::1]:", 1)
 }
 
 /// A daemon's published notice; dropping it removes the file.
@@ -141,7 +145,7 @@ pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<U
         if let Some(status) = child.try_wait()?
             && !came_second(settings, said_before)
         {
-            let tail = stderr_tail(settings);
+            let tail = stderr_tail(settings, said_before);
             return Err(Exit::Unreachable.error(format!("the daemon did not start ({status}); {tail}")));
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -149,18 +153,14 @@ pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<U
     Err(Exit::Unreachable.error(format!(
         "the daemon did not answer within {} s; {}",
         PATIENCE.as_secs(),
-        stderr_tail(settings)
+        stderr_tail(settings, said_before)
     )))
 }
 
 /// Returns whether the new daemon exited because a concurrent command had started another one, which is still starting
 /// up.
 fn came_second(settings: &Settings, said_before: u64) -> bool {
-    let log = std::fs::read(log_path(settings)).unwrap_or_default();
-    let last_line = log
-        .get(usize::try_from(said_before).unwrap_or(0)..)
-        .unwrap_or_default();
-    String::from_utf8_lossy(last_line).contains("in use by another acpd")
+    log_after(settings, said_before).contains("in use by another acpd")
 }
 
 /// Connects to the daemon of the data directory; returns `None` if none runs.
@@ -199,7 +199,11 @@ fn start(settings: &Settings, options: &[String]) -> anyhow::Result<Child> {
     let mut command = std::process::Command::new(std::env::current_exe()?);
     command.arg("serve").args(options).arg("--data-dir").arg(data_dir);
     command.env(LOG_FILE, log_path(settings));
-    command.arg("--listen").arg(settings.daemon.listen.to_string());
+    if !options.iter().any(|option| option == "--listen")
+        && let Some(address) = settings.named_listen
+    {
+        command.arg("--listen").arg(address.to_string());
+    }
     if let Some(config) = &settings.config_file {
         command.arg("--config").arg(config);
     }
@@ -216,9 +220,16 @@ fn start(settings: &Settings, options: &[String]) -> anyhow::Result<Child> {
     command.spawn().context("the daemon cannot be started")
 }
 
-fn stderr_tail(settings: &Settings) -> String {
+/// Returns what was written to the log after its first `before` bytes.
+fn log_after(settings: &Settings, before: u64) -> String {
+    let log = std::fs::read(log_path(settings)).unwrap_or_default();
+    let new = log.get(usize::try_from(before).unwrap_or(0)..);
+    String::from_utf8_lossy(new.unwrap_or_default()).into_owned()
+}
+
+fn stderr_tail(settings: &Settings, said_before: u64) -> String {
     let path = log_path(settings);
-    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    let text = log_after(settings, said_before);
     let lines: Vec<_> = text.lines().rev().take(3).collect();
     if lines.is_empty() {
         return format!("{} says nothing", path.display());

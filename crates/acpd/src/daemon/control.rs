@@ -30,11 +30,16 @@ pub async fn stop(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> 
 
 /// Stops this user's daemon and starts it in the background, with the options of its start.
 pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exit> {
-    let options = Notice::read(&settings.daemon.data_dir).map(|notice| notice.options);
-    if stopped(settings).await?.is_none() {
-        print::hint("no daemon was running");
+    let before = Notice::read(&settings.daemon.data_dir).ok();
+    match (stopped(settings).await?, &before) {
+        (None, _) => print::hint("no daemon was running"),
+        (Some(_), Some(before)) if before.log_file.is_none() => {
+            print::hint("the daemon ran in a terminal or by a service; now it runs in the background")
+        }
+        _ => {}
     }
-    background::launch(settings, &options.unwrap_or_default()).await?;
+    let options = before.map(|notice| notice.options).unwrap_or_default();
+    background::launch(settings, &options).await?;
     let notice = Notice::read(&settings.daemon.data_dir)?;
     let (address, pid) = (notice.address(), notice.pid);
     if args.json {

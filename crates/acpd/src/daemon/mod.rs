@@ -7,6 +7,7 @@ pub mod open;
 pub mod policy;
 mod process;
 pub mod reference;
+mod reload;
 pub mod serve;
 pub mod status;
 pub mod token;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use acpd_model::RawJson;
 use acpd_policy::{Effect, Explanation, Layers, Policy, Request};
+use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::host::paths;
 use acpd_runtime::policy::remembered;
 use anyhow::{Context, bail};
@@ -23,9 +24,14 @@ pub fn test(settings: &Settings, args: &PolicyTestArgs) -> anyhow::Result<Exit> 
         .transpose()?;
     let agent = match &args.agent {
         Some(name) => {
+            let agents = Agents::fixed(settings.daemon.agent_book(), &settings.daemon.data_dir);
+            if !agents.knows(name) {
+                return Err(Exit::NotFound.error(format!(
+                    "agent {name:?} does not exist; \"acpd agents list\" lists the known agents"
+                )));
+            }
             let agent = settings.daemon.agents.get(name);
-            let agent = agent.with_context(|| format!("the configuration has no agent {name:?}"))?;
-            agent.policy.as_ref()
+            agent.and_then(|agent| agent.policy.as_ref())
         }
         None => None,
     };

@@ -1,8 +1,8 @@
-//! `acpd schema`, `completions` and `man`: what describes acpd to other programs.
+//! `acpd schema`, `completions` and `man`, which describe acpd to other programs, and the demo agent.
 
 use anyhow::Context;
 
-use crate::cli::{CompletionsArgs, ManArgs, command};
+use crate::cli::{CompletionsArgs, DemoAgentArgs, ManArgs, command};
 use crate::exit::Exit;
 use crate::terminal::print;
 
@@ -24,6 +24,12 @@ pub fn completions(args: &CompletionsArgs) -> Exit {
     clap_complete::generate(args.shell, &mut offered, "acpd", &mut script);
     print::bytes(&script);
     Exit::Success
+}
+
+/// Runs the demo agent over standard input and output.
+pub fn demo_agent(args: DemoAgentArgs) -> anyhow::Result<Exit> {
+    acpd_fake_agent::run_with(args.options.into_iter()).map_err(|message| Exit::Usage.error(message))?;
+    Ok(Exit::Success)
 }
 
 /// Writes a man page for each command.

@@ -2,37 +2,30 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use acpd_runtime::agent::config::AgentConfig;
-use acpd_server::Daemon;
+use acpd_runtime::agent::registry::DEMO;
 use acpd_server::auth::owner_token::Token;
-use acpd_server::auth::tokens;
+use acpd_server::{Config, Daemon, StartError};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use crate::cli::{LogFormat, ServeArgs};
-use crate::daemon::background::Running;
+use crate::cli::{Common, LogFormat, ServeArgs};
+use crate::daemon::background::{Notice, Running, reachable};
+use crate::daemon::reload::{Files, LOOK_AT_FILES};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print::has_colors;
 
 /// Runs the daemon until SIGINT or SIGTERM.
-pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<Exit> {
+pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyhow::Result<Exit> {
     acpd_host::give_back_large_buffers();
     start_logging(args.log_format);
-    if args.demo {
-        settings
-            .daemon
-            .agents
-            .entry("demo".to_owned())
-            .or_insert(demo_agent()?);
-    }
-    settings.daemon.server.insecure_listen |= args.insecure_listen;
-    // The keeper runs this same program. Its path may be unknown; then the next daemon terminates leftover processes.
-    settings.daemon.keeper = std::env::current_exe().ok();
+    set_options(&mut settings.daemon, args);
+    let load = || {
+        let mut settings = Settings::load(common)?.checked()?;
+        set_options(&mut settings.daemon, args);
+        Ok(settings.daemon)
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // While all workers are busy, for example with a flooding terminal, they poll for I/O only after this many
         // tasks. Tokio's default of 61 delayed updates of other threads by up to 80 ms; this value delays them by up to
@@ -40,84 +33,36 @@ pub fn serve(mut settings: Settings, args: &ServeArgs) -> anyhow::Result<Exit> {
         .event_interval(8)
         .enable_all()
         .build()?;
-    runtime.block_on(serve_until_stopped(settings, args.repeated()))?;
+    let options = |address| args.repeated(common.listen.map(|_| address));
+    runtime.block_on(serve_until_stopped(settings, options, load))?;
     Ok(Exit::Success)
 }
 
-/// Interval at which the daemon checks its configuration, tokens and certificate files for changes.
-const LOOK_AT_FILES: Duration = Duration::from_secs(1);
-
-/// Modification time, size and inode: differs when a file is written or replaced.
-type Stamp = Option<(SystemTime, u64, u64)>;
-
-fn stamp(path: &Path) -> Stamp {
-    let file = std::fs::metadata(path).ok()?;
-    Some((file.modified().ok()?, file.len(), file.ino()))
+/// Applies the options of the command to the configuration.
+fn set_options(config: &mut Config, args: &ServeArgs) {
+    if let (true, Some(demo)) = (args.demo, &config.demo) {
+        config.agents.entry(DEMO.to_owned()).or_insert(demo.clone());
+    }
+    config.server.insecure_listen |= args.insecure_listen;
+    // The keeper runs this same program. Its path may be unknown; then the next daemon terminates leftover processes.
+    config.keeper = std::env::current_exe().ok();
 }
 
-/// A file that is reloaded when it changes.
-struct Watched {
-    path: PathBuf,
-    seen: Stamp,
-}
-
-impl Watched {
-    fn new(path: PathBuf) -> Self {
-        let seen = stamp(&path);
-        Self { path, seen }
-    }
-
-    /// Creates a watch that reports a change at the first check, if the file exists.
-    fn unseen(path: PathBuf) -> Self {
-        Self { path, seen: None }
-    }
-
-    fn has_changed(&mut self) -> bool {
-        let now = stamp(&self.path);
-        std::mem::replace(&mut self.seen, now) != now
-    }
-}
-
-/// Keeps the current policies if the file is invalid: a typing error must not allow an agent more.
-fn take_policies(daemon: &Daemon, path: &Path) {
-    match Settings::policies(path).map(|policies| daemon.set_policies(policies)) {
-        Ok(true) => tracing::info!("reloaded policies"),
-        Ok(false) => {}
-        Err(error) => tracing::error!("policies not reloaded: {error:#}"),
-    }
-}
-
-/// Keeps the current certificate if the files are invalid: while they are renewed, only one of the pair is new.
-fn take_certificate(daemon: &Daemon) {
-    match daemon.reload_certificate() {
-        Ok(()) => tracing::info!("reloaded certificate"),
-        Err(error) => tracing::error!("certificate not reloaded: {error}"),
-    }
-}
-
-async fn take_tokens(daemon: &Daemon) {
-    if let Err(error) = daemon.reload_keys().await {
-        tracing::error!("tokens not reloaded: {error}");
-    }
-}
-
-async fn serve_until_stopped(settings: Settings, options: Vec<String>) -> anyhow::Result<()> {
+/// Runs the daemon. `options` returns the options that a restart repeats, and `load` reads the configuration again.
+async fn serve_until_stopped(
+    settings: Settings,
+    options: impl FnOnce(SocketAddr) -> Vec<String>,
+    load: impl Fn() -> anyhow::Result<Config>,
+) -> anyhow::Result<()> {
     // First of all, so that no signal arrives without a handler.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     // Closing the terminal must not stop the daemon. A SIGHUP from elsewhere means "reload your files".
     let mut hangup = signal(SignalKind::hangup())?;
-    // The file may have changed since the settings were read: the first check reloads it.
-    let mut config_file = Watched::unseen(settings.config_path.clone());
+    let mut files = Files::of(&settings.daemon, &settings.config_path)?;
     let token = settings.token.as_deref().map(Token::given).transpose()?;
     let open = settings.own_command("open");
     let data_dir = settings.daemon.data_dir.clone();
-    // Stamped before the files are read, so that no later change is missed.
-    let mut tokens = Watched::new(tokens::path(&data_dir));
-    let mut certificate: Vec<_> = match &settings.daemon.server.tls {
-        Some(tls) => <[_; 2]>::from(tls.files(&data_dir)?).map(Watched::new).into(),
-        None => Vec::new(),
-    };
     let scheme = if settings.daemon.server.tls.is_some() {
         "https"
     } else {
@@ -132,11 +77,17 @@ async fn serve_until_stopped(settings: Settings, options: Vec<String>) -> anyhow
     };
     let url = |address: SocketAddr| format!("{scheme}://{address}");
     let mut running = None;
-    let daemon = Daemon::start(settings.daemon, token, |address| {
-        running = Some(Running::announce(&data_dir, address, url(address), options)?);
+    let started = Daemon::start(settings.daemon.clone(), token, |address| {
+        running = Some(Running::announce(
+            &data_dir,
+            address,
+            url(address),
+            options(address),
+        )?);
         Ok(())
     });
-    let daemon = daemon.await?;
+    let daemon = started.await.map_err(|error| explain(error, &settings))?;
+    files.started();
     if exposed {
         tracing::warn!("listening on the network without TLS: tokens and threads are sent in clear text");
     }
@@ -145,12 +96,17 @@ async fn serve_until_stopped(settings: Settings, options: Vec<String>) -> anyhow
     } else {
         agents.join(", ")
     };
+    let place = if daemon.address().ip().is_unspecified() {
+        ", and on all other addresses of this host"
+    } else {
+        ""
+    };
     let mut out = std::io::stdout();
     // The parent process may have closed the pipe; the daemon runs anyway.
     let _ = writeln!(
         out,
-        "acpd listens on {}\nagents: {agents}\naccess token: {owner}",
-        url(daemon.address())
+        "acpd listens on {}{place}\nagents: {agents}\naccess token: {owner}",
+        reachable(&url(daemon.address()))
     );
     if let Some(fingerprint) = daemon.fingerprint() {
         let _ = writeln!(out, "certificate: {fingerprint}");
@@ -162,24 +118,11 @@ async fn serve_until_stopped(settings: Settings, options: Vec<String>) -> anyhow
     let keep_up = async {
         let mut look = tokio::time::interval(LOOK_AT_FILES);
         loop {
-            let is_notified = tokio::select! {
+            let all = tokio::select! {
                 _ = look.tick() => false,
                 _ = hangup.recv() => true,
             };
-            if config_file.has_changed() || is_notified {
-                take_policies(&daemon, &config_file.path);
-            }
-            if tokens.has_changed() || is_notified {
-                take_tokens(&daemon).await;
-            }
-            // Check both files, so that a renewed pair is reloaded once.
-            let renewed = certificate
-                .iter_mut()
-                .filter_map(|file| file.has_changed().then_some(()))
-                .count();
-            if renewed > 0 || (is_notified && !certificate.is_empty()) {
-                take_certificate(&daemon);
-            }
+            files.apply(&daemon, all, &load).await;
         }
     };
     tokio::select! {
@@ -192,8 +135,39 @@ async fn serve_until_stopped(settings: Settings, options: Vec<String>) -> anyhow
     Ok(())
 }
 
+/// Adds to an error of the start which program is in the way, and what to do.
+fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
+    let data_dir = &settings.daemon.data_dir;
+    match &error {
+        StartError::Log(acpd_log::LogError::InUse(_)) => {
+            let other = Notice::read(data_dir).ok();
+            let other = other.map_or_else(String::new, |notice| {
+                format!(" (process {}, {})", notice.pid, notice.address())
+            });
+            anyhow::anyhow!(
+                "{error}{other}: use that one, stop it with \"{}\", or start this one with another --data-dir",
+                settings.own_command("stop")
+            )
+        }
+        StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
+            anyhow::anyhow!(
+                "cannot listen on {address}: another program listens there; choose another address with --listen, or \
+                 with listen in {}",
+                settings.config_path.display()
+            )
+        }
+        _ => error.into(),
+    }
+}
+
 fn start_logging(format: LogFormat) {
-    let filter = EnvFilter::try_from_env("ACPD_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let (filter, wrong) = match std::env::var("ACPD_LOG") {
+        Ok(text) => match EnvFilter::try_new(&text) {
+            Ok(filter) => (filter, None),
+            Err(error) => (EnvFilter::new("info"), Some((text, error))),
+        },
+        Err(_) => (EnvFilter::new("info"), None),
+    };
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(has_colors(&std::io::stderr()))
@@ -202,19 +176,7 @@ fn start_logging(format: LogFormat) {
         LogFormat::Text => builder.init(),
         LogFormat::Json => builder.json().init(),
     }
-}
-
-/// Returns the scripted agent, which is built next to this executable.
-fn demo_agent() -> anyhow::Result<AgentConfig> {
-    let path = std::env::current_exe()?.with_file_name("acpd-fake-agent");
-    anyhow::ensure!(
-        path.is_file(),
-        "the demo agent {} is not built: run cargo build",
-        path.display()
-    );
-    Ok(AgentConfig {
-        command: path.to_string_lossy().into_owned(),
-        title: Some("Demo agent".to_owned()),
-        ..AgentConfig::default()
-    })
+    if let Some((text, error)) = wrong {
+        tracing::warn!("ACPD_LOG is {text:?}, which is no filter ({error}); using \"info\"");
+    }
 }

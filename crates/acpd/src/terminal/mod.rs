@@ -1,6 +1,7 @@
 //! The user's terminal: output, questions, and the rendering of a turn.
 
 pub mod confirm;
+pub mod items;
 pub mod pager;
 pub mod plain;
 pub mod print;

@@ -15,8 +15,8 @@ use std::io::{BufRead, BufReader, Write};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use self::choice::Choice;
-use self::form::{Form, Taken};
+pub use self::choice::Choice;
+pub use self::form::{Form, Taken, dismissed};
 use self::wording::wording;
 use crate::cli::Permissions;
 use crate::client::Incoming;
@@ -143,7 +143,7 @@ fn dismiss(params: &Value, why: &str) -> Value {
     print::err(&format!(
         "acpd: the agent wants to know {title:?}: dismissed, {why}\n"
     ));
-    form::dismissed()
+    dismissed()
 }
 
 /// The controlling terminal; standard input and output may be pipes.
@@ -244,7 +244,7 @@ async fn inquire(
             Taken::Next => terminal.show(&form.question())?,
             Taken::Again(why) => terminal.show(&format!("{why}\n{}", form.prompt()))?,
             Taken::Done(response) => {
-                if response == form::dismissed() {
+                if response == dismissed() {
                     terminal.show("The question is dismissed.\n")?;
                 }
                 return Ok(response);

@@ -4,32 +4,12 @@ mod tool_calls;
 
 use std::time::Instant;
 
-use acpd_policy::shell_line;
 use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
-use crate::terminal::plain::{plain, plain_line};
+use crate::terminal::items::{command_line, end_of_command, is_about_protocol, plan_line};
+use crate::terminal::plain::plain;
 use crate::terminal::print;
-
-/// Formats a terminal's command and arguments as a shell line.
-pub fn command_line(item: &Value) -> String {
-    let args = item["args"].as_array().into_iter().flatten();
-    let command = item["command"].as_str().unwrap_or_default();
-    plain(&shell_line(command, args.filter_map(Value::as_str)))
-}
-
-/// Formats a step of a plan.
-pub fn plan_line(entry: &Value) -> String {
-    let mark = match entry["status"].as_str() {
-        Some("completed") => "●",
-        Some("in_progress") => "◐",
-        _ => "○",
-    };
-    format!(
-        "{mark} {}",
-        plain_line(entry["content"].as_str().unwrap_or_default())
-    )
-}
 
 /// Prints notifications as they arrive: the agent's answer on standard output, everything else on standard error.
 pub struct Renderer {
@@ -104,12 +84,7 @@ impl Renderer {
                 print::err(&text("text"));
             }
             "item/terminalCommand/completed" => {
-                let line = match (&params["exitCode"], &params["signal"]) {
-                    (Value::Number(code), _) => format!("exit code {code}"),
-                    (_, Value::String(signal)) => format!("ended by {}", plain(signal)),
-                    _ => "ended".to_owned(),
-                };
-                self.line(&line);
+                self.line(&end_of_command(params));
             }
             "turn/plan/updated" => self.plan(params),
             "thread/notice" if self.verbose || !is_about_protocol(params) => {
@@ -209,13 +184,6 @@ impl Renderer {
 
 fn item_id(params: &Value) -> &str {
     params["itemId"].as_str().unwrap_or_default()
-}
-
-/// Returns whether a notice is only useful to agent developers: the agent violated the protocol, or called an unknown
-/// method. Refusals by a policy, a client or the daemon are useful to all users.
-fn is_about_protocol(notice: &Value) -> bool {
-    let is_refused_call = notice["code"] == "callRefused" && notice["by"]["kind"] == "agent";
-    notice["level"] == "info" && (notice["code"] == "protocolViolation" || is_refused_call)
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use crate::cli::ShowArgs;
 use crate::client::Client;
 use crate::exit::Exit;
 use crate::settings::Settings;
+use crate::terminal::items::{Block, Item, Role, plan_line};
 use crate::terminal::pager;
 use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
-use crate::terminal::render::{command_line, plan_line};
 use crate::terminal::time::when;
 use crate::threads::find::{find, short_id};
 use crate::threads::list::status;
@@ -130,41 +130,25 @@ fn question(thread: &Value) -> String {
 }
 
 fn one_item(item: &Value) -> String {
-    let text = |key: &str| plain(item[key].as_str().unwrap_or_default());
-    match item["type"].as_str() {
-        Some("userMessage") => format!("> {}\n\n", text("text").replace('\n', "\n> ")),
-        Some("agentMessage") => format!("{}\n\n", text("text")),
-        Some("agentThought") => format!("(thinks) {}\n\n", text("text")),
-        Some("toolCall") => tool_call(item),
-        Some("fileChange") if text("diff").is_empty() => format!("{}\n", text("path")),
-        Some("fileChange") => format!("{}\n", first_lines(&text("diff"))),
-        Some("terminalCommand") => {
-            let cut = if item["outputBlob"].is_string() {
-                "(only the end of its output)\n"
-            } else {
-                ""
-            };
-            format!(
-                "$ {}\n{cut}{}\n",
-                command_line(item),
-                first_lines(&text("output"))
-            )
-        }
-        _ => String::new(),
+    let blocks = Item::read(item).blocks();
+    let lines: String = blocks
+        .iter()
+        .map(|block| format!("{}\n", one_block(block)))
+        .collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("{lines}\n")
     }
 }
 
-fn tool_call(item: &Value) -> String {
-    let call = &item["toolCall"];
-    let title = plain_line(call["title"].as_str().unwrap_or("tool call"));
-    let status = plain_line(item["status"].as_str().unwrap_or_default());
-    let texts = list(&call["content"])
-        .iter()
-        .filter_map(|part| part["content"]["text"].as_str());
-    let output: String = texts
-        .map(|text| format!("{}\n", first_lines(&plain(text))))
-        .collect();
-    format!("● {title} [{status}]\n{output}\n")
+fn one_block(block: &Block) -> String {
+    match block.role {
+        Role::User => format!("> {}", block.text.replace('\n', "\n> ")),
+        Role::Thought => format!("(thinks) {}", block.text),
+        Role::Output | Role::Diff => first_lines(&block.text),
+        Role::Answer | Role::Title | Role::Failed | Role::Remark => block.text.clone(),
+    }
 }
 
 fn first_lines(text: &str) -> String {

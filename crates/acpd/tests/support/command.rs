@@ -196,7 +196,8 @@ pub fn on_terminal(command: &Command) -> Command {
     typed
 }
 
-fn copy_surroundings(from: &Command, to: &mut Command) {
+/// Gives a command the environment and the directory of another one.
+pub fn copy_surroundings(from: &Command, to: &mut Command) {
     for (name, value) in from.get_envs() {
         match value {
             Some(value) => to.env(name, value),

@@ -24,6 +24,7 @@ mod message;
 mod official;
 mod processes;
 mod recording;
+mod screen;
 mod small_disk;
 
 use std::time::{Duration, Instant};
@@ -32,7 +33,8 @@ pub use acp_schema::check as check_acp;
 pub use app_schema::check_message as check_app_message;
 pub use client::Client;
 pub use command::{
-    Outcome, Running, acpd, on_terminal, outcome, outcome_with_input, unread, without_terminal,
+    Outcome, Running, acpd, copy_surroundings, on_terminal, outcome, outcome_with_input, unread,
+    without_terminal,
 };
 pub use daemon::{Background, Daemon, Place, fake_agent};
 pub use editor::{Editor, lines_of, picked};
@@ -43,6 +45,7 @@ pub use processes::{
     MARK, children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark,
 };
 pub use recording::Recording;
+pub use screen::Screen;
 pub use small_disk::on_small_disk;
 
 /// Timeout of every wait. Long, since hosts can be slow; only failures reach it.

@@ -43,10 +43,7 @@ pub(super) fn lock(path: &Path) -> Result<File, LogError> {
     let file = private(name).map_err(|error| refused(name, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(LogError::Storage(format!(
-            "{} is in use by another acpd",
-            path.display()
-        ))),
+        Err(TryLockError::WouldBlock) => Err(LogError::InUse(path.display().to_string())),
         Err(TryLockError::Error(error)) => Err(refused(name, &error)),
     }
 }

@@ -38,6 +38,8 @@ mod store;
 mod upgrade;
 mod writer;
 
+pub use upgrade::free_bytes;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -99,8 +101,8 @@ impl Sqlite {
     /// Opens the database at `path`, creating it if it does not exist. Its directory must exist. Blocks for some
     /// milliseconds, or while a database of an older version is copied and upgraded.
     ///
-    /// Returns [`LogError::NoSpace`] if there is not enough space for an upgrade, and [`LogError::Storage`] if the file system refuses, if another process has it open, or if a newer version
-    /// created it. Returns [`LogError::Damaged`] if it is not a database.
+    /// Returns [`LogError::NoSpace`] if there is not enough space for an upgrade, [`LogError::InUse`] if another process
+    /// has it open, and [`LogError::Storage`] if the file system refuses, or if a newer version created it. Returns [`LogError::Damaged`] if it is not a database.
     pub fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
         let lock = files::lock(path)?;
         let connection = files::writer(path, durability)?;

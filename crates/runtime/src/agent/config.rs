@@ -16,7 +16,9 @@ use crate::agent::sandbox::SandboxSettings;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
-    /// A program name to look up on `PATH`, or a path.
+    /// A program name to look up on `PATH`, or a path. Empty in the configuration of an agent of the registry, which says
+    /// how the agent is run.
+    #[serde(default)]
     pub command: String,
     /// Arguments of the program.
     #[serde(default)]
@@ -55,6 +57,20 @@ pub struct AgentConfig {
 }
 
 impl AgentConfig {
+    /// Returns this configuration, with the command line of an agent of the registry. The variables of the configuration
+    /// take precedence.
+    #[must_use]
+    pub fn run_by(self, registry: Self) -> Self {
+        Self {
+            command: registry.command,
+            args: registry.args,
+            env: registry.env.into_iter().chain(self.env).collect(),
+            pass_env: [registry.pass_env, self.pass_env].concat(),
+            homes: registry.homes,
+            ..self
+        }
+    }
+
     /// Returns the program to run in a directory.
     pub fn program(&self, cwd: PathBuf, sandbox: Option<Sandbox>) -> Program {
         Program {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use acpd_host::Program;
-use acpd_model::{Failure, Limits};
+use acpd_model::Failure;
 
 use crate::agent::running::ProcessSlot;
 use crate::agent::stdin::Stdin;
 use crate::clock::Clock;
 use crate::host::{AgentIo, AgentProcess, AgentStdout, Host};
+use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
 
 /// Starts agent processes.
@@ -16,8 +17,8 @@ use crate::metrics::Metrics;
 pub struct Launcher {
     /// Runs the processes.
     pub host: Arc<dyn Host>,
-    /// Limits for each process.
-    pub limits: Arc<Limits>,
+    /// Limits for each process that is started.
+    pub limits: LiveLimits,
     /// Provides the wall time and the monotonic time.
     pub clock: Clock,
     /// Counts the running processes.
@@ -55,10 +56,10 @@ impl Launcher {
 #[cfg(any(test, feature = "testing"))]
 impl Launcher {
     /// Creates a launcher for processes on the local host.
-    pub fn local(limits: Limits, metrics: Arc<Metrics>) -> Self {
+    pub fn local(limits: acpd_model::Limits, metrics: Arc<Metrics>) -> Self {
         Self {
             host: Arc::new(crate::host::local::LocalHost),
-            limits: Arc::new(limits),
+            limits: LiveLimits::fixed(limits),
             clock: Clock::start(),
             metrics,
         }

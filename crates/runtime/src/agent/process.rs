@@ -188,11 +188,14 @@ pub(crate) fn spawn(
     // Boxed: a future reserves space twice for values that are moved into it.
     let actor = Box::new(Actor {
         connection: AgentConnection::new(start, launcher.clock.now()),
-        lines: AgentLines::new(launcher.limits.agent_line_bytes, slot.process().budget().clone()),
+        lines: AgentLines::new(
+            launcher.limits.now().agent_line_bytes,
+            slot.process().budget().clone(),
+        ),
         clock: launcher.clock,
         stdin,
         events: Vec::new(),
-        grace: Duration::from_secs(launcher.limits.agent_exit_grace_secs),
+        grace: Duration::from_secs(launcher.limits.now().agent_exit_grace_secs),
         _running: launcher.metrics.agent(),
         _slot: slot,
     });

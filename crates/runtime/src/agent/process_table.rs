@@ -43,18 +43,12 @@ enum TableRequest {
 impl ProcessTable {
     /// Starts the task that owns the table. It ends when the last clone is dropped.
     pub fn open(launcher: Launcher) -> Self {
-        let limits = &launcher.limits;
         let (requests_tx, requests_rx) = mpsc::channel(RUNNING_INBOX);
-        let memory = match limits.agent_memory_mib {
-            0 => memory::of_machine().map(|all| all / 2),
-            mib => Some((mib as u64) << 20),
-        };
         let task = Task {
             processes: Vec::new(),
             uses: Vec::new(),
             total: Budget::total(),
-            room: limits.agents,
-            memory: memory.unwrap_or(u64::MAX),
+            host_memory: memory::of_machine(),
             launcher,
         };
         tokio::spawn(task.run(requests_rx));
@@ -97,10 +91,8 @@ impl ProcessTable {
 struct Task {
     processes: Vec<Weak<Process>>,
     uses: Vec<Weak<ProcessUse>>,
-    /// The maximum number of processes.
-    room: usize,
-    /// Bytes that all processes may use before idle ones are released.
-    memory: u64,
+    /// The memory of the host, in bytes, if it can be read.
+    host_memory: Option<u64>,
     launcher: Launcher,
     /// The room that all processes share.
     total: Total,
@@ -148,10 +140,10 @@ impl Task {
     fn start(&mut self, agent: String) -> Result<ProcessSlot, Failure> {
         let (alive, uses) = self.present();
         let staying = alive.iter().filter(|process| !process.is_leaving());
-        if staying.count() >= self.room && self.let_one_go(&uses).is_none() {
+        let room = self.launcher.limits.now().agents;
+        if staying.count() >= room && self.let_one_go(&uses).is_none() {
             let message = format!(
-                "{} agents run already, and each is at something: try again when one is done, or raise limits.agents",
-                self.room
+                "{room} agents run already, and each is at something: try again when one is done, or raise limits.agents"
             );
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
@@ -205,12 +197,21 @@ impl Task {
         Some(Arc::clone(process))
     }
 
+    /// Returns the bytes that all processes may use before idle ones are released.
+    fn memory(&self) -> u64 {
+        match self.launcher.limits.now().agent_memory_mib {
+            0 => self.host_memory.map_or(u64::MAX, |all| all / 2),
+            mib => (mib as u64) << 20,
+        }
+    }
+
     /// Measures the memory of all processes and releases idle ones until the rest fits.
     async fn look(&mut self) {
         let mut taken = self.measure().await;
         self.launcher.metrics.agent_memory(taken);
         let (_, uses) = self.present();
-        while taken > self.memory {
+        let memory = self.memory();
+        while taken > memory {
             let Some(process) = self.let_one_go(&uses) else {
                 return;
             };
@@ -397,8 +398,7 @@ mod tests {
             processes: Vec::new(),
             uses: Vec::new(),
             total: Budget::total(),
-            room: 10,
-            memory: 1,
+            host_memory: Some(2),
             launcher: launcher(Limits::default()),
         };
         let slot = task.start("a".into()).unwrap();

@@ -1,26 +1,44 @@
-//! The agents that a daemon can start: the configured agents, then the agents of the catalog.
+//! The agents that a daemon can start: the configured agents, the agents of the catalog, and the demo agent.
 //!
 //! In: a name. Out: a command line, or a message that says what is missing. Never: starts or downloads anything.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use acpd_catalog::{
     Catalog, CatalogError, InstallMethod, Launch, LaunchMethod, Snapshot, Watch, find_program,
 };
 use acpd_model::{ErrorCode, Failure};
 use serde::Serialize;
+use tokio::sync::watch;
 
 use crate::agent::config::AgentConfig;
 use crate::agent::installs::Installs;
 use crate::agent::sandbox::SandboxSettings;
 
+/// The name of the demo agent, unless the configuration or the registry has an agent of that name.
+pub const DEMO: &str = "demo";
+
+/// The agents of one version of the configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentBook {
+    /// The configured agents, by name.
+    pub configured: BTreeMap<String, AgentConfig>,
+    /// Sandbox settings for all agents; an agent's own mode and network take precedence.
+    pub sandbox: SandboxSettings,
+    /// The agent for editors that name none.
+    pub default: Option<String>,
+    /// The agent that acpd itself contains, if any.
+    pub demo: Option<AgentConfig>,
+}
+
 /// All agents that this daemon knows by name.
 #[derive(Debug)]
 pub struct Agents {
-    configured: BTreeMap<String, AgentConfig>,
-    sandbox: SandboxSettings,
+    /// A reload of the configuration sends new ones.
+    book: watch::Receiver<Arc<AgentBook>>,
     catalog: Catalog,
     /// The agents that are being installed.
     pub(crate) installs: Installs,
@@ -45,6 +63,8 @@ pub enum Source {
     Registry,
     /// The data directory, where the agent was installed.
     Installed,
+    /// acpd itself contains the agent.
+    BuiltIn,
 }
 
 impl Source {
@@ -54,6 +74,7 @@ impl Source {
             Self::Config => "config",
             Self::Registry => "registry",
             Self::Installed => "installed",
+            Self::BuiltIn => "builtin",
         }
     }
 }
@@ -87,25 +108,28 @@ pub struct ListedAgent {
 }
 
 impl Agents {
-    /// Collects the configured agents and the agents of the catalog in `data_dir`. `sandbox` holds the settings for all
-    /// agents; an agent's own mode and network take precedence.
-    pub fn new(configured: BTreeMap<String, AgentConfig>, sandbox: SandboxSettings, data_dir: &Path) -> Self {
+    /// Collects the agents of the configuration and the agents of the catalog in `data_dir`.
+    pub fn new(book: watch::Receiver<Arc<AgentBook>>, data_dir: &Path) -> Self {
         Self {
-            configured,
-            sandbox,
+            book,
             catalog: Catalog::new(data_dir),
             installs: Installs::default(),
         }
     }
 
-    /// Returns the names of the configured agents.
-    pub fn configured(&self) -> impl Iterator<Item = &str> {
-        self.configured.keys().map(String::as_str)
+    /// Collects the same agents, from a configuration that does not change.
+    pub fn fixed(book: AgentBook, data_dir: &Path) -> Self {
+        Self::new(watch::channel(Arc::new(book)).1, data_dir)
+    }
+
+    /// Returns the agents of the current configuration.
+    pub fn book(&self) -> Arc<AgentBook> {
+        Arc::clone(&self.book.borrow())
     }
 
     /// Returns whether an agent of that name exists, even if it cannot be started.
     pub fn knows(&self, name: &str) -> bool {
-        self.configured.contains_key(name)
+        self.book().configured.contains_key(name)
             || !self
                 .find(name)
                 .is_err_and(|failure| failure.code == ErrorCode::NotFound)
@@ -113,23 +137,26 @@ impl Agents {
 
     /// Returns how to run the agent of that name.
     pub fn find(&self, name: &str) -> Result<Runnable, Failure> {
-        let mut found = self.find_program_of(name)?;
-        found.config.sandbox = std::mem::take(&mut found.config.sandbox).over(&self.sandbox);
+        let book = self.book();
+        let mut found = self.find_program_of(&book, name)?;
+        found.config.sandbox = std::mem::take(&mut found.config.sandbox).over(&book.sandbox);
         Ok(found)
     }
 
-    fn find_program_of(&self, name: &str) -> Result<Runnable, Failure> {
-        match self.configured.get(name) {
-            Some(config) => find_configured(config, || self.catalog.look()).map_err(|reason| {
+    fn find_program_of(&self, book: &AgentBook, name: &str) -> Result<Runnable, Failure> {
+        if let Some(config) = book.configured.get(name) {
+            return find_configured(name, config, || self.catalog.look()).map_err(|reason| {
                 Failure::agent(format!("the agent {name:?} cannot be started: {reason}"))
                     .with_detail("install it, or correct its command in the configuration")
+            });
+        }
+        match (self.catalog.look().launch(name, &search_path()), &book.demo) {
+            (Ok(launch), _) => Ok(runnable(&launch)),
+            (Err(CatalogError::Unknown(_)), Some(demo)) if name == DEMO => Ok(Runnable {
+                config: demo.clone(),
+                how: LaunchMethod::Path,
             }),
-            None => self
-                .catalog
-                .look()
-                .launch(name, &search_path())
-                .map(|launch| runnable(&launch))
-                .map_err(|error| self.failure(name, &error)),
+            (Err(error), _) => Err(self.failure(name, &error)),
         }
     }
 
@@ -137,7 +164,8 @@ impl Agents {
         if !matches!(error, CatalogError::Unknown(_)) {
             return Failure::agent(error.to_string());
         }
-        let configured: Vec<_> = self.configured().collect();
+        let book = self.book();
+        let configured: Vec<_> = book.configured.keys().map(String::as_str).collect();
         let configured = if configured.is_empty() {
             "none".to_owned()
         } else {
@@ -148,16 +176,17 @@ impl Agents {
         ))
     }
 
-    /// Returns all agents: the configured ones first, then the catalog's, each in the order of its source.
+    /// Returns all agents: the configured ones first, then the catalog's, each in the order of its source, then the demo
+    /// agent.
     pub fn list(&self) -> Vec<ListedAgent> {
         self.list_of(&self.catalog.look())
     }
 
     /// Returns the same list, from an existing snapshot of the catalog.
     pub fn list_of(&self, snapshot: &Snapshot) -> Vec<ListedAgent> {
-        let path = search_path();
-        let configured = self.configured.iter().map(|(name, config)| {
-            let found = find_configured(config, || snapshot);
+        let (path, book) = (search_path(), self.book());
+        let configured = book.configured.iter().map(|(name, config)| {
+            let found = find_configured(name, config, || snapshot);
             ListedAgent {
                 id: name.clone(),
                 title: config.title.clone().unwrap_or_else(|| name.clone()),
@@ -170,9 +199,8 @@ impl Agents {
                 reason: found.err(),
                 version: None,
                 description: None,
-                installs_by: snapshot
-                    .agent_with(&config.command)
-                    .and_then(|entry| snapshot.install_method(&entry.id, &path).ok()),
+                installs_by: catalog_id_of(snapshot, name, config)
+                    .and_then(|id| snapshot.install_method(&id, &path).ok()),
             }
         });
         let catalog = |id: &str, title: &str, version: &str| {
@@ -219,16 +247,22 @@ impl Agents {
             .map(|(id, installed)| catalog(id, &installed.name, &installed.version));
         let others = registry
             .chain(orphans)
-            .filter(|listed| !self.configured.contains_key(&listed.id));
-        configured.chain(others).collect()
+            .filter(|listed| !book.configured.contains_key(&listed.id));
+        let mut all: Vec<_> = configured.chain(others).collect();
+        if let Some(demo) = &book.demo
+            && all.iter().all(|listed| listed.id != DEMO)
+        {
+            all.push(listed_demo(demo));
+        }
+        all
     }
 
     /// Returns the catalog's id of the agent of that name. A configured agent has the id of the catalog's agent with the
     /// same program.
     pub fn catalog_id(&self, name: &str) -> Result<String, Failure> {
         let snapshot = self.catalog.look();
-        let id = match self.configured.get(name) {
-            Some(config) => snapshot.agent_with(&config.command).map(|entry| entry.id.clone()),
+        let id = match self.book().configured.get(name) {
+            Some(config) => catalog_id_of(&snapshot, name, config),
             None => Some(name.to_owned()),
         };
         let unknown = || {
@@ -256,11 +290,51 @@ impl Agents {
     }
 }
 
-/// Resolves a configured agent. If its program is not on `PATH` but the catalog knows it, uses the catalog's command.
+/// Returns the catalog's id of a configured agent: its name, or the agent with the same program.
+fn catalog_id_of(snapshot: &Snapshot, name: &str, config: &AgentConfig) -> Option<String> {
+    if config.command.is_empty() {
+        return Some(name.to_owned());
+    }
+    snapshot.agent_with(&config.command).map(|entry| entry.id.clone())
+}
+
+fn listed_demo(demo: &AgentConfig) -> ListedAgent {
+    ListedAgent {
+        id: DEMO.to_owned(),
+        title: demo.title.clone().unwrap_or_else(|| DEMO.to_owned()),
+        source: Source::BuiltIn,
+        installed: true,
+        runs: Some(LaunchMethod::Path),
+        reason: None,
+        version: None,
+        description: Some("Shows what acpd can do, without a model".to_owned()),
+        installs_by: None,
+        command: line(demo),
+    }
+}
+
+/// Resolves a configured agent. Uses the catalog's command line if the configuration has none, or if its program is not
+/// on `PATH` but the catalog knows it.
 fn find_configured<S: Borrow<Snapshot>>(
+    name: &str,
     config: &AgentConfig,
     catalog: impl FnOnce() -> S,
 ) -> Result<Runnable, String> {
+    if config.command.is_empty() {
+        let launch = catalog().borrow().launch(name, &search_path());
+        let found = launch
+            .map(|launch| runnable(&launch))
+            .map_err(|error| match error {
+                CatalogError::Unknown(_) => {
+                    format!("its configuration has no command, and the registry has no agent {name:?}")
+                }
+                error => error.to_string(),
+            })?;
+        return Ok(Runnable {
+            config: config.clone().run_by(found.config),
+            how: found.how,
+        });
+    }
     let path = config.env.get("PATH").cloned().unwrap_or_else(search_path);
     let mut config = config.clone();
     if find_program(&config.command, &path).is_some() {

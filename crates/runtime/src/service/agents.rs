@@ -58,7 +58,7 @@ impl Service {
             &found.config,
             &self.context.reserved,
             anywhere(),
-            &self.context.limits,
+            &self.context.limits.now(),
         )
         .await;
         Ok(Reply::AgentReport(Box::new(AgentReport {

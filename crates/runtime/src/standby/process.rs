@@ -75,7 +75,7 @@ pub enum State {
 impl Standby {
     /// Starts the agent in `cwd` and sends `initialize`.
     pub async fn start(context: &Context, name: &str, config: &AgentConfig, cwd: &Path) -> StandbyResult {
-        let patience = Duration::from_secs(context.limits.agent_start_secs);
+        let patience = Duration::from_secs(context.limits.now().agent_start_secs);
         let cwd = cwd.to_string_lossy().into_owned();
         let held = Start {
             pending_session: true,

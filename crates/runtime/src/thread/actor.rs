@@ -154,11 +154,11 @@ impl ThreadActor {
 
     fn awake(id: ThreadId, context: Context, woken: bool) -> Box<Self> {
         let snapshots = SnapshotPlan::new(context.snapshot_bytes);
-        let machine = Thread::new(id, Arc::clone(&context.limits), context.clock.now());
+        let machine = Thread::new(id, context.limits.now(), context.clock.now());
         let (host_tx, host_rx) = mpsc::channel(16);
         Box::new(Self {
             _awake: context.metrics.thread(woken),
-            publisher: Publisher::new(context.limits.live_batches, context.live_room.clone()),
+            publisher: Publisher::new(context.limits.now().live_batches, context.live_room.clone()),
             context,
             id,
             id_text: id.to_string(),
@@ -354,7 +354,7 @@ impl ThreadActor {
         }
         Some(if self.machine.has_agent() {
             // At least a second: while an agent starts or stops, this request repeats.
-            Duration::from_secs(self.context.limits.agent_idle_secs.max(1))
+            Duration::from_secs(self.context.limits.now().agent_idle_secs.max(1))
         } else {
             NAP
         })

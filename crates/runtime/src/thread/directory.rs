@@ -45,7 +45,7 @@ pub type Answer = oneshot::Receiver<Result<Reply, Failure>>;
 impl Directory {
     /// Starts the directory. Loads threads that a killed daemon left with a running turn, so that they record the interruption.
     pub async fn open(context: Context) -> Result<Self, LogError> {
-        let (requests_tx, requests_rx) = mpsc::channel(context.limits.thread_commands);
+        let (requests_tx, requests_rx) = mpsc::channel(context.limits.now().thread_commands);
         let directory = Self { requests_tx };
         let interrupted = active_threads(&context).await?;
         tokio::spawn(
@@ -262,7 +262,7 @@ impl Task {
                 Err(mpsc::error::TrySendError::Closed(message)) => message,
             };
         }
-        let (mailbox, messages) = mpsc::channel(self.context.limits.thread_commands);
+        let (mailbox, messages) = mpsc::channel(self.context.limits.now().thread_commands);
         // Before the task runs, which may end at once.
         mailbox.try_send(message).map_err(|_| unavailable())?;
         let context = Box::new(self.context.clone());

@@ -82,7 +82,7 @@ impl Suspended {
             failure: answer_of(error, is_damaged),
             is_damaged,
             live: live.map(Arc::new),
-            publisher: Publisher::new(context.limits.live_batches, context.live_room.clone()),
+            publisher: Publisher::new(context.limits.now().live_batches, context.live_room.clone()),
             attempts: 0,
             failed_at: Instant::now(),
         });
@@ -104,7 +104,10 @@ impl Suspended {
         if failure != std::mem::replace(&mut self.failure, failure.clone()) {
             self.show().await;
             // Its subscribers subscribe again, and then know the new failure.
-            self.publisher = Publisher::new(self.context.limits.live_batches, self.context.live_room.clone());
+            self.publisher = Publisher::new(
+                self.context.limits.now().live_batches,
+                self.context.live_room.clone(),
+            );
         }
         if let Some(message) = message {
             message.refuse(&self.failure);
@@ -122,7 +125,8 @@ impl Suspended {
     /// Shows the failure wherever the thread is shown.
     async fn show(&mut self) {
         self.shown = Arc::from(self.failure.message.as_str());
-        self.context.log_faults.set(self.id, &self.shown);
+        let faults = &self.context.log_faults;
+        faults.set(self.id, &self.shown, self.is_damaged);
         let summary = match &mut self.live {
             Some(live) => {
                 show(&self.shown, &mut Arc::make_mut(live).summary);
@@ -230,7 +234,7 @@ impl Suspended {
         live: &Live,
     ) {
         let now = self.context.clock.now();
-        let mut machine = Thread::new(self.id, Arc::clone(&self.context.limits), now);
+        let mut machine = Thread::new(self.id, self.context.limits.now(), now);
         let mut live = live.clone();
         live.declared.fork = false;
         machine.restore(live);

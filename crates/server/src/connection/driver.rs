@@ -151,7 +151,7 @@ impl<S: Surface> Connection<S> {
         if let Some(first) = first {
             self.received(&first);
         }
-        let most = self.service.context.limits.outbound_queue;
+        let most = self.service.context.limits.now().outbound_queue;
         loop {
             self.pump();
             if let Some(end) = self.ended {

@@ -224,7 +224,7 @@ async fn posted(
 }
 
 async fn read(server: &ServerState, body: Body) -> Result<String, Box<Response>> {
-    let limits = &server.service.context.limits;
+    let limits = server.service.context.limits.now();
     let (most, patience) = (
         limits.editor_message_bytes(),
         Duration::from_secs(limits.write_secs),
@@ -349,7 +349,7 @@ fn events(server: &ServerState, identity: &Identity, headers: &HeaderMap) -> Ans
         .map_err(StreamError::answer)?;
     let reader = StreamReader::new(connection, key, reader);
     // A write detects a reader that has disconnected.
-    let mut sign_of_life = interval(Duration::from_secs(server.service.context.limits.ping_secs));
+    let mut sign_of_life = interval(Duration::from_secs(server.service.context.limits.now().ping_secs));
     sign_of_life.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let written = stream::unfold(
         (reader, sign_of_life),
@@ -379,7 +379,7 @@ fn websocket(
     uri: &Uri,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let bytes = server.service.context.limits.editor_message_bytes();
+    let bytes = server.service.context.limits.now().editor_message_bytes();
     let (identity, agent) = (identity.editor_identity(), agent(uri));
     let mut response = upgrade
         .read_buffer_size(4096)

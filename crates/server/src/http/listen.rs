@@ -34,7 +34,7 @@ struct Room {
 impl Room {
     fn new(server: &ServerState) -> Self {
         Self {
-            limit: Arc::new(Semaphore::new(server.service.context.limits.connections)),
+            limit: Arc::new(Semaphore::new(server.service.context.limits.now().connections)),
             stop: server.stop.clone(),
         }
     }
@@ -182,7 +182,7 @@ pub async fn serve_editors(listener: UnixListener, server: ServerState) {
                 return;
             };
             let (reader, writer) = stream.into_split();
-            let transport = Lines::new(reader, writer, &server.service.context.limits);
+            let transport = Lines::new(reader, writer, &server.service.context.limits.now());
             server
                 .setup
                 .serve(transport, identity.editor_identity(), None)

@@ -14,6 +14,7 @@ mod routes;
 mod same_user;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Json;
@@ -41,6 +42,8 @@ pub struct ServerState {
     pub allowed_hosts: Arc<AllowedHosts>,
     /// The address on which the daemon listens.
     pub address: SocketAddr,
+    /// The directory of the log.
+    pub data_dir: Arc<Path>,
     /// Cancelled when the daemon stops.
     pub stop: CancellationToken,
     /// The tasks of open connections.

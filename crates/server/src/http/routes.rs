@@ -1,9 +1,10 @@
 //! The routes, and the role that each of them requires.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 
+use acpd_log::free_bytes;
 use acpd_model::Role;
+use acpd_model::limits::READY_FREE_BYTES;
 use acpd_proto::surface::app::Peer;
 use acpd_runtime::service::Defaults;
 use axum::Router;
@@ -66,11 +67,21 @@ async fn page(request: Request) -> Response {
         .unwrap_or_else(|| refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here"))
 }
 
-async fn ready(State(server): State<ServerState>) -> Result<&'static str, (StatusCode, &'static str)> {
+/// Answers whether the daemon can work: it is not stopping, and its log can be written.
+async fn ready(State(server): State<ServerState>) -> Result<&'static str, (StatusCode, String)> {
+    let unready = |why: String| Err((StatusCode::SERVICE_UNAVAILABLE, why + "\n"));
     if server.stop.is_cancelled() {
-        Err((StatusCode::SERVICE_UNAVAILABLE, "stopping\n"))
-    } else {
-        Ok("ready\n")
+        return unready("stopping".to_owned());
+    }
+    if let Some(error) = server.service.context.log_faults.unwritable() {
+        return unready(error.to_string());
+    }
+    match free_bytes(&server.data_dir) {
+        Ok(free) if free < READY_FREE_BYTES => unready(format!(
+            "the disk of the data directory is full: {free} bytes are free"
+        )),
+        // A file system that does not tell its free space may work.
+        _ => Ok("ready\n"),
     }
 }
 
@@ -137,7 +148,7 @@ async fn websocket(
     Extension(traffic): Extension<Traffic>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let limits = Arc::clone(&server.service.context.limits);
+    let limits = server.service.context.limits.now();
     let peers = server.peers.clone();
     upgrade
         .protocols([authenticate::PROTOCOL])

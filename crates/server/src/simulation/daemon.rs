@@ -7,12 +7,12 @@ use std::time::Duration;
 use acpd_model::{Limits, Role};
 use acpd_proto::surface::app::Peer;
 use acpd_runtime::agent::config::AgentConfig;
-use acpd_runtime::agent::registry::Agents;
-use acpd_runtime::agent::sandbox::SandboxSettings;
+use acpd_runtime::agent::registry::{AgentBook, Agents};
 use acpd_runtime::bulk::Bulk;
 use acpd_runtime::clock::Clock;
 use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::ids::Ids;
+use acpd_runtime::live_limits::LiveLimits;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::RememberedAnswers;
 use acpd_runtime::service::{Defaults, Service};
@@ -59,8 +59,15 @@ impl Daemon {
         let mut context = Context::open(Parts {
             log: log.clone(),
             policies: watch::channel(PolicyBook::new(None, &agents)).1,
-            agents: Agents::new(agents, SandboxSettings::default(), place),
-            limits: Arc::new(limits.clone()),
+            agents: Agents::fixed(
+                AgentBook {
+                    configured: agents,
+                    default: Some("own".to_owned()),
+                    ..AgentBook::default()
+                },
+                place,
+            ),
+            limits: LiveLimits::fixed(limits.clone()),
             clock,
             ids: ids.clone(),
             answers: RememberedAnswers::open(Arc::clone(&host), place).unwrap(),
@@ -102,7 +109,7 @@ impl Daemon {
         let (theirs, ours) = tokio::io::duplex(SOCKET_BYTES);
         let (reader, writer) = tokio::io::split(ours);
         let transport = Lines::new(reader, writer, limits);
-        let setup = ConnectionSetup::open(self.service.clone(), Some("own"), self.stop.clone());
+        let setup = ConnectionSetup::open(self.service.clone(), self.stop.clone());
         let identity = EditorIdentity {
             principal: "editor".into(),
             role: Role::Owner,

@@ -19,14 +19,19 @@ pub(in crate::sqlite) trait FileSystem {
     fn copied(&self, bytes: u64, of: u64);
 }
 
+/// Returns the bytes that this user can still write in a directory.
+pub fn free_bytes(directory: &Path) -> io::Result<u64> {
+    let found = rustix::fs::statvfs(directory)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 /// The file system itself.
 #[derive(Debug)]
 pub(in crate::sqlite) struct Native;
 
 impl FileSystem for Native {
     fn free_bytes(&self, directory: &Path) -> io::Result<u64> {
-        let found = rustix::fs::statvfs(directory)?;
-        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+        free_bytes(directory)
     }
 
     #[cfg(target_os = "linux")]

@@ -24,6 +24,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::schema;
 use crate::LogError;
 pub(super) use copies::Copies;
+pub use file_system::free_bytes;
 pub(super) use file_system::{FileSystem, Native};
 
 /// Tables that name deleted data of which the pages may have remains.

@@ -13,6 +13,7 @@ mod notifications;
 mod params;
 mod peer;
 mod results;
+mod strict;
 mod subscribers;
 mod table;
 mod thread_params;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use acpd_model::{Failure, IdPart, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde::{Deserialize, de::DeserializeOwned};
 
+use super::strict::{read, read_strictly};
 use crate::agent::ConfigValue;
 use crate::projection::{SessionChange, text_block};
 use crate::surface::request::{
@@ -69,7 +70,7 @@ impl<P: DeserializeOwned + Shape> Params for On<P> {
                 "threadId is missing, and this connection has not started, resumed or forked a thread",
             )
         })?;
-        let params = read(text)?;
+        let params = read_strictly(text, &["threadId"])?;
         Ok(Self { thread, params })
     }
 
@@ -84,7 +85,7 @@ impl<P: DeserializeOwned + Shape> Params for Named<P> {
         let thread = read::<Thread>(text)?
             .thread_id
             .ok_or_else(|| missing("threadId"))?;
-        let params = read(text)?;
+        let params = read_strictly(text, &["threadId"])?;
         Ok(Self { thread, params })
     }
 
@@ -98,7 +99,7 @@ macro_rules! plain {
     ($($params:ty),+) => {$(
         impl Params for $params {
             fn read(text: &str, _: Option<ThreadId>) -> Result<Self, Failure> {
-                read(text)
+                read_strictly(text, &[])
             }
 
             #[cfg(test)]
@@ -122,10 +123,6 @@ plain!(
     Approve,
     AnswerInput
 );
-
-fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure::invalid_params(format!("invalid params: {error}")))
-}
 
 pub(super) fn missing(name: &str) -> Failure {
     Failure::invalid_params(format!("{name} is missing"))

@@ -14,6 +14,7 @@ use super::log_state::{log_changed_frame, log_damaged_frame};
 use super::notifications::Notification;
 use super::params::Response;
 use super::results::ResultType;
+use super::strict;
 use super::subscribers::subscribers_frame;
 use super::table::Method;
 use super::wire::Value;
@@ -411,8 +412,8 @@ impl Peer {
             subscribers: bool,
             opt_out_notification_methods: BTreeSet<String>,
         }
-        let hello: Hello = serde_json::from_str(params.map_or("{}", RawValue::get))
-            .map_err(|error| Failure::invalid_params(format!("invalid params: {error}")))?;
+        // Unlike other requests, this one accepts unknown members: a newer client asks by it what this daemon knows.
+        let hello: Hello = strict::read(params.map_or("{}", RawValue::get))?;
         self.client = Client {
             name: hello.client_info.name.chars().take(200).collect(),
             approvals: hello.capabilities.approvals,

@@ -55,10 +55,13 @@ pub(super) fn spawn(
     let (joins, joining) = mpsc::channel(SHARED_INBOX);
     let (inbox, said) = mpsc::channel(SHARED_INBOX);
     let (leaves, left) = mpsc::channel(SHARED_INBOX);
-    let grace = Duration::from_secs(launcher.limits.agent_exit_grace_secs);
+    let grace = Duration::from_secs(launcher.limits.now().agent_exit_grace_secs);
     let mut actor = Actor {
         agent: SharedAgent::new(grace),
-        lines: AgentLines::new(launcher.limits.agent_line_bytes, slot.process().budget().clone()),
+        lines: AgentLines::new(
+            launcher.limits.now().agent_line_bytes,
+            slot.process().budget().clone(),
+        ),
         clock: launcher.clock,
         stdin,
         events_tx: BTreeMap::new(),

@@ -23,7 +23,6 @@ use acpd_runtime::standby::task::StandbyHandle;
 #[derive(Debug, Clone)]
 pub struct ConnectionSetup {
     pub(super) service: Service,
-    default_agent: Option<Arc<str>>,
     /// The HTTP connections.
     pub(crate) connections: Connections,
     /// Cancelled when the daemon stops.
@@ -31,11 +30,10 @@ pub struct ConnectionSetup {
 }
 
 impl ConnectionSetup {
-    /// Creates the setup. `default_agent` is for connections that name no agent.
-    pub fn open(service: Service, default_agent: Option<&str>, stop: CancellationToken) -> Self {
+    /// Creates the setup.
+    pub fn open(service: Service, stop: CancellationToken) -> Self {
         Self {
             service,
-            default_agent: default_agent.map(Arc::from),
             connections: Connections::default(),
             stop,
         }
@@ -53,7 +51,7 @@ impl ConnectionSetup {
             role,
             ends,
         } = identity;
-        let mut link = Link::new(Box::new(transport), &self.service.context.limits);
+        let mut link = Link::new(Box::new(transport), &self.service.context.limits.now());
         let begun = async {
             let first = loop {
                 if let LinkEvent::Received(first) = link.next().await? {
@@ -125,10 +123,11 @@ impl ConnectionSetup {
             }
             return Ok(agent);
         }
-        if let Some(agent) = named.or_else(|| self.default_agent.as_deref().map(str::to_owned)) {
+        let book = self.service.context.agents.book();
+        if let Some(agent) = named.or_else(|| book.default.clone()) {
             return Ok(agent);
         }
-        let configured: Vec<_> = self.service.context.agents.configured().collect();
+        let configured: Vec<_> = book.configured.keys().map(String::as_str).collect();
         match configured[..] {
             [only] => Ok(only.to_owned()),
             [] => Err(Failure::new(

@@ -131,7 +131,7 @@ impl Editor {
             ends: CancellationToken::new(),
         };
         let (reader, writer) = split(theirs);
-        let transport = Ndjson::new(reader, writer, &setup.service.context.limits);
+        let transport = Ndjson::new(reader, writer, &setup.service.context.limits.now());
         let setup = setup.clone();
         tokio::spawn(async move { setup.serve(transport, identity, None).await });
         let (read, write) = split(ours);
@@ -171,7 +171,7 @@ async fn an_editor_works_and_another_one_loads_what_it_did() {
     let data_dir = std::env::temp_dir().join(format!("acpd-acp-{}", uuid::Uuid::now_v7()));
     std::fs::create_dir_all(&data_dir).unwrap();
     let service = daemon(&data_dir).await;
-    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
     let mut first = Editor::connect(&setup);
     let hello = first.ask("initialize", json!({ "protocolVersion": 1 })).await;
     assert!(
@@ -216,7 +216,7 @@ fn able() -> Value {
 async fn two(data_dir: &std::path::Path) -> (Service, Editor, Editor, Value) {
     std::fs::create_dir_all(data_dir).unwrap();
     let service = daemon_with(data_dir, WRITER).await;
-    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
     let mut first = Editor::connect(&setup);
     first.ask("initialize", able()).await;
     let made = first
@@ -410,7 +410,7 @@ async fn lasting(name: &str) -> (std::path::PathBuf, Service, Editor) {
     let data_dir = std::env::temp_dir().join(format!("acpd-{name}-{}", uuid::Uuid::now_v7()));
     std::fs::create_dir_all(data_dir.join("other")).unwrap();
     let service = daemon_with(&data_dir, LASTING).await;
-    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
     let mut editor = Editor::connect(&setup);
     editor.say(&json!({ "acpd": { "cwd": data_dir } })).await;
     (data_dir, service, editor)
@@ -485,7 +485,7 @@ async fn what_needs_no_session_is_asked_without_one() {
     }
     // The daemon knows the agent's properties by now. It starts a process only for requests that need one.
     let before = starts(&data_dir);
-    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
     let mut late = Editor::connect(&setup);
     late.ask("initialize", json!({ "protocolVersion": 1 })).await;
     late.ask("session/list", json!({})).await;
@@ -563,7 +563,7 @@ async fn a_session_is_opened_with_what_its_editor_wants_and_only_in_its_director
 async fn a_session_waits_for_an_earlier_sign_in() {
     let (data_dir, service, mut first) = lasting("pipelined").await;
     std::fs::write(data_dir.join("starts.sign-in"), "").unwrap();
-    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
     let mut known = Editor::connect(&setup);
     known.ask("initialize", json!({ "protocolVersion": 1 })).await;
     drop((known, std::mem::replace(&mut first, Editor::connect(&setup))));
@@ -594,7 +594,7 @@ async fn only_a_connection_with_the_session_releases_its_process() {
     let open = json!({ "cwd": data_dir, "mcpServers": [] });
     let session = answer(&editor.ask("session/new", open).await)["result"]["sessionId"].take();
     drop(editor);
-    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
     let close_it = json!({ "sessionId": session });
     for role in [Role::Observer, Role::Owner] {
         let mut other = Editor::connect_as(&setup, role);
@@ -637,7 +637,7 @@ async fn an_idle_agent_makes_room_for_another_and_comes_back_with_its_session() 
         ..Limits::default()
     };
     let service = daemon_within(&data_dir, LASTING, limits).await;
-    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
     let mut editor = Editor::connect(&setup);
     editor.say(&json!({ "acpd": { "cwd": data_dir } })).await;
     editor.ask("initialize", json!({ "protocolVersion": 1 })).await;

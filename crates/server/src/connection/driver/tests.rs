@@ -23,8 +23,8 @@ async fn connection<S: Surface>(
     let directory = Directory::open(context.clone()).await.unwrap();
     let (reader, writer) = tokio::io::split(ours);
     let link = Link::new(
-        Box::new(Lines::new(reader, writer, &context.limits)),
-        &context.limits,
+        Box::new(Lines::new(reader, writer, &context.limits.now())),
+        &context.limits.now(),
     );
     let access = Access {
         role: Role::Owner,

@@ -94,7 +94,7 @@ async fn prompted(data_dir: &Path, asks: &str, marks: bool) -> (Service, Editor,
         ..Limits::default()
     };
     let service = daemon_within(data_dir, &flooding(asks), limits).await;
-    let setup = ConnectionSetup::open(service.clone(), None, CancellationToken::new());
+    let setup = ConnectionSetup::open(service.clone(), CancellationToken::new());
     let mut editor = Editor::connect(&setup);
     if marks {
         editor.say(&json!({ "acpd": { "marks": true } })).await;

@@ -1,0 +1,301 @@
+//! One entry of the conversation: an item, a notice, an answer, a plan, or the end of a turn.
+//!
+//! In: turns of pages, and notifications. Out: lines. Never: lets an agent's text look like one of acpd's remarks.
+
+use serde_json::Value;
+
+use super::line::{Line, Tone};
+use super::markup::marked;
+use crate::terminal::items::{Block, Item, Role, is_about_protocol, plan_line};
+use crate::terminal::plain::{plain, plain_line};
+
+/// Number of lines of a folded text at its beginning and at its end.
+const FOLDED: (usize, usize) = (3, 3);
+
+/// Maximum length of a line in a folded text, in bytes.
+const FOLDED_LINE: usize = 400;
+
+/// A part of the conversation.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Id, unique in the thread.
+    pub id: String,
+    /// The turn that it belongs to.
+    pub turn: Option<String>,
+    pub body: Body,
+}
+
+#[derive(Debug, Clone)]
+pub enum Body {
+    Item(Item),
+    /// A remark of acpd.
+    Remark {
+        tone: Tone,
+        text: String,
+    },
+    Plan(Vec<String>),
+}
+
+impl Entry {
+    /// Creates an entry for an item.
+    pub fn item(turn: Option<&str>, item: Item) -> Self {
+        Self {
+            id: item.id.clone(),
+            turn: turn.map(str::to_owned),
+            body: Body::Item(item),
+        }
+    }
+
+    fn remark(id: String, turn: Option<&str>, tone: Tone, text: String) -> Self {
+        Self {
+            id,
+            turn: turn.map(str::to_owned),
+            body: Body::Remark { tone, text },
+        }
+    }
+
+    /// Creates an entry for a notice, unless only agent developers need it.
+    pub fn notice(notice: &Value) -> Option<Self> {
+        if is_about_protocol(notice) {
+            return None;
+        }
+        let text = |member: &str| plain(notice[member].as_str().unwrap_or_default());
+        let (level, message, detail) = (text("level"), text("message"), text("detail"));
+        let (tone, mark) = match &*level {
+            "error" => (Tone::Failed, "✗"),
+            "warning" => (Tone::Warning, "!"),
+            _ => (Tone::Remark, "·"),
+        };
+        let mut text = format!("{mark} {message}");
+        if level == "error" && !detail.trim().is_empty() {
+            text.push_str(&format!("\n{}", detail.trim_end()));
+        }
+        let id = format!("notice {}", notice["seq"]);
+        Some(Self::remark(id, notice["turnId"].as_str(), tone, text))
+    }
+
+    /// Creates an entry for the answer to a question.
+    pub fn answer(resolved: &Value) -> Self {
+        let by = originator(&resolved["by"]);
+        let (tone, text) = match resolved["outcome"].as_str() {
+            Some("accepted") if resolved["optionKind"].is_null() => {
+                (Tone::Remark, format!("✓ answered by {by}"))
+            }
+            Some("accepted") => (Tone::Remark, format!("✓ allowed by {by}")),
+            Some("declined") => (Tone::Remark, format!("✗ declined by {by}")),
+            _ => {
+                let why = resolved["reason"].as_str().map(plain_line);
+                let why = why.map_or_else(|| format!("closed by {by}"), |why| format!("closed: {why}"));
+                (Tone::Remark, format!("· question {why}"))
+            }
+        };
+        let id = format!("answer {}", resolved["seq"]);
+        Self::remark(id, resolved["turnId"].as_str(), tone, text)
+    }
+
+    /// Creates an entry for the end of a turn. `before` are the entries before it, which may have the reason already.
+    pub fn end<'e>(turn: &Value, mut before: impl Iterator<Item = &'e Self>) -> Self {
+        let status = turn["status"].as_str().unwrap_or("ended");
+        let why = turn["error"].as_str().or(turn["stopReason"].as_str());
+        let why = why.filter(|why| *why != "end_turn");
+        let has_noted = |why: &str, entry: &Self| match &entry.body {
+            Body::Remark { text, .. } => text.ends_with(&plain(why)),
+            _ => false,
+        };
+        let why = why
+            .filter(|why| !before.any(|entry| has_noted(why, entry)))
+            .map(plain_line);
+        let tone = if status == "failed" {
+            Tone::Failed
+        } else {
+            Tone::Remark
+        };
+        let changes = &turn["changes"];
+        let changed = changes["files"].as_u64().map(|files| {
+            let plural = if files == 1 { "" } else { "s" };
+            format!(
+                " · {files} file{plural} +{} −{}",
+                changes["added"], changes["removed"]
+            )
+        });
+        let text = format!(
+            "── {}{}{}",
+            plain_line(status),
+            why.map(|why| format!(": {why}")).unwrap_or_default(),
+            changed.unwrap_or_default()
+        );
+        let turn = turn["id"].as_str();
+        Self::remark(format!("end {}", turn.unwrap_or_default()), turn, tone, text)
+    }
+
+    /// Creates an entry for a plan.
+    pub fn plan(turn: Option<&str>, entries: &Value) -> Self {
+        let steps = entries.as_array().into_iter().flatten();
+        Self {
+            id: format!("plan {}", turn.unwrap_or_default()),
+            turn: turn.map(str::to_owned),
+            body: Body::Plan(steps.map(plan_line).collect()),
+        }
+    }
+
+    /// Creates an entry for events that cannot be read.
+    pub fn damage(params: &Value) -> Self {
+        let reason = plain_line(params["reason"].as_str().unwrap_or("the log is damaged"));
+        let text = format!(
+            "✗ events {} to {} cannot be read: {reason}",
+            params["firstSeq"], params["seq"]
+        );
+        Self::remark(format!("damage {}", params["seq"]), None, Tone::Failed, text)
+    }
+
+    /// Returns the entries of a turn of a page. `continues`: whether the end of the turn is on a later page.
+    pub fn of_turn(turn: &Value, continues: bool) -> Vec<Self> {
+        let id = turn["id"].as_str();
+        let items = turn["items"].as_array().into_iter().flatten();
+        let mut entries: Vec<Self> = items.map(|item| Self::item(id, Item::read(item))).collect();
+        let mut place = |after: &Value, entry: Self| {
+            let after = after.as_str();
+            let at = match after {
+                Some(after) => entries.iter().rposition(|entry| entry.id == after),
+                None => None,
+            };
+            // Behind those that were placed there before.
+            let mut at = at.map_or(if after.is_none() { 0 } else { entries.len() }, |at| at + 1);
+            while entries
+                .get(at)
+                .is_some_and(|entry| !matches!(entry.body, Body::Item(_)))
+            {
+                at += 1;
+            }
+            entries.insert(at, entry);
+        };
+        for notice in turn["notices"].as_array().into_iter().flatten() {
+            if let Some(entry) = Self::notice(notice) {
+                place(&notice["afterItemId"], entry);
+            }
+        }
+        for answer in turn["answers"].as_array().into_iter().flatten() {
+            place(&answer["itemId"], Self::answer(answer));
+        }
+        if continues {
+            return entries;
+        }
+        if turn["plan"].as_array().is_some_and(|plan| !plan.is_empty()) {
+            entries.push(Self::plan(id, &turn["plan"]));
+        }
+        if id.is_some() && turn["status"] != "running" {
+            let end = Self::end(turn, entries.iter());
+            entries.push(end);
+        }
+        entries
+    }
+
+    /// Returns the entry's size in memory, in bytes.
+    pub fn bytes(&self) -> usize {
+        let body = match &self.body {
+            Body::Item(item) => item.bytes(),
+            Body::Remark { text, .. } => text.len(),
+            Body::Plan(steps) => steps.iter().map(String::len).sum(),
+        };
+        size_of::<Self>() + self.id.len() + self.turn.as_ref().map_or(0, String::len) + body
+    }
+
+    /// Returns whether the entry is a title with little text, so that entries like it need no gap between them.
+    pub fn is_brief(&self) -> bool {
+        match &self.body {
+            Body::Item(item) => item
+                .blocks()
+                .first()
+                .is_some_and(|first| matches!(first.role, Role::Title | Role::Failed)),
+            Body::Remark { .. } => true,
+            Body::Plan(_) => false,
+        }
+    }
+
+    /// Returns the lines of the entry. `open`: whether to show long texts in full.
+    pub fn lines(&self, open: bool) -> Vec<Line> {
+        match &self.body {
+            Body::Item(item) => item
+                .blocks()
+                .iter()
+                .flat_map(|block| lines_of(block, open))
+                .collect(),
+            Body::Remark { tone, text } => text.lines().map(|line| Line::new(*tone, "", line)).collect(),
+            Body::Plan(steps) => steps
+                .iter()
+                .map(|step| Line::new(Tone::Remark, "", step))
+                .collect(),
+        }
+    }
+}
+
+fn lines_of(block: &Block, open: bool) -> Vec<Line> {
+    let plain_lines = |tone, lead| {
+        block
+            .text
+            .lines()
+            .map(|line| Line::new(tone, lead, line))
+            .collect()
+    };
+    match block.role {
+        Role::User => plain_lines(Tone::User, "> "),
+        Role::Answer => marked(&block.text),
+        Role::Title => plain_lines(Tone::Title, ""),
+        Role::Failed => plain_lines(Tone::Failed, ""),
+        Role::Remark => plain_lines(Tone::Remark, "  "),
+        Role::Thought => folded(&block.text, open, |_| Tone::Thought),
+        Role::Output => folded(&block.text, open, |_| Tone::Output),
+        Role::Diff => folded(&block.text, open, |line| match line.as_bytes().first() {
+            Some(b'+') => Tone::Added,
+            Some(b'-') => Tone::Removed,
+            _ => Tone::Output,
+        }),
+    }
+}
+
+/// Returns the lines of a text, or its beginning and its end.
+fn folded(text: &str, open: bool, tone: impl Fn(&str) -> Tone) -> Vec<Line> {
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = |line: &&str| Line::new(tone(line), "│ ", line);
+    if open {
+        return lines.iter().map(shown).collect();
+    }
+    let short = |line: &&str| {
+        if line.len() <= FOLDED_LINE {
+            return shown(line);
+        }
+        let end = line.floor_char_boundary(FOLDED_LINE);
+        shown(&&*format!("{}… (Ctrl+O)", &line[..end]))
+    };
+    let (first, last) = FOLDED;
+    // One more line than fits takes no more room than the remark about it.
+    if lines.len() <= first + last + 1 {
+        return lines.iter().map(short).collect();
+    }
+    let hidden = lines.len() - first - last;
+    let mut folded: Vec<Line> = lines[..first].iter().map(short).collect();
+    folded.push(Line::new(
+        Tone::Remark,
+        "│ ",
+        &format!("… {hidden} more lines (Ctrl+O)"),
+    ));
+    folded.extend(lines[lines.len() - last..].iter().map(short));
+    folded
+}
+
+/// Describes who caused an event.
+pub fn originator(by: &Value) -> String {
+    let text = |member: &str| by[member].as_str().map(plain_line);
+    match by["kind"].as_str() {
+        Some("agent") => "the agent".to_owned(),
+        Some("daemon") => "acpd".to_owned(),
+        Some("policy") => {
+            text("rule").map_or_else(|| "the policy".to_owned(), |rule| format!("the policy ({rule})"))
+        }
+        _ => format!(
+            "{} ({})",
+            text("principal").unwrap_or_else(|| "a client".to_owned()),
+            text("client").unwrap_or_else(|| "unknown".to_owned())
+        ),
+    }
+}

@@ -1,0 +1,95 @@
+//! Notifications that change the conversation.
+
+use serde_json::Value;
+
+use super::Conversation;
+use super::entry::{Body, Entry};
+use crate::terminal::items::Item;
+
+/// Number of entries before the end of a turn that may have the reason of its end.
+const NOTED: usize = 4;
+
+/// Number of entries among which a new one is looked for. Events arrive once, so an agent alone can repeat an item.
+const RECENT: usize = 100;
+
+/// How a notification was folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Folded {
+    /// The conversation is up to date.
+    Done,
+    /// The item is on a page that is not held.
+    NotHeld,
+    /// The conversation has to be read again.
+    ReadAgain,
+}
+
+impl Conversation {
+    /// Folds one notification.
+    pub fn fold(&mut self, method: &str, params: &Value) -> Folded {
+        let turn = params["turnId"].as_str();
+        match method {
+            "item/started"
+            | "item/toolCall/started"
+            | "item/fileChange/started"
+            | "item/terminalCommand/started" => {
+                let item = Item::read(params);
+                if !self.is_recent(&item.id) {
+                    self.push(Entry::item(turn, item));
+                }
+            }
+            "item/userMessage"
+            | "item/updated"
+            | "item/completed"
+            | "item/toolCall/completed"
+            | "item/fileChange/completed"
+            | "item/terminalCommand/completed" => {
+                return self.change_item(params, |item| item.update(params));
+            }
+            "item/agentMessage/delta" | "item/agentThought/delta" => {
+                return self.change_item(params, |item| item.append(params));
+            }
+            "item/terminalCommand/output" => {
+                return self.change_item(params, |item| item.append_output(params));
+            }
+            "turn/plan/updated" => {
+                let plan = Entry::plan(turn, &params["entries"]);
+                let (id, body) = (plan.id.clone(), plan.body.clone());
+                if !self.change(&id, |entry| entry.body = body) {
+                    self.push(plan);
+                }
+            }
+            "thread/notice" => {
+                if let Some(notice) = Entry::notice(params) {
+                    self.push(notice);
+                }
+            }
+            "serverRequest/resolved" => self.push(Entry::answer(params)),
+            "thread/log/damaged" => self.push(Entry::damage(params)),
+            "turn/completed" => {
+                let end = Entry::end(&params["turn"], self.entries.iter().rev().take(NOTED));
+                // A queued turn that was taken back has nothing to end.
+                let has_begun = params["turn"]["startedAt"].is_number();
+                if has_begun && !self.is_recent(&end.id) {
+                    self.push(end);
+                }
+            }
+            "thread/rolledBack" => return Folded::ReadAgain,
+            _ => {}
+        }
+        Folded::Done
+    }
+
+    fn is_recent(&self, id: &str) -> bool {
+        self.entries.iter().rev().take(RECENT).any(|entry| entry.id == id)
+    }
+
+    fn change_item(&mut self, params: &Value, change: impl FnOnce(&mut Item)) -> Folded {
+        let id = params["itemId"].as_str().unwrap_or_default();
+        let held = self.change(id, |entry| {
+            if let Body::Item(item) = &mut entry.body {
+                change(item);
+            }
+        });
+        if held { Folded::Done } else { Folded::NotHeld }
+    }
+}

@@ -1,0 +1,239 @@
+//! The part of a thread's conversation that is held in memory.
+//!
+//! In: pages of turns, then notifications in order. Out: entries. Owns: at most [`HELD_BYTES`] of entries, and the cursors
+//! of the pages before and after them. Never: requests a page; it says which one is missing.
+//!
+//! Pages have cursors towards older turns only. So the cursors of dropped newer pages are kept, and the newest page, which
+//! grows with the thread, is read again when the user returns to it.
+
+pub mod entry;
+mod fold;
+pub mod line;
+mod markup;
+pub mod scroll;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use self::entry::Entry;
+pub use self::fold::Folded;
+use self::scroll::Memo;
+
+/// Maximum size of the entries, in bytes.
+pub const HELD_BYTES: usize = 16 << 20;
+
+/// The held entries, oldest first.
+#[derive(Debug, Default)]
+pub struct Conversation {
+    entries: VecDeque<Entry>,
+    /// The held pages, oldest first.
+    pages: VecDeque<Page>,
+    /// Cursor of the page before the first one.
+    older: Option<String>,
+    /// Pages after the last one that were dropped, the nearest last.
+    newer: Vec<Dropped>,
+    bytes: usize,
+    /// The layout of entries that were shown lately.
+    memo: RefCell<Memo>,
+}
+
+/// Where a page came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The end of the thread; new entries are appended to it.
+    End,
+    /// A page at this cursor.
+    Cursor(String),
+}
+
+#[derive(Debug)]
+struct Dropped {
+    source: Source,
+    /// The turn of its first entry.
+    turn: Option<String>,
+}
+
+#[derive(Debug)]
+struct Page {
+    source: Source,
+    /// Number of its entries.
+    entries: usize,
+}
+
+impl Conversation {
+    /// Creates a conversation from the newest page of a thread.
+    pub fn open(thread: &Value) -> Self {
+        let mut opened = Self {
+            older: cursor_of(thread),
+            ..Self::default()
+        };
+        let entries = entries_of(thread, None);
+        opened.bytes = entries.iter().map(Entry::bytes).sum();
+        opened.pages.push_back(Page {
+            source: Source::End,
+            entries: entries.len(),
+        });
+        opened.entries = entries.into();
+        opened
+    }
+
+    /// Returns the entries.
+    pub fn entries(&self) -> &VecDeque<Entry> {
+        &self.entries
+    }
+
+    /// Returns the size of the entries, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the cursor of the page before the held ones, if there is one.
+    pub fn older(&self) -> Option<&str> {
+        self.older.as_deref()
+    }
+
+    /// Returns the page after the held ones, if it was dropped.
+    pub fn newer(&self) -> Option<&Source> {
+        self.newer.last().map(|page| &page.source)
+    }
+
+    /// Adds the page before the held ones.
+    pub fn prepend(&mut self, thread: &Value) {
+        let Some(cursor) = self.older.take() else {
+            return;
+        };
+        self.older = cursor_of(thread);
+        let next = self.entries.front().and_then(|first| first.turn.clone());
+        let mut entries = entries_of(thread, next.as_deref());
+        entries.retain(|entry| self.find(&entry.id).is_none());
+        self.pages.push_front(Page {
+            source: Source::Cursor(cursor),
+            entries: entries.len(),
+        });
+        for entry in entries.into_iter().rev() {
+            self.bytes += entry.bytes();
+            self.entries.push_front(entry);
+        }
+    }
+
+    /// Adds the page after the held ones, which is not the newest.
+    pub fn append(&mut self, thread: &Value) {
+        let Some(Dropped { source, .. }) = self.newer.pop() else {
+            return;
+        };
+        let next = self.newer.last().and_then(|page| page.turn.as_deref());
+        let entries = entries_of(thread, next);
+        self.pages.push_back(Page {
+            source,
+            entries: entries.len(),
+        });
+        for entry in entries {
+            self.bytes += entry.bytes();
+            self.entries.push_back(entry);
+        }
+    }
+
+    /// Drops pages until the rest is small enough: newer ones than `kept` first, then older ones. `kept` is the index of an
+    /// entry that the user sees. Returns whether the newest page alone is too large, so that it has to be read again.
+    pub fn shrink(&mut self, kept: usize) -> bool {
+        let mut kept = kept;
+        while self.bytes > HELD_BYTES && self.pages.len() > 1 {
+            let first = self.pages.front().map_or(0, |page| page.entries);
+            let last = self.pages.back().map_or(0, |page| page.entries);
+            let below = self.entries.len().saturating_sub(kept + 1);
+            if below >= last && below > kept {
+                self.drop_newest();
+            } else if kept >= first {
+                self.drop_oldest();
+                kept -= first;
+            } else if below >= last {
+                self.drop_newest();
+            } else {
+                break;
+            }
+        }
+        self.bytes > HELD_BYTES && self.pages.len() == 1 && self.newer.is_empty()
+    }
+
+    fn drop_newest(&mut self) {
+        let Some(page) = self.pages.pop_back() else {
+            return;
+        };
+        let mut turn = None;
+        for _ in 0..page.entries {
+            if let Some(entry) = self.entries.pop_back() {
+                self.bytes -= entry.bytes();
+                self.memo.get_mut().forget(&entry.id);
+                turn = entry.turn;
+            }
+        }
+        self.newer.push(Dropped {
+            source: page.source,
+            turn,
+        });
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some(page) = self.pages.pop_front() else {
+            return;
+        };
+        for _ in 0..page.entries {
+            if let Some(entry) = self.entries.pop_front() {
+                self.bytes -= entry.bytes();
+                self.memo.get_mut().forget(&entry.id);
+            }
+        }
+        if let Source::Cursor(cursor) = page.source {
+            self.older = Some(cursor);
+        }
+    }
+
+    /// Returns the index of an entry. Looks at the newest first, since these change.
+    pub fn find(&self, id: &str) -> Option<usize> {
+        self.entries.iter().rposition(|entry| entry.id == id)
+    }
+
+    /// Adds an entry at the end of the thread.
+    fn push(&mut self, entry: Entry) {
+        if !self.newer.is_empty() {
+            // The newest page is not held. It is read again when the user returns to it.
+            return;
+        }
+        self.bytes += entry.bytes();
+        self.entries.push_back(entry);
+        if let Some(newest) = self.pages.back_mut() {
+            newest.entries += 1;
+        }
+    }
+
+    /// Changes an entry; returns whether it is held.
+    fn change(&mut self, id: &str, change: impl FnOnce(&mut Entry)) -> bool {
+        let Some(entry) = self.find(id).and_then(|at| self.entries.get_mut(at)) else {
+            return false;
+        };
+        let before = entry.bytes();
+        change(entry);
+        self.memo.get_mut().forget(id);
+        self.bytes = self.bytes - before + entry.bytes();
+        true
+    }
+}
+
+fn cursor_of(thread: &Value) -> Option<String> {
+    thread["cursor"].as_str().map(str::to_owned)
+}
+
+/// Returns the entries of a page. Queued turns are not part of the conversation yet. `next` is the turn of the entry that
+/// follows the page: a turn that is too large for one page is on two.
+fn entries_of(thread: &Value, next: Option<&str>) -> Vec<Entry> {
+    let turns = thread["turns"].as_array().map_or(&[][..], Vec::as_slice);
+    let begun = turns.iter().filter(|turn| turn["status"] != "queued");
+    let last = begun.clone().count().saturating_sub(1);
+    let entries = begun.enumerate().flat_map(|(at, turn)| {
+        let continues = at == last && next.is_some() && turn["id"].as_str() == next;
+        Entry::of_turn(turn, continues)
+    });
+    entries.collect()
+}

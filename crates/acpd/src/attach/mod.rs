@@ -1,0 +1,105 @@
+//! `acpd attach`: a thread, live in a terminal.
+//!
+//! In: keys, and a thread of the daemon. Out: the picture of the thread, and the user's prompts and answers. Owns: the
+//! terminal while it runs. Never: keeps the agent from going on when the user leaves.
+//!
+//! `state` is a machine without IO; `driver` connects it with the terminal (`screen`), the daemon (`link`) and the
+//! picture (`view`). `conversation` is what the state holds of the thread.
+
+mod conversation;
+mod driver;
+mod link;
+mod screen;
+mod state;
+mod view;
+
+use std::io::IsTerminal;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use self::screen::Screen;
+use self::state::{App, End, PAGE_TURNS};
+use self::view::theme::Theme;
+use crate::cli::AttachArgs;
+use crate::client::Client;
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::terminal::plain::plain;
+use crate::terminal::print;
+use crate::threads::find::{find, short_id};
+
+/// Capacity of the queue of requests to the connection. A user does not type more than this ahead of it.
+const ORDERS: usize = 64;
+
+/// Capacity of the queue of messages from the connection. Behind it, the daemon waits.
+const NEWS: usize = 64;
+
+/// Follows a thread in the terminal until the user detaches.
+pub async fn attach(settings: &Settings, args: &AttachArgs) -> anyhow::Result<Exit> {
+    check_terminal(&args.thread.thread)?;
+    let mut client = Client::connect(settings, true).await?;
+    let id = find(&mut client, &args.thread.thread).await?;
+    let resume = json!({ "threadId": id, "limit": PAGE_TURNS, "startAgent": false });
+    let resumed = client.request("thread/resume", resume).await?;
+    let size = crossterm::terminal::size().context("the size of the terminal cannot be read")?;
+    let mut app = App::new(&resumed, seed(), size);
+    let (orders, orders_rx) = mpsc::channel(ORDERS);
+    let (news_tx, news) = mpsc::channel(NEWS);
+    let link = link::keep(settings.clone(), client, orders_rx, news_tx);
+    let theme = Theme::new(print::has_colors(&std::io::stdout()));
+    let end = {
+        let mut screen = Screen::enter().context("the terminal cannot be used")?;
+        let driver = driver::run(&mut app, &mut screen, theme, &orders, news);
+        tokio::select! {
+            biased;
+            end = driver => end,
+            // If it ends first, the driver has yet to hear why.
+            never = async { link.await; std::future::pending().await } => never,
+        }
+    }?;
+    match end {
+        End::Detached => {
+            let what = if app.head.is_running() {
+                "; the turn keeps running"
+            } else {
+                ""
+            };
+            let far = settings
+                .remote
+                .as_ref()
+                .map(|remote| format!(" --connect {}", remote.url()));
+            print::hint(&format!(
+                "detached{what}; come back: {} {}{}",
+                settings.own_command("attach"),
+                short_id(&id),
+                far.unwrap_or_default()
+            ));
+            Ok(Exit::Success)
+        }
+        End::Failed(why) => Err(Exit::NotFound.error(plain(&why))),
+    }
+}
+
+/// Fails unless the terminal can show a picture.
+fn check_terminal(thread: &str) -> anyhow::Result<()> {
+    let instead =
+        format!("\"acpd show {thread}\" prints the thread, and \"acpd run -t {thread}\" sends a prompt");
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Exit::Usage.error(format!("acpd attach needs a terminal: {instead}")));
+    }
+    if std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
+        return Err(Exit::Usage.error(format!(
+            "acpd attach needs a terminal that can move its cursor, and TERM says that this one cannot: {instead}"
+        )));
+    }
+    Ok(())
+}
+
+/// Returns a text that no other client has.
+fn seed() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("attach-{}-{}", std::process::id(), now.as_nanos())
+}

@@ -1,0 +1,215 @@
+//! A question of the agent in the panel.
+//!
+//! In: the daemon's question, what of it was drawn, and the user's answer. Out: the text, and the response. Never: takes an
+//! answer from a key before all of the question was on the screen.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::attach::conversation::line::wrap;
+use crate::client::Incoming;
+use crate::terminal::questions::{Choice, Form, Taken, dismissed, is_permission, shown};
+
+/// Time that a question must be in sight before a key answers it: the key may have been meant for something else.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// An open question.
+pub struct Question {
+    /// The daemon's id of the question.
+    pub request: String,
+    /// Id of the daemon's request; `None` if this client may not answer.
+    id: Option<Value>,
+    wants: Wants,
+    /// First row in the panel.
+    pub top: usize,
+    /// Its text, wrapped at a number of columns.
+    rows: Vec<String>,
+    columns: usize,
+    /// How many of the rows were drawn, from the first one on.
+    drawn: usize,
+    /// When all of it was in sight for the first time.
+    seen_at: Option<Instant>,
+    /// Whether a response was sent.
+    pub is_answered: bool,
+}
+
+enum Wants {
+    Permission {
+        text: String,
+        choices: Vec<Choice>,
+    },
+    Information {
+        form: Form,
+        wrong: Option<String>,
+    },
+    /// A question that acpd cannot show.
+    Unknown(String),
+}
+
+/// What an answer did.
+pub enum Answered {
+    /// The response to send: the id of the daemon's request, and the result.
+    Response(Value, Value),
+    /// The form has a next field.
+    Next,
+    /// The answer was not taken, and why.
+    Refused(String),
+}
+
+impl Question {
+    /// Reads a question. Returns `None` for any other message.
+    pub fn read(incoming: &Incoming, columns: usize) -> Option<Self> {
+        let is_question =
+            incoming.method.ends_with("/requestApproval") || incoming.method == "item/tool/requestUserInput";
+        let request = incoming.params["requestId"].as_str().filter(|_| is_question)?;
+        let wants = if is_permission(incoming) {
+            Wants::Permission {
+                text: shown(incoming),
+                choices: Choice::read(&incoming.params),
+            }
+        } else {
+            match Form::read(&incoming.text) {
+                Ok(form) => Wants::Information { form, wrong: None },
+                Err(_) => Wants::Unknown(shown(incoming)),
+            }
+        };
+        let mut question = Self {
+            request: request.to_owned(),
+            id: incoming.id.clone(),
+            wants,
+            top: 0,
+            rows: Vec::new(),
+            columns: 0,
+            drawn: 0,
+            seen_at: None,
+            is_answered: false,
+        };
+        question.lay_out(columns);
+        Some(question)
+    }
+
+    /// Takes the same question again. A replayed event of it has no id to answer.
+    pub fn renew(&mut self, again: Self) {
+        self.is_answered = false;
+        if again.id.is_some() {
+            self.id = again.id;
+        }
+    }
+
+    /// Returns whether a number answers it.
+    pub fn is_permission(&self) -> bool {
+        matches!(self.wants, Wants::Permission { .. })
+    }
+
+    /// Returns whether this client may answer it.
+    pub fn may_answer(&self) -> bool {
+        self.id.is_some()
+    }
+
+    /// Returns the rows of its text.
+    pub fn rows(&self) -> &[String] {
+        &self.rows
+    }
+
+    /// Wraps the text at a number of columns. It counts as unseen then.
+    pub fn lay_out(&mut self, columns: usize) {
+        let text = match &self.wants {
+            Wants::Permission { text, .. } => text.clone(),
+            Wants::Information { form, wrong } => {
+                let wrong = wrong.as_deref().unwrap_or_default();
+                format!("{}{}\n{wrong}", form.heading(), form.question().trim_end())
+            }
+            Wants::Unknown(text) => {
+                format!("{text}Answer it in the web UI (acpd open), or dismiss it: Tab, then Ctrl+D\n")
+            }
+        };
+        let lines = text.trim_end().lines().flat_map(|line| {
+            let line = line.replace('\t', "    ");
+            let ranges = wrap(&line, columns);
+            ranges
+                .into_iter()
+                .map(|range| line[range].to_owned())
+                .collect::<Vec<_>>()
+        });
+        let rows: Vec<String> = lines.collect();
+        if rows != self.rows {
+            self.rows = rows;
+            self.drawn = 0;
+            self.seen_at = None;
+        }
+        self.columns = columns;
+    }
+
+    /// Scrolls by a number of rows in a panel of `height` rows.
+    pub fn scroll(&mut self, rows: isize, height: usize) {
+        let last = self.rows.len().saturating_sub(height);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    /// Takes note of the rows that are in sight now.
+    pub fn drawn(&mut self, height: usize, now: Instant) {
+        // Rows that were scrolled over without being drawn do not count.
+        if self.top <= self.drawn {
+            self.drawn = self.drawn.max(self.top + height);
+        }
+        if self.drawn >= self.rows.len() {
+            self.seen_at.get_or_insert(now);
+        }
+    }
+
+    /// Returns why no key answers the question now.
+    pub fn refusal(&self, now: Instant) -> Option<&'static str> {
+        if self.is_answered {
+            return Some("the answer is on its way");
+        }
+        if !self.may_answer() {
+            return Some("your role may not answer questions");
+        }
+        match self.seen_at {
+            None => Some("scroll to see all of it first (↑ ↓)"),
+            Some(seen) if now < seen + SETTLE => Some("the question is new: press the key again to answer"),
+            Some(_) => None,
+        }
+    }
+
+    /// Answers with a number, a word, or the value of a form's field.
+    pub fn answer(&mut self, typed: &str) -> Answered {
+        let Some(id) = self.id.clone() else {
+            return Answered::Refused("your role may not answer questions".to_owned());
+        };
+        match &mut self.wants {
+            Wants::Permission { choices, .. } => match Choice::pick(choices.iter(), typed) {
+                Some(choice) => Answered::Response(id, choice.response()),
+                None => Answered::Refused(format!("{typed:?} is no option: 1 to {}", choices.len())),
+            },
+            Wants::Information { form, wrong } => match form.take(Some(typed)) {
+                Taken::Next => {
+                    *wrong = None;
+                    self.top = 0;
+                    self.lay_out(self.columns);
+                    Answered::Next
+                }
+                Taken::Again(why) => {
+                    *wrong = Some(why.clone());
+                    self.lay_out(self.columns);
+                    Answered::Refused(why)
+                }
+                Taken::Done(response) => Answered::Response(id, response),
+            },
+            Wants::Unknown(_) => {
+                Answered::Refused("this question can only be dismissed here: Ctrl+D".to_owned())
+            }
+        }
+    }
+
+    /// Dismisses a question for information.
+    pub fn dismiss(&mut self) -> Answered {
+        match (&self.id, &self.wants) {
+            (_, Wants::Permission { .. }) | (None, _) => {
+                Answered::Refused("choose one of the options".to_owned())
+            }
+            (Some(id), _) => Answered::Response(id.clone(), dismissed()),
+        }
+    }
+}

@@ -1,0 +1,253 @@
+use serde_json::json;
+
+use super::*;
+use crate::attach::state::End;
+
+#[test]
+fn a_prompt_starts_a_turn_and_during_a_turn_it_is_queued() {
+    let mut scene = Scene::open(&json!([]));
+    scene.typed("fix it");
+    scene.keys(&["M-Enter"]);
+    scene.typed("now");
+    scene.key("C-j");
+    scene.key("Backspace");
+    scene.key("Enter");
+    let (token, method, params) = scene.request();
+    assert_eq!((method, &params["text"]), ("turn/start", &json!("fix it\nnow")));
+    assert_eq!(params["threadId"], THREAD);
+    assert!(scene.app.prompt.is_empty());
+    scene.reply(token, json!({ "turn": { "id": "turn_1", "status": "queued" } }));
+    assert!(scene.status().starts_with("queued: it starts when"));
+
+    scene.run_turn("turn_1");
+    scene.event(
+        "turn/queued",
+        json!({ "turn": { "id": "turn_2", "status": "queued", "input": [{ "type": "text", "text": "and\nthen" }] } }),
+    );
+    assert!(scene.draw().contains("queued: and\u{fffd}then"));
+    // The last queued prompt comes back to be changed.
+    scene.key("C-x");
+    let (token, method, params) = scene.request();
+    assert_eq!((method, &params["turnId"]), ("turn/interrupt", &json!("turn_2")));
+    scene.event(
+        "turn/completed",
+        json!({ "turn": { "id": "turn_2", "status": "interrupted" } }),
+    );
+    scene.reply(token, json!({}));
+    assert_eq!(scene.app.prompt.text(), "and\nthen");
+    assert!(!scene.draw().contains("queued:"));
+}
+
+#[test]
+fn a_prompt_that_is_refused_comes_back() {
+    let mut scene = Scene::open(&json!([]));
+    scene.typed("one");
+    scene.key("Enter");
+    let (token, ..) = scene.request();
+    scene.typed("two");
+    scene.refuse(token, "your role may not", false);
+    assert_eq!(scene.app.prompt.text(), "one\ntwo");
+    assert_eq!(scene.status(), "not sent: your role may not");
+    scene.keys(&["C-u", "Backspace", "C-u"]);
+    scene.key("Enter");
+    assert!(scene.effects().is_empty(), "an empty prompt is not sent");
+}
+
+#[test]
+fn a_message_goes_into_the_running_turn() {
+    let mut scene = Scene::open(&json!([]));
+    scene.run_turn("turn_1");
+    scene.typed("use the other file");
+    scene.key("M-s");
+    let (token, method, params) = scene.request();
+    assert_eq!(
+        (method, &params["content"]),
+        ("turn/steer", &json!("use the other file"))
+    );
+    scene.reply(token, json!({ "delivery": "queued", "turnId": "turn_2" }));
+    assert!(scene.status().contains("takes no messages"));
+    // Without words, a queued prompt is sent into the turn.
+    scene.event(
+        "turn/queued",
+        json!({ "turn": { "id": "turn_2", "status": "queued" } }),
+    );
+    scene.key("M-s");
+    assert_eq!(scene.request().1, "turn/queue/steer");
+}
+
+#[test]
+fn two_escapes_interrupt_and_two_more_terminate() {
+    let mut scene = Scene::open(&json!([]));
+    scene.keys(&["Esc", "Esc"]);
+    assert!(scene.effects().is_empty(), "nothing runs");
+    scene.run_turn("turn_1");
+    scene.key("Esc");
+    assert_eq!(scene.status(), "Esc again interrupts the turn");
+    // Too late, or with a key between them, they are two first ones.
+    scene.wait(2_500);
+    scene.key("Esc");
+    scene.keys(&["x", "Backspace", "Esc"]);
+    assert!(scene.effects().is_empty());
+    scene.key("Esc");
+    let (_, method, params) = scene.request();
+    assert_eq!((method, &params["turnId"]), ("turn/interrupt", &json!("turn_1")));
+    assert_eq!(params["atOnce"], false);
+    scene.event(
+        "turn/interrupting",
+        json!({ "turnId": "turn_1", "by": { "kind": "daemon" } }),
+    );
+    scene.keys(&["Esc", "Esc"]);
+    assert_eq!(scene.request().2["atOnce"], true);
+}
+
+#[test]
+fn control_c_interrupts_once_and_then_detaches() {
+    let mut scene = Scene::open(&json!([]));
+    scene.run_turn("turn_1");
+    scene.key("C-c");
+    assert_eq!(scene.request().1, "turn/interrupt");
+    scene.wait(5_000);
+    scene.event("turn/interrupting", json!({ "turnId": "turn_1" }));
+    scene.key("C-c");
+    assert!(
+        scene.effects().is_empty(),
+        "it is interrupted already, and the first Ctrl+C is long ago"
+    );
+    scene.wait(500);
+    scene.key("C-c");
+    assert_eq!(scene.effects(), [Effect::End(End::Detached)]);
+    // Without a turn, the first one empties the prompt.
+    let mut scene = Scene::open(&json!([]));
+    scene.typed("half a thought");
+    scene.key("C-c");
+    assert!(scene.app.prompt.is_empty());
+    scene.key("M-Up");
+    assert_eq!(scene.app.prompt.text(), "half a thought");
+}
+
+#[test]
+fn keys_on_an_empty_input_are_commands_unless_a_space_begins_the_prompt() {
+    for leave in ["q", "C-d"] {
+        let mut scene = Scene::open(&json!([]));
+        scene.key(leave);
+        assert_eq!(scene.effects(), [Effect::End(End::Detached)], "{leave}");
+    }
+    let mut scene = Scene::open(&json!([]));
+    scene.typed("xq/?1");
+    assert_eq!(scene.app.prompt.text(), "xq/?1");
+    scene.key("C-u");
+    scene.typed(" /compact");
+    assert_eq!(scene.app.prompt.text(), "/compact");
+    scene.key("Enter");
+    assert_eq!(scene.request().2["text"], "/compact");
+    scene.key("q");
+    assert_eq!(scene.effects(), [Effect::End(End::Detached)]);
+}
+
+#[test]
+fn pasted_text_is_not_sent_and_cannot_drive_the_terminal() {
+    let mut scene = Scene::open(&json!([]));
+    scene.app.handle_paste("q\r\n/x\u{1b}[2J\n", scene.now);
+    assert!(scene.effects().is_empty());
+    assert_eq!(scene.app.prompt.text(), "q\n/x\u{fffd}[2J\n");
+    assert!(scene.draw().contains("/x\u{fffd}[2J"));
+    let long = "x".repeat(2 << 20);
+    scene.app.handle_paste(&long, scene.now);
+    assert!(scene.status().contains("too long"));
+}
+
+#[test]
+fn the_conversation_follows_its_end_until_the_user_scrolls() {
+    let lines: String = (1..=50).map(|n| format!("line {n}\n")).collect();
+    let mut scene = Scene::open(&json!([turn(
+        "turn_1",
+        &json!([message("item_1", "agentMessage", &lines)])
+    )]));
+    scene.run_turn("turn_2");
+    scene.say("turn_2", "item_2", "first");
+    assert!(scene.draw().contains("first"));
+    scene.key("PgUp");
+    let before = scene.draw();
+    assert!(
+        before.contains("line 40") && before.contains("End: newest"),
+        "{before}"
+    );
+    scene.event(
+        "item/agentMessage/delta",
+        json!({ "turnId": "turn_2", "itemId": "item_2", "text": "\nsecond" }),
+    );
+    assert_eq!(scene.draw(), before, "nothing moves under the reader's eyes");
+    scene.key("Home");
+    assert!(scene.draw().contains("line 1\n"));
+    scene.keys(&["Up", "Down"]);
+    assert!(!scene.draw().contains("line 1\n"));
+    scene.key("End");
+    let after = scene.draw();
+    assert!(
+        after.contains("second") && !after.contains("End: newest"),
+        "{after}"
+    );
+    // Scrolling down to the end follows it again.
+    scene.keys(&["PgUp", "PgDn"]);
+    scene.event(
+        "item/agentMessage/delta",
+        json!({ "turnId": "turn_2", "itemId": "item_2", "text": "\nthird" }),
+    );
+    assert!(scene.draw().contains("third"));
+}
+
+#[test]
+fn folds_open_and_close() {
+    let output: String = (1..=30).map(|n| format!("out {n}\n")).collect();
+    let call = json!({
+        "itemId": "item_1", "type": "toolCall", "status": "completed", "outcome": "completed",
+        "toolCall": { "title": "make", "content": [{ "type": "content", "content": { "type": "text", "text": output } }] },
+    });
+    let mut scene = Scene::open(&json!([turn("turn_1", &json!([call]))]));
+    let closed = scene.draw();
+    assert!(
+        closed.contains("24 more lines") && !closed.contains("out 25"),
+        "{closed}"
+    );
+    scene.key("C-o");
+    assert!(scene.draw().contains("out 25"));
+    scene.key("C-o");
+    assert_eq!(scene.draw(), closed);
+}
+
+#[test]
+fn a_search_marks_hits_opens_folds_and_goes_back_and_forth() {
+    let output: String = (1..=30).map(|n| format!("out {n} NEEDLE\n")).collect();
+    let call = json!({
+        "itemId": "item_2", "type": "toolCall", "status": "completed", "outcome": "completed",
+        "toolCall": { "title": "make", "content": [{ "type": "content", "content": { "type": "text", "text": output } }] },
+    });
+    let items = json!([message("item_1", "userMessage", "a needle"), call]);
+    let mut scene = Scene::open(&json!([turn("turn_1", &items)]));
+    let at = |scene: &Scene| {
+        let hit = scene.app.search.as_ref().and_then(|search| search.hit.clone());
+        hit.map(|hit| (hit.entry, hit.line))
+    };
+    scene.key("/");
+    scene.typed("needle");
+    scene.key("Enter");
+    assert_eq!(at(&scene), Some(("item_2".to_owned(), 30)));
+    assert!(scene.app.is_open);
+    scene.key("n");
+    assert_eq!(at(&scene), Some(("item_2".to_owned(), 29)));
+    scene.key("N");
+    assert_eq!(at(&scene), Some(("item_2".to_owned(), 30)));
+    scene.key("N");
+    assert_eq!(scene.status(), "no newer text has \"needle\"");
+    for _ in 0..30 {
+        scene.key("n");
+    }
+    assert_eq!(at(&scene), Some(("item_1".to_owned(), 0)));
+    assert!(scene.draw().contains("> a needle"));
+    scene.key("n");
+    assert_eq!(scene.status(), "no older text has \"needle\"");
+    scene.key("Esc");
+    assert!(scene.app.search.is_none());
+    scene.key("n");
+    assert_eq!(scene.app.prompt.text(), "n");
+}

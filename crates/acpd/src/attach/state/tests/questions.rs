@@ -1,0 +1,208 @@
+use serde_json::json;
+
+use super::*;
+
+/// Returns the results that were sent.
+fn answers(scene: &mut Scene) -> Vec<Value> {
+    let effects = scene.effects().into_iter();
+    let results = effects.filter_map(|effect| match effect {
+        Effect::Respond { result, .. } => Some(result),
+        _ => None,
+    });
+    results.collect()
+}
+
+#[test]
+fn a_number_answers_a_question_that_was_in_sight() {
+    let mut scene = Scene::open(&json!([]));
+    scene.run_turn("turn_1");
+    scene.permission("req_1");
+    scene.key("1");
+    assert!(answers(&mut scene).is_empty(), "it was not drawn yet");
+    assert!(scene.draw().contains("$ rm -r build"));
+    scene.wait(100);
+    scene.key("1");
+    assert!(
+        answers(&mut scene).is_empty(),
+        "the key was meant for something else"
+    );
+    scene.wait(500);
+    scene.key("3");
+    assert!(answers(&mut scene).is_empty());
+    assert!(scene.status().contains("1 to 2"));
+    scene.key("1");
+    let given = json!({ "decision": "accept", "optionId": "yes", "optionKind": "allow_once" });
+    assert_eq!(answers(&mut scene), [given]);
+    scene.key("1");
+    assert!(answers(&mut scene).is_empty(), "it is answered once");
+    scene.event(
+        "serverRequest/resolved",
+        json!({ "turnId": "turn_1", "requestId": "req_1", "outcome": "accepted", "optionKind": "allow_once",
+            "by": { "kind": "client", "principal": "owner", "client": "acpd-cli" } }),
+    );
+    let picture = scene.draw();
+    assert!(
+        !picture.contains("Question") && picture.contains("✓ allowed by owner (acpd-cli)"),
+        "{picture}"
+    );
+}
+
+#[test]
+fn a_number_in_a_prompt_is_text() {
+    let mut scene = Scene::open(&json!([]));
+    scene.typed("x");
+    scene.permission("req_1");
+    scene.draw();
+    scene.wait(1_000);
+    scene.key("1");
+    assert_eq!(scene.app.prompt.text(), "x1");
+    assert!(answers(&mut scene).is_empty());
+}
+
+#[test]
+fn a_long_question_is_answered_after_all_of_it_was_drawn() {
+    let mut scene = Scene::open(&json!([]));
+    let argv: Vec<String> = (0..200).map(|n| format!("argument-{n}")).collect();
+    scene.ask(
+        "item/commandExecution/requestApproval",
+        "req_1",
+        json!({ "title": "x", "subjects": [{ "type": "command", "argv": argv, "cwd": "/w" }],
+            "options": [{ "optionId": "yes", "name": "Yes", "kind": "allow_once" }] }),
+    );
+    scene.draw();
+    scene.wait(1_000);
+    scene.key("1");
+    assert!(scene.status().contains("scroll to see all of it first"));
+    // Scrolled over, but never drawn.
+    for _ in 0..100 {
+        scene.key("Down");
+    }
+    scene.draw();
+    scene.wait(1_000);
+    scene.key("1");
+    assert!(answers(&mut scene).is_empty());
+    for _ in 0..100 {
+        scene.key("Up");
+    }
+    for _ in 0..100 {
+        scene.draw();
+        scene.key("Down");
+    }
+    assert!(scene.draw().contains("1) Allow once"));
+    scene.wait(1_000);
+    scene.key("1");
+    assert_eq!(answers(&mut scene).len(), 1);
+    // In a window of another width, it is another picture.
+    scene.message(
+        "serverRequest/rejected",
+        json!({ "requestId": "req_1", "error": { "message": "no" } }),
+        None,
+    );
+    assert_eq!(scene.status(), "the answer was not accepted: no");
+    scene.app.handle_resize(50, 20);
+    scene.draw();
+    scene.wait(1_000);
+    scene.key("1");
+    assert!(answers(&mut scene).is_empty());
+}
+
+#[test]
+fn a_question_that_is_answered_elsewhere_disappears() {
+    let mut scene = Scene::open(&json!([]));
+    scene.permission("req_1");
+    scene.permission("req_2");
+    assert!(scene.draw().contains("Question, 1 more"));
+    scene.key("Tab");
+    scene.typed("allo");
+    scene.event(
+        "serverRequest/resolved",
+        json!({ "requestId": "req_1", "outcome": "declined", "optionKind": "reject_once",
+            "by": { "kind": "client", "principal": "alice", "client": "acpd-web" } }),
+    );
+    assert_eq!(scene.status(), "the question was answered by alice (acpd-web)");
+    scene.key("Enter");
+    assert!(
+        answers(&mut scene).is_empty(),
+        "what was typed was for the first question"
+    );
+    assert_eq!(scene.app.questions.len(), 1);
+}
+
+#[test]
+fn a_repeated_question_is_shown_once_and_keeps_the_numbers_of_events() {
+    let mut scene = Scene::open(&json!([]));
+    scene.permission("req_1");
+    let seq = scene.seq;
+    scene.message(
+        "item/commandExecution/requestApproval",
+        json!({ "requestId": "req_1", "seq": seq, "options": [], "subjects": [] }),
+        Some(json!("req_1")),
+    );
+    assert_eq!(scene.app.questions.len(), 1);
+    // A replayed event of it does not take away the answer.
+    scene.message(
+        "item/commandExecution/requestApproval",
+        json!({ "requestId": "req_1", "seq": seq, "options": [], "subjects": [] }),
+        None,
+    );
+    assert!(scene.app.questions[0].may_answer());
+    scene.say("turn_1", "item_1", "goes on");
+    assert!(scene.draw().contains("goes on"));
+    assert!(scene.effects().is_empty());
+}
+
+#[test]
+fn an_observer_sees_a_question_and_cannot_answer() {
+    let mut scene = Scene::open(&json!([]));
+    scene.seq += 1;
+    let params = json!({ "seq": scene.seq, "requestId": "req_1", "subjects": [], "options": [
+        { "optionId": "yes", "name": "Yes", "kind": "allow_once" }] });
+    scene.message("item/permissions/requestApproval", params, None);
+    assert!(scene.draw().contains("1) Allow once"));
+    scene.wait(1_000);
+    scene.key("1");
+    assert_eq!(scene.status(), "your role may not answer questions");
+}
+
+#[test]
+fn a_form_is_filled_in_field_by_field() {
+    let mut scene = Scene::open(&json!([]));
+    let schema = json!({ "properties": { "count": { "type": "integer", "maximum": 3 }, "name": { "type": "string" } },
+        "required": ["count"] });
+    let form = json!({ "title": "How many?", "mode": "form", "schema": schema });
+    scene.ask("item/tool/requestUserInput", "req_1", form.clone());
+    let picture = scene.draw();
+    assert!(
+        picture.contains("How many?") && picture.contains("count (a whole number, at most 3"),
+        "{picture}"
+    );
+    scene.wait(1_000);
+    // Enter on an empty prompt leads to the form, and what is typed is its answer.
+    scene.key("Enter");
+    scene.typed("9");
+    scene.key("Enter");
+    assert!(scene.draw().contains("This takes at most 3"));
+    scene.key("Backspace");
+    scene.typed("2");
+    scene.wait(1_000);
+    scene.key("Enter");
+    assert!(scene.draw().contains("name (optional)"));
+    scene.wait(1_000);
+    scene.typed("äß");
+    scene.key("Enter");
+    assert_eq!(
+        answers(&mut scene),
+        [json!({ "answers": { "count": 2, "name": "äß" } })]
+    );
+
+    let mut scene = Scene::open(&json!([]));
+    scene.ask("item/tool/requestUserInput", "req_1", form);
+    scene.draw();
+    scene.key("C-d");
+    assert_eq!(
+        scene.status(),
+        "Tab, then Ctrl+D dismisses the question; q detaches"
+    );
+    scene.keys(&["Tab", "C-d"]);
+    assert_eq!(answers(&mut scene), [json!({ "dismissed": true })]);
+}

@@ -1,0 +1,173 @@
+//! `acpd config`.
+
+use std::collections::BTreeMap;
+
+use acpd_runtime::agent::registry::Agents;
+use acpd_server::Config;
+use anyhow::Context;
+use serde_json::json;
+use toml::{Table, Value};
+
+use super::file::File;
+use crate::cli::{Common, ConfigCommand};
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::terminal::plain::plain;
+use crate::terminal::print;
+
+/// Runs an `acpd config` command.
+pub fn config(settings: &Settings, common: &Common, command: &ConfigCommand) -> anyhow::Result<Exit> {
+    match command {
+        ConfigCommand::Check(args) => check(settings, args.json),
+        ConfigCommand::Path(args) => {
+            path(settings, args.json);
+            Ok(Exit::Success)
+        }
+        ConfigCommand::Show(args) => show(&settings.clone().checked()?, common, args.json),
+    }
+}
+
+/// Checks the file. Wrong settings are errors; names of unknown agents are warnings.
+fn check(settings: &Settings, as_json: bool) -> anyhow::Result<Exit> {
+    let file = settings.config_path.display().to_string();
+    let warnings = match (&settings.wrong, text(settings)?) {
+        (None, Some(text)) => {
+            let parsed = File::parse(&settings.config_path, &text)?;
+            parsed.warnings(&Agents::fixed(
+                settings.daemon.agent_book(),
+                &settings.daemon.data_dir,
+            ))
+        }
+        _ => Vec::new(),
+    };
+    let error = settings.wrong.as_ref().map(ToString::to_string);
+    let exit = if error.is_some() {
+        Exit::Usage
+    } else {
+        Exit::Success
+    };
+    if as_json {
+        let exists = settings.config_file.is_some();
+        print::json(
+            &json!({ "file": file, "exists": exists, "error": error, "warnings": warnings }).to_string(),
+        );
+        return Ok(exit);
+    }
+    for warning in &warnings {
+        print::err(&format!("acpd: warning: {}\n", plain(warning)));
+    }
+    match (error, &settings.config_file) {
+        (Some(error), _) => print::err(&format!("acpd: {}\n", plain(&error))),
+        (None, Some(_)) => print::out(&format!("{} is correct\n", plain(&file))),
+        (None, None) => print::out(&format!("{} does not exist; the defaults apply\n", plain(&file))),
+    }
+    Ok(exit)
+}
+
+fn path(settings: &Settings, as_json: bool) {
+    let exists = settings.config_file.is_some();
+    let path = settings.config_path.display().to_string();
+    if as_json {
+        print::json(&json!({ "file": path, "exists": exists }).to_string());
+        return;
+    }
+    print::out(&format!("{}\n", plain(&path)));
+    if !exists {
+        print::hint("the file does not exist; the defaults apply");
+    }
+}
+
+/// Prints the settings in force for a daemon that starts now.
+fn show(settings: &Settings, common: &Common, as_json: bool) -> anyhow::Result<Exit> {
+    let mut table: Table = match text(settings)? {
+        Some(text) => text.parse().context("the configuration cannot be shown")?,
+        None => Table::new(),
+    };
+    hide_secrets(&mut table);
+    let Config {
+        listen,
+        data_dir,
+        limits,
+        ..
+    } = &settings.daemon;
+    table.insert("listen".into(), listen.to_string().into());
+    table.insert("data_dir".into(), data_dir.to_string_lossy().into_owned().into());
+    table.insert("registry_url".into(), settings.registry_url.clone().into());
+    table.entry("durability").or_insert("process".into());
+    table.insert(
+        "limits".into(),
+        Value::try_from(limits).context("the limits cannot be shown")?,
+    );
+    if as_json {
+        print::json(&json!(table).to_string());
+        return Ok(Exit::Success);
+    }
+    let mut text = match &settings.config_file {
+        Some(file) => format!("# {}\n", file.display()),
+        None => format!("# {} does not exist\n", settings.config_path.display()),
+    };
+    for (key, source) in overrides(common) {
+        text.push_str(&format!("# {key}: {source}\n"));
+    }
+    text.push('\n');
+    text.push_str(&toml::to_string(&table).context("the configuration cannot be shown")?);
+    print::out(&plain(&text));
+    Ok(Exit::Success)
+}
+
+/// Returns the settings of flags and environment variables, which override the file.
+fn overrides(common: &Common) -> BTreeMap<&'static str, String> {
+    let source = |given: bool, flag: &str, variable: &str| {
+        let by_variable = std::env::var_os(variable).is_some();
+        given.then(|| {
+            if by_variable {
+                format!("{flag}, or {variable} of the environment")
+            } else {
+                flag.to_owned()
+            }
+        })
+    };
+    let given = [
+        (
+            "listen",
+            source(common.listen.is_some(), "--listen", "ACPD_LISTEN"),
+        ),
+        (
+            "data_dir",
+            source(common.data_dir.is_some(), "--data-dir", "ACPD_DATA_DIR"),
+        ),
+    ];
+    given
+        .into_iter()
+        .filter_map(|(key, source)| Some((key, source?)))
+        .collect()
+}
+
+/// Replaces the values of variables and headers, which often are secrets.
+fn hide_secrets(table: &mut Table) {
+    for (key, value) in table.iter_mut() {
+        match value {
+            Value::Table(values) if key == "env" || key == "headers" => {
+                for (_, value) in values.iter_mut() {
+                    *value = "(hidden)".into();
+                }
+            }
+            Value::Table(below) => hide_secrets(below),
+            Value::Array(list) => {
+                for below in list.iter_mut().filter_map(Value::as_table_mut) {
+                    hide_secrets(below);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn text(settings: &Settings) -> anyhow::Result<Option<String>> {
+    let Some(path) = &settings.config_file else {
+        return Ok(None);
+    };
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("the configuration {} cannot be read", path.display()))?;
+    Ok(Some(text))
+}

@@ -1,0 +1,128 @@
+//! Changes of the configuration, tokens and certificate, which a running daemon applies.
+//!
+//! In: the files, and SIGHUP. Out: reloads of the daemon. Owns: the state of the files when they were last read. Never:
+//! applies a part of a wrong file.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use acpd_server::auth::tokens;
+use acpd_server::{Config, Daemon};
+
+/// Interval at which the daemon checks its files for changes.
+pub const LOOK_AT_FILES: Duration = Duration::from_secs(1);
+
+/// Modification time, size and inode: differs when a file is written or replaced.
+type Stamp = Option<(SystemTime, u64, u64)>;
+
+fn stamp(path: &Path) -> Stamp {
+    let file = std::fs::metadata(path).ok()?;
+    Some((file.modified().ok()?, file.len(), file.ino()))
+}
+
+/// A file that is reloaded when it changes.
+struct Watched {
+    path: PathBuf,
+    seen: Stamp,
+}
+
+impl Watched {
+    fn new(path: PathBuf) -> Self {
+        let seen = stamp(&path);
+        Self { path, seen }
+    }
+
+    fn has_changed(&mut self) -> bool {
+        let now = stamp(&self.path);
+        std::mem::replace(&mut self.seen, now) != now
+    }
+}
+
+/// The files of a daemon.
+pub struct Files {
+    config: Watched,
+    tokens: Watched,
+    certificate: Vec<Watched>,
+}
+
+impl Files {
+    /// Begins to watch. Called before the daemon reads its files, so that no later change is missed.
+    pub fn of(config: &Config, config_path: &Path) -> anyhow::Result<Self> {
+        let certificate = match &config.server.tls {
+            Some(tls) => <[_; 2]>::from(tls.files(&config.data_dir)?)
+                .map(Watched::new)
+                .into(),
+            None => Vec::new(),
+        };
+        Ok(Self {
+            // It may have changed since the settings were read: the first check reloads it.
+            config: Watched {
+                path: config_path.to_owned(),
+                seen: None,
+            },
+            tokens: Watched::new(tokens::path(&config.data_dir)),
+            certificate,
+        })
+    }
+
+    /// Continues once the daemon has started, which creates a self-signed certificate if there was none.
+    pub fn started(&mut self) {
+        for file in &mut self.certificate {
+            if file.seen.is_none() {
+                file.seen = stamp(&file.path);
+            }
+        }
+    }
+
+    /// Applies what has changed, or everything if `all`. `load` reads the configuration.
+    pub async fn apply(&mut self, daemon: &Daemon, all: bool, load: impl Fn() -> anyhow::Result<Config>) {
+        if self.config.has_changed() || all {
+            reload_config(daemon, load());
+        }
+        if self.tokens.has_changed() || all {
+            reload_tokens(daemon).await;
+        }
+        // Check both files, so that a renewed pair is reloaded once.
+        let renewed = self
+            .certificate
+            .iter_mut()
+            .filter_map(|file| file.has_changed().then_some(()))
+            .count();
+        if renewed > 0 || (all && !self.certificate.is_empty()) {
+            reload_certificate(daemon);
+        }
+    }
+}
+
+/// Keeps the current settings if the file is wrong: a typing error must not allow an agent more.
+fn reload_config(daemon: &Daemon, config: anyhow::Result<Config>) {
+    let reloaded = match config {
+        Ok(config) => daemon.reload(&config),
+        Err(error) => {
+            tracing::error!("configuration not reloaded: {error:#}");
+            return;
+        }
+    };
+    if !reloaded.changed.is_empty() {
+        tracing::info!("reloaded {}", reloaded.changed.join(", "));
+    }
+    if !reloaded.needs_restart.is_empty() {
+        let names = reloaded.needs_restart.join(", ");
+        tracing::warn!("changes of {names} need a restart of the daemon: run \"acpd restart\"");
+    }
+}
+
+/// Keeps the current certificate if the files are invalid: while they are renewed, only one of the pair is new.
+fn reload_certificate(daemon: &Daemon) {
+    match daemon.reload_certificate() {
+        Ok(()) => tracing::info!("reloaded certificate"),
+        Err(error) => tracing::error!("certificate not reloaded: {error}"),
+    }
+}
+
+async fn reload_tokens(daemon: &Daemon) {
+    if let Err(error) = daemon.reload_keys().await {
+        tracing::error!("tokens not reloaded: {error}");
+    }
+}

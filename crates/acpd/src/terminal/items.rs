@@ -1,0 +1,460 @@
+//! The items of a thread, as text for a terminal.
+//!
+//! In: items as pages and notifications of the app protocol have them, and their changes. Out: blocks of plain text. Owns:
+//! an item's texts, at most [`ITEM_BYTES`] each. Never: lets an agent's text reach a terminal as it is.
+
+mod changes;
+
+use acpd_model::text::shorten;
+use acpd_policy::shell_line;
+use serde_json::Value;
+
+use self::changes::changed_lines;
+use crate::terminal::plain::{plain, plain_line};
+
+/// Maximum size of a text that is kept of an item, in bytes. Of a longer one, the end is kept.
+pub const ITEM_BYTES: usize = 256 << 10;
+
+/// Maximum length of a title, a path or a command line, in characters.
+const TITLE_CHARS: usize = 4000;
+
+/// One item of a turn.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// The item's id.
+    pub id: String,
+    /// Whether the item has ended.
+    pub is_over: bool,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    User(Text),
+    Answer(Text),
+    Thought(Text),
+    ToolCall {
+        title: String,
+        status: String,
+        parts: Vec<Part>,
+    },
+    FileChange {
+        path: String,
+        diff: Text,
+    },
+    Command {
+        line: String,
+        output: Text,
+        end: Option<String>,
+    },
+    Unknown,
+}
+
+/// A part of a tool call's content.
+#[derive(Debug, Clone)]
+enum Part {
+    Text(Text),
+    /// A changed file, as lines that begin with a sign.
+    Changes(Text),
+    /// Content that a terminal cannot show, by its type.
+    Other(String),
+}
+
+/// A text, or the end of one.
+#[derive(Debug, Clone, Default)]
+struct Text {
+    end: String,
+    is_cut: bool,
+}
+
+/// What a block of text is, which decides how it looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A message of the user.
+    User,
+    /// The agent's answer.
+    Answer,
+    /// The agent's reasoning.
+    Thought,
+    /// The title of a tool call, a command or a changed file.
+    Title,
+    /// The title of one that failed.
+    Failed,
+    /// Output of a tool call or a command.
+    Output,
+    /// A unified diff.
+    Diff,
+    /// A remark of acpd.
+    Remark,
+}
+
+/// A part of an item, as plain text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// What the text is.
+    pub role: Role,
+    /// The text, safe for a terminal.
+    pub text: String,
+}
+
+impl Item {
+    /// Reads an item of a page, or the params of the notification that starts it.
+    pub fn read(item: &Value) -> Self {
+        let mut read = Self {
+            id: item["itemId"].as_str().unwrap_or_default().to_owned(),
+            is_over: false,
+            kind: match item["type"].as_str() {
+                Some("userMessage") => Kind::User(Text::default()),
+                Some("agentMessage") => Kind::Answer(Text::default()),
+                Some("agentThought") => Kind::Thought(Text::default()),
+                Some("toolCall") => Kind::ToolCall {
+                    title: String::new(),
+                    status: String::new(),
+                    parts: Vec::new(),
+                },
+                Some("fileChange") => Kind::FileChange {
+                    path: String::new(),
+                    diff: Text::default(),
+                },
+                Some("terminalCommand") => Kind::Command {
+                    line: String::new(),
+                    output: Text::default(),
+                    end: None,
+                },
+                _ => Kind::Unknown,
+            },
+        };
+        read.update(item);
+        read
+    }
+
+    /// Applies the members that a notification or a page has; absent ones are unchanged.
+    pub fn update(&mut self, known: &Value) {
+        self.is_over |= known["outcome"].is_string();
+        match &mut self.kind {
+            Kind::User(text) | Kind::Answer(text) | Kind::Thought(text) => {
+                if let Some(whole) = message(known) {
+                    *text = Text::of(&whole);
+                }
+            }
+            Kind::ToolCall { title, status, parts } => {
+                let call = &known["toolCall"];
+                let named = call["title"].as_str().or(known["title"].as_str());
+                if let Some(named) = named {
+                    *title = shorten(&plain_line(named), TITLE_CHARS);
+                }
+                if let Some(next) = known["status"]
+                    .as_str()
+                    .filter(|next| steps(next) >= steps(status))
+                {
+                    *status = plain_line(next);
+                }
+                if known["outcome"] == "interrupted" {
+                    "interrupted".clone_into(status);
+                }
+                if let Some(content) = call["content"].as_array() {
+                    *parts = content.iter().filter_map(Part::read).collect();
+                }
+            }
+            Kind::FileChange { path, diff } => {
+                if let Some(known) = known["path"].as_str() {
+                    *path = shorten(&plain_line(known), TITLE_CHARS);
+                }
+                if let Some(known) = known["diff"].as_str() {
+                    *diff = Text::of(known);
+                }
+            }
+            Kind::Command { line, output, end } => {
+                if known["command"].is_string() {
+                    *line = shorten(&command_line(known), TITLE_CHARS);
+                }
+                if let Some(known_output) = known["output"].as_str() {
+                    *output = Text::of(known_output);
+                    output.is_cut |= known["outputBlob"].is_string();
+                }
+                if known["outcome"].is_string() {
+                    *end = Some(end_of_command(known));
+                }
+            }
+            Kind::Unknown => {}
+        }
+    }
+
+    /// Appends a piece of a message or a thought.
+    pub fn append(&mut self, delta: &Value) {
+        let piece = match delta["content"]["type"].as_str() {
+            None => delta["text"].as_str().unwrap_or_default().to_owned(),
+            Some("text") => delta["content"]["text"].as_str().unwrap_or_default().to_owned(),
+            Some(kind) => format!("[{kind}]"),
+        };
+        if let Kind::User(text) | Kind::Answer(text) | Kind::Thought(text) = &mut self.kind {
+            text.push(&piece);
+        }
+    }
+
+    /// Appends output of a command. Output that is only shown live and skipped bytes is the end of all output so far.
+    pub fn append_output(&mut self, params: &Value) {
+        let Kind::Command { output, .. } = &mut self.kind else {
+            return;
+        };
+        if self.is_over {
+            // The completed item has all of its output.
+            return;
+        }
+        let skips = params["skippedBytes"].as_u64().is_some_and(|bytes| bytes > 0);
+        if skips && params["seq"].is_null() {
+            output.end.clear();
+        }
+        output.is_cut |= skips;
+        output.push(params["text"].as_str().unwrap_or_default());
+    }
+
+    /// Returns the item's size in memory, in bytes.
+    pub fn bytes(&self) -> usize {
+        let texts = match &self.kind {
+            Kind::User(text) | Kind::Answer(text) | Kind::Thought(text) => text.end.len(),
+            Kind::ToolCall { title, parts, .. } => title.len() + parts.iter().map(Part::bytes).sum::<usize>(),
+            Kind::FileChange { path, diff } => path.len() + diff.end.len(),
+            Kind::Command { line, output, .. } => line.len() + output.end.len(),
+            Kind::Unknown => 0,
+        };
+        size_of::<Self>() + self.id.len() + texts
+    }
+
+    /// Returns the item as text.
+    pub fn blocks(&self) -> Vec<Block> {
+        match &self.kind {
+            Kind::User(text) => text.blocks(Role::User),
+            Kind::Answer(text) => text.blocks(Role::Answer),
+            Kind::Thought(text) => text.blocks(Role::Thought),
+            Kind::ToolCall { title, status, parts } => {
+                let title = if title.is_empty() { "tool call" } else { title };
+                let role = if status == "failed" {
+                    Role::Failed
+                } else {
+                    Role::Title
+                };
+                let mut blocks = vec![Block::new(role, format!("● {title} [{status}]"))];
+                blocks.extend(parts.iter().flat_map(Part::blocks));
+                blocks
+            }
+            Kind::FileChange { path, diff } => {
+                let mut blocks = vec![Block::new(Role::Title, format!("✎ {path}"))];
+                blocks.extend(diff.blocks(Role::Diff));
+                blocks
+            }
+            Kind::Command { line, output, end } => {
+                let mut blocks = vec![Block::new(Role::Title, format!("$ {line}"))];
+                if output.is_cut {
+                    blocks.push(Block::new(
+                        Role::Remark,
+                        "(only the end of its output)".to_owned(),
+                    ));
+                }
+                blocks.extend(Block::some(Role::Output, plain(output.end.trim_end())));
+                let end = end.iter().map(|end| Block::new(Role::Remark, end.clone()));
+                blocks.extend(end);
+                blocks
+            }
+            Kind::Unknown => Vec::new(),
+        }
+    }
+}
+
+impl Block {
+    fn new(role: Role, text: String) -> Self {
+        Self { role, text }
+    }
+
+    fn some(role: Role, text: String) -> Option<Self> {
+        (!text.trim().is_empty()).then_some(Self { role, text })
+    }
+}
+
+impl Part {
+    fn read(part: &Value) -> Option<Self> {
+        let text = |member: &str| part[member].as_str().unwrap_or_default();
+        match part["type"].as_str() {
+            Some("diff") => Some(Self::Changes(Text::of(&changed_lines(
+                text("path"),
+                text("oldText"),
+                text("newText"),
+            )))),
+            // The command in the terminal is an item of its own.
+            Some("terminal") => None,
+            _ => match part["content"]["text"].as_str() {
+                Some(text) => Some(Self::Text(Text::of(text))),
+                None => {
+                    let kind = part["content"]["type"].as_str().or(part["type"].as_str());
+                    kind.map(|kind| Self::Other(plain_line(kind)))
+                }
+            },
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Changes(text) => text.end.len(),
+            Self::Other(kind) => kind.len(),
+        }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        match self {
+            Self::Text(text) => text.blocks(Role::Output),
+            Self::Changes(lines) => lines.blocks(Role::Diff),
+            Self::Other(kind) => vec![Block::new(Role::Output, format!("[{kind}]"))],
+        }
+    }
+}
+
+impl Text {
+    fn of(text: &str) -> Self {
+        let mut read = Self::default();
+        read.push(text);
+        read
+    }
+
+    fn push(&mut self, piece: &str) {
+        self.end.push_str(piece);
+        // Cut rarely, so that a long stream does not copy the text with each piece.
+        if self.end.len() > 2 * ITEM_BYTES {
+            let from = self.end.ceil_char_boundary(self.end.len() - ITEM_BYTES);
+            self.end.drain(..from);
+            self.is_cut = true;
+        }
+    }
+
+    fn blocks(&self, role: Role) -> Vec<Block> {
+        let cut = self
+            .is_cut
+            .then(|| Block::new(Role::Remark, "(only the end of a long text)".to_owned()));
+        let text = Block::some(role, plain(self.end.trim_end()));
+        cut.into_iter().chain(text).collect()
+    }
+}
+
+/// Returns the text of a whole message, with other content named in brackets.
+fn message(known: &Value) -> Option<String> {
+    let Some(blocks) = known["content"].as_array() else {
+        return known["text"].as_str().map(str::to_owned);
+    };
+    let texts = blocks.iter().map(|block| match block["type"].as_str() {
+        Some("text") => block["text"].as_str().unwrap_or_default().to_owned(),
+        kind => format!("[{}]", kind.unwrap_or("?")),
+    });
+    Some(texts.collect())
+}
+
+/// Returns the place of a status in the course of a tool call, which never goes back.
+fn steps(status: &str) -> usize {
+    let all = ["pending", "in_progress", "completed", "failed", "interrupted"];
+    all.iter().position(|known| *known == status).unwrap_or_default()
+}
+
+/// Formats a terminal's command and arguments as a shell line.
+pub fn command_line(item: &Value) -> String {
+    let args = item["args"].as_array().into_iter().flatten();
+    let command = item["command"].as_str().unwrap_or_default();
+    plain(&shell_line(command, args.filter_map(Value::as_str)))
+}
+
+/// Describes how a command ended.
+pub fn end_of_command(item: &Value) -> String {
+    match (&item["exitCode"], &item["signal"]) {
+        (Value::Number(code), _) => format!("exit code {code}"),
+        (_, Value::String(signal)) => format!("ended by {}", plain_line(signal)),
+        _ => "ended".to_owned(),
+    }
+}
+
+/// Formats a step of a plan.
+pub fn plan_line(entry: &Value) -> String {
+    let mark = match entry["status"].as_str() {
+        Some("completed") => "●",
+        Some("in_progress") => "◐",
+        _ => "○",
+    };
+    format!(
+        "{mark} {}",
+        plain_line(entry["content"].as_str().unwrap_or_default())
+    )
+}
+
+/// Returns whether a notice is only useful to agent developers: the agent violated the protocol, or called an unknown
+/// method. Refusals by a policy, a client or the daemon are useful to all users.
+pub fn is_about_protocol(notice: &Value) -> bool {
+    let is_refused_call = notice["code"] == "callRefused" && notice["by"]["kind"] == "agent";
+    notice["level"] == "info" && (notice["code"] == "protocolViolation" || is_refused_call)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(item: &Item) -> Vec<(Role, String)> {
+        let blocks = item.blocks().into_iter();
+        blocks.map(|block| (block.role, block.text)).collect()
+    }
+
+    #[test]
+    fn an_item_is_the_same_whether_it_was_followed_or_read() {
+        let start = json!({ "itemId": "item_1", "type": "toolCall", "status": "pending", "toolCall": { "title": "ls" } });
+        let mut item = Item::read(&start);
+        item.update(&json!({ "status": "in_progress", "toolCall": { "content": [
+            { "type": "content", "content": { "type": "text", "text": "a\u{1b}[2Jb" } },
+            { "type": "content", "content": { "type": "image" } },
+            { "type": "terminal", "terminalId": "t" },
+            { "type": "diff", "path": "/w/x", "oldText": "1\n2\n3\n", "newText": "1\nb\n3\n" },
+        ] } }));
+        // A status never goes back.
+        item.update(&json!({ "status": "pending", "toolCall": {} }));
+        assert_eq!(
+            texts(&item),
+            [
+                (Role::Title, "● ls [in_progress]".to_owned()),
+                (Role::Output, "a\u{fffd}[2Jb".to_owned()),
+                (Role::Output, "[image]".to_owned()),
+                (Role::Diff, "/w/x\n 1\n-2\n+b\n 3".to_owned()),
+            ]
+        );
+        item.update(&json!({ "status": "failed", "outcome": "failed" }));
+        assert_eq!(texts(&item)[0], (Role::Failed, "● ls [failed]".to_owned()));
+        assert!(item.is_over);
+    }
+
+    #[test]
+    fn a_message_grows_by_pieces_and_ends_whole() {
+        let mut item = Item::read(&json!({ "itemId": "item_1", "type": "agentMessage" }));
+        assert!(item.blocks().is_empty());
+        item.append(&json!({ "text": "one " }));
+        item.append(&json!({ "text": "", "content": { "type": "audio" } }));
+        assert_eq!(texts(&item), [(Role::Answer, "one [audio]".to_owned())]);
+        item.update(&json!({ "outcome": "completed", "text": "one two" }));
+        assert_eq!(texts(&item), [(Role::Answer, "one two".to_owned())]);
+    }
+
+    #[test]
+    fn a_flood_of_output_keeps_its_end_alone() {
+        let mut item = Item::read(
+            &json!({ "itemId": "item_1", "type": "terminalCommand", "command": "make", "args": ["a b"] }),
+        );
+        for _ in 0..100 {
+            item.append_output(&json!({ "seq": 1, "text": "ä".repeat(ITEM_BYTES / 10) }));
+        }
+        assert!(item.bytes() < 3 * ITEM_BYTES, "{}", item.bytes());
+        item.append_output(&json!({ "text": "the end\n", "skippedBytes": 5 }));
+        item.update(&json!({ "outcome": "completed", "exitCode": 2 }));
+        assert_eq!(
+            texts(&item),
+            [
+                (Role::Title, "$ make 'a b'".to_owned()),
+                (Role::Remark, "(only the end of its output)".to_owned()),
+                (Role::Output, "the end".to_owned()),
+                (Role::Remark, "exit code 2".to_owned()),
+            ]
+        );
+    }
+}
