@@ -27,6 +27,7 @@ vibe_PACKAGES := mistral-vibe==3.0.2
 TABLE ?= write
 INTEROP := $(TOOLS)/interop
 PYTHON_SDK := $(INTEROP)/python/pins
+PYTHON_CLIENT := $(TOOLS)/python-client/pins
 NODE_DEPS := tests/node/node_modules/.package-lock.json
 CLIENT_DEPS := web/client/node_modules/.package-lock.json
 UI_DEPS := web/node_modules/.package-lock.json
@@ -49,7 +50,7 @@ BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
 # A recipe that fails in the middle is run again.
 .DELETE_ON_ERROR:
-.PHONY: help run dev web docs test test-web test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web docs test test-web test-python test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -69,13 +70,18 @@ web: $(UI) ## Build the web UI, which the next build of the daemon takes in
 
 docs: $(BOOK) ## Build the documents as a book in docs/dist, which the next build of the daemon takes in
 
-# Those of the client and the UI come first, so that nextest's summary is the last thing to be read.
-test: deps web docs test-web test-ui ## Run all tests
+# Those of the clients and the UI come first, so that nextest's summary is the last thing to be read.
+test: deps web docs test-web test-python test-ui ## Run all tests
 	CI=true $(NEXTEST) run --workspace
 
 test-web: web $(CLIENT_DEPS) ## Check the types of the TypeScript client and run its tests
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
 	ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm test --prefix web/client
+
+test-python: web $(PYTHON_CLIENT) ## Check the types of the Python client and run its tests
+	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
+	cd clients/python && PATH="$(dir $(PYTHON_CLIENT))bin:$$PATH" && ruff check --quiet && ruff format --check --quiet && mypy && \
+		ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent PYTHONPATH=src python -m unittest discover -s tests
 
 test-ui: web docs $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the real daemon
 	@test -n "$(CHROMIUM)" || { echo "the web UI is tested in Chromium: install it (Debian: apt-get install chromium), or set CHROMIUM" >&2; exit 1; }
@@ -183,10 +189,14 @@ find_python = for p in python3.14 python3.13 python3.12 python3.11 python3.10 py
 	$$(ls -d ~/.pyenv/versions/3.1[0-4]*/bin/python3 2>/dev/null); do command -v $$p >/dev/null && \
 	$$p -c 'import sys; v = sys.version_info; sys.exit(v[0] * 100 + v[1] < $(1))' 2>/dev/null && echo $$p && break; done
 
+# A virtual environment each, with exactly the packages of a file.
 $(PYTHON_SDK): tests/interop/requirements.txt
+$(PYTHON_CLIENT): clients/python/requirements.txt
+
+$(PYTHON_SDK) $(PYTHON_CLIENT):
 	@python=$$($(call find_python,310)); \
-	if [ -z "$$python" ]; then echo "the tests with the official Python SDK need Python 3.10 or later" >&2; exit 1; fi; \
-	$$python -m venv --clear $(@D)
+	if [ -z "$$python" ]; then echo "the tests in Python need Python 3.10 or later" >&2; exit 1; fi; \
+	mkdir -p $(@D) && $$python -m venv --clear $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@cp $< $@
 

@@ -12,7 +12,8 @@ fn workspace() -> PathBuf {
 }
 
 /// Documents outside of the book.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
+    "clients/python/README.md",
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",

@@ -33,7 +33,7 @@ export interface ConnectOptions {
   /** The daemon's address, such as `http://127.0.0.1:4127`. In a page, `/` is the daemon that served it. */
   url: string;
   /** The access token; not in browsers, which cannot send it. */
-  token?: string;
+  token?: string | undefined;
   /** Fetches a one-time ticket for each connection, in browsers: see `fetchTicket`. */
   ticket?: () => Promise<string>;
   /** The log records it with every decision of this client. */
@@ -92,6 +92,8 @@ export class Client {
   readonly #stateHandlers = new Set<(state: State) => void>();
   readonly #optedOut: ReadonlySet<string>;
   readonly #onError: (error: unknown) => void;
+  /** Why the last connection or attempt ended; `undefined` while there is a connection. */
+  #reason: Error | undefined;
 
   constructor(options: ConnectOptions) {
     const clock = options.clock ?? systemClock;
@@ -147,9 +149,13 @@ export class Client {
     return () => void this.#stateHandlers.delete(handler);
   }
 
-  /** Waits for a connection. Rejects once the client is closed for good. */
-  ready(): Promise<Initialized> {
+  /**
+   * Waits for a connection. Rejects once the client is closed for good. After `timeoutMs`, rejects with the reason why there is
+   * no connection; the client keeps trying.
+   */
+  ready({ timeoutMs }: { timeoutMs?: number } = {}): Promise<Initialized> {
     return new Promise((resolve, reject) => {
+      let timer: unknown;
       const look = (state: State) => {
         if (state.name === "open") {
           resolve(state.server);
@@ -158,9 +164,19 @@ export class Client {
         } else {
           return;
         }
-        off();
+        stop();
       };
       const off = this.onState(look);
+      const stop = () => {
+        this.#clock.clear(timer);
+        off();
+      };
+      if (timeoutMs !== undefined) {
+        timer = this.#clock.set(() => {
+          stop();
+          reject(this.#reason ?? AcpdError.disconnected(`the daemon did not answer within ${timeoutMs} ms`));
+        }, timeoutMs);
+      }
       look(this.state);
     });
   }
@@ -296,6 +312,11 @@ export class Client {
   }
 
   #became(state: State): void {
+    if (state.name === "open") {
+      this.#reason = undefined;
+    } else if (state.name === "waiting") {
+      this.#reason = state.error;
+    }
     for (const handler of [...this.#stateHandlers]) {
       this.#guard(() => handler(state));
     }

@@ -11,7 +11,7 @@ import { AcpdError } from "./errors.js";
 import { Liveness, type Patience } from "./liveness.js";
 import { PROTOCOL_VERSION } from "./protocol.js";
 import type { Error as RpcError, Initialized, InitializeParams } from "./protocol.js";
-import { refusal, type Socket } from "./socket.js";
+import { refusal, type Socket, unreachable } from "./socket.js";
 
 /** Receives the outcome of a request. */
 export type Done = (error: AcpdError | undefined, result: unknown) => void;
@@ -64,7 +64,7 @@ export class Connection {
     socket.addEventListener("open", () => this.#greet(hello));
     socket.addEventListener("message", ({ data }) => this.#message(data));
     socket.addEventListener("error", ({ message }) => {
-      this.#error ??= refusal(message) ?? AcpdError.disconnected(message || "the daemon cannot be reached");
+      this.#error ??= refusal(message) ?? AcpdError.disconnected(unreachable(message));
     });
     socket.addEventListener("close", ({ code, reason }) => {
       const why = reason || `code ${code}`;

@@ -3,6 +3,13 @@
 /** Increases when something is renamed or removed. */
 export const PROTOCOL_VERSION = 1;
 
+/** The methods of permission requests. */
+export const APPROVALS = [
+  "item/commandExecution/requestApproval",
+  "item/fileChange/requestApproval",
+  "item/permissions/requestApproval",
+] as const;
+
 /** An object of the Agent Client Protocol, unchanged. */
 export type AcpObject = Record<string, unknown>;
 

@@ -77,5 +77,12 @@ export function refusal(message: string | undefined): AcpdError | undefined {
   const status = /unexpected server response: (401|403)\b/i.exec(message ?? "")?.[1];
   return status === undefined
     ? undefined
-    : new AcpdError("unauthenticated", `the daemon does not let this client in (${status})`);
+    : new AcpdError("unauthenticated", `the daemon does not let this client in (${status}): check the token`);
+}
+
+/** Returns the sentence for a connection that failed. Browsers hide the reason, and only users of `ws` configure an address. */
+export function unreachable(message: string | undefined): string {
+  return message
+    ? `the daemon cannot be reached (${message}): is it running, and is the address right?`
+    : "the daemon cannot be reached";
 }

@@ -35,12 +35,13 @@ export class Daemon {
     // Next to the data directory, an agent's sandbox makes nothing new.
     await mkdir(join(daemon.root, "sessions"));
     const agent = [
-      "[agents.fake]",
       `command = ${JSON.stringify(FAKE_AGENT)}`,
       'args = ["--pace", "0"]',
       `env = { FAKE_AGENT_STATE = ${JSON.stringify(join(daemon.root, "sessions"))} }`,
     ];
-    await writeFile(join(daemon.root, "acpd.toml"), `${agent.join("\n")}\n`);
+    // The examples name the demo agent. This one is the same without pauses.
+    const lines = ["[agents.fake]", ...agent, "[agents.demo]", ...agent];
+    await writeFile(join(daemon.root, "acpd.toml"), `${lines.join("\n")}\n`);
     await daemon.launch();
     return daemon;
   }

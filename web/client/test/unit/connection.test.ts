@@ -36,6 +36,29 @@ test("the token goes into a header, the handshake comes first", async () => {
   assert.equal(scene.client.state.name, "open");
 });
 
+test("who waits for a connection in vain learns why there is none", async () => {
+  const scene = new Scene();
+  await settle();
+  const early = assert.rejects(scene.client.ready({ timeoutMs: 50 }), {
+    code: "disconnected",
+    message: "the daemon did not answer within 50 ms",
+  });
+  await scene.clock.pass(50);
+  await early;
+  scene.socket.fire("error", { message: "connect ECONNREFUSED 127.0.0.1:1" });
+  scene.socket.break();
+  const reason = "the daemon cannot be reached (connect ECONNREFUSED 127.0.0.1:1): is it running, and is the address right?";
+  const late = assert.rejects(scene.client.ready({ timeoutMs: 50 }), { code: "disconnected", message: reason });
+  await scene.clock.pass(50);
+  await late;
+  // The client keeps trying, and the timeout of a wait that was successful has no effect.
+  const ready = scene.client.ready({ timeoutMs: 60_000 });
+  await scene.retry();
+  await scene.socket.welcome();
+  assert.equal((await ready).identity.role, "owner");
+  await scene.clock.pass(120_000);
+});
+
 test("a request is answered with its result or with a typed error", async () => {
   const { client, socket } = await Scene.open();
   const one = client.call("thread/list", { limit: 1 });

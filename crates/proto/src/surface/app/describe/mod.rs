@@ -1,12 +1,13 @@
 //! The description of the app protocol: the documents that are generated from the tables of methods and notifications.
 //!
-//! In: the tables, with the types that describe what is sent and received. Out: the JSON Schema, the TypeScript types and the
-//! reference, which are in the repository. Owns: the form of these documents. Never: describes an object that the daemon sends;
-//! its definition does. Only built for tests, which check that the documents are up to date.
+//! In: the tables, with the types that describe what is sent and received. Out: the JSON Schema, the TypeScript and Python
+//! types and the reference, which are in the repository. Owns: the form of these documents. Never: describes an object that
+//! the daemon sends; its definition does. Only built for tests, which check that the documents are up to date.
 
 #![allow(dead_code, reason = "of some types only the schema is wanted")]
 
 mod initialize;
+mod python;
 mod reference;
 mod typescript;
 
@@ -170,6 +171,15 @@ fn document() -> Value {
     document
 }
 
+/// Returns the methods of permission requests.
+fn approvals(document: &Value) -> impl Iterator<Item = &str> {
+    let requests = document["serverRequests"].as_object().into_iter().flatten();
+    let is_approval = |entry: &Value| entry["params"]["$ref"] == "#/$defs/Approval";
+    requests
+        .filter(move |(_, entry)| is_approval(entry))
+        .map(|(method, _)| method.as_str())
+}
+
 /// Joins the lines of descriptions, which doc comments in the source wrap.
 fn one_line(value: &mut Value) {
     match value {
@@ -216,6 +226,14 @@ fn the_schema_is_up_to_date() {
 #[test]
 fn the_typescript_types_are_up_to_date() {
     up_to_date("web/client/src/protocol.ts", &typescript::write(&document()));
+}
+
+#[test]
+fn the_python_types_are_up_to_date() {
+    up_to_date(
+        "clients/python/src/acpd_client/protocol.py",
+        &python::write(&document()),
+    );
 }
 
 #[test]

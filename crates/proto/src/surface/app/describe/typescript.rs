@@ -12,6 +12,10 @@ pub fn write(document: &Value) -> String {
     let version = &document["protocolVersion"];
     let _ = writeln!(out, "/** Increases when something is renamed or removed. */");
     let _ = writeln!(out, "export const PROTOCOL_VERSION = {version};\n");
+    let approvals = super::approvals(document).map(|method| format!("  \"{method}\",\n"));
+    let approvals = approvals.collect::<String>();
+    let _ = writeln!(out, "/** The methods of permission requests. */");
+    let _ = writeln!(out, "export const APPROVALS = [\n{approvals}] as const;\n");
     for (name, schema) in members(&document["$defs"]) {
         about(&mut out, schema, "");
         let text = of(schema, "");

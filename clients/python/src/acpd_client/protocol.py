@@ -1,0 +1,3699 @@
+# Generated from the table of the app protocol's methods: run `make generate`. Do not edit.
+"""The types of the app protocol.
+
+A client that reconnects has no "thread of this connection", so ``threadId`` is required where the protocol defaults to that.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, TypeAlias, TypedDict, overload
+
+#: Increases when something is renamed or removed.
+PROTOCOL_VERSION = 1
+
+#: Notifications that belong to a connection, and are no events of a thread.
+CONNECTION_NOTIFICATIONS = frozenset((
+    "serverRequest/rejected",
+    "thread/list/changed",
+    "thread/list/reset",
+    "thread/log/changed",
+    "thread/subscribers/changed",
+))
+
+ApprovalMethod: TypeAlias = Literal[
+    "item/commandExecution/requestApproval",
+    "item/fileChange/requestApproval",
+    "item/permissions/requestApproval",
+]
+
+#: The methods of permission requests.
+APPROVALS: tuple[ApprovalMethod, ...] = (
+    "item/commandExecution/requestApproval",
+    "item/fileChange/requestApproval",
+    "item/permissions/requestApproval",
+)
+
+
+AcpObject: TypeAlias = "dict[str, Any]"
+"""An object of the Agent Client Protocol, unchanged."""
+
+
+class _Agent(TypedDict):
+    id: str
+    """Name of the agent, which is the `agentType` of a thread."""
+    installed: bool
+    """Whether the agent can be started."""
+    source: str
+    """`config`, `registry` or `installed`."""
+    title: str
+    """Display name of the agent."""
+
+
+class Agent(_Agent, total=False):
+    """A known agent."""
+
+    description: str | None
+    """Description of the agent, in one sentence."""
+    installing: InstallProgress | None
+    """The progress of its installation, if that runs now."""
+    installsBy: str | None
+    """How `agent/install` installs the agent: `download`, `npm`, `uv` or `pip`. Absent if it cannot."""
+    reason: str | None
+    """Why the agent cannot be started."""
+    runs: str | None
+    """How the daemon finds the agent's program: `path`, `installed`, `npx` or `uvx`."""
+    version: str | None
+
+
+class AgentAnswered(TypedDict):
+    """The agent's response."""
+
+    result: Json
+    """The agent's result, unchanged."""
+
+
+class AgentAuthenticateParams(TypedDict):
+    """Params of `agent/authenticate`."""
+
+    methodId: str
+    """Id of one of the agent's authentication methods."""
+    threadId: str
+    """Id of the thread."""
+
+
+class _AgentBound(TypedDict):
+    how: Binding
+    sessionId: str
+    """The agent's id for the session."""
+
+
+class AgentBound(_AgentBound, total=False):
+    """An agent session that was opened."""
+
+    initialize: Json | None
+    """The agent's result of `initialize`."""
+    session: Json | None
+    """The result of the ACP method that opened the session."""
+
+
+AgentDoctorParams: TypeAlias = "ExamineAgent"
+
+
+class _AgentExamined(TypedDict):
+    agentType: str
+    """Name of the agent."""
+    millis: int
+    """Milliseconds from the start of the process to its response or its failure."""
+    stderr: str
+    """The end of the agent's stderr."""
+    strayLines: list[str]
+    """The first lines of the agent's stdout that are not messages."""
+
+
+class AgentExamined(_AgentExamined, total=False):
+    """Result of `agent/doctor`."""
+
+    error: str | None
+    """Why the agent failed."""
+    hello: AgentHello | None
+    """The agent's result of `initialize`; absent if the agent failed."""
+    sandbox: AgentSandbox | None
+    """The sandbox of the agent and its terminals."""
+
+
+class _AgentHello(TypedDict):
+    protocolVersion: int
+    """The version of ACP that the agent chose."""
+
+
+class AgentHello(_AgentHello, total=False):
+    """What an agent reports in `initialize`."""
+
+    agentCapabilities: AcpObject | None
+    """ACP capabilities of the agent."""
+    agentInfo: AcpObject | None
+    """Name and version of the agent."""
+    authMethods: list[AcpObject] | None
+    """ACP authentication methods of the agent."""
+
+
+AgentInstallParams: TypeAlias = "InstallAgent"
+
+
+class AgentInstalled(TypedDict):
+    """The agent that was installed."""
+
+    agent: Agent
+
+
+AgentListParams: TypeAlias = "NoParams"
+
+
+class AgentLogoutParams(TypedDict):
+    """No params."""
+
+    threadId: str
+    """Id of the thread."""
+
+
+class _AgentNotification(TypedDict):
+    method: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class AgentNotification(_AgentNotification, total=False):
+    """An unknown message of the agent."""
+
+    params: Json | None
+    """The params of any other method."""
+    turnId: str | None
+    """The turn in which the event happened."""
+    update: Json | None
+    """The `update` of a `session/update`."""
+
+
+class _AgentNotifyParams(TypedDict):
+    method: str
+    """Name of the method, which begins with `_`."""
+    threadId: str
+    """Id of the thread."""
+
+
+class AgentNotifyParams(_AgentNotifyParams, total=False):
+    """A message that ACP does not define."""
+
+    params: Json | None
+    """Params, which the agent receives unchanged."""
+
+
+class _AgentRequestParams(TypedDict):
+    method: str
+    """Name of the method, which begins with `_`."""
+    threadId: str
+    """Id of the thread."""
+
+
+class AgentRequestParams(_AgentRequestParams, total=False):
+    """A message that ACP does not define."""
+
+    params: Json | None
+    """Params, which the agent receives unchanged."""
+
+
+AgentRunningParams: TypeAlias = "NoParams"
+
+
+class _AgentSandbox(TypedDict):
+    closed: list[str]
+    """Writable directories in which no new files can be created, because they contain acpd's own files."""
+    gaps: list[str]
+    """Restrictions that the kernel does not enforce."""
+    missing: list[str]
+    """Configured paths that do not exist. They grant no access."""
+    mode: str
+    """`workspace`, `readonly` or `off`."""
+    network: str
+    """`on`, `off`, or comma-separated ports."""
+    read: list[str]
+    """Readable paths, in addition to the writable ones; empty without a sandbox."""
+    write: list[str]
+    """Writable paths, in addition to the workspace."""
+
+
+class AgentSandbox(_AgentSandbox, total=False):
+    """The sandbox of an agent."""
+
+    reason: str | None
+    """Why there is no sandbox although none was switched off, or why one cannot be built on this host."""
+
+
+class AgentSessionDeleteParams(TypedDict):
+    """Selects sessions of the agent."""
+
+    sessionId: str
+    """The agent's id for the session."""
+    threadId: str
+    """Id of the thread."""
+
+
+class _AgentSessionListParams(TypedDict):
+    threadId: str
+    """Id of the thread."""
+
+
+class AgentSessionListParams(_AgentSessionListParams, total=False):
+    """Selects sessions of the agent."""
+
+    cursor: str | None
+    """The agent's cursor for the next page, from the previous result."""
+    cwd: str | None
+    """Lists only sessions of this directory."""
+
+
+class AgentsListed(TypedDict):
+    """The agents."""
+
+    data: list[Agent]
+
+
+class AgentsRunning(TypedDict):
+    """The running agent processes."""
+
+    data: list[RunningAgent]
+
+
+class AlwaysHolds(TypedDict):
+    """The answer applies to this from then on. The text follows "Always allow" or "Always reject"."""
+
+    holds: str
+
+
+class AlwaysNotRemembered(TypedDict):
+    """acpd does not remember the answer, for this reason."""
+
+    notRemembered: str
+
+
+Always: TypeAlias = "AlwaysHolds | AlwaysNotRemembered"
+"""The effect of an "always" answer."""
+
+
+class _AnswerInput(TypedDict):
+    requestId: str
+    """Id of the question."""
+
+
+class AnswerInput(_AnswerInput, total=False):
+    """Params of `item/answer`."""
+
+    answers: Json | None
+    """Answers that follow the question's schema. The agent receives them unchanged."""
+    dismissed: bool
+    """Whether the user declines to answer."""
+
+
+class _Approval(TypedDict):
+    options: list[PermissionOption]
+    requestId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    subjects: list[CallSubject]
+    """The effects of the call, as the daemon interprets them. The policy and the answer apply to exactly these. Empty in logs from before this member existed."""
+    threadId: str
+    title: str
+    """The agent's title of the tool call, or acpd's own title if there is no `itemId`."""
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class Approval(_Approval, total=False):
+    """A permission request."""
+
+    agentRemembers: list[str] | None
+    """Ids of the always-options that the agent may remember itself. acpd stores no rule for them."""
+    always: Always | None
+    """The effect of an "always" answer. Absent in logs from before this member existed."""
+    itemId: str | None
+    """The tool call's item. Absent if the agent did not ask and the policy requires an approval."""
+    reason: str | None
+    toolCall: AcpObject | None
+    """The agent's own description of the call."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _Approve(TypedDict):
+    requestId: str
+    """Id of the question."""
+
+
+class Approve(_Approve, total=False):
+    """Params of `item/approve`."""
+
+    approved: bool | None
+    """Whether the agent may proceed."""
+    optionId: str | None
+    """Id of one of the agent's options. The answer is refused if `approved` contradicts it."""
+    optionKind: str | None
+    """Kind of that option, as shown to the user. The answer is refused if the option is of another kind."""
+    scope: Scope | None
+    """Remembers the answer, so that it also applies to later questions in this scope."""
+
+
+Binding: TypeAlias = Literal["new", "load", "resume"]
+"""How a thread got its agent session."""
+
+
+class ByAgent(TypedDict):
+    """The agent."""
+
+    kind: Literal["agent"]
+
+
+class ByDaemon(TypedDict):
+    """The daemon."""
+
+    kind: Literal["daemon"]
+
+
+class _ByPolicy(TypedDict):
+    kind: Literal["policy"]
+
+
+class ByPolicy(_ByPolicy, total=False):
+    """A permission policy."""
+
+    reason: str | None
+    """One sentence for the user."""
+    rule: str | None
+    """The rule that matched, as written in the policy."""
+    scope: str | None
+    """Scope of the policy: `session`, `thread`, `agent` or `daemon`."""
+
+
+class ByClient(TypedDict):
+    """A client."""
+
+    client: str
+    """The client's name, as it reported it."""
+    kind: Literal["client"]
+    principal: str
+    """The principal whose credentials the client used."""
+
+
+By: TypeAlias = "ByAgent | ByDaemon | ByPolicy | ByClient"
+"""Who caused an event."""
+
+
+class _CallSubjectCommand(TypedDict):
+    argv: list[str]
+    """The program, followed by its arguments."""
+    cwd: str
+    """Absolute path of the working directory."""
+    type: Literal["command"]
+
+
+class CallSubjectCommand(_CallSubjectCommand, total=False):
+    """Runs a program with these arguments."""
+
+    env: list[Variable] | None
+    """Environment variables that the call sets."""
+
+
+class _CallSubjectCommandLine(TypedDict):
+    cwd: str
+    """Absolute path of the working directory."""
+    line: str
+    """The whole command line."""
+    type: Literal["commandLine"]
+
+
+class CallSubjectCommandLine(_CallSubjectCommandLine, total=False):
+    """Runs a command line in a shell."""
+
+    env: list[Variable] | None
+    """Environment variables that the call sets."""
+
+
+class _CallSubjectFile(TypedDict):
+    access: FileAccess
+    """The type of access."""
+    path: str
+    """Absolute path, without `..`."""
+    type: Literal["file"]
+
+
+class CallSubjectFile(_CallSubjectFile, total=False):
+    """Accesses a file."""
+
+    arguments: str | None
+    """The call's input as JSON text, if the call changes a file and the diff does not show all of the change."""
+    diff: str | None
+    """The change as a unified diff, if the call shows one."""
+    realPath: str | None
+    """The target of the path after symbolic links, if it differs from `path`."""
+
+
+class _CallSubjectFetch(TypedDict):
+    type: Literal["fetch"]
+    url: str
+    """The URL."""
+
+
+class CallSubjectFetch(_CallSubjectFetch, total=False):
+    """Fetches a URL."""
+
+    host: str | None
+    """The host of the URL, if it can be determined."""
+
+
+class _CallSubjectMcp(TypedDict):
+    server: str
+    """Name of the MCP server."""
+    type: Literal["mcp"]
+
+
+class CallSubjectMcp(_CallSubjectMcp, total=False):
+    """Calls a tool of an MCP server."""
+
+    arguments: str | None
+    """The call's input, as JSON text."""
+    tool: str | None
+    """Name of the tool; absent if the call does not name it."""
+
+
+class _CallSubjectTool(TypedDict):
+    kind: str
+    """ACP's kind of the tool."""
+    type: Literal["tool"]
+
+
+class CallSubjectTool(_CallSubjectTool, total=False):
+    """Calls any other tool."""
+
+    arguments: str | None
+    """The call's input, as JSON text."""
+    name: str | None
+    """Programmatic name of the tool, if the agent sends one."""
+
+
+class CallSubjectUnknown(TypedDict):
+    """A part that the daemon cannot interpret, or that is too long to show."""
+
+    type: Literal["unknown"]
+    what: str
+    """What is known about the part: one sentence for the user, without a period."""
+
+
+CallSubject: TypeAlias = "CallSubjectCommand | CallSubjectCommandLine | CallSubjectFile | CallSubjectFetch | CallSubjectMcp | CallSubjectTool | CallSubjectUnknown"
+"""One effect of a call."""
+
+
+class _ChangedThread(TypedDict):
+    agentType: str
+    """Name of the agent, as in `agent/list`."""
+    archived: bool
+    """Whether the thread is archived."""
+    createdAt: int
+    """When the thread was created or forked, in milliseconds since the epoch."""
+    cwd: str
+    """Absolute path of the working directory."""
+    id: str
+    """Id of the thread."""
+    status: ThreadStatus
+    turnCount: int
+    """Number of turns in the conversation. Dropped turns do not count."""
+    updatedAt: int
+    """When a turn last started or ended, in milliseconds since the epoch."""
+
+
+class ChangedThread(_ChangedThread, total=False):
+    """The new summary of a thread whose entry in lists has changed."""
+
+    error: str | None
+    """Why the status is `failed`."""
+    lastTurnStatus: TurnStatus | None
+    """Status of the last ended turn; absent if there was none, or if it was dropped."""
+    metadata: Json | None
+    """Arbitrary data that the client stored with the thread; `null` if the thread has none. Absent if it has not changed."""
+    name: str | None
+    """The name that a user set, else the agent's title, else the beginning of the first prompt."""
+    projectId: str | None
+    """Project id that the client chose to group threads by."""
+    question: WaitingQuestion | None
+    """The oldest unanswered question."""
+
+
+class ClientCapabilities(TypedDict, total=False):
+    """Capabilities of a client."""
+
+    approvals: bool
+    """Whether the client answers questions. Otherwise it receives them as notifications."""
+    optOutNotificationMethods: list[str]
+    """Exact names of notifications that the client does not want. Their `seq` are skipped. A client that answers questions still receives all questions."""
+    streaming: bool
+    subscribers: bool
+    """Whether the client wants `thread/subscribers/changed` for the threads that it follows."""
+    tools: bool
+
+
+class _ClientInfo(TypedDict):
+    name: str
+    """Name of the client, which the log records with every decision."""
+
+
+class ClientInfo(_ClientInfo, total=False):
+    """Name and version of the client program."""
+
+    title: str | None
+    version: str | None
+
+
+ConfigValue: TypeAlias = "bool | str"
+"""The value of a config option."""
+
+
+class CreateFolder(TypedDict):
+    """Params of `folder/create`."""
+
+    path: str
+    """Absolute path of the new folder, or a path that begins with `~/`. The folder that contains it must exist."""
+
+
+Delivery: TypeAlias = Literal["steered", "queued"]
+"""How a message reaches the agent."""
+
+
+class _Delta(TypedDict):
+    itemId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    text: str
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class Delta(_Delta, total=False):
+    """An addition to a message or thought."""
+
+    content: AcpObject | None
+    """A content block other than plain text."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class DiffSize(TypedDict):
+    """The size of a diff."""
+
+    added: int
+    """Number of added lines."""
+    files: int
+    """Number of changed files."""
+    incomplete: bool
+    """Whether there are changes that the diff does not show."""
+    removed: int
+    """Number of removed lines."""
+
+
+class _DiffUpdated(TypedDict):
+    diff: str
+    """Unified diff of all files that the turn changed."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class DiffUpdated(_DiffUpdated, total=False):
+    """A diff."""
+
+    seq: int | None
+    """Number of the event; absent if the diff is only shown live."""
+    turnId: str | None
+
+
+class _Error(TypedDict):
+    code: int
+    """JSON-RPC error code."""
+    message: str
+    """One sentence for the user."""
+
+
+class Error(_Error, total=False):
+    """A JSON-RPC error."""
+
+    data: ErrorData | None
+
+
+class _ErrorData(TypedDict):
+    code: str
+    """Stable code of the error."""
+    retryable: bool
+    """Whether the same request may succeed later."""
+
+
+class ErrorData(_ErrorData, total=False):
+    """Error details for programs."""
+
+    detail: str | None
+    """Further explanation."""
+
+
+class ExamineAgent(TypedDict):
+    """Params of `agent/doctor`."""
+
+    agentType: str
+    """Name of the agent, as in `agent/list`."""
+
+
+Fidelity: TypeAlias = Literal["exact", "recalled"]
+"""How well an agent remembers the kept turns of a thread after a rollback or a fork."""
+
+
+FileAccess: TypeAlias = Literal["read", "search", "edit", "delete", "move"]
+"""A type of access to a file."""
+
+
+class _FileChange(TypedDict):
+    path: str
+    """Absolute path of the file."""
+    type: FileChangeType
+
+
+class FileChange(_FileChange, total=False):
+    """A change to a file."""
+
+    diff: str | None
+    """Unified diff, once it is known."""
+    replaced: Replaced | None
+    """What the write replaced, if the daemon wrote the file."""
+
+
+class _FileChangeCompleted(TypedDict):
+    itemId: str
+    outcome: ItemOutcome
+    path: str
+    """Absolute path of the file."""
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    type: FileChangeType
+
+
+class FileChangeCompleted(_FileChangeCompleted, total=False):
+    """A file change that ended."""
+
+    by: By | None
+    """The client that acted instead of the daemon."""
+    diff: str | None
+    """Unified diff, once it is known."""
+    replaced: Replaced | None
+    """What the write replaced, if the daemon wrote the file."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _FileChangeStarted(TypedDict):
+    itemId: str
+    path: str
+    """Absolute path of the file."""
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    type: FileChangeType
+
+
+class FileChangeStarted(_FileChangeStarted, total=False):
+    """A file change that started."""
+
+    by: By | None
+    """The client that acts instead of the daemon."""
+    diff: str | None
+    """Unified diff, once it is known."""
+    parentItemId: str | None
+    replaced: Replaced | None
+    """What the write replaced, if the daemon wrote the file."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+FileChangeType: TypeAlias = Literal["fileChange"]
+
+
+class _FileTouched(TypedDict):
+    bytes: int
+    path: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class FileTouched(_FileTouched, total=False):
+    """A file, and the number of bytes."""
+
+    by: By | None
+    """The client that acted instead of the daemon."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _FileWritten(TypedDict):
+    bytes: int
+    path: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class FileWritten(_FileWritten, total=False):
+    """A written file, the number of bytes, and what they replaced."""
+
+    by: By | None
+    """The client that acted instead of the daemon."""
+    replaced: Replaced | None
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class Folder(TypedDict):
+    """A folder in another one."""
+
+    name: str
+    """Name of the folder."""
+    repository: bool
+    """Whether it is the root of a Git repository or worktree."""
+
+
+FolderCreateParams: TypeAlias = "CreateFolder"
+
+
+class FolderCreated(TypedDict):
+    """The folder that was created."""
+
+    path: str
+    """Absolute path of the folder."""
+
+
+FolderListParams: TypeAlias = "ListFolders"
+
+
+class _FoldersListed(TypedDict):
+    folders: list[Folder]
+    """The folders, sorted by name. Those whose name is not UTF-8 are left out."""
+    home: str
+    """The home directory of the daemon's user."""
+    host: str
+    """Name of the daemon's host."""
+    path: str
+    """Absolute path of the folder."""
+    truncated: bool
+    """Whether there are more."""
+
+
+class FoldersListed(_FoldersListed, total=False):
+    """Result of `folder/list`."""
+
+    parent: str | None
+    """Absolute path of the folder that contains it; absent for `/`."""
+
+
+class Identity(TypedDict):
+    """Identity and role of a connection."""
+
+    principal: str
+    role: Role
+
+
+class _InitializeParams(TypedDict):
+    clientInfo: ClientInfo
+
+
+class InitializeParams(_InitializeParams, total=False):
+    """Params of `initialize`."""
+
+    capabilities: ClientCapabilities
+
+
+class Initialized(TypedDict):
+    """Result of `initialize`."""
+
+    capabilities: ServerCapabilities
+    identity: Identity
+    limits: LimitsInForce
+    protocolVersion: int
+    serverInfo: ServerInfo
+
+
+class _InputWanted(TypedDict):
+    requestId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    title: str
+    """The agent's message."""
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class InputWanted(_InputWanted, total=False):
+    """An elicitation."""
+
+    elicitation: AcpObject | None
+    """The params of ACP's `elicitation/create`."""
+    itemId: str | None
+    mode: str | None
+    """`form` or `url`."""
+    schema: Json | None
+    """JSON Schema of a form."""
+    turnId: str | None
+    """The turn in which the event happened."""
+    url: str | None
+    """The URL that the user is to open."""
+
+
+class InstallAgent(TypedDict):
+    """Params of `agent/install`."""
+
+    agentType: str
+    """Name of the agent, as in `agent/list`."""
+
+
+class _InstallProgress(TypedDict):
+    step: InstallStep
+
+
+class InstallProgress(_InstallProgress, total=False):
+    """The progress of an installation."""
+
+    line: str | None
+    """The last line that the installer wrote."""
+    receivedBytes: int | None
+    """Bytes of the download that have arrived."""
+    totalBytes: int | None
+    """Bytes of the whole download, if known."""
+
+
+InstallStep: TypeAlias = Literal["downloading", "unpacking", "installing"]
+"""A step of an installation."""
+
+
+class _MessageItem(TypedDict):
+    itemId: str
+    type: MessageType
+
+
+class MessageItem(_MessageItem, total=False):
+    """A message or a thought."""
+
+    outcome: ItemOutcome | None
+    parentItemId: str | None
+    """Id of the item that contains this one."""
+    content: list[AcpObject] | None
+    """ACP content blocks."""
+    messageId: str | None
+    """The agent's own id for the message."""
+    text: str | None
+    """The whole text."""
+
+
+class _ToolCallItem(TypedDict):
+    itemId: str
+    status: ToolStatus
+    type: ToolCallType
+
+
+class ToolCallItem(_ToolCallItem, total=False):
+    """A tool call."""
+
+    outcome: ItemOutcome | None
+    parentItemId: str | None
+    """Id of the item that contains this one."""
+    kind: str | None
+    """ACP's `ToolKind`."""
+    name: str | None
+    """The same as `title`."""
+    title: str | None
+    """The agent's title for the call."""
+    toolCall: AcpObject | None
+    """The ACP tool call with all its updates applied."""
+    toolCallId: str | None
+    """The agent's id for the call."""
+
+
+class _FileChangeItem(TypedDict):
+    itemId: str
+    path: str
+    """Absolute path of the file."""
+    type: FileChangeType
+
+
+class FileChangeItem(_FileChangeItem, total=False):
+    """A change to a file."""
+
+    outcome: ItemOutcome | None
+    parentItemId: str | None
+    """Id of the item that contains this one."""
+    diff: str | None
+    """Unified diff, once it is known."""
+    replaced: Replaced | None
+    """What the write replaced, if the daemon wrote the file."""
+
+
+class _TerminalCommandItem(TypedDict):
+    itemId: str
+    terminalId: str
+    type: TerminalCommandType
+
+
+class TerminalCommandItem(_TerminalCommandItem, total=False):
+    """A command in a terminal."""
+
+    outcome: ItemOutcome | None
+    parentItemId: str | None
+    """Id of the item that contains this one."""
+    args: list[str] | None
+    command: str | None
+    cwd: str | None
+    exitCode: int | None
+    """Exit code, if the command exited normally."""
+    output: str | None
+    """The last part of the output."""
+    outputBlob: str | None
+    """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
+    signal: str | None
+    """Name of the signal that terminated the command."""
+    truncated: bool | None
+    """Whether some of the output was not kept."""
+
+
+Item: TypeAlias = "MessageItem | ToolCallItem | FileChangeItem | TerminalCommandItem"
+"""One part of a turn. `outcome` is `null` until the item ends."""
+
+
+ItemAnswerParams: TypeAlias = "AnswerInput"
+
+
+ItemApproveParams: TypeAlias = "Approve"
+
+
+ItemOutcome: TypeAlias = Literal["completed", "failed", "interrupted"]
+"""How an item ended."""
+
+
+Json: TypeAlias = "Any"
+"""Any JSON value."""
+
+
+class LeaseHolder(TypedDict):
+    """The editor connection that answers the agent's client requests (files, terminals)."""
+
+    client: str
+    """The editor's name, as it reported it."""
+    connection: str
+    """Unique id of the connection."""
+    principal: str
+    """The principal whose credentials the connection used."""
+
+
+LeaseMove: TypeAlias = Literal["opened", "acquired", "released", "left", "restarted"]
+"""Why a thread's lease moved."""
+
+
+class _LeaseMoved(TypedDict):
+    by: By
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    why: LeaseMove
+
+
+class LeaseMoved(_LeaseMoved, total=False):
+    """A move of the lease."""
+
+    holder: LeaseHolder | None
+    """The new holder; absent if the daemon itself answers."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+Level: TypeAlias = Literal["info", "warning", "error"]
+"""Severity of a notice."""
+
+
+class LimitsInForce(TypedDict):
+    """Effective limits of the daemon."""
+
+    connections: int
+    """Maximum number of concurrent connections. Further ones are refused; on a local socket they wait."""
+    liveBatches: int
+    """Batches of events that a connection may fall behind before the daemon serves it from the log."""
+    messageBytes: int
+    """Maximum size of a client's message, in bytes."""
+    outboundQueue: int
+    """Maximum number of batches of events queued for one connection."""
+    pingSecs: int
+    """Seconds between the daemon's pings."""
+    pongSecs: int
+    """Seconds of silence after a ping, after which the daemon closes the connection."""
+    queuedTurns: int
+    """Maximum number of queued turns in a thread."""
+    requestWindowSecs: int
+    requestsInFlight: int
+    """Maximum number of requests in flight on one connection."""
+    requestsPerWindow: int
+    """Maximum number of requests of one connection within `requestWindowSecs`."""
+    threadCommands: int
+    """Maximum number of commands queued for a thread. Further requests fail with -32001."""
+    writeSecs: int
+    """Seconds that a client may read nothing, after which the daemon closes the connection."""
+
+
+class _ListChanged(TypedDict):
+    threadId: str
+    ts: int
+    """Time of the notification, in milliseconds since the epoch."""
+
+
+class ListChanged(_ListChanged, total=False):
+    """A change of the thread list."""
+
+    thread: ChangedThread | None
+    """The thread's new entry in `thread/list`; `null` if the thread is deleted."""
+
+
+class ListFolders(TypedDict, total=False):
+    """Params of `folder/list`."""
+
+    path: str | None
+    """Absolute path of the folder, or a path that begins with `~/`; by default the home directory of the daemon's user."""
+
+
+ListReset: TypeAlias = "dict[str, Any]"
+"""A reset of the thread list, without members."""
+
+
+class ListThreads(TypedDict, total=False):
+    """Params of `thread/list`."""
+
+    agentType: str | None
+    """Lists only threads of this agent."""
+    archived: bool | None
+    """Whether to list archived threads; by default, only threads that are not archived."""
+    cursor: str | None
+    """`nextCursor` of the previous page."""
+    cwd: str | None
+    """Lists only threads in this directory."""
+    idPart: str | None
+    """Lists only threads whose id begins or ends with these 1 to 32 hexadecimal digits; hyphens do not count."""
+    limit: int | None
+    """Maximum number of threads."""
+    searchTerm: str | None
+    """Lists only threads whose name contains this text."""
+    status: ListedStatus | None
+    """Lists only threads with this status."""
+
+
+ListedStatus: TypeAlias = Literal["active", "running", "waiting", "idle", "failed"]
+"""Filter of `thread/list`: what a thread is doing, or how its last turn ended."""
+
+
+class _LogChanged(TypedDict):
+    threadId: str
+    ts: int
+    """Time of the notification, in milliseconds since the epoch."""
+
+
+class LogChanged(_LogChanged, total=False):
+    """Whether a thread's log can be written."""
+
+    error: str | None
+    """Why the log cannot be written, or which events cannot be read; absent if the thread works again."""
+
+
+class LogDamaged(TypedDict):
+    """Events that cannot be read."""
+
+    firstSeq: int
+    """Number of the first of these events."""
+    reason: str
+    """Why they cannot be read."""
+    seq: int
+    """Number of the last of these events."""
+    threadId: str
+    ts: int
+    """Time of the notification, in milliseconds since the epoch."""
+
+
+class _Message(TypedDict):
+    type: MessageType
+
+
+class Message(_Message, total=False):
+    """A message or a thought."""
+
+    content: list[AcpObject] | None
+    """ACP content blocks."""
+    messageId: str | None
+    """The agent's own id for the message."""
+    text: str | None
+    """The whole text."""
+
+
+class _MessageCompleted(TypedDict):
+    itemId: str
+    outcome: ItemOutcome
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    type: MessageType
+
+
+class MessageCompleted(_MessageCompleted, total=False):
+    """A complete message."""
+
+    content: list[AcpObject] | None
+    """ACP content blocks."""
+    messageId: str | None
+    """The agent's own id for the message."""
+    text: str | None
+    """The whole text."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _MessageStarted(TypedDict):
+    itemId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    type: MessageType
+
+
+class MessageStarted(_MessageStarted, total=False):
+    """A message that started."""
+
+    content: list[AcpObject] | None
+    """ACP content blocks."""
+    messageId: str | None
+    """The agent's own id for the message."""
+    parentItemId: str | None
+    text: str | None
+    """The whole text."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+MessageType: TypeAlias = Literal["userMessage", "agentMessage", "agentThought"]
+"""Type of a message, which also names its author."""
+
+
+class _NewThread(TypedDict):
+    additionalDirectories: list[str]
+    agentType: str
+    createdAt: int
+    cwd: str
+    id: str
+    status: ThreadStatus
+
+
+class NewThread(_NewThread, total=False):
+    """A new thread, as created."""
+
+    metadata: Json | None
+    name: str | None
+    projectId: str | None
+
+
+NoParams: TypeAlias = "dict[str, Any]"
+"""No params."""
+
+
+Nothing: TypeAlias = "dict[str, Any]"
+"""An empty result."""
+
+
+class _Notice(TypedDict):
+    code: str
+    level: Level
+    message: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class Notice(_Notice, total=False):
+    """A notice for the user."""
+
+    by: By | None
+    """Who refused the agent's call."""
+    bytes: int | None
+    """Length of a line that is not a message."""
+    detail: str | None
+    turnId: str | None
+    """The turn in which the event happened."""
+    update: Json | None
+    """The agent's own update, unchanged."""
+
+
+class PermissionOption(TypedDict):
+    """One of the answers that an agent offers."""
+
+    kind: str
+    """ACP's `PermissionOptionKind`."""
+    name: str
+    optionId: str
+
+
+class _Permitted(TypedDict):
+    by: By
+    method: str
+    """The method that the agent called."""
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    subject: str
+    """The file, command or other subject of the call."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class Permitted(_Permitted, total=False):
+    """A call that the policy allowed."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _PlacedNotice(TypedDict):
+    code: str
+    level: Level
+    message: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class PlacedNotice(_PlacedNotice, total=False):
+    """A notice, and its place."""
+
+    afterItemId: str | None
+    """Id of the item that started last before the notice."""
+    by: By | None
+    """Who refused the agent's call."""
+    bytes: int | None
+    """Length of a line that is not a message."""
+    detail: str | None
+    turnId: str | None
+    """The turn in which the event happened."""
+    update: Json | None
+    """The agent's own update, unchanged."""
+
+
+class PlanEntry(TypedDict):
+    """One step of an agent's plan."""
+
+    content: str
+    """Description of the step."""
+    priority: str
+    """`high`, `medium` or `low`; other values are kept as received."""
+    status: str
+    """`pending`, `in_progress` or `completed`; other values are kept as received."""
+
+
+class _PlanUpdated(TypedDict):
+    entries: list[PlanEntry]
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class PlanUpdated(_PlanUpdated, total=False):
+    """A plan."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class PoliciesRead(TypedDict, total=False):
+    """The configured policies. Each is a preset's name or an object with rules; see `docs/policy.md`."""
+
+    agent: Json | None
+    """The agent's own policy, which takes precedence over the daemon's."""
+    daemon: Json | None
+    """The daemon's policy. Without one, the user is asked about every permission request."""
+
+
+class PolicyExplainParams(TypedDict):
+    """Params of `policy/explain`."""
+
+    threadId: str
+    """Id of the thread."""
+    toolCall: AcpObject
+    """An ACP tool call."""
+
+
+class PolicyExplained(TypedDict):
+    """Result of `policy/explain`."""
+
+    decision: AcpObject
+    """The decision and its reason."""
+    subjects: list[AcpObject]
+    """Every part of the call, with its matching rules."""
+
+
+PolicyReadParams: TypeAlias = "ReadPolicy"
+
+
+class PolicyRememberedListParams(TypedDict):
+    """No params."""
+
+    threadId: str
+    """Id of the thread."""
+
+
+class PolicyRememberedRevokeParams(TypedDict):
+    """Params of `policy/remembered/revoke`."""
+
+    id: int
+    """Id of the answer, as in `policy/remembered/list`."""
+    threadId: str
+    """Id of the thread."""
+
+
+class QuestionAnswered(TypedDict, total=False):
+    """A client's response to a question: `decision`, optionally with `optionId` and `scope`, or `answers`, or `dismissed: true`."""
+
+    answers: Json | None
+    """Answers to an elicitation."""
+    decision: str | None
+    """`accept`, `acceptForSession`, `decline`, `declineForSession` or `cancel`."""
+    dismissed: bool
+    """Whether the user declines to answer."""
+    optionId: str | None
+    """Id of one of the agent's options. It is more specific than `decision` and must not contradict it."""
+    optionKind: str | None
+    """Kind of that option, as shown to the user. The answer is refused if the option is of another kind."""
+    scope: Scope | None
+    """Remembers the answer, so that it also applies to later questions in this scope."""
+
+
+QuestionType: TypeAlias = Literal["permission", "input"]
+"""What a question asks for."""
+
+
+class _QueueChanged(TypedDict):
+    by: By
+    paused: bool
+    """Whether no queued turn starts by itself."""
+    queuedTurnIds: list[str]
+    """Ids of the queued turns, in their order."""
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class QueueChanged(_QueueChanged, total=False):
+    """The queue of a thread."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class ReadPolicy(TypedDict, total=False):
+    """Params of `policy/read`."""
+
+    agentType: str | None
+    """Name of an agent whose own policy is also returned, as in `agent/list`."""
+
+
+class Rejected(TypedDict):
+    """A refused response."""
+
+    error: Error
+    requestId: str
+    threadId: str
+
+
+class _Remembered(TypedDict):
+    answer: Json
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class Remembered(_Remembered, total=False):
+    """A remembered answer."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _RememberedAnswer(TypedDict):
+    allow: bool
+    """Whether the answer allows the call; otherwise it denies it."""
+    id: int
+    rule: str
+    """The rule that was made from the answer."""
+    scope: str
+    """`session`, `thread` or `agent`."""
+
+
+class RememberedAnswer(_RememberedAnswer, total=False):
+    """A remembered answer."""
+
+    arguments: str | None
+    """Hash of the input that the call must have."""
+    call: str | None
+    """Hash of the kind, tool, locations and diffs that the call must have."""
+    cwd: str | None
+    """Working directory in which the command must be started."""
+    line: str | None
+    """Hash of the command line that the command must be part of."""
+
+
+class RememberedListed(TypedDict):
+    """The remembered answers."""
+
+    data: list[RememberedAnswer]
+
+
+Replaced: TypeAlias = Literal["nothing", "text", "unknown"]
+"""What a write replaced."""
+
+
+Resolution: TypeAlias = Literal["accepted", "declined", "cancelled", "void"]
+"""How a question was resolved."""
+
+
+class _Resolved(TypedDict):
+    by: By
+    outcome: Resolution
+    requestId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class Resolved(_Resolved, total=False):
+    """How a question was resolved."""
+
+    answers: Json | None
+    """Answers to an elicitation with a form."""
+    itemId: str | None
+    optionId: str | None
+    """Id of the agent's option that was selected."""
+    optionKind: str | None
+    """ACP's kind of that option."""
+    reason: str | None
+    """Why the question was closed."""
+    sentOptionId: str | None
+    """The option that the daemon sent to the agent instead. acpd remembers an "always" and sends "once" to the agent."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _Revoked(TypedDict):
+    id: int
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class Revoked(_Revoked, total=False):
+    """A revoked answer."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+Role: TypeAlias = Literal["observer", "approver", "operator", "owner"]
+"""The role of a principal. Each role includes the permissions of those before it."""
+
+
+class RolledBack(TypedDict):
+    """Result of a rollback."""
+
+    fidelity: Fidelity
+
+
+class _RunningAgent(TypedDict):
+    agentType: str
+    """Name of the agent."""
+    memoryBytes: int
+    """Resident memory of the process and of all processes that it started, in bytes."""
+    startedAt: int
+    """When the process was started, in milliseconds since the epoch."""
+    state: str
+    """`busy` (in a turn), `idle`, `waiting` (for its first session) or `leaving` (being stopped)."""
+    threads: list[str]
+    """Ids of the threads that use the process: several if it is shared, none while it waits for its first session."""
+
+
+class RunningAgent(_RunningAgent, total=False):
+    """A running agent process."""
+
+    idleSince: int | None
+    """Since when the process is idle, in milliseconds since the epoch."""
+    pid: int | None
+    """Process id; `null` while the process starts."""
+
+
+Scope: TypeAlias = Literal["session", "thread", "agent", "daemon"]
+"""Scope of a policy or a remembered answer, from the innermost to the outermost."""
+
+
+class _SearchThreads(TypedDict):
+    query: str
+    """Words that must all occur in one text. Case and accents are ignored. Words in double quotes must follow each other. The last word, if it is not in quotes, matches every word that begins with it. At most 1 KiB."""
+
+
+class SearchThreads(_SearchThreads, total=False):
+    """Params of `thread/search`."""
+
+    cursor: str | None
+    """`nextCursor` of the previous page."""
+    limit: int | None
+    """Maximum number of hits, at most 100."""
+    threadId: str | None
+    """Searches only this thread; by default, all threads."""
+
+
+class ServerCapabilities(TypedDict):
+    """Capabilities of the daemon."""
+
+    approvals: bool
+    streaming: bool
+    tools: bool
+
+
+class ServerInfo(TypedDict):
+    """Name and version of the daemon."""
+
+    name: str
+    version: str
+
+
+SessionDeleted: TypeAlias = Literal["deleted", "failed", "notAsked"]
+"""Whether a deleted thread's session was also deleted in the agent."""
+
+
+class _SessionParams(TypedDict):
+    mcpServers: list[str | None]
+    """Names of additional MCP servers."""
+
+
+class SessionParams(_SessionParams, total=False):
+    """Parameters for opening the agent's session that differ from those the thread was created with."""
+
+    cwd: str | None
+    """Working directory of the session; `null` is the thread's."""
+
+
+class SnippetPiece(TypedDict):
+    """A piece of a snippet."""
+
+    hit: bool
+    """Whether the piece matches the query."""
+    text: str
+
+
+class _StartThread(TypedDict):
+    agentType: str
+    """Name of an agent, as in `agent/list`."""
+    cwd: str
+    """Absolute path of the working directory."""
+
+
+class StartThread(_StartThread, total=False):
+    """Params of `thread/start`."""
+
+    additionalDirectories: list[str]
+    """Absolute paths of additional directories of the workspace."""
+    clientTurnId: str | None
+    """The client's own id for the first turn."""
+    config: dict[str, ConfigValue]
+    """Initial values of config options, by id."""
+    input: list[AcpObject] | None
+    """The first turn as ACP content blocks."""
+    mcpServers: list[AcpObject]
+    """ACP `McpServer` objects, passed on to the agent."""
+    metadata: Json | None
+    """Arbitrary data that the client stores with the thread."""
+    mode: str | None
+    """Id of the initial mode."""
+    name: str | None
+    """Name of the thread, as shown to users."""
+    policy: Json | None
+    """The thread's own permission policy: a preset's name, or an object. Requires the role owner."""
+    projectId: str | None
+    """Project id that the client chooses to group threads by."""
+    sessionId: str | None
+    """Id of an agent's session to continue instead of a new one, as in `agent/session/list`. Its history is imported if the agent replays it. Returns `conflict` if a thread already uses the session."""
+    text: str | None
+    """The first turn as plain text, placed before `input`."""
+
+
+class _StatusChanged(TypedDict):
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    status: ThreadStatus
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class StatusChanged(_StatusChanged, total=False):
+    """A thread's status."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class Subscriber(TypedDict):
+    """A client that follows a thread."""
+
+    client: str
+    """The client's name, as it reported it."""
+    mayAnswer: bool
+    """Whether the client receives the agent's questions as requests: it answers questions, and its role allows that."""
+    principal: str
+    """The principal whose credentials the client used."""
+
+
+class SubscribersChanged(TypedDict):
+    """The other clients that follow a thread."""
+
+    more: int
+    """Number of further clients."""
+    others: list[Subscriber]
+    """At most 32 of the other clients. Clients that answer questions come first, each group in order of arrival."""
+    threadId: str
+    ts: int
+    """Time of the notification, in milliseconds since the epoch."""
+
+
+class _TerminalCommand(TypedDict):
+    terminalId: str
+    type: TerminalCommandType
+
+
+class TerminalCommand(_TerminalCommand, total=False):
+    """A command in a terminal."""
+
+    args: list[str] | None
+    command: str | None
+    cwd: str | None
+    exitCode: int | None
+    """Exit code, if the command exited normally."""
+    output: str | None
+    """The last part of the output."""
+    outputBlob: str | None
+    """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
+    signal: str | None
+    """Name of the signal that terminated the command."""
+    truncated: bool | None
+    """Whether some of the output was not kept."""
+
+
+class _TerminalCommandCompleted(TypedDict):
+    itemId: str
+    outcome: ItemOutcome
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    terminalId: str
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    type: TerminalCommandType
+
+
+class TerminalCommandCompleted(_TerminalCommandCompleted, total=False):
+    """A command that ended."""
+
+    args: list[str] | None
+    by: By | None
+    """The client that acted instead of the daemon."""
+    command: str | None
+    cwd: str | None
+    exitCode: int | None
+    """Exit code, if the command exited normally."""
+    output: str | None
+    """The last part of the output."""
+    outputBlob: str | None
+    """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
+    signal: str | None
+    """Name of the signal that terminated the command."""
+    truncated: bool | None
+    """Whether some of the output was not kept."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _TerminalCommandStarted(TypedDict):
+    itemId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    terminalId: str
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    type: TerminalCommandType
+
+
+class TerminalCommandStarted(_TerminalCommandStarted, total=False):
+    """A command that started."""
+
+    args: list[str] | None
+    by: By | None
+    """The client that acted instead of the daemon."""
+    command: str | None
+    cwd: str | None
+    exitCode: int | None
+    """Exit code, if the command exited normally."""
+    output: str | None
+    """The last part of the output."""
+    outputBlob: str | None
+    """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
+    parentItemId: str | None
+    signal: str | None
+    """Name of the signal that terminated the command."""
+    truncated: bool | None
+    """Whether some of the output was not kept."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+TerminalCommandType: TypeAlias = Literal["terminalCommand"]
+
+
+class _TerminalNamed(TypedDict):
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    terminalId: str
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class TerminalNamed(_TerminalNamed, total=False):
+    """A terminal."""
+
+    by: By | None
+    """The client that acted instead of the daemon."""
+    itemId: str | None
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _TerminalOutput(TypedDict):
+    itemId: str
+    terminalId: str
+    text: str
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class TerminalOutput(_TerminalOutput, total=False):
+    """Output of a command in a terminal."""
+
+    seq: int | None
+    """Number of the event; absent if the output is only shown live."""
+    skippedBytes: int | None
+    """Number of bytes before `text` that were omitted."""
+    turnId: str | None
+
+
+class _TextFound(TypedDict):
+    kind: TextKind
+    seq: int
+    """Number of the event that contains the text."""
+    snippet: list[SnippetPiece]
+    """An extract of the text: one line, in pieces. An ellipsis marks omitted text."""
+    threadId: str
+    ts: int
+    """Time of that event, in milliseconds since the epoch."""
+
+
+class TextFound(_TextFound, total=False):
+    """A search hit."""
+
+    itemId: str | None
+    name: str | None
+    """The thread's name."""
+    turnId: str | None
+
+
+TextKind: TypeAlias = Literal["userMessage", "agentMessage", "toolCall", "command", "path"]
+"""Type of a text."""
+
+
+class _TextsFound(TypedDict):
+    data: list[TextFound]
+
+
+class TextsFound(_TextsFound, total=False):
+    """A page of search hits."""
+
+    nextCursor: str | None
+    """Cursor for the next page."""
+
+
+class _Thread(TypedDict):
+    additionalDirectories: list[str]
+    """Additional directories of the workspace."""
+    agentType: str
+    """Name of the agent, as in `agent/list`."""
+    archived: bool
+    """Whether the thread is archived."""
+    createdAt: int
+    """When the thread was created or forked, in milliseconds since the epoch."""
+    cwd: str
+    """Absolute path of the working directory."""
+    id: str
+    """Id of the thread."""
+    latestSeq: int
+    """Number of the thread's last event."""
+    pendingRequestIds: list[str]
+    """Ids of open questions."""
+    queuedTurnIds: list[str]
+    """Ids of queued turns."""
+    status: ThreadStatus
+    turnCount: int
+    """Number of turns in the conversation. Dropped turns do not count."""
+    updatedAt: int
+    """When a turn last started or ended, in milliseconds since the epoch."""
+
+
+class Thread(_Thread, total=False):
+    """A thread with its current state."""
+
+    availableCommandsUpdate: AcpObject | None
+    """ACP's `available_commands_update` with the agent's commands."""
+    configOptions: list[AcpObject] | None
+    """ACP's `SessionConfigOption` objects."""
+    cursor: str | None
+    """Cursor for older turns."""
+    error: str | None
+    """Why the status is `failed`."""
+    interrupting: bool | None
+    """Whether the running turn was interrupted and has not ended yet."""
+    lastTurnStatus: TurnStatus | None
+    """Status of the last ended turn; absent if there was none, or if it was dropped."""
+    lease: LeaseHolder | None
+    """The editor that answers the agent's client requests; if absent, the daemon answers."""
+    metadata: Json | None
+    """Arbitrary data that the client stored with the thread."""
+    modeId: str | None
+    """Id of the agent's current mode."""
+    modes: AcpObject | None
+    """ACP's `SessionModeState`, as it was when the session was opened."""
+    name: str | None
+    """The name that a user set, else the agent's title, else the beginning of the first prompt."""
+    plan: list[PlanEntry] | None
+    """The latest plan."""
+    policy: Json | None
+    """The thread's own permission policy."""
+    projectId: str | None
+    """Project id that the client chose to group threads by."""
+    question: WaitingQuestion | None
+    """The oldest unanswered question."""
+    queuePaused: bool | None
+    """Whether no queued turn starts by itself."""
+    sessionId: str | None
+    """The agent's id for its session."""
+    tokenUsage: TokenUsage | None
+    turnId: str | None
+    """Id of the running turn."""
+    turns: list[Turn] | None
+    """The latest turns, oldest first, if the request includes turns."""
+
+
+class ThreadArchiveParams(TypedDict):
+    """No params."""
+
+    threadId: str
+    """Id of the thread."""
+
+
+class _ThreadChanged(TypedDict):
+    by: By
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class ThreadChanged(_ThreadChanged, total=False):
+    """A change of the thread, with its originator."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class ThreadConfigSetParams(TypedDict):
+    """Params of `thread/config/set`."""
+
+    configId: str
+    """Id of one of the agent's config options."""
+    threadId: str
+    """Id of the thread."""
+    value: ConfigValue
+    """Id of one of a select option's values, or a boolean."""
+
+
+class ThreadDeleteParams(TypedDict):
+    """No params."""
+
+    threadId: str
+    """Id of the thread."""
+
+
+class _ThreadDeleted(TypedDict):
+    by: By
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    session: SessionDeleted
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class ThreadDeleted(_ThreadDeleted, total=False):
+    """A deleted thread."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _ThreadForkParams(TypedDict):
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadForkParams(_ThreadForkParams, total=False):
+    """Params of `thread/fork`."""
+
+    name: str | None
+    """Name of the new thread; by default, the name of this thread."""
+    turnId: str | None
+    """Id of the last turn to copy; by default, the last turn that is over."""
+
+
+class _ThreadForked(TypedDict):
+    by: By
+    fidelity: Fidelity
+    fromThreadId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class ThreadForked(_ThreadForked, total=False):
+    """The origin of a forked thread."""
+
+    lastTurnId: str | None
+    """The last turn that was copied."""
+    sessionId: str | None
+    """The agent's id for the fork of its session."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class ThreadForkedResult(TypedDict):
+    """The new thread of a fork."""
+
+    fidelity: Fidelity
+    thread: Thread
+
+
+class ThreadFound(TypedDict):
+    """One thread."""
+
+    thread: Thread
+
+
+ThreadListParams: TypeAlias = "ListThreads"
+
+
+ThreadListUnwatchParams: TypeAlias = "NoParams"
+
+
+ThreadListWatchParams: TypeAlias = "NoParams"
+
+
+class _ThreadMade(TypedDict):
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    thread: NewThread
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class ThreadMade(_ThreadMade, total=False):
+    """A new thread."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class ThreadMetadataSetParams(TypedDict):
+    """Params of `thread/metadata/set`."""
+
+    metadata: Json
+    """The new data, at most 64 KiB; `null` removes the data."""
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadModeSetParams(TypedDict):
+    """Params of `thread/mode/set`."""
+
+    modeId: str
+    """Id of one of the agent's modes."""
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadNameSetParams(TypedDict):
+    """Params of `thread/name/set`."""
+
+    name: str | None
+    """The new name, at most 1024 bytes; `null` removes it."""
+    threadId: str
+    """Id of the thread."""
+
+
+class _ThreadPolicySetParams(TypedDict):
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadPolicySetParams(_ThreadPolicySetParams, total=False):
+    """Params of `thread/policy/set`."""
+
+    policy: Json | None
+    """A preset's name or an object. If absent or `null`, removes the thread's own policy."""
+
+
+class _ThreadReadParams(TypedDict):
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadReadParams(_ThreadReadParams, total=False):
+    """Params of `thread/read`."""
+
+    cursor: str | None
+    """`thread.cursor` of the previous page."""
+    includeTurns: bool | None
+    """Whether the result contains turns and items."""
+    limit: int | None
+    """Maximum number of turns. A page has at most about 1 MiB; the earlier items of a turn that is too large for it are on the next page, in a turn with the same id."""
+
+
+class _ThreadResumeParams(TypedDict):
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadResumeParams(_ThreadResumeParams, total=False):
+    """Params of `thread/resume`."""
+
+    after: int | None
+    """Number of the last event that the client has received; 0 for none."""
+    limit: int | None
+    """Maximum number of turns in the result, if `after` is absent. A page has at most about 1 MiB; the earlier items of a turn that is too large for it are on the next page, in a turn with the same id."""
+    startAgent: bool | None
+    """Whether to start the agent now; by default, it is started, so that the next turn begins sooner."""
+
+
+class ThreadResumed(TypedDict):
+    """The subscribed thread."""
+
+    latestSeq: int
+    """Number of the thread's last event. Later events follow as notifications."""
+    thread: Thread
+
+
+class ThreadRollbackParams(TypedDict):
+    """Params of `thread/rollback`."""
+
+    threadId: str
+    """Id of the thread."""
+    turnId: str | None
+    """Id of the last turn to keep; `null` keeps none."""
+
+
+ThreadSearchParams: TypeAlias = "SearchThreads"
+
+
+ThreadStartParams: TypeAlias = "StartThread"
+
+
+class _ThreadStarted(TypedDict):
+    thread: Thread
+
+
+class ThreadStarted(_ThreadStarted, total=False):
+    """The new thread."""
+
+    turn: Turn | None
+    """The first turn, if the params contain one."""
+
+
+ThreadStatus: TypeAlias = Literal["idle", "running", "waiting", "deleting", "failed"]
+"""What a thread is doing."""
+
+
+class _ThreadSummary(TypedDict):
+    agentType: str
+    """Name of the agent, as in `agent/list`."""
+    archived: bool
+    """Whether the thread is archived."""
+    createdAt: int
+    """When the thread was created or forked, in milliseconds since the epoch."""
+    cwd: str
+    """Absolute path of the working directory."""
+    id: str
+    """Id of the thread."""
+    status: ThreadStatus
+    turnCount: int
+    """Number of turns in the conversation. Dropped turns do not count."""
+    updatedAt: int
+    """When a turn last started or ended, in milliseconds since the epoch."""
+
+
+class ThreadSummary(_ThreadSummary, total=False):
+    """The summary of a thread, as lists show it."""
+
+    error: str | None
+    """Why the status is `failed`."""
+    lastTurnStatus: TurnStatus | None
+    """Status of the last ended turn; absent if there was none, or if it was dropped."""
+    metadata: Json | None
+    """Arbitrary data that the client stored with the thread."""
+    name: str | None
+    """The name that a user set, else the agent's title, else the beginning of the first prompt."""
+    projectId: str | None
+    """Project id that the client chose to group threads by."""
+    question: WaitingQuestion | None
+    """The oldest unanswered question."""
+
+
+class ThreadUnarchiveParams(TypedDict):
+    """No params."""
+
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadUnsubscribeParams(TypedDict):
+    """No params."""
+
+    threadId: str
+    """Id of the thread."""
+
+
+class _ThreadUpdated(TypedDict):
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class ThreadUpdated(_ThreadUpdated, total=False):
+    """Changed properties of a thread."""
+
+    agent: AgentBound | None
+    """A session was opened."""
+    availableCommandsUpdate: AcpObject | None
+    """ACP's `available_commands_update`."""
+    by: By | None
+    """The originator of the change of the name or the data."""
+    configOptionUpdate: AcpObject | None
+    """ACP's `config_option_update`."""
+    metadata: Json | None
+    """The client's own data; `null` if it was removed."""
+    modeId: str | None
+    """Id of the new mode."""
+    modelId: str | None
+    """Id of the new model."""
+    name: str | None
+    """The thread's name; `null` if it was removed."""
+    policy: Json | None
+    """The thread's own policy."""
+    session: SessionParams | None
+    """Parameters with which a client wants the agent's session to be opened from now on."""
+    sessionInfo: AcpObject | None
+    """ACP's `session_info_update`."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _ThreadsListed(TypedDict):
+    data: list[ThreadSummary]
+
+
+class ThreadsListed(_ThreadsListed, total=False):
+    """A page of threads."""
+
+    nextCursor: str | None
+    """Cursor for the next page."""
+
+
+class TokenUsage(TypedDict, total=False):
+    """Usage of the agent's context."""
+
+    cost: AcpObject | None
+    """ACP's `Cost`."""
+    size: int | None
+    """Tokens that fit into the context."""
+    used: int | None
+    """Tokens in use."""
+
+
+class _TokenUsageUpdated(TypedDict):
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class TokenUsageUpdated(_TokenUsageUpdated, total=False):
+    """Usage of the agent's context."""
+
+    cost: AcpObject | None
+    size: int | None
+    turnId: str | None
+    """The turn in which the event happened."""
+    used: int | None
+
+
+class _ToolCall(TypedDict):
+    status: ToolStatus
+    type: ToolCallType
+
+
+class ToolCall(_ToolCall, total=False):
+    """A tool call."""
+
+    kind: str | None
+    """ACP's `ToolKind`."""
+    name: str | None
+    """The same as `title`."""
+    title: str | None
+    """The agent's title for the call."""
+    toolCall: AcpObject | None
+    """The ACP tool call with all its updates applied."""
+    toolCallId: str | None
+    """The agent's id for the call."""
+
+
+class _ToolCallCompleted(TypedDict):
+    itemId: str
+    outcome: ItemOutcome
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    status: ToolStatus
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    type: ToolCallType
+
+
+class ToolCallCompleted(_ToolCallCompleted, total=False):
+    """A tool call that ended."""
+
+    kind: str | None
+    """ACP's `ToolKind`."""
+    name: str | None
+    """The same as `title`."""
+    title: str | None
+    """The agent's title for the call."""
+    toolCall: AcpObject | None
+    """The ACP tool call with all its updates applied."""
+    toolCallId: str | None
+    """The agent's id for the call."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _ToolCallStarted(TypedDict):
+    itemId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    status: ToolStatus
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    type: ToolCallType
+
+
+class ToolCallStarted(_ToolCallStarted, total=False):
+    """A tool call that started."""
+
+    kind: str | None
+    """ACP's `ToolKind`."""
+    name: str | None
+    """The same as `title`."""
+    parentItemId: str | None
+    title: str | None
+    """The agent's title for the call."""
+    toolCall: AcpObject | None
+    """The ACP tool call with all its updates applied."""
+    toolCallId: str | None
+    """The agent's id for the call."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+ToolCallType: TypeAlias = Literal["toolCall"]
+
+
+class _ToolCallUpdated(TypedDict):
+    itemId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    status: ToolStatus
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class ToolCallUpdated(_ToolCallUpdated, total=False):
+    """A change of a tool call."""
+
+    toolCall: AcpObject | None
+    """ACP's `tool_call_update`. Absent members are unchanged."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+ToolStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
+"""ACP's tool call status."""
+
+
+class _Turn(TypedDict):
+    status: TurnStatus
+
+
+class Turn(_Turn, total=False):
+    """One prompt and everything that the agent did until the turn ended."""
+
+    answers: list[Resolved] | None
+    """Answers to questions, in order; only if the request includes turns."""
+    changes: DiffSize | None
+    """The size of the turn's diff, which `turn/diff/read` returns. Absent if the turn has changed no file, while it runs, and in logs from before this member existed."""
+    clientTurnId: str | None
+    """The client's own id for the turn."""
+    completedAt: int | None
+    """Milliseconds since the epoch."""
+    error: str | None
+    """Why the turn failed, in one sentence."""
+    id: str | None
+    """Id of the turn. Items outside of any turn are in a turn without an id."""
+    imported: bool | None
+    """Whether the turn took place in the agent's session outside of acpd and was imported. It is already over."""
+    input: list[AcpObject] | None
+    """ACP content blocks of the prompt, while the turn is queued, and if it ended without a start."""
+    items: list[Item] | None
+    """Items in the order in which they started; only if the request includes turns."""
+    notices: list[PlacedNotice] | None
+    """Notices, in order; only if the request includes turns. An item has at most 16 notices and answers."""
+    plan: list[PlanEntry] | None
+    """The agent's last plan in the turn; only if the request includes turns. Absent in logs from before this member existed."""
+    startedAt: int | None
+    """Milliseconds since the epoch."""
+    stopReason: str | None
+    """ACP's stop reason, as the agent sent it."""
+    tokenUsage: AcpObject | None
+    """The token usage that the agent reported."""
+
+
+class _TurnChanged(TypedDict):
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    turn: Turn
+
+
+class TurnChanged(_TurnChanged, total=False):
+    """A turn."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _TurnCompleted(TypedDict):
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+    turn: Turn
+
+
+class TurnCompleted(_TurnCompleted, total=False):
+    """A turn that has ended."""
+
+    tokenUsage: AcpObject | None
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class TurnDiffRead(TypedDict):
+    """The diff of a turn."""
+
+    diff: str
+    """Unified diff of all files that the turn changed."""
+
+
+class TurnDiffReadParams(TypedDict):
+    """Params of `turn/diff/read`."""
+
+    threadId: str
+    """Id of the thread."""
+    turnId: str
+    """Id of the turn."""
+
+
+class _TurnInterruptParams(TypedDict):
+    threadId: str
+    """Id of the thread."""
+
+
+class TurnInterruptParams(_TurnInterruptParams, total=False):
+    """Params of `turn/interrupt`."""
+
+    atOnce: bool
+    """Whether to terminate the agent instead of waiting for it. Also for a turn that was interrupted before."""
+    pauseQueue: bool
+    """Whether to pause the queue, so that no queued turn starts after the running one."""
+    turnId: str | None
+    """Id of the turn; by default, the running turn."""
+
+
+class _TurnInterrupting(TypedDict):
+    by: By
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class TurnInterrupting(_TurnInterrupting, total=False):
+    """The originator of the interruption."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _TurnQueueArrangeParams(TypedDict):
+    threadId: str
+    """Id of the thread."""
+
+
+class TurnQueueArrangeParams(_TurnQueueArrangeParams, total=False):
+    """Params of `turn/queue/arrange`."""
+
+    paused: bool | None
+    """Whether no queued turn starts by itself; if absent, that does not change."""
+    turnIds: list[str]
+    """Ids of the turns that come first, in this order. Turns that are not queued any more are ignored."""
+
+
+class TurnQueueEditParams(TypedDict):
+    """Params of `turn/queue/edit`."""
+
+    content: Words
+    """Plain text, or ACP content blocks."""
+    threadId: str
+    """Id of the thread."""
+    turnId: str
+    """Id of the queued turn."""
+
+
+class TurnQueueSteerParams(TypedDict):
+    """Params of `turn/queue/steer`."""
+
+    threadId: str
+    """Id of the thread."""
+    turnId: str
+    """Id of the queued turn."""
+
+
+class _TurnStartParams(TypedDict):
+    threadId: str
+    """Id of the thread."""
+
+
+class TurnStartParams(_TurnStartParams, total=False):
+    """Params of `turn/start`, with at least one of `text` and `input`."""
+
+    clientTurnId: str | None
+    """The client's own id for the turn."""
+    input: list[AcpObject] | None
+    """ACP content blocks."""
+    text: str | None
+    """Plain text, placed before `input`."""
+
+
+class TurnStartedResult(TypedDict):
+    """The running or queued turn."""
+
+    turn: Turn
+
+
+TurnStatus: TypeAlias = Literal["queued", "running", "completed", "interrupted", "failed", "refused", "limited"]
+"""Status of a turn."""
+
+
+class _TurnSteerParams(TypedDict):
+    content: Words
+    """Plain text, or ACP content blocks."""
+    threadId: str
+    """Id of the thread."""
+
+
+class TurnSteerParams(_TurnSteerParams, total=False):
+    """Params of `turn/steer`."""
+
+    turnId: str | None
+    """Id of the turn to steer. Returns `conflict` if it is not the running turn."""
+
+
+class TurnSteered(TypedDict):
+    """What happened to the message."""
+
+    delivery: Delivery
+    turnId: str
+    """Id of the turn that the message belongs to."""
+
+
+class _TurnSteering(TypedDict):
+    by: By
+    content: list[AcpObject]
+    """ACP content blocks."""
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    text: str
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class TurnSteering(_TurnSteering, total=False):
+    """A message for the running turn."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class _TurnsRolledBack(TypedDict):
+    by: By
+    fidelity: Fidelity
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class TurnsRolledBack(_TurnsRolledBack, total=False):
+    """Result of a rollback."""
+
+    lastKeptTurnId: str | None
+    """The last turn that is kept; `null` if no turn is kept."""
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class Unsubscribed(TypedDict):
+    """Result of `thread/unsubscribe`."""
+
+    status: str
+    """`unsubscribed` or `notSubscribed`."""
+
+
+class _UserMessage(TypedDict):
+    content: list[AcpObject]
+    """ACP content blocks."""
+    itemId: str
+    seq: int
+    """The event's number in its thread: 1, 2, 3 … without gaps."""
+    text: str
+    threadId: str
+    ts: int
+    """Milliseconds since the epoch."""
+
+
+class UserMessage(_UserMessage, total=False):
+    """A message of the user."""
+
+    turnId: str | None
+    """The turn in which the event happened."""
+
+
+class Variable(TypedDict):
+    """An environment variable."""
+
+    name: str
+    """Name of the variable."""
+    value: str
+    """Value of the variable."""
+
+
+class _WaitingQuestion(TypedDict):
+    more: int
+    """Number of further unanswered questions of the thread."""
+    requestId: str
+    title: str
+    """The title of the permission request, or the agent's message; the first 512 bytes."""
+    type: QuestionType
+
+
+class WaitingQuestion(_WaitingQuestion, total=False):
+    """A question that waits for an answer, as lists show it. `item/approve` needs nothing else."""
+
+    options: list[PermissionOption] | None
+    """The answers that the agent offers."""
+    subjects: list[CallSubject] | None
+    """The effects of the call. `subjects` and `options` are absent if they are longer than 4 KiB together, or if no effect is known: the question has to be opened before it is answered."""
+
+
+Words: TypeAlias = "str | list[AcpObject]"
+"""Plain text, or ACP content blocks. Plain text becomes one block."""
+
+
+class AgentNotificationEvent(TypedDict):
+    """An unknown message from the agent, unchanged."""
+
+    method: Literal["agent/notification"]
+    params: AgentNotification
+
+
+class ItemAgentMessageDeltaEvent(TypedDict):
+    """Text or a content block was added to a message."""
+
+    method: Literal["item/agentMessage/delta"]
+    params: Delta
+
+
+class ItemAgentThoughtDeltaEvent(TypedDict):
+    """Text or a content block was added to a thought."""
+
+    method: Literal["item/agentThought/delta"]
+    params: Delta
+
+
+class ItemCompletedEvent(TypedDict):
+    """A message or thought is complete."""
+
+    method: Literal["item/completed"]
+    params: MessageCompleted
+
+
+class ItemFileChangeCompletedEvent(TypedDict):
+    """A file change ended, successfully or not."""
+
+    method: Literal["item/fileChange/completed"]
+    params: FileChangeCompleted
+
+
+class ItemFileChangeStartedEvent(TypedDict):
+    """A file change started."""
+
+    method: Literal["item/fileChange/started"]
+    params: FileChangeStarted
+
+
+class ItemStartedEvent(TypedDict):
+    """A message or thought started."""
+
+    method: Literal["item/started"]
+    params: MessageStarted
+
+
+class ItemTerminalCommandCompletedEvent(TypedDict):
+    """A command in a terminal ended."""
+
+    method: Literal["item/terminalCommand/completed"]
+    params: TerminalCommandCompleted
+
+
+class ItemTerminalCommandOutputEvent(TypedDict):
+    """A command in a terminal wrote output. Output that is only shown live has no `seq`."""
+
+    method: Literal["item/terminalCommand/output"]
+    params: TerminalOutput
+
+
+class ItemTerminalCommandStartedEvent(TypedDict):
+    """A command in a terminal started."""
+
+    method: Literal["item/terminalCommand/started"]
+    params: TerminalCommandStarted
+
+
+class ItemToolCallCompletedEvent(TypedDict):
+    """A tool call ended."""
+
+    method: Literal["item/toolCall/completed"]
+    params: ToolCallCompleted
+
+
+class ItemToolCallStartedEvent(TypedDict):
+    """A tool call started."""
+
+    method: Literal["item/toolCall/started"]
+    params: ToolCallStarted
+
+
+class ItemUpdatedEvent(TypedDict):
+    """A tool call changed."""
+
+    method: Literal["item/updated"]
+    params: ToolCallUpdated
+
+
+class ItemUserMessageEvent(TypedDict):
+    """A message of the user, from this client, another client or the agent's own history."""
+
+    method: Literal["item/userMessage"]
+    params: UserMessage
+
+
+class PolicyPermittedEvent(TypedDict):
+    """The agent called a method without a permission request, and the policy allowed it."""
+
+    method: Literal["policy/permitted"]
+    params: Permitted
+
+
+class PolicyRememberedEvent(TypedDict):
+    """An answer was remembered."""
+
+    method: Literal["policy/remembered"]
+    params: Remembered
+
+
+class PolicyRevokedEvent(TypedDict):
+    """A remembered answer was revoked."""
+
+    method: Literal["policy/revoked"]
+    params: Revoked
+
+
+class ServerRequestResolvedEvent(TypedDict):
+    """A question was answered, or needs no answer any more."""
+
+    method: Literal["serverRequest/resolved"]
+    params: Resolved
+
+
+class ThreadArchivedEvent(TypedDict):
+    """The thread was archived."""
+
+    method: Literal["thread/archived"]
+    params: ThreadChanged
+
+
+class ThreadDeletedEvent(TypedDict):
+    """The thread and its log are deleted. No event follows."""
+
+    method: Literal["thread/deleted"]
+    params: ThreadDeleted
+
+
+class ThreadFileReadEvent(TypedDict):
+    """The agent read a file."""
+
+    method: Literal["thread/file/read"]
+    params: FileTouched
+
+
+class ThreadFileWrittenEvent(TypedDict):
+    """The agent wrote a file."""
+
+    method: Literal["thread/file/written"]
+    params: FileWritten
+
+
+class ThreadForkedEvent(TypedDict):
+    """The thread was forked from another thread. All events before this one are shared with that thread, or end what concerned that thread alone."""
+
+    method: Literal["thread/forked"]
+    params: ThreadForked
+
+
+class ThreadLeaseMovedEvent(TypedDict):
+    """The lease moved: another editor, or the daemon, answers the agent's client requests (files, terminals)."""
+
+    method: Literal["thread/lease/moved"]
+    params: LeaseMoved
+
+
+class ThreadLogDamagedEvent(TypedDict):
+    """Sent to a subscriber in place of events that cannot be read, because their part of the log is damaged. `seq` is the number of the last one."""
+
+    method: Literal["thread/log/damaged"]
+    params: LogDamaged
+
+
+class ThreadNoticeEvent(TypedDict):
+    """A notice for the user."""
+
+    method: Literal["thread/notice"]
+    params: Notice
+
+
+class ThreadRolledBackEvent(TypedDict):
+    """Turns were dropped and are no longer part of the conversation."""
+
+    method: Literal["thread/rolledBack"]
+    params: TurnsRolledBack
+
+
+class ThreadStartedEvent(TypedDict):
+    """A thread was created."""
+
+    method: Literal["thread/started"]
+    params: ThreadMade
+
+
+class ThreadStatusChangedEvent(TypedDict):
+    """The status of the thread changed: a turn started, ended, or waits for a user."""
+
+    method: Literal["thread/status/changed"]
+    params: StatusChanged
+
+
+class ThreadTerminalKilledEvent(TypedDict):
+    """The agent terminated the command in a terminal."""
+
+    method: Literal["thread/terminal/killed"]
+    params: TerminalNamed
+
+
+class ThreadTerminalReleasedEvent(TypedDict):
+    """The agent released a terminal."""
+
+    method: Literal["thread/terminal/released"]
+    params: TerminalNamed
+
+
+class ThreadTokenUsageUpdatedEvent(TypedDict):
+    """The usage of the agent's context changed."""
+
+    method: Literal["thread/tokenUsage/updated"]
+    params: TokenUsageUpdated
+
+
+class ThreadUnarchivedEvent(TypedDict):
+    """The thread was unarchived."""
+
+    method: Literal["thread/unarchived"]
+    params: ThreadChanged
+
+
+class ThreadUpdatedEvent(TypedDict):
+    """Properties of the thread changed. Contains only the changed ones."""
+
+    method: Literal["thread/updated"]
+    params: ThreadUpdated
+
+
+class TurnCompletedEvent(TypedDict):
+    """A turn ended."""
+
+    method: Literal["turn/completed"]
+    params: TurnCompleted
+
+
+class TurnDiffUpdatedEvent(TypedDict):
+    """The unified diff of the whole turn changed. While the turn runs, it is only shown live and has no `seq`."""
+
+    method: Literal["turn/diff/updated"]
+    params: DiffUpdated
+
+
+class TurnInterruptingEvent(TypedDict):
+    """A turn is being interrupted."""
+
+    method: Literal["turn/interrupting"]
+    params: TurnInterrupting
+
+
+class TurnPlanUpdatedEvent(TypedDict):
+    """The agent replaced the whole plan. An empty plan counts too."""
+
+    method: Literal["turn/plan/updated"]
+    params: PlanUpdated
+
+
+class TurnQueueChangedEvent(TypedDict):
+    """The queue was reordered, paused or continued."""
+
+    method: Literal["turn/queue/changed"]
+    params: QueueChanged
+
+
+class TurnQueuedEvent(TypedDict):
+    """A prompt was queued until the turns before it are over, or the prompt of a queued turn was replaced."""
+
+    method: Literal["turn/queued"]
+    params: TurnChanged
+
+
+class TurnStartedEvent(TypedDict):
+    """A turn started."""
+
+    method: Literal["turn/started"]
+    params: TurnChanged
+
+
+class TurnSteeringEvent(TypedDict):
+    """A client sent a message during the running turn, and the daemon passed it on to the agent. Once the agent has accepted it, it follows as a message of the turn."""
+
+    method: Literal["turn/steering"]
+    params: TurnSteering
+
+
+class ItemCommandExecutionRequestApprovalEvent(TypedDict):
+    """Asks whether the agent may run a command."""
+
+    method: Literal["item/commandExecution/requestApproval"]
+    params: Approval
+
+
+class ItemFileChangeRequestApprovalEvent(TypedDict):
+    """Asks whether the agent may change a file."""
+
+    method: Literal["item/fileChange/requestApproval"]
+    params: Approval
+
+
+class ItemPermissionsRequestApprovalEvent(TypedDict):
+    """Asks whether the agent may make any other tool call."""
+
+    method: Literal["item/permissions/requestApproval"]
+    params: Approval
+
+
+class ItemToolRequestUserInputEvent(TypedDict):
+    """The agent requests information from the user."""
+
+    method: Literal["item/tool/requestUserInput"]
+    params: InputWanted
+
+
+ThreadEvent: TypeAlias = (
+    "AgentNotificationEvent "
+    "| ItemAgentMessageDeltaEvent "
+    "| ItemAgentThoughtDeltaEvent "
+    "| ItemCompletedEvent "
+    "| ItemFileChangeCompletedEvent "
+    "| ItemFileChangeStartedEvent "
+    "| ItemStartedEvent "
+    "| ItemTerminalCommandCompletedEvent "
+    "| ItemTerminalCommandOutputEvent "
+    "| ItemTerminalCommandStartedEvent "
+    "| ItemToolCallCompletedEvent "
+    "| ItemToolCallStartedEvent "
+    "| ItemUpdatedEvent "
+    "| ItemUserMessageEvent "
+    "| PolicyPermittedEvent "
+    "| PolicyRememberedEvent "
+    "| PolicyRevokedEvent "
+    "| ServerRequestResolvedEvent "
+    "| ThreadArchivedEvent "
+    "| ThreadDeletedEvent "
+    "| ThreadFileReadEvent "
+    "| ThreadFileWrittenEvent "
+    "| ThreadForkedEvent "
+    "| ThreadLeaseMovedEvent "
+    "| ThreadLogDamagedEvent "
+    "| ThreadNoticeEvent "
+    "| ThreadRolledBackEvent "
+    "| ThreadStartedEvent "
+    "| ThreadStatusChangedEvent "
+    "| ThreadTerminalKilledEvent "
+    "| ThreadTerminalReleasedEvent "
+    "| ThreadTokenUsageUpdatedEvent "
+    "| ThreadUnarchivedEvent "
+    "| ThreadUpdatedEvent "
+    "| TurnCompletedEvent "
+    "| TurnDiffUpdatedEvent "
+    "| TurnInterruptingEvent "
+    "| TurnPlanUpdatedEvent "
+    "| TurnQueueChangedEvent "
+    "| TurnQueuedEvent "
+    "| TurnStartedEvent "
+    "| TurnSteeringEvent "
+    "| ItemCommandExecutionRequestApprovalEvent "
+    "| ItemFileChangeRequestApprovalEvent "
+    "| ItemPermissionsRequestApprovalEvent "
+    "| ItemToolRequestUserInputEvent"
+)
+"""One event of a thread: a notification, or a question as all clients receive it."""
+
+
+Answer: TypeAlias = "QuestionAnswered | Awaitable[QuestionAnswered | None] | None"
+"""What the handler of a question returns. ``None`` leaves the question open."""
+
+
+class TypedClient(ABC):
+    """The methods of a client whose types depend on a name of the protocol."""
+
+    @abstractmethod
+    async def _call(self, method: str, params: Any, timeout: float | None) -> Any: ...
+
+    @abstractmethod
+    def _on(self, method: str, handler: Callable[[Any], object]) -> Callable[[], None]: ...
+
+    @abstractmethod
+    def _answer(self, method: str, handler: Callable[[Any], Answer]) -> Callable[[], None]: ...
+
+    @overload
+    async def call(
+        self, method: Literal["agent/authenticate"], params: AgentAuthenticateParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Signs in to the agent. Returns once signed in; times out after 10 minutes."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/doctor"], params: AgentDoctorParams, *, timeout: float | None = None
+    ) -> AgentExamined:
+        """Starts the agent, sends `initialize`, and stops it. Creates no thread and no session. Returns the findings even if the agent fails. Times out after `agent_start_secs`."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/install"], params: AgentInstallParams, *, timeout: float | None = None
+    ) -> AgentInstalled:
+        """Installs the agent, or its newest version, into the data directory. Returns once it is installed, which can take minutes. The installation continues without the connection, a second request waits for the same one, and `agent/list` shows its progress. Needs npm, uv or python3 on the daemon's host for agents that are packages."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/list"], params: AgentListParams | None = None, *, timeout: float | None = None
+    ) -> AgentsListed:
+        """Lists the known agents and, for those that cannot be started, the reason. Configured agents come first, then those of the registry and installed ones."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/logout"], params: AgentLogoutParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Signs out of the agent."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/notify"], params: AgentNotifyParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Sends the agent an extension notification, which ACP does not define. Its name begins with `_`. Returns `conflict` if the agent is not running."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/request"], params: AgentRequestParams, *, timeout: float | None = None
+    ) -> AgentAnswered:
+        """Sends the agent an extension request, which ACP does not define. Its name begins with `_`."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/running"], params: AgentRunningParams | None = None, *, timeout: float | None = None
+    ) -> AgentsRunning:
+        """Lists running agent processes with their memory use, busy ones first."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/session/delete"], params: AgentSessionDeleteParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Deletes one of the sessions that the agent has stored."""
+
+    @overload
+    async def call(
+        self, method: Literal["agent/session/list"], params: AgentSessionListParams, *, timeout: float | None = None
+    ) -> AgentAnswered:
+        """Lists the sessions that the agent has stored."""
+
+    @overload
+    async def call(
+        self, method: Literal["folder/create"], params: FolderCreateParams, *, timeout: float | None = None
+    ) -> FolderCreated:
+        """Creates a folder on the daemon's host."""
+
+    @overload
+    async def call(
+        self, method: Literal["folder/list"], params: FolderListParams | None = None, *, timeout: float | None = None
+    ) -> FoldersListed:
+        """Lists the folders in a folder of the daemon's host, sorted by name, at most 2,000."""
+
+    @overload
+    async def call(
+        self, method: Literal["item/answer"], params: ItemAnswerParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Answers an elicitation."""
+
+    @overload
+    async def call(
+        self, method: Literal["item/approve"], params: ItemApproveParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Answers a permission request. `optionId` selects one of the agent's options; `approved` alone selects the first once-option of that kind."""
+
+    @overload
+    async def call(
+        self, method: Literal["policy/explain"], params: PolicyExplainParams, *, timeout: float | None = None
+    ) -> PolicyExplained:
+        """Returns the policy's decision about a tool call and every matching rule."""
+
+    @overload
+    async def call(
+        self, method: Literal["policy/read"], params: PolicyReadParams | None = None, *, timeout: float | None = None
+    ) -> PoliciesRead:
+        """Returns the configured permission policies: the daemon's and an agent's. A thread's policy is part of the thread."""
+
+    @overload
+    async def call(
+        self, method: Literal["policy/remembered/list"], params: PolicyRememberedListParams, *, timeout: float | None = None
+    ) -> RememberedListed:
+        """Lists remembered answers."""
+
+    @overload
+    async def call(
+        self, method: Literal["policy/remembered/revoke"], params: PolicyRememberedRevokeParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Revokes a remembered answer. Only the owner can revoke an answer that applies to the agent."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/archive"], params: ThreadArchiveParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while a turn runs. Archiving an archived thread has no effect."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/config/set"], params: ThreadConfigSetParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Sets one of the agent's config options. Returns once the agent has accepted it."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/delete"], params: ThreadDeleteParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns `conflict` while a turn runs. Returns when no request finds the thread any more; its data is overwritten after that. Subscribers receive `thread/deleted` as the thread's last notification."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/fork"], params: ThreadForkParams, *, timeout: float | None = None
+    ) -> ThreadForkedResult:
+        """Forks the thread. The new thread begins with this one's events up to the end of `turnId`, and has its current permission policy. If that is the whole thread and the agent can fork its session, the new thread continues with that fork. Otherwise its agent receives the conversation with the first prompt. Subscribes the caller from the end of the shared events. Returns `conflict` if the turn is not over."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/list"], params: ThreadListParams | None = None, *, timeout: float | None = None
+    ) -> ThreadsListed:
+        """Lists threads, newest first."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/list/unwatch"], params: ThreadListUnwatchParams | None = None, *, timeout: float | None = None
+    ) -> Nothing:
+        """Stops watching the thread list."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/list/watch"], params: ThreadListWatchParams | None = None, *, timeout: float | None = None
+    ) -> Nothing:
+        """Sends `thread/list/changed` to this connection when any thread is created, deleted or changes its list entry, even threads that it does not follow. Request the list after this method. If a change to a thread arrives before the list, the change takes precedence."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/metadata/set"], params: ThreadMetadataSetParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Replaces all of the client's own data; `null` removes it."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/mode/set"], params: ThreadModeSetParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Sets the agent's mode. Returns once the agent has accepted it."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/name/set"], params: ThreadNameSetParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Sets the thread's name, which takes precedence over the agent's titles. `null` removes it. `thread/updated` contains the resulting name."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/policy/set"], params: ThreadPolicySetParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Sets or removes the thread's own permission policy."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/read"], params: ThreadReadParams, *, timeout: float | None = None
+    ) -> ThreadFound:
+        """Reads a thread without following it and without starting its agent."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/resume"], params: ThreadResumeParams, *, timeout: float | None = None
+    ) -> ThreadResumed:
+        """Subscribes to a thread. With `after`, sends every later event as its original notification, without gaps or duplicates. Without it, the result contains the thread's latest turns. Sends open questions again in both cases. Starts the agent if it is not running and the caller's role allows that, unless `startAgent` is false."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/rollback"], params: ThreadRollbackParams, *, timeout: float | None = None
+    ) -> RolledBack:
+        """Drops the turns after `turnId` from the conversation. Views and agents do not receive them; the log and exports keep them. Releases the agent's session. The next prompt opens a new one, which receives the remaining conversation. Returns `conflict` while a turn runs, and `unsupported` if agents receive no history (`recall_bytes = 0`)."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/search"], params: ThreadSearchParams, *, timeout: float | None = None
+    ) -> TextsFound:
+        """Searches all threads, including archived ones: messages of users and agents, titles of tool calls, commands and file paths. Returns the newest hits first. A text can be found once its item is complete."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/start"], params: ThreadStartParams, *, timeout: float | None = None
+    ) -> ThreadStarted:
+        """Creates a thread, starts its agent and opens a session. Returns once the agent is ready. `thread/started` is sent immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of them is refused, the request fails, but the thread exists."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/unarchive"], params: ThreadUnarchiveParams, *, timeout: float | None = None
+    ) -> ThreadFound:
+        """Unarchives the thread."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/unsubscribe"], params: ThreadUnsubscribeParams, *, timeout: float | None = None
+    ) -> Unsubscribed:
+        """Ends the subscription. The agent keeps running."""
+
+    @overload
+    async def call(
+        self, method: Literal["turn/diff/read"], params: TurnDiffReadParams, *, timeout: float | None = None
+    ) -> TurnDiffRead:
+        """Returns the diff of all files that an ended turn changed. Returns `not_found` if it has none."""
+
+    @overload
+    async def call(
+        self, method: Literal["turn/interrupt"], params: TurnInterruptParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Ends a turn. The agent is asked to stop, and its open questions are answered with `cancelled`. `turn/completed` follows with the agent's response. If the agent or the daemon ends first, or `cancel_secs` pass without a response, the turn is `interrupted` and a notice says why. A queued turn is removed from the queue."""
+
+    @overload
+    async def call(
+        self, method: Literal["turn/queue/arrange"], params: TurnQueueArrangeParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Reorders, pauses or continues the queue of turns. While it is paused, `turn/start` without a running turn starts a turn before the queued ones."""
+
+    @overload
+    async def call(
+        self, method: Literal["turn/queue/edit"], params: TurnQueueEditParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Replaces the prompt of a queued turn. Returns `conflict` if the turn is not queued any more."""
+
+    @overload
+    async def call(
+        self, method: Literal["turn/queue/steer"], params: TurnQueueSteerParams, *, timeout: float | None = None
+    ) -> TurnSteered:
+        """Sends the prompt of a queued turn during the running turn, as `turn/steer` does, and removes it from the queue. Returns `unsupported` if the agent does not accept messages during a turn."""
+
+    @overload
+    async def call(
+        self, method: Literal["turn/start"], params: TurnStartParams, *, timeout: float | None = None
+    ) -> TurnStartedResult:
+        """Sends a prompt. While a turn runs, later prompts are queued. A repeated `clientTurnId` refers to the same turn."""
+
+    @overload
+    async def call(
+        self, method: Literal["turn/steer"], params: TurnSteerParams, *, timeout: float | None = None
+    ) -> TurnSteered:
+        """Sends a message during the running turn. `steered` means that the agent accepted it, and it is a message of that turn. `queued` means that it becomes a turn of its own, after the turns that are already queued."""
+
+    async def call(self, method: str, params: Any = None, *, timeout: float | None = None) -> Any:
+        """Sends a request at most once, and returns its result.
+
+        Without a connection, or if it breaks before the response, the request fails with ``ConnectionLost``. Then only
+        the caller knows whether a retry is safe. It is for ``turn/start`` with the same ``clientTurnId``, and for
+        requests that only read. After ``timeout`` seconds, the request fails with ``RequestTimeout``.
+        """
+        return await self._call(method, params, timeout)
+
+    @overload
+    def on(
+        self, method: Literal["agent/notification"], handler: Callable[[AgentNotification], object]
+    ) -> Callable[[], None]:
+        """An unknown message from the agent, unchanged."""
+
+    @overload
+    def on(
+        self, method: Literal["item/agentMessage/delta"], handler: Callable[[Delta], object]
+    ) -> Callable[[], None]:
+        """Text or a content block was added to a message."""
+
+    @overload
+    def on(
+        self, method: Literal["item/agentThought/delta"], handler: Callable[[Delta], object]
+    ) -> Callable[[], None]:
+        """Text or a content block was added to a thought."""
+
+    @overload
+    def on(
+        self, method: Literal["item/completed"], handler: Callable[[MessageCompleted], object]
+    ) -> Callable[[], None]:
+        """A message or thought is complete."""
+
+    @overload
+    def on(
+        self, method: Literal["item/fileChange/completed"], handler: Callable[[FileChangeCompleted], object]
+    ) -> Callable[[], None]:
+        """A file change ended, successfully or not."""
+
+    @overload
+    def on(
+        self, method: Literal["item/fileChange/started"], handler: Callable[[FileChangeStarted], object]
+    ) -> Callable[[], None]:
+        """A file change started."""
+
+    @overload
+    def on(
+        self, method: Literal["item/started"], handler: Callable[[MessageStarted], object]
+    ) -> Callable[[], None]:
+        """A message or thought started."""
+
+    @overload
+    def on(
+        self, method: Literal["item/terminalCommand/completed"], handler: Callable[[TerminalCommandCompleted], object]
+    ) -> Callable[[], None]:
+        """A command in a terminal ended."""
+
+    @overload
+    def on(
+        self, method: Literal["item/terminalCommand/output"], handler: Callable[[TerminalOutput], object]
+    ) -> Callable[[], None]:
+        """A command in a terminal wrote output. Output that is only shown live has no `seq`."""
+
+    @overload
+    def on(
+        self, method: Literal["item/terminalCommand/started"], handler: Callable[[TerminalCommandStarted], object]
+    ) -> Callable[[], None]:
+        """A command in a terminal started."""
+
+    @overload
+    def on(
+        self, method: Literal["item/toolCall/completed"], handler: Callable[[ToolCallCompleted], object]
+    ) -> Callable[[], None]:
+        """A tool call ended."""
+
+    @overload
+    def on(
+        self, method: Literal["item/toolCall/started"], handler: Callable[[ToolCallStarted], object]
+    ) -> Callable[[], None]:
+        """A tool call started."""
+
+    @overload
+    def on(
+        self, method: Literal["item/updated"], handler: Callable[[ToolCallUpdated], object]
+    ) -> Callable[[], None]:
+        """A tool call changed."""
+
+    @overload
+    def on(
+        self, method: Literal["item/userMessage"], handler: Callable[[UserMessage], object]
+    ) -> Callable[[], None]:
+        """A message of the user, from this client, another client or the agent's own history."""
+
+    @overload
+    def on(
+        self, method: Literal["policy/permitted"], handler: Callable[[Permitted], object]
+    ) -> Callable[[], None]:
+        """The agent called a method without a permission request, and the policy allowed it."""
+
+    @overload
+    def on(
+        self, method: Literal["policy/remembered"], handler: Callable[[Remembered], object]
+    ) -> Callable[[], None]:
+        """An answer was remembered."""
+
+    @overload
+    def on(
+        self, method: Literal["policy/revoked"], handler: Callable[[Revoked], object]
+    ) -> Callable[[], None]:
+        """A remembered answer was revoked."""
+
+    @overload
+    def on(
+        self, method: Literal["serverRequest/rejected"], handler: Callable[[Rejected], object]
+    ) -> Callable[[], None]:
+        """The client's response to a question was refused. Sent only to that client."""
+
+    @overload
+    def on(
+        self, method: Literal["serverRequest/resolved"], handler: Callable[[Resolved], object]
+    ) -> Callable[[], None]:
+        """A question was answered, or needs no answer any more."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/archived"], handler: Callable[[ThreadChanged], object]
+    ) -> Callable[[], None]:
+        """The thread was archived."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/deleted"], handler: Callable[[ThreadDeleted], object]
+    ) -> Callable[[], None]:
+        """The thread and its log are deleted. No event follows."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/file/read"], handler: Callable[[FileTouched], object]
+    ) -> Callable[[], None]:
+        """The agent read a file."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/file/written"], handler: Callable[[FileWritten], object]
+    ) -> Callable[[], None]:
+        """The agent wrote a file."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/forked"], handler: Callable[[ThreadForked], object]
+    ) -> Callable[[], None]:
+        """The thread was forked from another thread. All events before this one are shared with that thread, or end what concerned that thread alone."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/lease/moved"], handler: Callable[[LeaseMoved], object]
+    ) -> Callable[[], None]:
+        """The lease moved: another editor, or the daemon, answers the agent's client requests (files, terminals)."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/list/changed"], handler: Callable[[ListChanged], object]
+    ) -> Callable[[], None]:
+        """Sent to connections that watch the thread list when a thread is created, deleted or changes its list entry. Not an event of the thread: it has no `seq`, and intermediate changes are omitted."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/list/reset"], handler: Callable[[ListReset], object]
+    ) -> Callable[[], None]:
+        """Sent to a connection that missed changes of the thread list and must request it again. The watch continues."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/log/changed"], handler: Callable[[LogChanged], object]
+    ) -> Callable[[], None]:
+        """Sent to subscribers when the daemon cannot write the thread's log, or can write it again. Until then the thread accepts no changes, and work that is not in the log is lost. Not an event of the thread: it has no `seq`."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/log/damaged"], handler: Callable[[LogDamaged], object]
+    ) -> Callable[[], None]:
+        """Sent to a subscriber in place of events that cannot be read, because their part of the log is damaged. `seq` is the number of the last one."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/notice"], handler: Callable[[Notice], object]
+    ) -> Callable[[], None]:
+        """A notice for the user."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/rolledBack"], handler: Callable[[TurnsRolledBack], object]
+    ) -> Callable[[], None]:
+        """Turns were dropped and are no longer part of the conversation."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/started"], handler: Callable[[ThreadMade], object]
+    ) -> Callable[[], None]:
+        """A thread was created."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/status/changed"], handler: Callable[[StatusChanged], object]
+    ) -> Callable[[], None]:
+        """The status of the thread changed: a turn started, ended, or waits for a user."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/subscribers/changed"], handler: Callable[[SubscribersChanged], object]
+    ) -> Callable[[], None]:
+        """Sent to subscribers with `capabilities.subscribers`: the other clients that follow the thread. Sent at the start and whenever a client joins or leaves, possibly without a change. Not an event of the thread: it has no `seq`."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/terminal/killed"], handler: Callable[[TerminalNamed], object]
+    ) -> Callable[[], None]:
+        """The agent terminated the command in a terminal."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/terminal/released"], handler: Callable[[TerminalNamed], object]
+    ) -> Callable[[], None]:
+        """The agent released a terminal."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/tokenUsage/updated"], handler: Callable[[TokenUsageUpdated], object]
+    ) -> Callable[[], None]:
+        """The usage of the agent's context changed."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/unarchived"], handler: Callable[[ThreadChanged], object]
+    ) -> Callable[[], None]:
+        """The thread was unarchived."""
+
+    @overload
+    def on(
+        self, method: Literal["thread/updated"], handler: Callable[[ThreadUpdated], object]
+    ) -> Callable[[], None]:
+        """Properties of the thread changed. Contains only the changed ones."""
+
+    @overload
+    def on(
+        self, method: Literal["turn/completed"], handler: Callable[[TurnCompleted], object]
+    ) -> Callable[[], None]:
+        """A turn ended."""
+
+    @overload
+    def on(
+        self, method: Literal["turn/diff/updated"], handler: Callable[[DiffUpdated], object]
+    ) -> Callable[[], None]:
+        """The unified diff of the whole turn changed. While the turn runs, it is only shown live and has no `seq`."""
+
+    @overload
+    def on(
+        self, method: Literal["turn/interrupting"], handler: Callable[[TurnInterrupting], object]
+    ) -> Callable[[], None]:
+        """A turn is being interrupted."""
+
+    @overload
+    def on(
+        self, method: Literal["turn/plan/updated"], handler: Callable[[PlanUpdated], object]
+    ) -> Callable[[], None]:
+        """The agent replaced the whole plan. An empty plan counts too."""
+
+    @overload
+    def on(
+        self, method: Literal["turn/queue/changed"], handler: Callable[[QueueChanged], object]
+    ) -> Callable[[], None]:
+        """The queue was reordered, paused or continued."""
+
+    @overload
+    def on(
+        self, method: Literal["turn/queued"], handler: Callable[[TurnChanged], object]
+    ) -> Callable[[], None]:
+        """A prompt was queued until the turns before it are over, or the prompt of a queued turn was replaced."""
+
+    @overload
+    def on(
+        self, method: Literal["turn/started"], handler: Callable[[TurnChanged], object]
+    ) -> Callable[[], None]:
+        """A turn started."""
+
+    @overload
+    def on(
+        self, method: Literal["turn/steering"], handler: Callable[[TurnSteering], object]
+    ) -> Callable[[], None]:
+        """A client sent a message during the running turn, and the daemon passed it on to the agent. Once the agent has accepted it, it follows as a message of the turn."""
+
+    @overload
+    def on(
+        self, method: Literal["item/commandExecution/requestApproval"], handler: Callable[[Approval], object]
+    ) -> Callable[[], None]:
+        """Asks whether the agent may run a command."""
+
+    @overload
+    def on(
+        self, method: Literal["item/fileChange/requestApproval"], handler: Callable[[Approval], object]
+    ) -> Callable[[], None]:
+        """Asks whether the agent may change a file."""
+
+    @overload
+    def on(
+        self, method: Literal["item/permissions/requestApproval"], handler: Callable[[Approval], object]
+    ) -> Callable[[], None]:
+        """Asks whether the agent may make any other tool call."""
+
+    @overload
+    def on(
+        self, method: Literal["item/tool/requestUserInput"], handler: Callable[[InputWanted], object]
+    ) -> Callable[[], None]:
+        """The agent requests information from the user."""
+
+    def on(self, method: str, handler: Callable[[Any], object]) -> Callable[[], None]:
+        """Calls ``handler`` for each notification of a method, and for each question event that all clients receive.
+
+        Each event of a followed thread arrives once; events of others arrive as the daemon sends them. Returns a
+        function that unsubscribes.
+        """
+        return self._on(method, handler)
+
+    @overload
+    def answer(
+        self, method: ApprovalMethod, handler: Callable[[Approval], Answer]
+    ) -> Callable[[], None]: ...
+
+    @overload
+    def answer(
+        self, method: Literal["item/tool/requestUserInput"], handler: Callable[[InputWanted], Answer]
+    ) -> Callable[[], None]: ...
+
+    def answer(self, method: str, handler: Callable[[Any], Answer]) -> Callable[[], None]:
+        """Sets the handler, a function or a coroutine function, that answers questions of a method.
+
+        It receives each question once, however often the connection breaks. The client sends its result. If it returns
+        ``None`` or raises, the question stays open. A coroutine is cancelled once the question needs no answer any
+        more. Requires the capability ``approvals``. Returns a function that removes the handler.
+        """
+        return self._answer(method, handler)
