@@ -5,6 +5,7 @@ CARGO ?= cargo
 TOOLS := $(CURDIR)/.tools
 AGENTS := $(TOOLS)/agents
 DENY := $(TOOLS)/bin/cargo-deny
+MDBOOK := $(TOOLS)/bin/mdbook
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
 # Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
 # others run on it.
@@ -32,6 +33,13 @@ CLIENT_DEPS := web/client/node_modules/.package-lock.json
 UI_DEPS := web/node_modules/.package-lock.json
 UI := web/dist/index.html
 UI_SOURCES := $(shell find web/src web/public web/client/src web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
+BOOK := docs/dist/index.html
+BOOK_SOURCES := $(shell find docs -path docs/dist -prune -o -type f -print)
+# What mdbook copies or writes and no page of ours uses.
+BOOK_UNUSED := book.toml .nojekyll 404.html css fonts theme/*.hbs theme/book.css theme/book.js theme/favicon.svg \
+	highlight-*.css highlight-*.js clipboard-*.js mark-*.js searcher-*.js tomorrow-night-*.css ayu-highlight-*.css
+# Links out of the book lead to files of the sources: their text stays.
+unlink = s!<a href="$(1)[^"]*">(([^<]|<code>|</code>)*)</a>!\1!g
 CHROMIUM ?= $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 FUZZ := $(TOOLS)/fuzz
 # Coverage for libFuzzer, by flags of the stable compiler.
@@ -40,7 +48,9 @@ FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-.PHONY: help run dev web layouts test test-web test-python test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+# A recipe that fails in the middle is run again.
+.DELETE_ON_ERROR:
+.PHONY: help run dev web docs layouts test test-web test-python test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,7 +60,7 @@ run: web ## Start the daemon with the demo agent; ARGS are passed to "acpd serve
 	./target/debug/acpd serve --demo $(ARGS)
 
 install: SHARE ?= $(HOME)/.local/share
-install: web ## Install the binary with its web UI by "cargo install", and man pages and completions below SHARE=~/.local/share
+install: web docs ## Install the binary with its web UI and documents by "cargo install", and man pages and completions below SHARE=~/.local/share
 	$(CARGO) install --locked --path crates/acpd
 	mkdir -p $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	acpd="$${CARGO_HOME:-$$HOME/.cargo}/bin/acpd" && "$$acpd" man $(SHARE)/man/man1 && \
@@ -64,8 +74,10 @@ dev: $(UI_DEPS) ## The same, and the web UI from its sources with hot reload
 
 web: $(UI) ## Build the web UI, which the next build of the daemon takes in
 
+docs: $(BOOK) ## Build the documents as a book in docs/dist, which the next build of the daemon takes in
+
 # Those of the clients and the UI come first, so that nextest's summary is the last thing to be read.
-test: deps web test-web test-python test-ui ## Run all tests
+test: deps web docs test-web test-python test-ui ## Run all tests
 	CI=true $(NEXTEST) run --workspace
 
 test-web: web $(CLIENT_DEPS) ## Check the types of the TypeScript client and run its tests
@@ -77,7 +89,7 @@ test-python: web $(PYTHON_CLIENT) ## Check the types of the Python client and ru
 	cd clients/python && PATH="$(dir $(PYTHON_CLIENT))bin:$$PATH" && ruff check --quiet && ruff format --check --quiet && mypy && \
 		ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent PYTHONPATH=src python -m unittest discover -s tests
 
-test-ui: web $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the real daemon
+test-ui: web docs $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the real daemon
 	@test -n "$(CHROMIUM)" || { echo "the web UI is tested in Chromium: install it (Debian: apt-get install chromium), or set CHROMIUM" >&2; exit 1; }
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
 	npm run check --prefix web
@@ -142,8 +154,8 @@ sim: deps ## Run the simulation on SEEDS=1000 seeds, or on one SEED
 snap: deps ## Run the scenario tests and accept their new snapshots
 	INSTA_UPDATE=always $(NEXTEST) run -p acpd-proto -p acpd-policy
 
-generate: ## Bring what is generated from the app protocol's table up to date
-	ACPD_GENERATE=1 $(NEXTEST) run -p acpd-proto --lib -E 'test(/::the_.*_up_to_date$$/)'
+generate: ## Bring what is generated from the app protocol's table and from the command line up to date
+	ACPD_GENERATE=1 $(NEXTEST) run -p acpd-proto -p acpd --lib --bins -E 'test(/::the_.*_up_to_date$$/)'
 
 deps: $(NODE_DEPS) $(PYTHON_SDK) agent-acpx $(if $(findstring .tools,$(NEXTEST)),$(TOOLS)/bin/cargo-nextest)
 
@@ -163,10 +175,21 @@ $(UI): $(UI_DEPS) $(UI_SOURCES)
 	npm run build --prefix web
 	@touch $@
 
+$(BOOK): $(MDBOOK) $(BOOK_SOURCES)
+	$(MDBOOK) build docs
+	cd docs/dist && rm -rf $(BOOK_UNUSED)
+	find docs/dist -maxdepth 1 -name '*.html' -exec sed -i -E '$(call unlink,\.\./)' {} +
+	find docs/dist/adr -name '*.html' -exec sed -i -E '$(call unlink,\.\./\.\./)' {} +
+	@touch $@
+
 # Built without optimisation: it runs for seconds and would take minutes to build.
 $(DENY):
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		$(CARGO) install cargo-deny --version 0.20.2 --locked --no-default-features --root $(TOOLS)
+
+$(MDBOOK):
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+		$(CARGO) install mdbook --version 0.5.4 --locked --no-default-features --features search --root $(TOOLS)
 
 $(TOOLS)/bin/cargo-nextest:
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
@@ -213,4 +236,4 @@ $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%): agent-%:
 $(filter-out agent-node,$(NPM_AGENTS:%=agent-%)): agent-node
 
 clean: ## Remove everything that was built or fetched
-	rm -rf target .tools tests/node/node_modules bench/out web/node_modules web/dist web/e2e/out $(addprefix web/client/,node_modules dist build)
+	rm -rf target .tools docs/dist tests/node/node_modules bench/out web/node_modules web/dist web/e2e/out $(addprefix web/client/,node_modules dist build)

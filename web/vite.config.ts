@@ -55,6 +55,7 @@ export default defineConfig({
       // The daemon wants its own name in Host and Origin.
       "/api": { target: daemon, changeOrigin: true, headers: { origin: daemon } },
       "/ws": { target: daemon, ws: true, changeOrigin: true, headers: { origin: daemon } },
+      "/docs": { target: daemon, changeOrigin: true, headers: { origin: daemon } },
     },
   },
   test: {

@@ -1,18 +1,25 @@
-//! Embeds the built UI in the binary, or a page with build instructions.
+//! Embeds the built UI and the built documents in the binary, or pages with build instructions.
 
 use std::path::Path;
 
 fn main() {
-    let dist = Path::new("../../web/dist");
-    // Cargo watches the directory for changes, so it must exist. If it cannot be created, every build runs this script.
-    let _ = std::fs::create_dir_all(dist);
-    println!("cargo::rerun-if-changed={}", dist.display());
     println!("cargo::rerun-if-changed=unbuilt");
     println!("cargo::rerun-if-changed=build.rs");
-    let built = dist.join("index.html").is_file();
-    println!("cargo::rustc-check-cfg=cfg(built)");
-    if built {
-        println!("cargo::rustc-cfg=built");
+    let ui = built("../../web/dist", "built").unwrap_or(Path::new("unbuilt/ui"));
+    let docs = built("../../docs/dist", "built_docs").unwrap_or(Path::new("unbuilt/docs"));
+    memory_serve::load_names_directories([("ui", ui), ("docs", docs)], true);
+}
+
+/// Returns the directory if it contains built pages, and sets `flag` for the sources.
+fn built(directory: &'static str, flag: &str) -> Option<&'static Path> {
+    let directory = Path::new(directory);
+    // Cargo watches the directory for changes, so it must exist. If it cannot be created, every build runs this script.
+    let _ = std::fs::create_dir_all(directory);
+    println!("cargo::rerun-if-changed={}", directory.display());
+    println!("cargo::rustc-check-cfg=cfg({flag})");
+    let is_built = directory.join("index.html").is_file();
+    if is_built {
+        println!("cargo::rustc-cfg={flag}");
     }
-    memory_serve::load_directory_with_embed(if built { dist } else { Path::new("unbuilt") }, true);
+    is_built.then_some(directory)
 }

@@ -77,6 +77,41 @@ mod tests {
 
     use super::*;
 
+    /// All codes. The match makes the compiler ask for a new one here.
+    const ALL: [Exit; 12] = {
+        use Exit::*;
+        match Success {
+            Success | Failure | Usage | Refused | Limited | NotFound | Unreachable | Forbidden | Declined
+            | PolicyAsks | PolicyDenies | Interrupted => {}
+        }
+        [
+            Success,
+            Failure,
+            Usage,
+            Refused,
+            Limited,
+            NotFound,
+            Unreachable,
+            Forbidden,
+            Declined,
+            PolicyAsks,
+            PolicyDenies,
+            Interrupted,
+        ]
+    };
+
+    #[test]
+    fn the_document_lists_each_code_once() {
+        let page = include_str!("../../../docs/cli.md");
+        let (_, section) = page.split_once("\n## Exit codes\n").unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+        let listed: Vec<u8> = rows
+            .map(|row| row.split('`').next().unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(listed, ALL.map(|exit| exit as u8));
+    }
+
     #[test]
     fn an_error_keeps_its_code_below_others() {
         let error = Exit::NotFound

@@ -119,11 +119,13 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
 
 /// Runs a command until Ctrl-C.
 async fn until_interrupted(settings: settings::Settings, command: Command) -> anyhow::Result<Exit> {
-    if command.handles_ctrl_c() {
-        return client_command(settings, command).await;
+    let handles_ctrl_c = command.handles_ctrl_c();
+    let ended = Box::pin(client_command(settings, command));
+    if handles_ctrl_c {
+        return ended.await;
     }
     tokio::select! {
-        ended = client_command(settings, command) => ended,
+        ended = ended => ended,
         pressed = tokio::signal::ctrl_c() => {
             pressed?;
             print::err("\nacpd: interrupted\n");

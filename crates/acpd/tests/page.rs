@@ -10,7 +10,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::json;
-use support::{Daemon, Running, acpd, ask, body, header, send, signal, wait_until};
+use support::{Daemon, Place, Running, acpd, ask, body, header, send, signal, wait_until};
 
 #[test]
 fn the_page_is_there_for_everyone_and_may_do_nothing_but_come_from_here() {
@@ -36,6 +36,53 @@ fn the_page_is_there_for_everyone_and_may_do_nothing_but_come_from_here() {
     );
     let (status, _) = ask(daemon.address(), "/", &[("Host", "elsewhere.example")]);
     assert_eq!(status, 403, "a name that points here is not ours");
+}
+
+/// A tunnel from another port: the browser names that port.
+#[test]
+fn a_name_that_is_not_configured_is_refused_with_the_setting_that_allows_it() {
+    let refused = |daemon: &Daemon, accept: &str| {
+        let headers = [("Host", "localhost:9960"), ("Accept", accept)];
+        ask(daemon.address(), "/", &headers)
+    };
+    let daemon = Daemon::start();
+    let (status, page) = refused(&daemon, "text/html,application/xhtml+xml");
+    assert_eq!(status, 403);
+    assert!(header(&page, "content-type").starts_with("text/html"), "{page}");
+    assert!(
+        header(&page, "content-security-policy").starts_with("default-src 'none'"),
+        "{page}"
+    );
+    assert!(
+        page.contains("<p>\"localhost:9960\" is not a name of this daemon"),
+        "{page}"
+    );
+    assert!(page.contains("hosts = [\"localhost:9960\"]"), "{page}");
+    let (status, error) = refused(&daemon, "*/*");
+    assert_eq!(
+        (status, &body(&error)["error"]["code"]),
+        (403, &json!("forbidden"))
+    );
+    // As the message says.
+    let place = Place::new("[server]\nhosts = [\"localhost:9960\"]\n");
+    assert_eq!(refused(&Daemon::at(place), "text/html").0, 200);
+}
+
+#[test]
+fn the_documents_are_there_for_everyone_in_an_origin_of_their_own() {
+    let daemon = Daemon::start();
+    let host = daemon.address().to_string();
+    let (status, page) = ask(daemon.address(), "/docs/", &[("Host", &host)]);
+    assert_eq!(status, 200, "{page}");
+    assert!(
+        header(&page, "content-security-policy").starts_with("sandbox allow-scripts"),
+        "{page}"
+    );
+    assert_eq!(header(&page, "x-content-type-options"), "nosniff");
+    let (status, moved) = ask(daemon.address(), "/docs", &[("Host", &host)]);
+    assert_eq!((status, header(&moved, "location")), (308, "/docs/"));
+    let (status, _) = ask(daemon.address(), "/docs/nothing.html", &[("Host", &host)]);
+    assert_eq!(status, 404);
 }
 
 #[test]

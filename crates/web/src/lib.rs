@@ -1,7 +1,9 @@
-//! The web UI, embedded in the binary.
+//! The web UI and the documents, embedded in the binary.
 //!
 //! In: requests for a page or a file. Out: the file, compressed, with its response headers. Owns: the files that `make
-//! web` had built before the binary. Never: authenticates the client; the page itself is not secret.
+//! web` and `make docs` had built before the binary. Never: authenticates the client; the pages are not secret.
+
+mod docs;
 
 use std::sync::OnceLock;
 
@@ -39,6 +41,9 @@ pub async fn serve(request: Request) -> Option<Response> {
     let is_taken = ["api", "ws", "acp"].contains(&first);
     if !is_read || is_taken {
         return None;
+    }
+    if docs::contains(path) {
+        return docs::serve(request).await;
     }
     // File names in this directory change with their content.
     let lasts = path.starts_with("/assets/");
@@ -86,7 +91,7 @@ fn accepts_html(request: &Request) -> bool {
 fn files() -> &'static Router {
     static FILES: OnceLock<Router> = OnceLock::new();
     FILES.get_or_init(|| {
-        memory_serve::load!()
+        memory_serve::load!("ui")
             .index_file(Some("/index.html"))
             .html_cache_control(CacheControl::NoCache)
             .cache_control(CacheControl::Long)

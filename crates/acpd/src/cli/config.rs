@@ -8,7 +8,7 @@ pub enum ConfigCommand {
     Check(ConfigArgs),
     /// Print the path of the configuration file
     Path(ConfigArgs),
-    /// Print the settings in force, with the defaults; values of variables and headers are hidden
+    /// Print the effective settings, with the defaults; values of variables and headers are hidden
     Show(ConfigArgs),
 }
 

@@ -59,7 +59,10 @@ acpd answer @last --dismiss",
     ("agents doctor", "acpd agents doctor gemini"),
     ("config check", "acpd config check"),
     ("config path", "$EDITOR \"$(acpd config path)\""),
-    ("config show", "acpd config show\nacpd config show --json | jq .limits"),
+    (
+        "config show",
+        "acpd config show\nacpd config show --json | jq .limits",
+    ),
     (
         "token create",
         "acpd token create --name phone --role approver\nacpd token create --name ci --role operator --expires 30d > token",

@@ -142,7 +142,7 @@ pub fn command() -> Clap {
         command = changed(command, path, |command| hide_in(command, &hidden));
     }
     let top = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST_STEPS}\n\n{}{}\n{EXIT_CODES}\n\nacpd help COMMAND explains a command.\n",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{FIRST_STEPS}\n\n{}{}\n{EXIT_CODES}\n\nacpd help COMMAND explains a command. A running daemon serves the documents at /docs/.\n",
         groups(&command),
         options(&command),
     );
@@ -298,6 +298,49 @@ mod tests {
         visible.sort_unstable();
         assert_eq!(grouped, visible);
         command.debug_assert();
+    }
+
+    const BEGIN: &str = "<!-- commands: written by make generate -->\n";
+    const END: &str = "<!-- end -->\n";
+
+    /// Returns the rows of a command and those below it.
+    fn rows(command: &Clap, parent: &str) -> String {
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut text = String::new();
+        for command in shown {
+            let name = format!("{parent} {}", command.get_name());
+            if command.has_subcommands() {
+                text.push_str(&rows(command, &name));
+            } else {
+                let about = command.get_about().map(StyledStr::to_string).unwrap_or_default();
+                text.push_str(&format!("| `{name}` | {about} |\n"));
+            }
+        }
+        text
+    }
+
+    /// `make generate` writes the list.
+    #[test]
+    fn the_list_of_commands_is_up_to_date() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (before, rest) = page.split_once(BEGIN).unwrap();
+        let (_, after) = rest.split_once(END).unwrap();
+        let mut list = String::new();
+        let whole = command();
+        for (group, names) in GROUPS {
+            list.push_str(&format!("\n### {group}\n\n| Command | |\n|---|---|\n"));
+            for name in names {
+                let command = whole.find_subcommand(name).unwrap().clone();
+                list.push_str(&rows(&Clap::new("acpd").subcommand(command), "acpd"));
+            }
+        }
+        let right = format!("{before}{BEGIN}{list}\n{END}{after}");
+        if std::env::var_os("ACPD_GENERATE").is_some() {
+            std::fs::write(path, right).unwrap();
+        } else {
+            assert_eq!(page, right, "run make generate");
+        }
     }
 
     #[test]

@@ -236,6 +236,9 @@ impl Command {
 
     /// Returns whether the command decides itself what Ctrl-C does.
     pub fn handles_ctrl_c(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Logs(_) | Self::Open(_) | Self::Acp(_))
+        matches!(
+            self,
+            Self::Run(_) | Self::Attach(_) | Self::Logs(_) | Self::Open(_) | Self::Acp(_)
+        )
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use acpd_model::similar::nearest;
 use acpd_model::{in_plain_words, unknown_word};
 
 /// An error of the configuration file.
@@ -63,15 +64,9 @@ impl ConfigError {
 }
 
 fn unknown_key(unknown: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .map(|known| (strsim::jaro_winkler(unknown, known), known))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match nearest {
-        Some((similarity, nearest)) if similarity > 0.75 => {
-            format!("unknown key {unknown:?}; did you mean {nearest:?}?")
-        }
-        _ => format!("unknown key {unknown:?}; known are {}", known.join(", ")),
+    match nearest(unknown, known.iter().copied()) {
+        Some(nearest) => format!("unknown key {unknown:?}; did you mean {nearest:?}?"),
+        None => format!("unknown key {unknown:?}; known are {}", known.join(", ")),
     }
 }
 

@@ -308,11 +308,6 @@ pub fn shown(incoming: &Incoming) -> String {
     }
 }
 
-/// Returns the response that declines to give information.
-pub fn dismissed() -> Value {
-    form::dismissed()
-}
-
 /// Returns whether a request for information only sends the user to an address.
 pub fn is_url(incoming: &Incoming) -> bool {
     Form::read(&incoming.text).is_ok_and(|form| form.is_url())

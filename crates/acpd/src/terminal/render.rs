@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use self::tool_calls::ToolCalls;
 use crate::terminal::items::{command_line, end_of_command, is_about_protocol, plan_line};
-use crate::terminal::plain::plain;
+use crate::terminal::plain::{plain, plain_line};
 use crate::terminal::print;
 
 /// Maximum number of shown changes that are remembered.

@@ -30,10 +30,11 @@ mod small_disk;
 use std::time::{Duration, Instant};
 
 pub use acp_schema::check as check_acp;
+pub use app_schema::check_message as check_app_message;
 pub use client::Client;
 pub use command::{
-    Outcome, Running, acpd, copy_surroundings, on_terminal, on_terminal_of, outcome, outcome_with_input, unread,
-    without_terminal,
+    Outcome, Running, acpd, copy_surroundings, on_terminal, on_terminal_of, outcome, outcome_with_input,
+    unread, without_terminal,
 };
 pub use daemon::{Background, Daemon, Place, fake_agent};
 pub use editor::{Editor, lines_of, picked};

@@ -153,7 +153,7 @@ fn an_agent_that_forgot_says_so_in_one_sentence() {
         s.refuse("session/load", -32002, "gone");
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
         let forgot = s.kinds().find_map(|kind| match kind {
-            EventKind::NoticeGiven { level, code, message } if code == "agentForgot" => {
+            EventKind::NoticeGiven { level, code, message, .. } if code == "agentForgot" => {
                 Some((*level, message.clone()))
             }
             _ => None,

@@ -106,3 +106,17 @@ pub fn check_answer(method: &str, answer: Result<&Value, &Value>) {
         }
     }
 }
+
+#[allow(dead_code, reason = "only documents show messages of both sides")]
+/// Validates a request or notification of a client or of the daemon.
+pub fn check_message(message: &Value) {
+    let (method, params) = (message["method"].as_str().unwrap_or_default(), &message["params"]);
+    if method == "initialized" {
+        assert!(params.is_null() && message["id"].is_null(), "{message}");
+    } else if DOCUMENT["methods"][method].is_null() {
+        check_sent(method, params, !message["id"].is_null());
+    } else {
+        assert!(!message["id"].is_null(), "a request has an id: {message}");
+        fits("methods", method, "params", params);
+    }
+}

@@ -170,6 +170,12 @@ pub fn is_of_another_site(headers: &HeaderMap) -> bool {
     !matches!(site, None | Some(b"same-origin" | b"none"))
 }
 
+/// Returns whether a browser opens a page with the request.
+pub fn opens_page(method: &Method, headers: &HeaderMap) -> bool {
+    let accepted = only(headers, &header::ACCEPT).unwrap_or_default();
+    *method == Method::GET && accepted.contains("text/html")
+}
+
 /// Returns whether the headers show that a proxy has forwarded the request.
 pub fn is_forwarded(headers: &HeaderMap) -> bool {
     FORWARDING_HEADERS.iter().any(|name| headers.contains_key(*name))

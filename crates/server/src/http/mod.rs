@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -57,6 +57,20 @@ pub fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
         Json(json!({ "error": { "code": code, "message": message } })),
     )
         .into_response()
+}
+
+/// Returns an error response that a user can read in a browser.
+fn refuse_page(status: StatusCode, message: &str) -> Response {
+    let message = message
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\"><title>acpd</title></head>\
+         <body><h1>acpd refused this request</h1><p>{message}</p></body></html>\n"
+    );
+    (status, Html(page)).into_response()
 }
 
 /// Returns the response to a request without a valid credential.

@@ -20,8 +20,8 @@ use crate::connection::driver::{Access, Connection};
 use crate::connection::link::Link;
 use crate::http::acp_stream;
 use crate::http::export::{blob, export};
-use crate::http::host_check::{HostError, is_forwarded_or_foreign};
-use crate::http::{ServerState, authenticate, login, refuse};
+use crate::http::host_check::{self, HostError, is_forwarded_or_foreign};
+use crate::http::{ServerState, authenticate, login, refuse, refuse_page};
 use crate::net::counted::Traffic;
 use crate::net::peer_address::PeerAddress;
 use crate::transport::websocket::{Binary, Socket};
@@ -109,8 +109,10 @@ async fn check_host(
         Some(PeerAddress::Socket { .. }) if !is_forwarded_or_foreign(request.headers()) => Ok(()),
         _ => Err(HostError::PassedOn),
     };
+    let opens_page = host_check::opens_page(request.method(), request.headers());
     Ok(match checked {
         Ok(()) => next.run(request).await,
+        Err(foreign) if opens_page => refuse_page(StatusCode::FORBIDDEN, &foreign.to_string()),
         Err(foreign) => refuse(StatusCode::FORBIDDEN, "forbidden", &foreign.to_string()),
     })
 }

@@ -41,6 +41,14 @@ export default function Settings() {
         <h3>Notifications</h3>
         <Notifications />
       </section>
+      <section class="setting">
+        <h3>Help</h3>
+        <p>
+          <a href="/docs/" target="_blank" rel="noopener">
+            Documentation
+          </a>
+        </p>
+      </section>
       {now.name === "in" && (
         <section class="setting">
           <h3>Signed in as</h3>

@@ -1,0 +1,86 @@
+/** The documents that the daemon serves at /docs/: readable at any width, searched, and closed off from the UI. */
+
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
+import { beyond } from "./support/room.ts";
+
+let stage: Stage;
+let page: Page;
+
+beforeAll(async () => {
+  stage = await Stage.set();
+  page = await stage.page();
+});
+afterAll(() => stage?.end());
+
+/** Checks a page. axe tries to fetch its style sheets, which the page's policy refuses. */
+async function isAccessible(checked: Page): Promise<void> {
+  const before = stage.wrongs.length;
+  await accessible(checked);
+  for (const wrong of stage.wrongs.splice(before)) {
+    expect(wrong).toMatch(/^Connecting to '[^']*\/docs\/theme\/book-/);
+  }
+}
+
+test("a link of the settings leads to the documents, and each of their pages is there", async () => {
+  await page.getByRole("button", { name: "Settings" }).click();
+  const link = page.getByRole("link", { name: "Documentation" });
+  expect(await link.getAttribute("href")).toBe("/docs/");
+  await page.goto(`${stage.url}/docs`);
+  await page.getByRole("heading", { name: "acpd", level: 1 }).waitFor();
+  const contents = page.getByRole("navigation", { name: "Contents" });
+  await contents.getByRole("link", { name: "Getting started" }).waitFor();
+  expect(await contents.locator("[aria-current]").count()).toBe(1);
+  const addresses = await contents.locator("a").evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).href));
+  expect(addresses.length).toBeGreaterThan(50);
+  for (const address of addresses) {
+    expect((await page.request.get(address)).status(), address).toBe(200);
+  }
+  await isAccessible(page);
+  await shoot(page, "docs-desktop");
+});
+
+test("a search leads to the section", async () => {
+  await page.keyboard.press("/");
+  await page.keyboard.type("tailscale");
+  const found = page.getByRole("search").getByRole("link");
+  await found.first().waitFor();
+  await found.filter({ hasText: "Remote access » Tailscale" }).first().click();
+  await page.waitForURL("**/docs/remote.html*");
+  await page.getByRole("heading", { name: "Tailscale" }).waitFor();
+});
+
+test("its scripts can neither read what the UI stores nor ask the daemon", async () => {
+  expect(await page.evaluate(() => self.origin)).toBe("null");
+  expect(
+    await page.evaluate(() => {
+      try {
+        return localStorage.length;
+      } catch (error) {
+        return (error as Error).name;
+      }
+    }),
+  ).toBe("SecurityError");
+  const before = stage.wrongs.length;
+  expect(await page.evaluate((url) => fetch(`${url}/api/session`).then(String, () => "refused"), stage.url)).toBe("refused");
+  // The attempt above is the only violation of the policy.
+  for (const wrong of stage.wrongs.splice(before)) {
+    expect(wrong).toContain("connect");
+  }
+});
+
+test("on a phone, wide tables and code scroll by themselves, and the contents open", async () => {
+  const phone = await stage.page({ size: PHONE, dark: true });
+  for (const name of ["index", "agents", "app-protocol", "remote"]) {
+    await phone.goto(`${stage.url}/docs/${name}.html`);
+    await phone.getByRole("heading", { level: 1 }).waitFor();
+    expect(await beyond(phone), name).toEqual([]);
+  }
+  await isAccessible(phone);
+  await phone.getByRole("button", { name: "Contents" }).click();
+  await shoot(phone, "docs-phone");
+  await phone.getByRole("link", { name: "Set up each agent" }).click();
+  await phone.waitForURL("**/docs/agent-setup.html");
+});
