@@ -143,7 +143,9 @@ fn a_running_daemon_applies_changes_of_agents_and_limits() {
             .iter()
             .any(|agent| agent["id"] == "new")
     };
-    wait_until("the new agent is known", || knows(&mut client));
+    let logged = |text: &str| wait_until(text, || daemon.log().contains(text));
+    logged("reloaded agents, limits");
+    assert!(knows(&mut client));
     let thread = client.call("thread/start", &start)["thread"]["id"].clone();
     let turn = |text: &str| json!({ "threadId": thread, "text": text });
     client.call("turn/start", &turn("slow ms=600000"));
@@ -156,7 +158,6 @@ fn a_running_daemon_applies_changes_of_agents_and_limits() {
 
     // A wrong file changes nothing, and what needs a restart is said in the log.
     daemon.place.configure("[agents.fake");
-    let logged = |text: &str| wait_until(text, || daemon.log().contains(text));
     logged("configuration not reloaded");
     assert!(knows(&mut client));
     daemon.place.configure(&format!("durability = \"power\"\n{fake}"));

@@ -201,7 +201,7 @@ fn limits_that_serve_nobody_are_refused() {
     ] {
         let place = Place::new(&format!("[limits]\n{name} = {value}\n"));
         let refused = acpd(&place, &["serve"]);
-        assert_eq!(refused.code, Some(1), "{name}");
+        assert_eq!(refused.code, Some(2), "{name}");
         assert!(
             refused
                 .stderr

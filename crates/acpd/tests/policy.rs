@@ -41,8 +41,12 @@ fn policy_test_names_the_rule_that_decides() {
     let explanation: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(explanation["decision"]["rule"], "Bash(git *)");
     let nobody = acpd(&place, &["policy", "test", "--agent", "nobody", "--bash", "ls"]);
-    assert_eq!(nobody.code, Some(1));
-    assert!(nobody.stderr.contains("no agent \"nobody\""), "{}", nobody.stderr);
+    assert_eq!(nobody.code, Some(5));
+    assert!(
+        nobody.stderr.contains("agent \"nobody\" does not exist"),
+        "{}",
+        nobody.stderr
+    );
     let nothing = acpd(&place, &["policy", "test"]);
     assert_eq!(nothing.code, Some(2), "{}", nothing.stderr);
 }
@@ -157,7 +161,7 @@ fn an_explanation_reveals_nothing_of_the_disk_without_the_role() {
 fn a_wrong_rule_is_named_and_the_daemon_does_not_start() {
     let place = Place::new("[policy]\nallow = [\"Bash(git\"]\n");
     let run = acpd(&place, &["policy", "test", "--bash", "ls"]);
-    assert_eq!(run.code, Some(1));
+    assert_eq!(run.code, Some(2));
     assert!(run.stderr.contains("Bash(git"), "{}", run.stderr);
 }
 
@@ -183,7 +187,7 @@ fn a_running_daemon_takes_another_policy() {
     )
     .unwrap();
     support::wait_until("the daemon has looked", || {
-        daemon.log().contains("policies not reloaded")
+        daemon.log().contains("configuration not reloaded")
     });
     assert_eq!(effect(&mut client), "deny");
     let own = json!({ "threadId": thread, "policy": { "base": "permissive" } });

@@ -350,7 +350,7 @@ fn a_shared_process_has_no_sandbox_and_that_is_said() {
         "[sandbox]\nmode = \"workspace\"",
     ] {
         let refused = acpd(&shared(both), &["serve"]);
-        assert_eq!(refused.code, Some(1), "{both}");
+        assert_eq!(refused.code, Some(2), "{both}");
         assert!(
             refused.stderr.contains("has share = true and a sandbox")
                 && refused.stderr.contains("sandbox = \"off\""),

@@ -194,7 +194,7 @@ fn an_agent_that_does_not_cancel_is_stopped_and_the_turn_says_so() {
     let notice = ended.one("thread/notice");
     assert_eq!(notice.text("code"), "cancelTimedOut");
     assert!(
-        notice.text("message").contains("within 1 s"),
+        notice.text("message").contains("after 1 s"),
         "{}",
         notice.text("message")
     );

@@ -7,17 +7,17 @@ use tokio::sync::watch;
 
 /// The current limits. A connection, thread or process keeps the limits that it started with.
 #[derive(Debug, Clone)]
-pub struct LiveLimits(watch::Receiver<Arc<Limits>>);
+pub struct LiveLimits(Arc<watch::Receiver<Arc<Limits>>>);
 
 impl LiveLimits {
     /// Creates limits that the sender of `limits` replaces.
     pub fn new(limits: watch::Receiver<Arc<Limits>>) -> Self {
-        Self(limits)
+        Self(Arc::new(limits))
     }
 
     /// Creates limits that never change.
     pub fn fixed(limits: Limits) -> Self {
-        Self(watch::channel(Arc::new(limits)).1)
+        Self::new(watch::channel(Arc::new(limits)).1)
     }
 
     /// Returns the limits of this moment.

@@ -385,7 +385,7 @@ fn launch_as(place: &Place, mut command: Command) -> (Child, SocketAddr) {
     });
     let line = heard.recv_timeout(PATIENCE);
     let address = line.ok().and_then(|line| {
-        let url = line.strip_prefix("acpd listens on ")?;
+        let url = line.strip_prefix("acpd listens on ")?.split(',').next()?;
         url.strip_prefix("http://")
             .or(url.strip_prefix("https://"))?
             .parse()

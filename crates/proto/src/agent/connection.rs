@@ -21,13 +21,29 @@ use crate::wire::{self, Line, Message, Pending, RpcError};
 /// The time limit for a user to sign in.
 const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
 
+/// The names of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentNames {
+    /// The name that commands and requests use.
+    pub id: String,
+    /// The name that clients display.
+    pub title: String,
+}
+
+impl From<&str> for AgentNames {
+    fn from(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            title: id.to_owned(),
+        }
+    }
+}
+
 /// The parameters for opening a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {
-    /// The name of the agent, for messages to the user.
-    pub agent: String,
-    /// The agent's name for users.
-    pub title: String,
+    /// The agent's names, for messages to the user.
+    pub names: Box<AgentNames>,
     /// The absolute working directory.
     pub cwd: String,
     /// Additional directories of the workspace.
@@ -55,10 +71,9 @@ pub struct Start {
 
 impl Start {
     /// Starts a new session of `agent` in `cwd`, with defaults for all other parameters.
-    pub fn new(agent: impl Into<String>, cwd: impl Into<String>, patience: Duration) -> Self {
+    pub fn new(agent: &str, cwd: impl Into<String>, patience: Duration) -> Self {
         Self {
-            title: "the agent".to_owned(),
-            agent: agent.into(),
+            names: Box::new(AgentNames::from(agent)),
             cwd: cwd.into(),
             additional_directories: Vec::new(),
             mcp_servers: Vec::new(),
@@ -642,7 +657,8 @@ impl AgentConnection {
 
     /// Returns the failure of an agent that did not answer a request of its start in time.
     fn too_slow(&self, method: &str) -> Failure {
-        let Start { agent, patience, .. } = &self.start;
+        let Start { names, patience, .. } = &self.start;
+        let agent = &names.id;
         let seconds = patience.as_secs();
         Failure::agent(format!(
             "the agent {agent:?} did not answer {method} within {seconds} s"

@@ -17,7 +17,7 @@ mod update;
 
 pub use call::{Call, TerminalExit, not_found};
 pub use capabilities::{AuthMethod, Capabilities};
-pub use connection::{AgentCommand, AgentConnection, AgentEvent, Opened, Start};
+pub use connection::{AgentCommand, AgentConnection, AgentEvent, AgentNames, Opened, Start};
 pub use opening::CLIENT_CAPABILITIES;
 pub use quirks::Quirks;
 pub(crate) use request::PassthroughMethod;

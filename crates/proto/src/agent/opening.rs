@@ -194,7 +194,7 @@ impl AgentConnection {
             let methods = self.capabilities.auth_method_ids();
             let failure = Failure::new(
                 ErrorCode::SignInRequired,
-                format!("Sign in to {} to continue", self.start.title),
+                format!("Sign in to {} to continue", self.start.names.title),
             )
             .with_detail(format!("{}; ways to sign in: {methods}", error.message));
             return self.event(AgentEvent::SignInRequired(failure));
@@ -205,7 +205,7 @@ impl AgentConnection {
         let failure = match error.code {
             AUTH_REQUIRED => format!(
                 "{} needs a sign-in, and offers no way to sign in: {error}",
-                self.start.title
+                self.start.names.title
             ),
             _ => format!("the agent could not open a session: {error}"),
         };

@@ -153,9 +153,9 @@ fn an_agent_that_forgot_says_so_in_one_sentence() {
         s.refuse("session/load", -32002, "gone");
         s.answer("session/new", r#"{"sessionId":"s-2"}"#);
         let forgot = s.kinds().find_map(|kind| match kind {
-            EventKind::NoticeGiven { level, code, message, .. } if code == "agentForgot" => {
-                Some((*level, message.clone()))
-            }
+            EventKind::NoticeGiven {
+                level, code, message, ..
+            } if code == "agentForgot" => Some((*level, message.clone())),
             _ => None,
         });
         let sentence = "The agent restarted and has lost the earlier context.";

@@ -77,11 +77,14 @@ impl Standby {
     pub async fn start(context: &Context, name: &str, config: &AgentConfig, cwd: &Path) -> StandbyResult {
         let patience = Duration::from_secs(context.limits.now().agent_start_secs);
         let cwd = cwd.to_string_lossy().into_owned();
-        let held = Start {
+        let mut held = Start {
             pending_session: true,
             quirks: config.quirks,
             ..Start::new(name, cwd.clone(), patience)
         };
+        if let Some(title) = &config.title {
+            held.names.title.clone_from(title);
+        }
         let (own, reserved) = (config.clone(), Arc::clone(&context.reserved));
         let workspace = [cwd.clone().into()];
         // If no session can be opened in this directory, the process serves only requests that need none.

@@ -25,7 +25,7 @@ use super::effect::Effect;
 use super::input::AgentExit;
 use super::journal::Journal;
 use super::reply::Reply;
-use crate::agent::{AgentCommand, AgentRequest, Capabilities, Opened, Quirks, Start};
+use crate::agent::{AgentCommand, AgentNames, AgentRequest, Capabilities, Opened, Quirks, Start};
 use crate::time::Instant;
 
 pub(super) use agent_requests::{Continuation, Continued};
@@ -174,8 +174,7 @@ impl Session {
         self.agent = AgentState::Starting;
         self.reopen_requested = false;
         let start = Start {
-            title: live.spec.agent.clone(),
-            agent: live.spec.agent.clone(),
+            names: Box::new(AgentNames::from(&*live.spec.agent)),
             cwd: live.spec.session_cwd().to_owned(),
             additional_directories: live.spec.additional_directories.clone(),
             mcp_servers: live.spec.session_mcp_servers(),

@@ -79,7 +79,7 @@ impl ThreadActor {
         } = blocking(&*self.context.host, prepare).await?;
         start.quirks = config.quirks;
         if let Some(title) = &config.title {
-            start.title.clone_from(title);
+            start.names.title.clone_from(title);
         }
         start.mcp_servers = crate::agent::mcp::servers(start.mcp_servers, &config.mcp_servers);
         let single = config.chunks == Some(Chunks::Single);
