@@ -3,7 +3,8 @@
 // In: a unified diff, or a file's text before and after. Out: files, hunks, numbered lines, and the changed part of a
 // changed line. Input that is not a diff stays text: nothing is lost.
 
-import { structuredPatch } from "diff";
+// The package itself would bring all kinds of comparisons along.
+import { structuredPatch } from "diff/lib/patch/create.js";
 
 export type LineKind = "same" | "add" | "del" | "note";
 

@@ -1,5 +1,6 @@
 //! `acpd status`.
 
+use acpd_model::limits::READY_FREE_BYTES;
 use serde_json::{Value, json};
 
 use crate::cli::StatusArgs;
@@ -38,6 +39,7 @@ pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Ex
         status["dataDir"] = json!(settings.daemon.data_dir);
         status["logFile"] = json!(notice.log_file);
         status["configFile"] = json!(settings.config_file);
+        status["freeBytes"] = json!(acpd_log::free_bytes(&settings.daemon.data_dir).ok());
     }
     if args.json {
         print::json(&status.to_string());
@@ -102,6 +104,9 @@ fn in_lines(status: &Value) -> String {
             lines.push(format!("{name}: {value}"));
         }
     }
+    if let Some(free) = status["freeBytes"].as_u64() {
+        lines.push(format!("free disk space: {} MiB{}", free >> 20, warning(free)));
+    }
     lines.push(format!(
         "threads: {} active, {} waiting for an answer",
         number("activeThreads"),
@@ -122,4 +127,13 @@ fn in_lines(status: &Value) -> String {
     };
     lines.push(format!("agents that run: {named}"));
     lines.join("\n") + "\n"
+}
+
+/// Returns what too little free space means.
+fn warning(free_bytes: u64) -> &'static str {
+    if free_bytes < READY_FREE_BYTES {
+        " (the disk is full: turns fail until there is room)"
+    } else {
+        ""
+    }
 }

@@ -3,7 +3,6 @@
 
 import { type AcpObject, isObject, type PromptCapabilities, text } from "../../../state/acp.ts";
 import { bytes } from "../../../text/format.ts";
-import { resizeImage } from "./resize-image.ts";
 
 export interface Attachment {
   name: string;
@@ -38,6 +37,7 @@ export async function attach(file: File, can: PromptCapabilities | undefined, ro
 async function smaller(file: File, name: string, room: number): Promise<Taken | undefined> {
   if (!PICTURES.has(file.type)) return undefined;
   try {
+    const { resizeImage } = await import("./resize-image.ts");
     const made = await resizeImage(file, (blob) => pictureBytes(blob) <= room);
     if (made === undefined) return undefined;
     const block = await pictureBlock(made.blob);
