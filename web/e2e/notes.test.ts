@@ -69,7 +69,7 @@ test("an answered form, and an answer to acpd itself, stay in the conversation",
   // The file says who allowed it.
   expect(live.find((line) => line.includes("asked.txt") && !line.includes("elicit"))).toMatch(/Allowed by owner \(web\), /);
   await page.locator(".th-answer summary").click();
-  await page.locator(".th-answers", { hasText: "Ann" }).waitFor();
+  await page.locator(".th-given", { hasText: "Ann" }).waitFor();
   await accessible(page);
 });
 

@@ -32,7 +32,7 @@ export function AnswerLine({ answer }: { answer: Resolved }) {
       ) : (
         <Fold id={`answer/${seq}`} summary={line}>
           {() => (
-            <dl class="th-answers">
+            <dl class="th-given">
               {filled.map(([name, value]) => (
                 <div key={name}>
                   <dt>{visibleLine(name)}</dt>
