@@ -6,6 +6,9 @@ use serde::Deserialize;
 /// Maximum number of unknown members that an error names.
 const NAMED: usize = 8;
 
+/// Maximum length of such a name, in characters.
+const NAME_CHARS: usize = 100;
+
 /// Parses params. Ignores members that the type does not have.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Failure> {
     let mut json = serde_json::Deserializer::from_str(text);
@@ -21,6 +24,7 @@ pub(super) fn read_strictly<'a, T: Deserialize<'a>>(text: &'a str, others: &[&st
         let path = path.to_string();
         let name = path.rsplit('.').next().unwrap_or_default();
         if unknown.len() < NAMED && !name.starts_with('_') && !others.contains(&&*path) {
+            let path: String = path.chars().take(NAME_CHARS).collect();
             unknown.push(format!("{path:?}"));
         }
     };
@@ -75,6 +79,13 @@ mod tests {
             refused(r#"{"text":"hi","a":1,"mcpServers":[{"nam":"x"}]}"#),
             "invalid params: unknown members \"a\", \"mcpServers.0.nam\""
         );
+    }
+
+    #[test]
+    fn an_error_is_short_whatever_the_names_are() {
+        let text = format!(r#"{{"{}":1}}"#, "x".repeat(1 << 20));
+        let refused = read_strictly::<Params>(&text, &[]).unwrap_err().message;
+        assert!(refused.len() < 200, "{}", refused.len());
     }
 
     #[test]
