@@ -103,8 +103,8 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     await accessible(page);
     await page.getByRole("button", { name: "Try the demo" }).click();
     await page.waitForURL(/\/threads\//);
-    // On a phone, its question covers what it said.
-    await page.locator(".th-agent").first().waitFor({ state: "attached" });
+    // On a phone, its question replaces what it said.
+    await page.getByRole("button", { name: "Allow once" }).waitFor();
     // It is no agent that is set up.
     await page.goto(stage.url);
     await page.getByRole("button", { name: "Try the demo" }).waitFor();
