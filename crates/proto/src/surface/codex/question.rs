@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use acpd_model::event::{OptionKind, PermissionOption};
 use acpd_model::subject::CallSubject;
+use acpd_model::text::plain_line;
 use acpd_model::{Millis, RawJson, ThreadId, TurnId};
 use acpd_policy::{in_lines, part_in_words};
 use serde::Deserialize;
@@ -94,7 +95,7 @@ pub(super) fn write_question(
                 request(out, &id, method, |params| {
                     head(params);
                     params.put("itemId", &item).put("startedAtMs", &at);
-                    params.put("reason", in_lines_without_diffs(subjects).trim_end());
+                    params.maybe("reason", targets(subjects).as_ref());
                 });
                 return (method, Form::Approval);
             }
@@ -212,19 +213,15 @@ pub(super) fn changes_of(subjects: &[CallSubject]) -> Option<Vec<FileUpdate>> {
     changes.filter(|changes| !changes.is_empty())
 }
 
-/// Describes the changes. Codex shows the diffs itself.
-fn in_lines_without_diffs(subjects: &[CallSubject]) -> String {
-    let without: Vec<CallSubject> = subjects
+/// Returns what else is known of the changes. Codex shows the paths and the diffs itself.
+fn targets(subjects: &[CallSubject]) -> Option<String> {
+    let details: Vec<String> = subjects
         .iter()
-        .map(|subject| {
-            let mut subject = subject.clone();
-            if let CallSubject::File { diff, .. } = &mut subject {
-                *diff = None;
-            }
-            subject
-        })
+        .map(part_in_words)
+        .filter(|part| !part.details.is_empty())
+        .map(|part| plain_line(&format!("{}, {}", part.what, part.details.join(", "))))
         .collect();
-    in_lines(&without)
+    (!details.is_empty()).then(|| details.join("\n"))
 }
 
 /// Returns the agent's title as the reason of a command, unless it is the command.
