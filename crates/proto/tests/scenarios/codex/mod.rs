@@ -1,0 +1,4 @@
+//! The surface for Codex.
+
+mod client;
+mod items;
