@@ -1,4 +1,6 @@
 //! The surface for Codex.
 
 mod client;
+mod connection;
 mod items;
+mod settings;
