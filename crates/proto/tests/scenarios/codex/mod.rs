@@ -1,6 +1,7 @@
 //! The surface for Codex.
 
-mod client;
-mod connection;
+pub mod client;
+pub mod connection;
 mod items;
+mod questions;
 mod settings;
