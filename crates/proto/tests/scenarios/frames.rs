@@ -33,11 +33,11 @@ fn compare(surface: &str, encode: impl Fn(&[Event]) -> Vec<String>) {
     }
     let events: Vec<_> = samples.into_iter().map(|sample| sample.event).collect();
     assert_eq!(encode(&events), alone, "a batch is its events, one after another");
-    store(&format!("frames-{surface}"), golden);
+    store(&format!("frames-{surface}"), &golden);
 }
 
 /// Compares a text with the stored snapshot.
-fn store(name: &str, golden: String) {
+fn store(name: &str, golden: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../snapshots");
     settings.set_prepend_module_to_snapshot(false);
@@ -110,7 +110,7 @@ fn the_codex_surface_sends_the_same_messages_for_each_kind() {
         }
         golden.push('\n');
     }
-    store("frames-codex", golden);
+    store("frames-codex", &golden);
 }
 
 #[test]

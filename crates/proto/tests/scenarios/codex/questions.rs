@@ -83,7 +83,7 @@ fn asked(client: &mut Client, question: &Event) -> Value {
 }
 
 /// Answers the question, and returns the requests that follow.
-fn answered(client: &mut Client, result: Value) -> Vec<Request> {
+fn answered(client: &mut Client, result: &Value) -> Vec<Request> {
     client.says(&json!({ "id": ID.to_string(), "result": result }));
     let mut requests = Vec::new();
     while !client.asked.is_empty() {
@@ -118,7 +118,7 @@ fn a_command_is_asked_with_the_words_that_the_policy_judges() {
         (&params["itemId"], &params["turnId"]),
         (&json!("item_7"), &json!("turn_2"))
     );
-    let given = answered(&mut client, json!({ "decision": "acceptForSession" }));
+    let given = answered(&mut client, &json!({ "decision": "acceptForSession" }));
     assert_eq!(given, [answer(Answer::Accept { always: true })]);
 }
 
@@ -126,7 +126,7 @@ fn a_command_is_asked_with_the_words_that_the_policy_judges() {
 fn escape_rejects_and_interrupts() {
     let mut client = Client::following(&live());
     asked(&mut client, &permission(&USUAL, vec![command("ls")]));
-    let given = answered(&mut client, json!({ "decision": "cancel" }));
+    let given = answered(&mut client, &json!({ "decision": "cancel" }));
     assert_eq!(given[0], answer(Answer::Decline { always: false }));
     let Request::Interrupt {
         turn: Some(TurnId(2)),
@@ -148,7 +148,7 @@ fn changes_are_shown_before_their_question() {
         (&json!("item_7"), &json!("fileChange"))
     );
     assert_eq!(started["changes"][0]["diff"], "@@ -1 +1 @@\n-one\n+two\n");
-    let given = answered(&mut client, json!({ "decision": "decline" }));
+    let given = answered(&mut client, &json!({ "decision": "decline" }));
     assert_eq!(given, [answer(Answer::Decline { always: false })]);
 }
 
@@ -194,7 +194,7 @@ fn other_answers_are_listed_with_the_agents_words() {
     assert_eq!(labels, ["Allow once", "Allow once (2)", "Reject", "Other answer"]);
     assert!(ask["question"].as_str().unwrap().contains("$ ls"));
     let chosen = json!({ "answers": { "answer": { "answers": ["Allow once (2)"] } } });
-    assert_eq!(answered(&mut client, chosen), [answer(Answer::Place(1))]);
+    assert_eq!(answered(&mut client, &chosen), [answer(Answer::Place(1))]);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn what_is_no_answer_decides_nothing() {
         let mut client = Client::following(&live());
         asked(&mut client, &permission(&USUAL, subjects));
         for answer in answers {
-            assert!(answered(&mut client, answer.clone()).is_empty(), "{answer}");
+            assert!(answered(&mut client, &answer).is_empty(), "{answer}");
         }
         client.says(&json!({ "id": ID.to_string(), "error": { "code": 1, "message": "no" } }));
         client.says(
@@ -268,7 +268,7 @@ fn the_end_of_a_question_reaches_every_client_once() {
     client.deliver(NEW_THREAD, &[voided.clone(), voided.clone()]);
     let resolved = client.params("serverRequest/resolved");
     assert_eq!(resolved, [&json!({ "threadId": NEW_THREAD, "requestId": ID })]);
-    assert!(answered(&mut client, json!({ "decision": "accept" })).is_empty());
+    assert!(answered(&mut client, &json!({ "decision": "accept" })).is_empty());
     let mut observer = Client::following_as(Role::Observer, &live());
     observer.deliver(NEW_THREAD, &[question, voided]);
     assert!(
@@ -314,6 +314,6 @@ fn forms_and_addresses_are_elicitations() {
         (&json!("url"), &json!("https://x.test/"))
     );
     assert_eq!(question["params"]["elicitationId"], "e1");
-    let given = answered(&mut client, json!({ "action": "cancel", "content": null }));
+    let given = answered(&mut client, &json!({ "action": "cancel", "content": null }));
     assert_eq!(given, [answer(Answer::Cancel)]);
 }
