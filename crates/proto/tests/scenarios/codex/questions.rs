@@ -303,7 +303,7 @@ fn forms_and_addresses_are_elicitations() {
     );
     let given = answered(
         &mut client,
-        json!({ "action": "accept", "content": { "n": 3 }, "_meta": null }),
+        &json!({ "action": "accept", "content": { "n": 3 }, "_meta": null }),
     );
     let content = RawJson::parse(r#"{"n":3}"#).unwrap();
     assert_eq!(given, [answer(Answer::Provide(content))]);
