@@ -446,6 +446,46 @@ fn the_list_is_filtered_by_what_acpd_knows() {
 }
 
 #[test]
+fn a_search_lists_each_thread_with_its_first_match() {
+    let other = ThreadId(Uuid::from_u128(5));
+    let hit = |thread, text: &str| acpd_model::SearchHit {
+        thread,
+        name: None,
+        seq: 1,
+        at: 0,
+        turn: None,
+        item: None,
+        kind: acpd_model::search::TextKind::UserMessage,
+        snippet: vec![acpd_model::search::SnippetPiece {
+            text: text.into(),
+            hit: true,
+        }],
+    };
+    let page = vec![
+        hit(NEW_THREAD, "one"),
+        hit(NEW_THREAD, "two"),
+        hit(other, "three"),
+    ];
+    let mut client = Client::ready(Role::Observer);
+    let id = client.request("thread/search", &json!({ "searchTerm": "x" }));
+    client.reply(Ok(Reply::Hits {
+        page,
+        next: Some("c".into()),
+    }));
+    client.reply(Ok(view(&live(), None)));
+    // Deleted in the meantime.
+    client.reply(Err(Failure::not_found("the thread")));
+    let result = client.response(id)["result"].take();
+    let data = result["data"].as_array().unwrap();
+    assert_eq!((data.len(), &data[0]["snippet"]), (1, &json!("one")));
+    assert_eq!(
+        (&data[0]["thread"]["id"], &result["nextCursor"]),
+        (&json!(NEW_THREAD), &json!("c"))
+    );
+    assert_eq!(code(&client.ask("thread/search", &json!({}))), -32602);
+}
+
+#[test]
 fn changes_of_the_list_reach_clients_that_do_not_follow_the_thread() {
     let mut client = Client::ready(Role::Observer);
     client.got.clear();
