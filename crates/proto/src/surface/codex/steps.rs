@@ -5,7 +5,7 @@ use std::sync::Arc;
 use acpd_model::{ErrorCode, Failure, ThreadId, TurnId};
 use serde_json::json;
 
-use super::history::{Gathering, Page};
+use super::history::{Gathering, LONG_READS, Page};
 use super::item::user_input;
 use super::models::ModelList;
 use super::peer::{OpenRequest, Peer};
@@ -256,6 +256,9 @@ impl Peer {
 
     /// Uses a failure.
     fn failed(&mut self, open: Option<OpenRequest>, step: Step, failure: &Failure) {
+        if let Step::Gather(gathering, _) = &step {
+            self.long_reads -= usize::from(gathering.is_long);
+        }
         let warning = failure.message.as_str();
         match (step, open) {
             (Step::EmptyOrWarning(thread), Some(open)) => {
@@ -386,14 +389,22 @@ impl Peer {
     fn gather_on(
         &mut self,
         open: OpenRequest,
-        gathering: Gathering,
+        mut gathering: Gathering,
         purpose: Purpose,
         next: Option<Request>,
         live: Option<&Live>,
     ) {
         if let Some(request) = next {
+            if !gathering.is_long && self.long_reads >= LONG_READS {
+                let message = "too many long threads are being read on this connection: try again";
+                let failure = Failure::new(ErrorCode::Overloaded, message);
+                return self.failed(Some(open), Step::Gather(gathering, purpose), &failure);
+            }
+            self.long_reads += usize::from(!gathering.is_long);
+            gathering.is_long = true;
             return self.call(request, Some(open), Step::Gather(gathering, purpose));
         }
+        self.long_reads -= usize::from(gathering.is_long);
         match (purpose, live) {
             (Purpose::Opened(live, forked_from), _) => {
                 let parts = ThreadParts {
