@@ -266,3 +266,35 @@ fn an_endless_message_is_shown_in_parts() {
         .sum();
     assert_eq!(whole, text.len() * 8);
 }
+
+#[test]
+fn a_command_is_shown_when_it_is_known() {
+    let scene = check(|scene| {
+        scene.open_turn();
+        scene.update(&tool(
+            "t",
+            false,
+            r#","title":"Terminal","kind":"execute","status":"pending","rawInput":{}"#,
+        ));
+        scene.update(&tool(
+            "t",
+            true,
+            r#","title":"ls","rawInput":{"command":"ls -la"}"#,
+        ));
+        let output = r#"{"type":"content","content":{"type":"text","text":"```console\na\nb\n```"}}"#;
+        scene.update(&tool(
+            "t",
+            true,
+            &format!(r#","status":"completed","content":[{output}]"#),
+        ));
+        scene.stops_with("end_turn");
+    });
+    let client = told(&scene.log, 1);
+    let started = &client.params("item/started").last().unwrap()["item"];
+    assert_eq!(started["command"], "ls -la");
+    let ended = &client.params("item/completed").last().unwrap()["item"];
+    assert_eq!(
+        (&ended["aggregatedOutput"], &ended["exitCode"]),
+        (&json!("a\nb\n"), &json!(0))
+    );
+}
