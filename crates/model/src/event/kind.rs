@@ -469,9 +469,9 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<Box<str>>,
     },
-    /// The agent called a method without a permission request, and the policy allowed it.
+    /// The agent called a method without a permission request, or a user ran a command, and the policy allowed it.
     CallPermitted {
-        /// The method that the agent called.
+        /// The method that was called; `thread/command/run` for a command of a user.
         method: String,
         /// The file, command or other subject of the call.
         subject: String,
@@ -531,7 +531,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Content>,
     },
-    /// The agent terminated the command in one of the daemon's terminals.
+    /// The agent, or a client's user, terminated the command in one of the daemon's terminals.
     TerminalKilled {
         /// The daemon's id for the terminal.
         terminal_id: String,

@@ -92,6 +92,14 @@ pub enum Effect {
         /// The operation.
         what: HostCall,
     },
+    /// Runs an operation on the terminal of a user's command, whether or not an agent runs. A created terminal ends with
+    /// the operation that releases it, or with this process; a release has no result.
+    UserHost {
+        /// Identifies the command; [`Input::Host`](super::Input::Host) returns the same number.
+        call: u64,
+        /// The operation on the terminal.
+        what: HostCall,
+    },
 }
 
 /// Identifies what waits for resolved paths.
@@ -107,6 +115,15 @@ pub enum Waiter {
         tool_call: RawJson,
         /// Which parts of the disk may be looked up for it.
         sight: Sight,
+    },
+    /// A client whose user wants to run a command line.
+    UserCommand {
+        /// The number of its command.
+        call: u64,
+        /// The client.
+        by: Origin,
+        /// The line.
+        line: String,
     },
 }
 

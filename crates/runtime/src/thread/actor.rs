@@ -2,6 +2,7 @@
 
 mod begin;
 mod commit;
+mod user_commands;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -97,6 +98,8 @@ pub struct ThreadActor {
     /// A standby process to use the next time the machine starts an agent.
     standby: Option<Box<Standby>>,
     host: Option<Callbacks>,
+    /// The terminals of users' commands, by their ids. Each ends when it is removed.
+    user_commands: BTreeMap<String, Callbacks>,
     host_tx: mpsc::Sender<Box<HostMessage>>,
     host_rx: mpsc::Receiver<Box<HostMessage>>,
     /// The part of the agent's budget that the machine's latest answer holds. The answer goes to the agent while the
@@ -168,6 +171,7 @@ impl ThreadActor {
             leaves: false,
             standby: None,
             host: None,
+            user_commands: BTreeMap::new(),
             host_tx,
             host_rx,
             charge: None,

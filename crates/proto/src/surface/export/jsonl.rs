@@ -377,9 +377,11 @@ fn fill_start(line: &mut Object<'_>, start: &ItemStart, raw: Option<&RawJson>) {
             args,
             cwd,
             output_bytes: _,
+            requested_by,
         } => {
             line.put("terminalId", terminal_id).put("command", command);
             line.put("args", args).put("cwd", cwd);
+            line.maybe("requestedBy", requested_by.as_deref());
         }
     }
 }

@@ -65,6 +65,10 @@ impl Approvals {
                 journal.reply(call, Ok(explained));
                 return NextStep::Wait;
             }
+            Waiter::UserCommand { call, by, line } => {
+                let request = self.line_request(journal.live(), &line).with_real_paths(real);
+                return self.decide_line(journal, call, by, line, &request);
+            }
         };
         // Without a lookup, the call was withdrawn or its agent has exited.
         match self.lookups.remove(&call) {

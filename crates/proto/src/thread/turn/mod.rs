@@ -40,6 +40,8 @@ pub(super) struct Turns {
     prompted: Option<TurnId>,
     /// The deadline for the agent to end a cancelled turn.
     cancel_deadline: Option<Instant>,
+    /// Whether the running turn consists of commands of users, without a prompt.
+    has_only_commands: bool,
 }
 
 impl Turns {
@@ -80,6 +82,22 @@ impl Turns {
         journal.note_status();
         journal.add_user_message(turn, by, &prompt.blocks);
         self.prompt = Some(prompt);
+    }
+
+    /// Starts a turn for commands of users. The agent has no part in it.
+    pub fn begin_commands(&mut self, journal: &mut Journal, turn: TurnId, by: Origin) {
+        let kind = EventKind::TurnStarted {
+            client_turn_id: None,
+            imported: false,
+        };
+        journal.emit_in(Some(turn), by, kind, None);
+        journal.note_status();
+        self.has_only_commands = true;
+    }
+
+    /// Returns whether the running turn consists of commands of users.
+    pub fn has_only_commands(&self) -> bool {
+        self.has_only_commands
     }
 
     /// Takes the prompt that waits for the agent, and checks that the agent supports its blocks.
@@ -138,6 +156,7 @@ impl Turns {
     pub fn end(&mut self) {
         self.cancel_deadline = None;
         self.prompt = None;
+        self.has_only_commands = false;
     }
 }
 

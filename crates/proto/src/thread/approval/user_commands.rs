@@ -1,0 +1,72 @@
+//! Decisions about the command lines of users.
+//!
+//! In: a line and the client whose user wants to run it. Out: the next step. A policy decides as about a command of the
+//! agent, except that no question is asked: whoever may run commands may also answer questions, and has just done so.
+
+use acpd_model::event::Level;
+use acpd_model::{ErrorCode, EventKind, Failure, Origin};
+use acpd_policy::{Effect as Ruled, Form, Request};
+
+use super::path_lookup::names_paths;
+use super::{Approvals, NextStep};
+use crate::projection::Live;
+use crate::thread::effect::{Effect, Waiter};
+use crate::thread::journal::Journal;
+
+impl Approvals {
+    /// Decides about a command line, or first resolves its paths.
+    pub fn evaluate_line(&self, journal: &mut Journal, call: u64, by: Origin, line: String) -> NextStep {
+        let request = self.line_request(journal.live(), &line);
+        let layers = self.layers(journal.live());
+        if layers.is_empty() || !names_paths(&request) {
+            return self.decide_line(journal, call, by, line, &request);
+        }
+        let paths = layers.paths(&request);
+        let waiter = Waiter::UserCommand { call, by, line };
+        journal.push(Effect::Resolve { waiter, paths });
+        NextStep::Wait
+    }
+
+    pub(super) fn line_request(&self, live: &Live, line: &str) -> Request {
+        let (cwd, workspace) = (live.spec.session_cwd(), &live.spec.cwd);
+        self.at_home(Request::terminal(
+            line,
+            &[],
+            Form::Line,
+            &[],
+            Some(cwd),
+            workspace,
+        ))
+    }
+
+    /// Decides about a command line. A denial is recorded, with the client.
+    pub(super) fn decide_line(
+        &self,
+        journal: &mut Journal,
+        call: u64,
+        by: Origin,
+        line: String,
+        request: &Request,
+    ) -> NextStep {
+        let decision = self.layers(journal.live()).decide(request);
+        if decision.effect == Ruled::Deny {
+            let kind = EventKind::NoticeGiven {
+                level: Level::Warning,
+                code: "commandRefused".to_owned(),
+                message: format!("A user's command was refused: {}", decision.reason),
+                detail: Some(line),
+            };
+            journal.emit(by, kind, None);
+            let message = format!("not allowed here: {}", decision.reason);
+            journal.reply(call, Err(Failure::new(ErrorCode::Forbidden, message)));
+            return NextStep::Wait;
+        }
+        let is_ruled = decision.effect == Ruled::Allow && decision.scope.is_some();
+        NextStep::RunLine {
+            call,
+            by,
+            line,
+            permitted: is_ruled.then(|| Box::new(decision)),
+        }
+    }
+}
