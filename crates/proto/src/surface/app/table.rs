@@ -233,12 +233,9 @@ methods! {
     "turn/steer" SteerTurn(On<SteerTurn>) -> TurnSteered,
         |On { thread, params }| Ok(Request::SteerTurn { thread, input: params.content.0, turn: params.turn_id });
 
-    /// Runs a command line in the thread's directory because a user wants it, with `/bin/sh` and in the agent's sandbox. The
-    /// agent does not see the command or its output, and need not run. The policy decides as about a command of the agent,
-    /// except that it asks no question: a line that needs an answer runs. Returns `forbidden` if the policy denies it, and
-    /// `overloaded` while 8 such commands run. The command is an item of the running turn. Otherwise it gets a turn without a
-    /// prompt: prompts are queued behind it, it is `completed` whatever the exit code is, and `turn/interrupt` kills the
-    /// command. After the end of its turn, `turn/interrupt` with that `turnId`, or without one while no turn runs, kills it.
+    /// Runs a command line in the thread's directory and its agent's sandbox, because a user wants it. The agent does not see
+    /// it. The command is an item of the running turn, or of a turn without a prompt. Returns `forbidden` if the policy denies
+    /// the line, and `overloaded` while 8 such commands run.
     "thread/command/run" RunCommand(On<RunCommand>) -> CommandStarted,
         |On { thread, params }| Ok(Request::RunCommand { thread, line: params.command });
 

@@ -255,8 +255,14 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
         EventKind::AgentNotified { method } => {
             line.put("method", method);
         }
-        EventKind::CallRefused { method, reason } => {
-            line.put("method", method).put("reason", reason);
+        EventKind::CallRefused {
+            method,
+            reason,
+            requested_by,
+        } => {
+            line.put("method", method)
+                .put("reason", reason)
+                .maybe("requestedBy", requested_by.as_deref());
         }
         _ => {}
     }

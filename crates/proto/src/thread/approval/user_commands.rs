@@ -3,13 +3,14 @@
 //! In: a line and the client whose user wants to run it. Out: the next step. A policy decides as about a command of the
 //! agent, except that no question is asked: whoever may run commands may also answer questions, and has just done so.
 
-use acpd_model::event::Level;
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 use acpd_policy::{Effect as Ruled, Form, Request};
 
 use super::path_lookup::names_paths;
+use super::policy::ruling;
 use super::{Approvals, NextStep};
 use crate::projection::Live;
+use crate::thread::callback::RUN_COMMAND;
 use crate::thread::effect::{Effect, Waiter};
 use crate::thread::journal::Journal;
 
@@ -39,7 +40,7 @@ impl Approvals {
         ))
     }
 
-    /// Decides about a command line. A denial is recorded, with the client.
+    /// Decides about a command line. A denial is recorded, with the rule and the client.
     pub(super) fn decide_line(
         &self,
         journal: &mut Journal,
@@ -50,13 +51,12 @@ impl Approvals {
     ) -> NextStep {
         let decision = self.layers(journal.live()).decide(request);
         if decision.effect == Ruled::Deny {
-            let kind = EventKind::NoticeGiven {
-                level: Level::Warning,
-                code: "commandRefused".to_owned(),
-                message: format!("A user's command was refused: {}", decision.reason),
-                detail: Some(line),
+            let kind = EventKind::CallRefused {
+                method: RUN_COMMAND.to_owned(),
+                reason: decision.reason.clone(),
+                requested_by: by.into_client(),
             };
-            journal.emit(by, kind, None);
+            journal.emit(ruling(&decision), kind, None);
             let message = format!("not allowed here: {}", decision.reason);
             journal.reply(call, Err(Failure::new(ErrorCode::Forbidden, message)));
             return NextStep::Wait;

@@ -71,17 +71,13 @@ impl Callbacks {
         let terminal_id = format!("user_{}", item.0);
         let cwd = journal.live().spec.session_cwd().to_owned();
         let output_bytes = TERMINAL_BYTES.min(self.room_for_output());
-        let requested_by = match &by {
-            Origin::Client(client) => Some(client.clone()),
-            Origin::Agent | Origin::Daemon | Origin::Policy(_) => None,
-        };
         let start = ItemStart::TerminalCommand {
             terminal_id: terminal_id.clone(),
             command: line.clone(),
             args: Vec::new(),
             cwd: cwd.clone(),
             output_bytes: u32::try_from(output_bytes).ok(),
-            requested_by,
+            requested_by: by.clone().into_client(),
         };
         let kind = EventKind::ItemStarted {
             item,

@@ -181,6 +181,7 @@ impl Journal {
             let kind = EventKind::CallRefused {
                 method: method.to_owned(),
                 reason: failure.message.clone(),
+                requested_by: None,
             };
             self.emit(Origin::Daemon, kind, None);
         }

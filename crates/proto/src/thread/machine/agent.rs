@@ -66,6 +66,7 @@ impl Thread {
                 let kind = EventKind::CallRefused {
                     method,
                     reason: error.message.clone(),
+                    requested_by: None,
                 };
                 self.journal.emit(Origin::Daemon, kind, params);
                 self.callbacks.answer(&mut self.journal, call, Err(error));

@@ -104,6 +104,12 @@ describe("a turn that did not end well", () => {
     expect(view.actions.send).toHaveBeenCalledWith("do it", [{ type: "image" }], "queue");
   });
 
+  test("offers nothing to the agent if users ran commands in it", () => {
+    const command = { type: "terminalCommand", itemId: "c", terminalId: "user_1", command: "sleep 9", requestedBy: { kind: "client" } };
+    expect(ended({ status: "interrupted", items: [command] }).buttons).toEqual([]);
+    expect(ended({ status: "interrupted", items: [said, command] }).buttons).toContain("Continue");
+  });
+
   test("is edited first", async () => {
     const words = { ...said, content: [{ type: "text", text: "do it" }] };
     const view = ended({ status: "failed", error: "rate limit", items: [words] });
