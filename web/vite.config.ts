@@ -14,20 +14,39 @@ interface Modules {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
 }
 
+/** Small modules that several lazy views share: in a chunk each they would be compressed worse, and need more requests. */
+const SHARED = [
+  "text/find-words.ts",
+  "text/who.ts",
+  "views/parts/Dialog.tsx",
+  "views/parts/in-sight.ts",
+  "views/thread/content/context.ts",
+  "views/thread/content/CopyButton.tsx",
+  "views/thread/content/Icon.tsx",
+  "views/thread/content/settings.ts",
+];
+
+const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url));
+
 let first: Set<string> | undefined;
 
-/** Returns the name of the first chunk for modules that the entry imports, directly or not, other than lazily. */
+/** Returns the name of the first chunk for modules that the entry imports, directly or not, other than lazily, and for shared ones. */
 function firstLoad(id: string, modules: Modules): string | null {
   if (first === undefined) {
     first = new Set();
     const add = (one: string) => {
       if (!first!.has(one)) {
+        const known = modules.getModuleInfo(one);
+        if (known === null) {
+          throw new Error(`vite.config.ts: no view imports ${one}`);
+        }
         first!.add(one);
-        modules.getModuleInfo(one)?.importedIds.forEach(add);
+        known.importedIds.forEach(add);
       }
     };
-    const entry = fileURLToPath(new URL("src/main.tsx", import.meta.url));
+    const entry = source("main.tsx");
     add(entry);
+    SHARED.map(source).forEach(add);
     // The entry keeps its own chunk, which the manifest names.
     first.delete(entry);
   }

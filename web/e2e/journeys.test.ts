@@ -43,6 +43,16 @@ describe.each([
   });
 });
 
+/** Opens the work of a turn, and in it the line of a tool call, by keys. */
+async function openWorkByKeys(page: Page, kind: string): Promise<void> {
+  await page.locator(".th-work").first().waitFor();
+  await walk(page, "Tab", { selector: ".th-work" });
+  await page.keyboard.press("Enter");
+  await page.locator(`.th-tool[data-kind=${kind}] summary`).first().waitFor();
+  await walk(page, "Tab", { selector: `.th-tool[data-kind=${kind}] summary` });
+  await page.keyboard.press("Enter");
+}
+
 /** Each journey from its beginning to its end by keys alone. A page begins at the address `path`. */
 const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean; keys: (page: Page) => Promise<void> }[] = [
   {
@@ -94,6 +104,57 @@ const BY_KEYS: { name: string; path?: () => Promise<string>; signedOut?: boolean
       await walk(page, "Tab", { name: "Stop" });
       await page.keyboard.press("Enter");
       await queue.getByText("Queue paused").waitFor();
+    },
+  },
+  {
+    name: "paused",
+    path: async () => {
+      const id = await startThread(journeys.stage, other, "slow ms=600000");
+      await other.call("turn/start", { threadId: id, text: "say resumed" });
+      await other.call("turn/interrupt", { threadId: id, pauseQueue: true });
+      await until(other, id, "idle");
+      return `threads/${id}`;
+    },
+    keys: async (page) => {
+      await page.getByText("Queue paused").waitFor();
+      await walk(page, "Tab", { name: "Send next" });
+      await page.keyboard.press("Enter");
+      await page.locator(".th-agent", { hasText: "resumed" }).first().waitFor();
+    },
+  },
+  {
+    name: "opened-diff",
+    path: async () => `threads/${journeys.threads.work}`,
+    keys: async (page) => {
+      await openWorkByKeys(page, "edit");
+      await walk(page, "Tab", { name: "Split" });
+      await page.keyboard.press("Enter");
+      await page.locator(".th-diff-split").first().waitFor();
+    },
+  },
+  {
+    name: "output-viewer",
+    path: async () => `threads/${journeys.threads.work}`,
+    keys: async (page) => {
+      await openWorkByKeys(page, "execute");
+      await walk(page, "Tab", { name: "Open all" });
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").locator(".th-terminal-line").first().waitFor();
+      await page.keyboard.press("Escape");
+      await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Open all");
+    },
+  },
+  {
+    name: "away",
+    keys: async (page) => {
+      await journeys.comeBack(page);
+      await page.locator(".away summary").waitFor();
+      await walk(page, "Tab", { selector: ".away summary" });
+      await page.keyboard.press("Enter");
+      await page.locator(".away-entry", { hasText: "A command" }).waitFor();
+      await walk(page, "Tab", { selector: ".away-entry" });
+      await page.keyboard.press("Enter");
+      await page.waitForURL("**/threads/*");
     },
   },
   {

@@ -98,6 +98,16 @@ export class Journeys {
     await settled(page.getByRole("feed"));
   }
 
+  /** Begins another visit, long after the last one. */
+  async comeBack(page: Page): Promise<void> {
+    await page.goto(`${this.stage.url}/favicon.svg`);
+    await page.evaluate(() => {
+      sessionStorage.removeItem("acpd.visit");
+      localStorage.setItem("acpd.visited", "1");
+    });
+    await page.goto(this.stage.url);
+  }
+
   async view(page: Page, path: string): Promise<void> {
     await page.goto(`${this.stage.url}/${path}`);
     await page.locator(".page").waitFor();
@@ -292,13 +302,7 @@ export const JOURNEYS: readonly Journey[] = [
   {
     name: "away",
     go: async (page, journeys) => {
-      // Another visit, long after the last one.
-      await page.goto(`${journeys.stage.url}/favicon.svg`);
-      await page.evaluate(() => {
-        sessionStorage.removeItem("acpd.visit");
-        localStorage.setItem("acpd.visited", "1");
-      });
-      await page.goto(journeys.stage.url);
+      await journeys.comeBack(page);
       await page.locator(".away summary").click();
       await page.locator(".away-entry", { hasText: "A command" }).waitFor();
     },

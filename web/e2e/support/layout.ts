@@ -6,7 +6,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-import type { BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 
 import { boxesOf, comparePictures, shrink } from "./layout-page.ts";
 
@@ -101,29 +101,34 @@ export function boxDifferencesOf(stored: readonly string[], lines: readonly stri
   });
 }
 
+/** The page of each browser in which pictures are compared. */
+const papers = new WeakMap<Browser, Promise<Page>>();
+
+function paperOf(browser: Browser): Promise<Page> {
+  const paper = papers.get(browser) ?? browser.newPage();
+  papers.set(browser, paper);
+  return paper;
+}
+
 /** Compares the picture of a page with the stored one. Writes one that differs to `out`. */
 async function pictureDifferences(page: Page, name: string): Promise<string[]> {
   const picture = (await page.screenshot({ animations: "disabled" })).toString("base64");
-  const paper = await page.context().browser()!.newPage();
-  try {
-    const small = await paper.evaluate(shrink, picture);
-    const path = `${KEPT}${name}.png`;
-    if (UPDATES) {
-      await mkdir(KEPT, { recursive: true });
-      await writeFile(path, Buffer.from(small, "base64"));
-      return [];
-    }
-    const stored = (await readFile(path)).toString("base64");
-    const { cells, marked } = await paper.evaluate(comparePictures, { stored, small });
-    if (cells.length > 0) {
-      await mkdir(OUT, { recursive: true });
-      await writeFile(`${OUT}${name}.png`, Buffer.from(picture, "base64"));
-      await writeFile(`${OUT}${name}-differences.png`, Buffer.from(marked, "base64"));
-    }
-    return cells;
-  } finally {
-    await paper.close();
+  const paper = await paperOf(page.context().browser()!);
+  const small = await paper.evaluate(shrink, picture);
+  const path = `${KEPT}${name}.png`;
+  if (UPDATES) {
+    await mkdir(KEPT, { recursive: true });
+    await writeFile(path, Buffer.from(small, "base64"));
+    return [];
   }
+  const stored = (await readFile(path)).toString("base64");
+  const { cells, marked } = await paper.evaluate(comparePictures, { stored, small });
+  if (cells.length > 0) {
+    await mkdir(OUT, { recursive: true });
+    await writeFile(`${OUT}${name}.png`, Buffer.from(picture, "base64"));
+    await writeFile(`${OUT}${name}-differences.png`, Buffer.from(marked, "base64"));
+  }
+  return cells;
 }
 
 /** Waits until nothing has changed in a page for some frames, and nothing moves, except what moves for ever. */

@@ -3,6 +3,10 @@
 // In: code and the name of its language. Out: nodes with classes, or nothing if the language is unknown or the code too
 // long. The grammars are a separate chunk.
 
+import DOMPurify, { type Config } from "dompurify";
+
+const LET_IN: Config = { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: true };
+
 /** Maximum length of highlighted code, in characters: more would block the page. */
 const LONGEST = 60_000;
 
@@ -61,5 +65,6 @@ export async function highlight(code: string, language: string): Promise<Documen
   const grammar = grammarOf(language);
   if (grammar === undefined || code.length > LONGEST) return undefined;
   const { colour } = await import("./highlight-grammars.ts");
-  return colour(code, grammar);
+  const nodes = DOMPurify.sanitize(colour(code, grammar), LET_IN);
+  return nodes as unknown as DocumentFragment;
 }

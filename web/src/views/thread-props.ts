@@ -1,7 +1,6 @@
 /**
- * The props of a thread pane's parts: `views/thread/index.ts` exports `Conversation`, `Composer`, `Approvals` and
- * `PlanCard`, each of which takes these. The pane stacks them (conversation, which scrolls; plan; approvals; composer)
- * and owns none of their content.
+ * The props of a thread pane's parts: `Conversation`, `PlanCard`, `Queue`, `Approvals` and `Composer` each take these. The
+ * pane stacks them in this order (the conversation scrolls) and owns none of their content.
  */
 
 import type { Role } from "@acpd/client";

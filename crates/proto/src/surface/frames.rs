@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 
 use super::contract::{Lane, Source, Surface};
-use super::{acp, app};
+use super::{acp, app, codex};
 
 /// The frames of one lane: a list of [`Surface::Frame`].
 pub struct Frames(Box<dyn Any + Send + Sync>);
@@ -14,6 +14,7 @@ impl Frames {
     pub fn encode(lane: Lane, source: Source<'_>) -> Self {
         match lane {
             Lane::App => Self(Box::new(app::Peer::encode(lane, source))),
+            Lane::Codex => Self(Box::new(codex::Peer::encode(lane, source))),
             Lane::Acp => Self(Box::new(acp::Peer::encode(lane, source))),
         }
     }

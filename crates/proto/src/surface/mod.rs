@@ -5,6 +5,7 @@
 
 pub mod acp;
 pub mod app;
+pub mod codex;
 pub mod contract;
 pub mod export;
 pub mod frames;

@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use acpd_log::free_bytes;
 use acpd_model::Role;
 use acpd_model::limits::READY_FREE_BYTES;
-use acpd_proto::surface::app::Peer;
+use acpd_proto::surface::contract::Surface;
+use acpd_proto::surface::{app, codex};
 use acpd_runtime::service::Defaults;
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
@@ -14,6 +15,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use tower_service::Service;
 
 use crate::auth::store::Identity;
 use crate::connection::driver::{Access, Connection};
@@ -46,9 +48,22 @@ pub fn router(server: ServerState) -> Router {
     let owner = Router::new()
         .route("/api/tokens/reload", post(reload))
         .route_layer(needs(Role::Owner));
+    // Codex connects at the root, without a path. For everything else, that is the web UI.
+    let codex = Router::new()
+        .route("/", get(codex_socket))
+        .route_layer(needs(Role::Observer))
+        .with_state(server.clone());
+    let root = async move |request: Request| {
+        if upgrades(&request) {
+            codex.clone().call(request).await.into_response()
+        } else {
+            page(request).await
+        }
+    };
     // This route reads the credential itself.
     let observer = observer.merge(Router::new().route("/api/session", post(login::begin)));
     open.merge(observer)
+        .route("/", get(root))
         .merge(owner)
         .fallback(page)
         .layer(middleware::from_fn_with_state(server.clone(), check_host))
@@ -58,6 +73,12 @@ pub fn router(server: ServerState) -> Router {
         ))
         .layer(middleware::map_response(harden))
         .with_state(server)
+}
+
+/// Returns whether a request asks for a WebSocket.
+fn upgrades(request: &Request) -> bool {
+    let upgrade = request.headers().get(header::UPGRADE);
+    upgrade.is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
 /// Serves the web UI. It contains no secrets, so it needs no authentication; the page asks for a token itself.
@@ -148,6 +169,32 @@ async fn websocket(
     Extension(traffic): Extension<Traffic>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    let gate = server.service.context.gate();
+    let peer = app::Peer::new(identity.principal.to_string(), identity.role, gate);
+    connect(server, identity, traffic, upgrade, peer)
+}
+
+async fn codex_socket(
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
+    Extension(traffic): Extension<Traffic>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let gate = server.service.context.gate();
+    let home = std::env::home_dir().unwrap_or_else(|| "/".into());
+    let home = home.to_string_lossy().into_owned();
+    let peer = codex::Peer::new(identity.principal.to_string(), identity.role, home, gate);
+    connect(server, identity, traffic, upgrade, peer)
+}
+
+/// Starts a connection on a WebSocket.
+fn connect<S: Surface>(
+    server: ServerState,
+    identity: Identity,
+    traffic: Traffic,
+    upgrade: WebSocketUpgrade,
+    peer: S,
+) -> Response {
     let limits = server.service.context.limits.now();
     let peers = server.peers.clone();
     upgrade
@@ -161,11 +208,9 @@ async fn websocket(
         .max_frame_size(limits.client_message_bytes)
         .on_upgrade(move |socket| async move {
             let link = Link::new(Box::new(Socket::new(socket, traffic, Binary::Refused)), &limits);
-            let context = &server.service.context;
-            let peer = Peer::new(identity.principal.to_string(), identity.role, context.gate());
             let access = Access {
                 role: identity.role,
-                connection: context.ids.connection().into(),
+                connection: server.service.context.ids.connection().into(),
                 defaults: Defaults::none(),
                 standby: None,
                 stop: server.stop,

@@ -1,20 +1,21 @@
 /** A thread: its header, the conversation, the plan, the questions, and the composer. */
 
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { go } from "../../app/route.ts";
 import { open, see, unarchive } from "../../app/threads.ts";
 import { online, standing } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
+import { queueOf } from "../../state/fold-turns.ts";
 import { type ThreadActivity, nameOf } from "../../state/threads.ts";
 import type { SignInCardProps } from "../agents/SignInCard.tsx";
-import { lazy } from "../parts/lazy.tsx";
+import { lazy, usePreload } from "../parts/lazy.tsx";
 import { StatusPill } from "../parts/StatusMark.tsx";
 import { Head } from "../parts/Head.tsx";
 import { ThreadPlace } from "../parts/ThreadPlace.tsx";
 import { ThreadMenu } from "../sidebar/ThreadMenu.tsx";
 import { layoutOf } from "../thread/questions/sheet.ts";
-import { Approvals, Composer, Conversation, PlanCard, promptCapabilitiesOf, Queue } from "../thread/index.ts";
+import { Composer, Conversation, PlanCard, promptCapabilitiesOf, TextDiff, UnifiedDiff } from "../thread/index.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
 
 import { layOut, listenForPrinting } from "./paper.ts";
@@ -23,6 +24,8 @@ import { useEnds, useFocusOnOpen, useFoundWords, useSeek, useSignIn } from "./ho
 
 import "./pane.css";
 
+const Approvals = lazy<ThreadViewProps>(() => import("../thread/questions/Approvals.tsx"));
+const Queue = lazy<ThreadViewProps>(() => import("../thread/queue/Queue.tsx"));
 const SignInCard = lazy<SignInCardProps>(() => import("../agents/SignInCard.tsx"));
 
 // The browser's own command prints the open thread; the page's commands import this module.
@@ -66,6 +69,10 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
   useFoundWords(target === undefined ? undefined : find);
   useFocusOnOpen();
   useEnds(last?.id ?? undefined, last?.status);
+  usePreload(Approvals, Queue, UnifiedDiff, TextDiff);
+  // Answered questions stay visible for a while.
+  const asked = useRef(false);
+  asked.current ||= state.questions.length > 0;
 
   const { wantsSignIn, isSignedIn } = useSignIn(state, role);
   const promptCapabilities = useMemo(
@@ -112,8 +119,8 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
       <div class="pane-foot">
         <PlanCard {...props} />
         {wantsSignIn && <SignInCard thread={state} actions={thread} isSignedIn={isSignedIn} />}
-        <Queue {...props} />
-        <Approvals {...props} />
+        {queueOf(state).length > 0 && <Queue {...props} />}
+        {asked.current && <Approvals {...props} />}
         <Composer {...props} promptCapabilities={promptCapabilities} />
       </div>
     </div>

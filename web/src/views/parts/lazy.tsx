@@ -12,6 +12,17 @@ export interface LazyView<P> {
   preload(): void;
 }
 
+/** Time after which views that will probably be shown are loaded, in milliseconds. */
+const PRELOAD_MS = 2_000;
+
+/** Loads the code of views that will probably be shown, soon after the calling view. */
+export function usePreload(...views: readonly Pick<LazyView<never>, "preload">[]): void {
+  useEffect(() => {
+    const timer = setTimeout(() => views.forEach((view) => view.preload()), PRELOAD_MS);
+    return () => clearTimeout(timer);
+  }, []);
+}
+
 /** Returns a view that loads its code when it is first shown, and shows another one until then. */
 export function lazy<P extends object = object>(
   load: () => Promise<{ default: ComponentType<P> }>,

@@ -1,8 +1,8 @@
 /** The list of keyboard shortcuts. */
 
 import { over } from "../../app/layout.ts";
-import { SHORTCUTS } from "../../app/shortcuts.ts";
 import { Dialog } from "../parts/Dialog.tsx";
+import { SHORTCUTS } from "./shortcut-list.ts";
 
 import "./settings.css";
 

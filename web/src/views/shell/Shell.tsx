@@ -8,7 +8,7 @@ import { route } from "../../app/route.ts";
 import { Opening, type ThreadPaneProps } from "../pane/Opening.tsx";
 import { Banner } from "../parts/Banner.tsx";
 import { Sidebar } from "../sidebar/Sidebar.tsx";
-import { lazy } from "../parts/lazy.tsx";
+import { lazy, usePreload } from "../parts/lazy.tsx";
 
 import "./shell.css";
 
@@ -21,9 +21,6 @@ const Settings = lazy(() => import("../settings/Settings.tsx"));
 const ThreadPane = lazy<ThreadPaneProps>(() => import("../pane/ThreadPane.tsx"), Opening);
 const ThreadDialogs = lazy(() => import("../sidebar/ThreadDialogs.tsx"));
 const Shortcuts = lazy(() => import("../settings/Shortcuts.tsx"));
-
-/** Time after which views that are often opened are loaded, in milliseconds. */
-const PRELOAD_MS = 2_000;
 
 // While the page signs in. The other one is not part of the first load.
 const { view: first } = route.peek();
@@ -51,10 +48,7 @@ export function Shell() {
       went.current = false;
     }
   }, [covered]);
-  useEffect(() => {
-    const timer = setTimeout(() => [ThreadPane, NewThread, Palette].forEach((view) => view.preload()), PRELOAD_MS);
-    return () => clearTimeout(timer);
-  }, []);
+  usePreload(ThreadPane, NewThread, Palette);
   // A navigation closes the drawer.
   useEffect(() => {
     went.current = drawer.peek();

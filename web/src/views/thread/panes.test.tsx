@@ -7,7 +7,8 @@ import { cramped } from "../../app/layout.ts";
 import { standing } from "../../connection/connection.ts";
 import type { ThreadState } from "../../state/thread.ts";
 import type { ThreadViewProps } from "../thread-props.ts";
-import { Approvals, Composer, PlanCard } from "./index.ts";
+import { Composer, PlanCard } from "./index.ts";
+import Approvals from "./questions/Approvals.tsx";
 import { after, drawn, press, type } from "../testing.ts";
 
 const head = {

@@ -7,9 +7,11 @@ pub enum Lane {
     App,
     /// Native ACP, version 1.
     Acp,
+    /// Codex's app server.
+    Codex,
 }
 
 impl Lane {
     /// All lanes.
-    pub const ALL: [Self; 2] = [Self::App, Self::Acp];
+    pub const ALL: [Self; 3] = [Self::App, Self::Acp, Self::Codex];
 }

@@ -7,11 +7,14 @@ import { diffOfTexts, type FileDiff, parseUnified } from "../../../text/diff.ts"
 import { visibleLine, visibleOrder } from "../../../text/bidi-guard.ts";
 import { type DiffStyle, useThread } from "./context.ts";
 import { CopyButton } from "./CopyButton.tsx";
+import { Counts } from "./Counts.tsx";
 import { useColours } from "./diff-colours.ts";
 import { beginsChange, DiffTable } from "./DiffRows.tsx";
 import { Icon } from "./Icon.tsx";
 import { count } from "../../../text/format.ts";
 import { Path } from "./Path.tsx";
+
+import "./diff.css";
 
 /** Number of initially rendered rows, and of each further batch. */
 const ROWS = 400;
@@ -108,17 +111,6 @@ function FileDiffView({ file, path, source, full = false, named = false, counted
         </p>
       )}
     </section>
-  );
-}
-
-/** The numbers of added and removed lines. */
-export function Counts({ added, removed }: { added: number; removed: number }) {
-  if (added + removed === 0) return null;
-  return (
-    <span class="th-counts" title={`${added} lines added, ${removed} removed`}>
-      {added > 0 && <span class="th-added">+{count(added)}</span>}
-      {removed > 0 && <span class="th-removed">−{count(removed)}</span>}
-    </span>
   );
 }
 

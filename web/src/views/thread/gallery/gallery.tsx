@@ -10,9 +10,9 @@ import { useState } from "preact/hooks";
 import { MARKDOWN_ATTACKS } from "../../../text/markdown-attacks.ts";
 import { aloneContext, type DiffStyle } from "../content/context.ts";
 import {
-  Approval, ComposerBox, ConfigOptions, Item, Markdown, ModeSelect, NoticeView, Output, Plan, Settled,
-  CurrentThread, TurnEnd, UsageMeter,
+  ComposerBox, ConfigOptions, CurrentThread, Item, Markdown, ModeSelect, NoticeView, Output, Plan, TurnEnd, UsageMeter,
 } from "../index.ts";
+import { Approval, Settled } from "../questions/Approval.tsx";
 import * as samples from "./samples.ts";
 
 function Gallery() {

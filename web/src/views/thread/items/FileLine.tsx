@@ -3,7 +3,8 @@
 import type { FileChange, Item, Resolved } from "@acpd/client";
 
 import { changesOf, sumOf } from "../../../state/tool-calls.ts";
-import { Counts, UnifiedDiff } from "../content/Diff.tsx";
+import { Counts } from "../content/Counts.tsx";
+import { UnifiedDiff } from "../content/diffs.ts";
 import { Fold } from "../content/Fold.tsx";
 import { Icon } from "../content/Icon.tsx";
 import { Path } from "../content/Path.tsx";

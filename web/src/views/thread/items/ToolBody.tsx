@@ -8,7 +8,7 @@ import { visibleLine } from "../../../text/bidi-guard.ts";
 import { grammarOf, languageOfPath } from "../../../text/highlight.ts";
 import { Content } from "../content/Content.tsx";
 import type { ThreadContext } from "../content/context.ts";
-import { TextDiff } from "../content/Diff.tsx";
+import { TextDiff } from "../content/diffs.ts";
 import { Path } from "../content/Path.tsx";
 import { Preformatted } from "../content/Preformatted.tsx";
 import { RawJson } from "../content/RawJson.tsx";

@@ -9,7 +9,7 @@ import { visibleLine } from "../../../text/bidi-guard.ts";
 import { words } from "../../../text/format.ts";
 import { type ThreadContext, useThread, Waiting } from "../content/context.ts";
 import { CopyButton } from "../content/CopyButton.tsx";
-import { Counts } from "../content/Diff.tsx";
+import { Counts } from "../content/Counts.tsx";
 import { Chevron, Fold } from "../content/Fold.tsx";
 import { Icon, kindIcon } from "../content/Icon.tsx";
 import { Path } from "../content/Path.tsx";

@@ -1,13 +1,20 @@
 // @vitest-environment jsdom
 import type { Role } from "@acpd/client";
-import { describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 
 import type { FoldedTurn } from "../../../state/thread.ts";
 import { draftOf } from "../../../app/drafts.ts";
 import { type ThreadWaiting, Waiting } from "../content/context.ts";
+import { UnifiedDiff } from "../content/diffs.ts";
 import { ComposerBox } from "../composer/ComposerBox.tsx";
 import { TurnFoot } from "./TurnFoot.tsx";
 import { after, drawn } from "../../testing.ts";
+
+// Its view is loaded lazily.
+beforeAll(async () => {
+  UnifiedDiff.preload();
+  await vi.dynamicImportSettled();
+});
 
 const DIFF = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n+b\n+c\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+d\n";
 const changes = { files: 2, added: 3, removed: 1, incomplete: false };

@@ -6,7 +6,7 @@ import type { GroupRow, WorkRow } from "../../../state/outline.ts";
 import { changesOf, sumOf, tallyOf, wordsOf } from "../../../state/tool-calls.ts";
 import { count, duration } from "../../../text/format.ts";
 import { useThread } from "../content/context.ts";
-import { Counts } from "../content/Diff.tsx";
+import { Counts } from "../content/Counts.tsx";
 import { Chevron } from "../content/Fold.tsx";
 import { Icon } from "../content/Icon.tsx";
 

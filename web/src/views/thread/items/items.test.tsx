@@ -3,14 +3,14 @@ import type { Item as ItemType, Resolved } from "@acpd/client";
 import { beforeAll, expect, test, vi } from "vitest";
 
 import { aloneContext, type ThreadContext, Waiting } from "../content/context.ts";
-import { Item, CurrentThread, Output } from "../index.ts";
+import { Item, CurrentThread, Output, TextDiff, UnifiedDiff } from "../index.ts";
 import { AnswerLine } from "./AnswerLine.tsx";
 import { after, type Drawn, drawn } from "../../testing.ts";
 
 const item = (rest: object): ItemType => ({ itemId: "i", outcome: "completed", ...rest }) as unknown as ItemType;
-// Its view is loaded lazily.
+// Their views are loaded lazily.
 beforeAll(async () => {
-  Output.preload();
+  [Output, TextDiff, UnifiedDiff].forEach((view) => view.preload());
   await vi.dynamicImportSettled();
 });
 

@@ -2,7 +2,7 @@
 import type { Approval as Asked, Resolved } from "@acpd/client";
 import { expect, test, vi } from "vitest";
 
-import { Approval, Settled } from "../index.ts";
+import { Approval, Settled } from "./Approval.tsx";
 import { after, drawn, press } from "../../testing.ts";
 
 const stamp = { seq: 1, threadId: "t", ts: 0 };

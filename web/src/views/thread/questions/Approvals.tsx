@@ -28,7 +28,7 @@ const Elicitation = lazy<ElicitationProps>(() =>
 /** Milliseconds for which an answered question stays visible, so that it does not disappear without explanation. */
 const SHOWN = 12_000;
 
-export function Approvals(props: ThreadViewProps) {
+export default function Approvals(props: ThreadViewProps) {
   // Answers of one thread must not appear as new in another.
   return <Questions key={props.thread.threadId} {...props} />;
 }

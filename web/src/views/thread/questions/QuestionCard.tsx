@@ -11,6 +11,8 @@ import { visibleLine } from "../../../text/bidi-guard.ts";
 import { isInSight } from "../../parts/in-sight.ts";
 import { Icon, type IconName } from "../content/Icon.tsx";
 
+import "./questions.css";
+
 /** The parts that all questions have, whatever they ask. */
 export interface QuestionFrame {
   /** Whether the answer is being sent. */

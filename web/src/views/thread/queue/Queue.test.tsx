@@ -4,7 +4,7 @@ import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn, ThreadState } from "../../../state/thread.ts";
 import { after, drawn } from "../../testing.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
-import { Queue } from "./Queue.tsx";
+import Queue from "./Queue.tsx";
 
 const queued = (id: string, ...input: object[]): FoldedTurn =>
   ({ key: id, id, status: "queued", items: [], input }) as unknown as FoldedTurn;

@@ -15,7 +15,7 @@ import "./queue.css";
 
 type QueueActions = Pick<ThreadActions, "interrupt" | "arrangeQueue" | "editQueued" | "steerQueued">;
 
-export function Queue({ thread, actions, role }: ThreadViewProps) {
+export default function Queue({ thread, actions, role }: ThreadViewProps) {
   const queue = queueOf(thread);
   const [problem, setProblem] = useState<string>();
   if (queue.length === 0) return null;

@@ -1,0 +1,34 @@
+//! The surface for Codex: the protocol of Codex's app server, so that its TUI, its extensions and programs built for it
+//! drive any agent.
+//!
+//! In: messages of one client, replies and frames. Out: messages for the client, and requests for the daemon. Owns: what
+//! the client has been shown of unfinished items. Never: widens a policy by what a client says of its sandbox.
+//!
+//! * [`encode`]: events as notifications, for all connections at once
+//! * [`shown`]: the parts of a notification that depend on what one client has seen
+//! * [`item`], [`turn`], [`thread`]: Codex's objects
+//! * [`question`]: requests to the client, and its answers
+//! * [`settings`]: models, efforts and modes
+//! * [`peer`]: one connection; [`requests`] reads what it asks, [`steps`] answers it
+
+mod call;
+mod encode;
+mod frame;
+mod history;
+mod item;
+mod models;
+mod params;
+mod peer;
+mod question;
+mod requests;
+mod session;
+mod settings;
+mod shown;
+mod spoken;
+mod steps;
+mod thread;
+mod turn;
+mod write;
+
+pub use frame::Frame;
+pub use peer::Peer;

@@ -1,0 +1,561 @@
+//! One connection of a Codex client.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use acpd_model::collections::free_if_empty;
+use acpd_model::event::ClientOrigin;
+use acpd_model::{ErrorCode, Failure, Millis, RawJson, RequestId, Role, Seq, ThreadId};
+use bytes::Bytes;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::encode::frames;
+use super::frame::{Ask, Frame, FrameKind, Listed, Question};
+use super::params;
+use super::question::{Asked, changes_of, read_answer, turn_of, write_question, write_resolved};
+use super::requests::{self, Begun};
+use super::session::{Session, Sessions};
+use super::shown::Messages;
+use super::steps::Step;
+use super::write;
+use crate::queue::Queue;
+use crate::surface::contract::{
+    ANSWER, Delivery, Gate, Lane, Notice, Output, Profile, Source, Surface, Token, UNKNOWN_METHOD,
+};
+use crate::surface::reply::Reply;
+use crate::surface::request::{Request, RequestKind};
+use crate::thread::InterruptOptions;
+use crate::time::Now;
+use crate::wire::{Message, Object};
+
+/// A request of the client that has no response yet.
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    id: RawJson,
+    token: Token,
+}
+
+/// What waits for a reply of the daemon.
+#[derive(Debug)]
+enum Waiting {
+    Step(Option<OpenRequest>, Step),
+    Answer(Token),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    New,
+    Ready,
+}
+
+/// Entries of the thread list that a client was told of, at most.
+const TOLD_ENTRIES: usize = 1024;
+
+/// One connection: reads messages, keeps the threads that the client follows, and writes responses.
+#[derive(Debug)]
+pub struct Peer {
+    gate: Gate,
+    principal: String,
+    role: Role,
+    /// The home directory of the daemon's user.
+    pub(super) home: String,
+    phase: Phase,
+    client: String,
+    opted_out: BTreeSet<String>,
+    pub(super) sessions: Sessions,
+    /// The thread that the client opened last.
+    pub(super) current: Option<ThreadId>,
+    /// What the client was told of the thread list.
+    told: BTreeMap<ThreadId, Told>,
+    /// When the client was greeted.
+    greeted_at: Millis,
+    waiting: BTreeMap<u64, Waiting>,
+    next_call: u64,
+    /// An empty list, whose memory is used again.
+    messages: Messages,
+    out: Queue<Output>,
+}
+
+/// What a client was told of a thread in the list.
+#[derive(Debug, PartialEq)]
+struct Told {
+    name: Option<String>,
+    archived: bool,
+    status: &'static str,
+}
+
+impl Surface for Peer {
+    type Frame = Frame;
+
+    fn encode(_: Lane, source: Source<'_>) -> Vec<Frame> {
+        frames(source)
+    }
+
+    fn seq(frame: &Frame) -> Seq {
+        frame.seq
+    }
+
+    fn lane(&self) -> Lane {
+        Lane::Codex
+    }
+
+    fn profile(&self) -> Profile {
+        Profile {
+            origin: ClientOrigin {
+                principal: self.principal.clone(),
+                client: self.client.clone(),
+            },
+            may_answer: self.may_answer(),
+            sees_subscribers: false,
+            abilities: None,
+        }
+    }
+
+    fn gate(&mut self) -> &mut Gate {
+        &mut self.gate
+    }
+
+    fn handle_message(&mut self, text: &str, now: Now) {
+        match Message::parse(text) {
+            Ok(Message::Request { id, method, params }) => self.request(id, &method, params, now),
+            Ok(Message::Notification { .. }) => {}
+            Ok(Message::Response { id, result }) => self.answered(id, result.ok()),
+            Err(malformed) => {
+                let code = if malformed.is_json {
+                    ErrorCode::InvalidRequest
+                } else {
+                    ErrorCode::ParseError
+                };
+                self.gate.count(UNKNOWN_METHOD, Some(code));
+                self.send(|out| write::error(out, "null", &Failure::new(code, malformed.reason)));
+            }
+        }
+    }
+
+    fn handle_reply(&mut self, call: u64, reply: Result<Reply, Failure>) {
+        let waiting = self.waiting.remove(&call);
+        free_if_empty(&mut self.waiting);
+        match waiting {
+            Some(Waiting::Step(request, step)) => self.advance(request, step, reply),
+            Some(Waiting::Answer(token)) => self.gate.end(token, reply.err().map(|failure| failure.code)),
+            None => {}
+        }
+    }
+
+    fn handle_frames(&mut self, delivery: Delivery<'_, Frame>) {
+        let Delivery {
+            thread,
+            frames,
+            pending,
+            ..
+        } = delivery;
+        self.out.reserve(frames.len());
+        for frame in frames {
+            let is_open = match &frame.kind {
+                FrameKind::Asked(question) => pending.is_open(frame.seq, question.request),
+                _ => true,
+            };
+            self.frame(thread, frame, is_open);
+        }
+    }
+
+    fn handle_notice(&mut self, notice: Notice<'_, Frame>) {
+        match notice {
+            Notice::List(frames) => {
+                for frame in frames {
+                    if let FrameKind::Listed(listed) = &frame.kind {
+                        self.listed(listed);
+                    }
+                }
+            }
+            Notice::Log {
+                thread,
+                error: Some(error),
+                ..
+            } => {
+                self.warn(
+                    Some(thread),
+                    &format!("The thread’s log cannot be written: {error}"),
+                );
+            }
+            Notice::Damaged { thread, lost, .. } => {
+                let reason = &lost.reason;
+                self.warn(
+                    Some(thread),
+                    &format!("A part of the thread cannot be read: {reason}"),
+                );
+            }
+            Notice::Log { .. } | Notice::Subscribers { .. } => {}
+        }
+    }
+
+    fn handle_closed(&mut self, thread: ThreadId, why: &Failure) {
+        self.sessions.remove(&thread);
+        // The last event of a deleted thread says so.
+        if why.code != ErrorCode::NotFound {
+            self.out.push(Output::End);
+        }
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.out.pop()
+    }
+}
+
+impl Peer {
+    /// Creates a connection of `principal`, before its handshake. `home` is the home directory of the daemon's user.
+    pub fn new(principal: String, role: Role, home: String, gate: Gate) -> Self {
+        Self {
+            gate,
+            principal,
+            role,
+            home,
+            phase: Phase::New,
+            client: String::new(),
+            opted_out: BTreeSet::new(),
+            sessions: Sessions::new(),
+            current: None,
+            told: BTreeMap::new(),
+            greeted_at: 0,
+            waiting: BTreeMap::new(),
+            next_call: 0,
+            messages: Messages::new(),
+            out: Queue::default(),
+        }
+    }
+
+    fn may_answer(&self) -> bool {
+        self.role.may(RequestKind::Answer.role())
+    }
+
+    fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, now: Now) {
+        let name = requests::find(method).unwrap_or(UNKNOWN_METHOD);
+        let begun = self
+            .gate
+            .admit(now.mono)
+            .and_then(|()| self.check_phase(method))
+            .and_then(|()| self.gate.begin(name));
+        let request = match begun {
+            Ok(token) => OpenRequest { id: id.into(), token },
+            Err(failure) => {
+                self.gate.count(name, Some(failure.code));
+                return self.send(|out| write::error(out, id.get(), &failure));
+            }
+        };
+        if name == "initialize" {
+            return self.initialize(request, params, now.wall);
+        }
+        match self.begin(name, method, params) {
+            Ok(Begun::Answer(result)) => self.respond(request, &result),
+            Ok(Begun::Call(call, step)) => self.call(*call, Some(request), step),
+            Err(failure) => self.refuse(request, &failure),
+        }
+    }
+
+    fn check_phase(&self, method: &str) -> Result<(), Failure> {
+        match (self.phase, method) {
+            (Phase::New, "initialize") | (Phase::Ready, _) => Ok(()),
+            (Phase::New, _) => Err(Failure::new(ErrorCode::Handshake, "Not initialized")),
+        }
+    }
+
+    fn initialize(&mut self, request: OpenRequest, params: Option<&RawValue>, now: Millis) {
+        let hello: params::Initialize = match params::read(params) {
+            Ok(hello) if self.phase == Phase::New => hello,
+            Ok(_) => {
+                let failure = Failure::new(ErrorCode::Handshake, "Already initialized");
+                return self.refuse(request, &failure);
+            }
+            Err(failure) => return self.refuse(request, &failure),
+        };
+        self.phase = Phase::Ready;
+        self.greeted_at = now;
+        self.client = hello.client_info.name.chars().take(200).collect();
+        let capabilities = hello.capabilities.unwrap_or_default();
+        self.opted_out = capabilities
+            .opt_out_notification_methods
+            .unwrap_or_default()
+            .into_iter()
+            .collect();
+        let welcome = serde_json::json!({
+            "userAgent": format!("acpd/{}", env!("CARGO_PKG_VERSION")),
+            "codexHome": self.home, "platformFamily": std::env::consts::FAMILY, "platformOs": std::env::consts::OS,
+        });
+        self.respond(request, &welcome);
+        self.call(Request::WatchThreadList { on: true }, None, Step::Ignored);
+    }
+
+    /// Executes a request of the daemon. Its reply goes to `step`.
+    pub(super) fn call(&mut self, mut request: Request, open: Option<OpenRequest>, step: Step) {
+        let needed = request.role();
+        if !self.role.may(needed) {
+            let message = format!(
+                "this needs the role {needed}; your token has the role {}",
+                self.role
+            );
+            return self.advance(open, step, Err(Failure::new(ErrorCode::Forbidden, message)));
+        }
+        if let Request::StartThread(start) = &mut request {
+            start.thread = Some(self.gate.thread_id());
+        }
+        let turns = matches!(request, Request::StartTurn(_) | Request::SteerTurn { .. });
+        if let Some(session) = request
+            .ordered_by()
+            .and_then(|thread| self.sessions.get_mut(&thread))
+            && turns
+        {
+            session.starting += 1;
+        }
+        let call = self.next_call;
+        self.next_call += 1;
+        self.waiting.insert(call, Waiting::Step(open, step));
+        self.out.push(Output::Request {
+            call,
+            request: Box::new(request),
+            after_sent: false,
+        });
+    }
+
+    /// Records that a request for a turn has its response, and sends what was held back for it.
+    pub(super) fn turn_answered(&mut self, thread: ThreadId) {
+        let Some(session) = self.sessions.get_mut(&thread) else {
+            return;
+        };
+        session.starting = session.starting.saturating_sub(1);
+        if session.starting == 0 {
+            for (frame, is_open) in std::mem::take(&mut session.held) {
+                self.frame(thread, &frame, is_open);
+            }
+        }
+    }
+
+    fn frame(&mut self, thread: ThreadId, frame: &Frame, is_open: bool) {
+        let may_answer = self.may_answer();
+        let Some(session) = self.sessions.get_mut(&thread) else {
+            return;
+        };
+        if session.holds() {
+            return session.held.push((frame.clone(), is_open));
+        }
+        if matches!(frame.kind, FrameKind::Message) {
+            return self.push(frame.method, frame.text.clone());
+        }
+        let mut messages = std::mem::take(&mut self.messages);
+        session.shown.frame(thread, frame, &mut messages);
+        match &frame.kind {
+            FrameKind::Asked(question) if is_open && may_answer => {
+                ask(session, thread, frame, question, &mut messages);
+            }
+            FrameKind::Answered(request, ..) => {
+                if let Some(asked) = session.asked.remove(request) {
+                    let mut out = Vec::new();
+                    write_resolved(&mut out, thread, &asked.question);
+                    messages.push(("serverRequest/resolved", out.into()));
+                }
+                free_if_empty(&mut session.asked);
+            }
+            FrameKind::Settings => self.read_settings(thread),
+            _ => {}
+        }
+        for (method, text) in messages.drain(..) {
+            self.push(method, text);
+        }
+        self.messages = messages;
+    }
+
+    /// Reads a thread's settings for the client, unless that is being done.
+    pub(super) fn read_settings(&mut self, thread: ThreadId) {
+        let session = self.sessions.get_mut(&thread);
+        if let Some(session) = session.filter(|session| !session.is_reading_settings) {
+            session.is_reading_settings = true;
+            let read = Request::ReadThread { thread, turns: None };
+            self.call(read, None, Step::Settings(thread));
+        }
+    }
+
+    /// Notifies the client of a change in the thread list. A thread that it follows reports its changes itself.
+    fn listed(&mut self, listed: &Listed) {
+        let thread = listed.thread;
+        let follows = self.sessions.contains_key(&thread);
+        let Some(entry) = &listed.entry else {
+            self.told.remove(&thread);
+            if !follows {
+                self.notify("thread/deleted", |params| {
+                    params.put("threadId", &thread);
+                });
+            }
+            return;
+        };
+        let told = Told {
+            name: entry.name.clone(),
+            archived: entry.archived,
+            status: entry.status,
+        };
+        let before = self.told.insert(thread, told);
+        if self.told.len() > TOLD_ENTRIES {
+            // Without it, the next change of that thread is told in full.
+            self.told.pop_first();
+        }
+        if before.is_none() && entry.created_at >= self.greeted_at {
+            self.notify("thread/started", |params| {
+                params.raw("thread", entry.thread.get());
+            });
+        }
+        if follows {
+            return;
+        }
+        if before.as_ref().is_none_or(|before| before.status != entry.status) {
+            self.notify("thread/status/changed", |params| {
+                params.put("threadId", &thread).raw("status", entry.status);
+            });
+        }
+        if before.as_ref().is_none_or(|before| before.name != entry.name) {
+            self.notify("thread/name/updated", |params| {
+                params.put("threadId", &thread);
+                params.maybe("threadName", entry.name.as_ref());
+            });
+        }
+        if before.is_some_and(|before| before.archived != entry.archived) {
+            let method = if entry.archived {
+                "thread/archived"
+            } else {
+                "thread/unarchived"
+            };
+            self.notify(method, |params| {
+                params.put("threadId", &thread);
+            });
+        }
+    }
+
+    /// Handles the client's answer to a question. An error is no decision: others can still answer.
+    fn answered(&mut self, id: &RawValue, result: Option<&RawValue>) {
+        let Ok(request) = serde_json::from_str::<RequestId>(id.get()) else {
+            return;
+        };
+        let session = self.sessions.get(&request.thread);
+        let Some(asked) = session.and_then(|session| session.asked.get(&request)) else {
+            return;
+        };
+        let Some(given) = result.and_then(|result| read_answer(&asked.form, result.get())) else {
+            return;
+        };
+        let turn = turn_of(asked);
+        let answer = Request::Answer {
+            request,
+            answer: given.answer,
+            scope: None,
+        };
+        // Never refused by the gate: a user must be able to say yes and no. The role was checked when it was asked.
+        let token = self.gate.adopt(ANSWER);
+        let call = self.next_call;
+        self.next_call += 1;
+        self.waiting.insert(call, Waiting::Answer(token));
+        self.out.push(Output::Request {
+            call,
+            request: Box::new(answer),
+            after_sent: false,
+        });
+        if given.interrupts && turn.is_some() {
+            let interrupt = Request::Interrupt {
+                thread: request.thread,
+                turn,
+                options: InterruptOptions::default(),
+            };
+            self.call(interrupt, None, Step::Ignored);
+        }
+    }
+
+    /// Starts following a thread from the state that the client receives.
+    pub(super) fn follow(&mut self, live: &crate::projection::Live) {
+        self.current = Some(live.thread);
+        self.sessions.insert(live.thread, Session::new(live));
+    }
+
+    /// Shows a warning to the user.
+    pub(super) fn warn(&mut self, thread: Option<ThreadId>, message: &str) {
+        self.notify("warning", |params| {
+            params.put("threadId", &thread).put("message", message);
+        });
+    }
+
+    /// Sends a notification, unless the client opted out of it.
+    pub(super) fn notify(&mut self, method: &'static str, fill: impl FnOnce(&mut Object<'_>)) {
+        let mut out = Vec::new();
+        write::notification(&mut out, method, fill);
+        self.push(method, out.into());
+    }
+
+    fn push(&mut self, method: &'static str, text: Bytes) {
+        if !self.opted_out.contains(method) {
+            self.out.push(Output::Send(text));
+        }
+    }
+
+    fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut out = Vec::new();
+        write(&mut out);
+        self.out.push(Output::Send(out.into()));
+    }
+
+    /// Responds to a request.
+    pub(super) fn respond(&mut self, request: OpenRequest, result: &Value) {
+        self.respond_with(request, |out| crate::wire::write_json(out, result));
+    }
+
+    /// Responds to a request with a result that `write` appends.
+    pub(super) fn respond_with(&mut self, request: OpenRequest, write: impl FnOnce(&mut Vec<u8>)) {
+        self.send(|out| write::response(out, request.id.get(), write));
+        self.gate.end(request.token, None);
+    }
+
+    /// Responds to a request with an error.
+    pub(super) fn refuse(&mut self, request: OpenRequest, failure: &Failure) {
+        self.send(|out| write::error(out, request.id.get(), failure));
+        self.gate.end(request.token, Some(failure.code));
+    }
+}
+
+/// Sends a question, after the item that it is about.
+fn ask(
+    session: &mut Session,
+    thread: ThreadId,
+    frame: &Frame,
+    question: &std::sync::Arc<Question>,
+    messages: &mut Messages,
+) {
+    if session.asked.contains_key(&question.request) {
+        return;
+    }
+    session.shown.before_question(thread, frame, messages);
+    let shows_changes = match &question.ask {
+        Ask::Permission {
+            item: Some(item),
+            subjects,
+            call,
+            ..
+        } => {
+            let changes = changes_of(subjects);
+            session
+                .shown
+                .show_asked(thread, frame, *item, call, changes.as_deref(), messages)
+        }
+        _ => false,
+    };
+    let mut out = Vec::new();
+    let (method, form) = write_question(
+        &mut out,
+        thread,
+        frame.turn,
+        frame.at,
+        &session.agent,
+        question,
+        shows_changes,
+    );
+    messages.push((method, out.into()));
+    let asked = Asked {
+        form,
+        turn: frame.turn,
+        question: std::sync::Arc::clone(question),
+    };
+    session.asked.insert(question.request, asked);
+}

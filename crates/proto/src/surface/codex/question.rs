@@ -1,0 +1,310 @@
+//! Questions as Codex's requests to its client, and the answers to them.
+//!
+//! A command and a change of files have requests of their own, with fixed answers. All other questions, and those whose
+//! answers are not the usual ones, are a list of the agent's answers.
+
+use std::sync::Arc;
+
+use acpd_model::event::{OptionKind, PermissionOption};
+use acpd_model::subject::CallSubject;
+use acpd_model::text::plain_line;
+use acpd_model::{Millis, RawJson, ThreadId, TurnId};
+use acpd_policy::{in_lines, part_in_words};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::call::FileUpdate;
+use super::frame::{Ask, Question};
+use super::write::{OUTSIDE, put_turn, request};
+use crate::thread::Answer;
+use crate::wire::{Object, member};
+
+/// The form of a question, which decides how its answer is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Codex's approval of a command or of a change.
+    Approval,
+    /// A list of answers.
+    Choice(Vec<String>),
+    /// A form, or an address to open.
+    Input,
+}
+
+/// An answer, as the client gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GivenAnswer {
+    pub answer: Answer,
+    /// Whether the client also wants to interrupt the turn.
+    pub interrupts: bool,
+}
+
+/// The id of the only question in a list of answers.
+const CHOICE: &str = "answer";
+
+/// A question that a client has received.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub form: Form,
+    /// The turn that asks.
+    pub turn: Option<TurnId>,
+    pub question: Arc<Question>,
+}
+
+/// Writes a question of `agent`, and returns its method and form. `shows_changes` says whether the client has been shown
+/// exactly the changes that the question is about.
+pub(super) fn write_question(
+    out: &mut Vec<u8>,
+    thread: ThreadId,
+    turn: Option<TurnId>,
+    at: Millis,
+    agent: &str,
+    question: &Question,
+    shows_changes: bool,
+) -> (&'static str, Form) {
+    let id = Value::from(question.request.to_string()).to_string();
+    let head = |params: &mut Object<'_>| {
+        params.put("threadId", &thread);
+        put_turn(params, turn);
+    };
+    match &question.ask {
+        Ask::Permission {
+            item,
+            title,
+            options,
+            subjects,
+            labels,
+            ..
+        } => {
+            // Codex needs an item, which need not exist.
+            let item = item.map_or_else(|| question.request.to_string(), |item| item.to_string());
+            let usual = usual_answers(options);
+            if let (Some(decisions), Some((command, cwd))) = (&usual, one_command(subjects)) {
+                let method = "item/commandExecution/requestApproval";
+                request(out, &id, method, |params| {
+                    head(params);
+                    params.put("itemId", &item).put("startedAtMs", &at);
+                    params.plain("kind", "command").raw("environmentId", "null");
+                    params.put("command", &command).put("cwd", cwd);
+                    params.put("availableDecisions", decisions);
+                    params.maybe("reason", reason(title, &command).as_ref());
+                });
+                return (method, Form::Approval);
+            }
+            if usual.is_some() && shows_changes {
+                let method = "item/fileChange/requestApproval";
+                request(out, &id, method, |params| {
+                    head(params);
+                    params.put("itemId", &item).put("startedAtMs", &at);
+                    params.maybe("reason", targets(subjects).as_ref());
+                });
+                return (method, Form::Approval);
+            }
+            let labels = distinct(labels);
+            let method = "item/tool/requestUserInput";
+            request(out, &id, method, |params| {
+                head(params);
+                let lines = in_lines(subjects);
+                let text = if lines.is_empty() {
+                    title.clone()
+                } else {
+                    format!("{title}\n{}", lines.trim_end())
+                };
+                let option = |label: &String| json!({ "label": label, "description": "" });
+                let options: Vec<Value> = labels.iter().map(option).collect();
+                let question = json!({
+                    "id": CHOICE, "header": "Permission", "question": text, "isOther": false, "isSecret": false,
+                    "options": options,
+                });
+                params.put("itemId", &item).put("questions", &[question]);
+                params.put("isBlocking", &true).raw("autoResolutionMs", "null");
+            });
+            (method, Form::Choice(labels))
+        }
+        Ask::Input {
+            params: asked,
+            message,
+        } => {
+            let method = "mcpServer/elicitation/request";
+            request(out, &id, method, |params| {
+                head(params);
+                params
+                    .put("serverName", agent)
+                    .raw("_meta", "null")
+                    .put("message", message);
+                let url = member(asked, "url").filter(|_| member(asked, "requestedSchema").is_none());
+                match url {
+                    Some(url) => {
+                        let id = member(asked, "elicitationId").unwrap_or(&id);
+                        params
+                            .plain("mode", "url")
+                            .raw("url", url)
+                            .raw("elicitationId", id);
+                    }
+                    None => {
+                        let empty = r#"{"type":"object","properties":{}}"#;
+                        let schema = member(asked, "requestedSchema").unwrap_or(empty);
+                        params.plain("mode", "form").raw("requestedSchema", schema);
+                    }
+                }
+            });
+            (method, Form::Input)
+        }
+    }
+}
+
+/// Returns the notification that a question is closed.
+pub(super) fn write_resolved(out: &mut Vec<u8>, thread: ThreadId, question: &Question) {
+    super::write::notification(out, "serverRequest/resolved", |params| {
+        params
+            .put("threadId", &thread)
+            .put("requestId", &question.request);
+    });
+}
+
+/// Returns Codex's decisions for these options; `None` if they are not one each of the usual ones.
+fn usual_answers(options: &[PermissionOption]) -> Option<Vec<&'static str>> {
+    let count = |kind| {
+        let of = |option: &&PermissionOption| OptionKind::read(&option.kind) == Some(kind);
+        options.iter().filter(of).count()
+    };
+    let known = [
+        (OptionKind::AllowOnce, "accept"),
+        (OptionKind::AllowAlways, "acceptForSession"),
+        (OptionKind::RejectOnce, "decline"),
+    ];
+    let found = known.map(|(kind, word)| (count(kind), word));
+    // Codex has no answer that denies for good.
+    let denies_for_good = count(OptionKind::RejectAlways);
+    let all: usize = found.iter().map(|(count, _)| count).sum::<usize>() + denies_for_good;
+    let is_usual = all == options.len() && found[0].0 == 1 && found.iter().all(|(count, _)| *count <= 1);
+    is_usual.then(|| {
+        let words = found
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(_, word)| *word);
+        words.chain(["cancel"]).collect()
+    })
+}
+
+/// Returns the command line and the directory, if the call is one command without more to show.
+fn one_command(subjects: &[CallSubject]) -> Option<(String, &str)> {
+    let [subject] = subjects else { return None };
+    match subject {
+        CallSubject::Command { cwd, env, .. } | CallSubject::CommandLine { cwd, env, .. } => {
+            let shown = part_in_words(subject).what;
+            env.is_empty().then_some((shown, cwd))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the changes of a call that only changes files and shows each change.
+pub(super) fn changes_of(subjects: &[CallSubject]) -> Option<Vec<FileUpdate>> {
+    let change = |subject: &CallSubject| match subject {
+        CallSubject::File {
+            path,
+            diff: Some(diff),
+            arguments: None,
+            ..
+        } => Some(FileUpdate::of_unified(path, diff)),
+        _ => None,
+    };
+    let changes: Option<Vec<FileUpdate>> = subjects.iter().map(change).collect();
+    changes.filter(|changes| !changes.is_empty())
+}
+
+/// Returns what else is known of the changes. Codex shows the paths and the diffs itself.
+fn targets(subjects: &[CallSubject]) -> Option<String> {
+    let details: Vec<String> = subjects
+        .iter()
+        .map(part_in_words)
+        .filter(|part| !part.details.is_empty())
+        .map(|part| plain_line(&format!("{}, {}", part.what, part.details.join(", "))))
+        .collect();
+    (!details.is_empty()).then(|| details.join("\n"))
+}
+
+/// Returns the agent's title as the reason of a command, unless it is the command.
+fn reason(title: &str, command: &str) -> Option<String> {
+    let title = title.trim();
+    let is_new = !title.is_empty() && title.trim_matches('`') != command;
+    is_new.then(|| format!("The agent’s title: “{title}”"))
+}
+
+/// Returns the labels, so that no two are equal.
+fn distinct(labels: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for label in labels {
+        let mut own = label.clone();
+        let mut number = 1;
+        while all.contains(&own) {
+            number += 1;
+            own = format!("{label} ({number})");
+        }
+        all.push(own);
+    }
+    all
+}
+
+/// Reads the answer to a question. `None` means no decision: the question stays open.
+pub(super) fn read_answer(form: &Form, result: &str) -> Option<GivenAnswer> {
+    let given = |answer| GivenAnswer {
+        answer,
+        interrupts: false,
+    };
+    match form {
+        Form::Approval => {
+            #[derive(Deserialize)]
+            struct Approval {
+                decision: String,
+            }
+            let Approval { decision } = serde_json::from_str(result).ok()?;
+            Some(match decision.as_str() {
+                "accept" => given(Answer::Accept { always: false }),
+                "acceptForSession" => given(Answer::Accept { always: true }),
+                "decline" => given(Answer::Decline { always: false }),
+                // Codex does not interrupt the turn by itself.
+                "cancel" => GivenAnswer {
+                    answer: Answer::Decline { always: false },
+                    interrupts: true,
+                },
+                _ => return None,
+            })
+        }
+        Form::Choice(labels) => {
+            #[derive(Deserialize)]
+            struct Answers {
+                answers: std::collections::BTreeMap<String, Chosen>,
+            }
+            #[derive(Deserialize)]
+            struct Chosen {
+                answers: Vec<String>,
+            }
+            let answers: Answers = serde_json::from_str(result).ok()?;
+            let chosen = answers.answers.get(CHOICE)?.answers.first()?;
+            let place = labels.iter().position(|label| label == chosen)?;
+            Some(given(Answer::Place(place)))
+        }
+        Form::Input => {
+            #[derive(Deserialize)]
+            struct Input {
+                action: String,
+                #[serde(default)]
+                content: Option<RawJson>,
+            }
+            let Input { action, content } = serde_json::from_str(result).ok()?;
+            Some(given(match (action.as_str(), content) {
+                ("accept", Some(content)) if content.get() != "null" => Answer::Provide(content),
+                ("accept", _) => Answer::Accept { always: false },
+                ("decline", _) => Answer::Decline { always: false },
+                ("cancel", _) => Answer::Cancel,
+                _ => return None,
+            }))
+        }
+    }
+}
+
+/// Returns the turn to interrupt for a question that was asked outside of any turn: none.
+pub(super) fn turn_of(asked: &Asked) -> Option<TurnId> {
+    asked.turn.filter(|turn| *turn != OUTSIDE)
+}

@@ -1,0 +1,543 @@
+//! What becomes of the daemon's replies: the response to the client, or the next request of the daemon.
+
+use std::sync::Arc;
+
+use acpd_model::{ErrorCode, Failure, ThreadId, TurnId};
+use serde_json::json;
+
+use super::history::{Gathering, Page};
+use super::item::user_input;
+use super::models::ModelList;
+use super::peer::{OpenRequest, Peer};
+use super::requests::{Begun, fork_at, new_thread};
+use super::settings::{Settings, SettingsChange, WantedSettings, compact_command, split_model};
+use super::thread::{ThreadParts, write_listed};
+use super::turn::{Outcome, put_error, write_turn};
+use super::write::OUTSIDE;
+use crate::projection::{Live, text_block};
+use crate::surface::reply::{AgentInfo, ListedThread, Opened, Reply, ThreadView};
+use crate::surface::request::{Request, StartTurn};
+use crate::thread::{Change, TurnView};
+use crate::wire::Object;
+
+/// The use of a reply. Most are a response to the client's request.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// None.
+    Ignored,
+    /// An empty result.
+    Empty,
+    /// An empty result; a failure is a warning, because an error would end Codex's TUI.
+    EmptyOrWarning(ThreadId),
+    /// The agents for the list of models.
+    Agents,
+    /// The newest threads for the list of models.
+    ModelThreads(ModelList),
+    /// A thread for the list of models.
+    Models(ModelList),
+    /// The modes of a thread, as permission profiles.
+    Profiles,
+    /// The agents for a new thread in this folder.
+    Start(String, WantedSettings),
+    /// The new thread.
+    Started(WantedSettings),
+    /// The state of a new thread whose settings were changed.
+    Opened,
+    /// A thread that the client follows from now on, and the thread that it was forked from.
+    Open(Option<ThreadId>),
+    /// A thread without its turns.
+    Thread,
+    /// A change, after which the thread is read.
+    ReadAgain(ThreadId),
+    /// A page of turns.
+    Gather(Gathering, Purpose),
+    /// The turn before the one that a fork leaves out.
+    ForkBefore(ThreadId, Box<Step>),
+    /// The turn before the one to revert.
+    RevertBefore(ThreadId),
+    /// A page of the thread list, and the only folders whose threads are wanted.
+    List(Vec<String>),
+    /// The threads that work.
+    Loaded,
+    /// A thread that the client no longer follows.
+    Closed,
+    /// The thread's commands, for one that compacts its context.
+    Compact(ThreadId),
+    /// The turn that compacts a thread.
+    Compacting(ThreadId),
+    /// A thread whose settings the client wants to change.
+    UpdateSettings(WantedSettings),
+    /// A thread for whose next turn the client wants to change settings.
+    TurnSettings(WantedSettings, Box<StartTurn>),
+    /// A change of a setting, those that follow, and what follows them.
+    Applying(ThreadId, Vec<Request>, Applied),
+    /// A thread's settings, for a notification.
+    Settings(ThreadId),
+    /// A turn.
+    Turn(ThreadId),
+    /// A message for the queue.
+    Queued(ThreadId),
+    /// A thread's queue.
+    Queue,
+    /// A message for the running turn.
+    Steered(ThreadId),
+}
+
+/// What turns are read for.
+#[derive(Debug)]
+pub(super) enum Purpose {
+    /// The whole thread.
+    Read,
+    /// The whole thread, which the client follows from now on, and the thread that it was forked from.
+    Open(Option<ThreadId>),
+    /// The same, with the state at that time.
+    Opened(Arc<Live>, Option<ThreadId>),
+    /// A page.
+    Page(Page),
+}
+
+impl Purpose {
+    /// Starts to read the whole thread.
+    pub fn gather(self, thread: ThreadId) -> Begun {
+        let gathering = Gathering::whole(thread);
+        let request = gathering.request(None);
+        (request, Step::Gather(gathering, self)).into()
+    }
+}
+
+/// What follows changes of settings.
+#[derive(Debug)]
+pub(super) enum Applied {
+    /// An empty result.
+    Updated,
+    /// The turn.
+    Turn(Box<StartTurn>),
+    /// The result for a new thread.
+    Started,
+}
+
+impl Peer {
+    /// Uses a reply. `open` is the client's request, if it still waits for its response.
+    pub(super) fn advance(&mut self, open: Option<OpenRequest>, step: Step, reply: Result<Reply, Failure>) {
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(failure) => return self.failed(open, step, &failure),
+        };
+        let Some(open) = open else {
+            return self.advance_own(step, reply);
+        };
+        match (step, reply) {
+            (Step::Ignored, _) => {}
+            (Step::Empty | Step::EmptyOrWarning(_), _) => self.respond(open, &json!({})),
+            (Step::Closed, Reply::Closed { was_open }) => {
+                let status = if was_open { "unsubscribed" } else { "notSubscribed" };
+                self.respond(open, &json!({ "status": status }));
+            }
+            (Step::Compacting(thread), _) => {
+                self.respond(open, &json!({}));
+                self.turn_answered(thread);
+            }
+            (Step::Agents, Reply::Agents(agents)) => {
+                let (list, request) = ModelList::new(agents);
+                self.call(request, Some(open), Step::ModelThreads(list));
+            }
+            (Step::ModelThreads(mut list), Reply::Threads { page, .. }) => {
+                list.add_threads(&page);
+                self.list_models(open, list);
+            }
+            (Step::Models(mut list), Reply::Thread(view)) => {
+                list.add(&view.live);
+                self.list_models(open, list);
+            }
+            (Step::Profiles, Reply::Thread(view)) => {
+                let data = Settings::of(&view.live).profiles();
+                self.respond(open, &json!({ "data": data, "nextCursor": null }));
+            }
+            (Step::Start(cwd, wanted), Reply::Agents(agents)) => self.start(open, &agents, cwd, wanted),
+            (Step::Queued(thread), Reply::Turn(turn)) => self.queued(open, thread, &turn),
+            (Step::Queue, Reply::Thread(view)) => self.respond(open, &queue(&view.live)),
+            (Step::Turn(thread), Reply::Turn(turn)) => self.turn_started(open, thread, &turn),
+            (Step::Steered(thread), Reply::Steered { turn, .. }) => {
+                self.respond(open, &json!({ "turnId": turn }));
+                self.turn_answered(thread);
+            }
+            (Step::List(cwds), Reply::Threads { page, next }) => {
+                self.respond_with(open, |out| write_list(out, &page, next.as_deref(), &cwds));
+            }
+            (Step::Loaded, Reply::Threads { page, .. }) => {
+                let mut ids: Vec<ThreadId> = page.iter().map(|listed| listed.thread).collect();
+                let followed = self.sessions.keys().filter(|own| !ids.contains(own)).copied();
+                let followed: Vec<ThreadId> = followed.collect();
+                ids.extend(followed);
+                self.respond(open, &json!({ "data": ids, "nextCursor": null }));
+            }
+            (step, reply) => self.advance_thread(open, step, reply),
+        }
+    }
+
+    /// Uses a reply about the state of a thread.
+    fn advance_thread(&mut self, open: OpenRequest, step: Step, reply: Reply) {
+        match (step, reply) {
+            (Step::Started(wanted), Reply::Opened(opened)) => self.started(open, &wanted, &opened),
+            (Step::Open(forked_from), Reply::Opened(opened)) => {
+                self.follow(&opened.live);
+                self.respond_open(open, &opened.live, forked_from);
+            }
+            (Step::Opened, Reply::Thread(view)) => self.respond_open(open, &view.live, None),
+            (Step::Thread, Reply::Thread(view)) => self.respond_thread(open, &view.live),
+            (Step::ReadAgain(thread), _) => {
+                let read = Request::ReadThread { thread, turns: None };
+                self.call(read, Some(open), Step::Thread);
+            }
+            (Step::Gather(_, Purpose::Open(forked_from)), Reply::Opened(opened)) => {
+                self.opened_whole(open, *opened, forked_from);
+            }
+            (Step::Gather(gathering, purpose), Reply::Thread(view)) => {
+                self.gathered(open, gathering, purpose, *view);
+            }
+            (Step::ForkBefore(thread, then), Reply::Thread(view)) => match last_turn(&view) {
+                Some(turn) => self.call(fork_at(thread, Some(turn)), Some(open), *then),
+                None => {
+                    let message = "there is no turn before it to fork: start a new thread";
+                    self.refuse(open, &Failure::new(ErrorCode::Conflict, message));
+                }
+            },
+            (Step::RevertBefore(thread), Reply::Thread(view)) => {
+                let last_kept = last_turn(&view);
+                let change = Change::RollBack { last_kept };
+                let request = Request::ChangeThread { thread, change };
+                self.call(request, Some(open), Step::ReadAgain(thread));
+            }
+            (Step::Compact(thread), Reply::Thread(view)) => self.compact(open, thread, &view.live),
+            (Step::UpdateSettings(wanted), Reply::Thread(view)) => {
+                let change = Settings::of(&view.live).change(&wanted, true);
+                self.apply(Some(open), view.live.thread, change, Applied::Updated);
+            }
+            (Step::TurnSettings(wanted, start), Reply::Thread(view)) => {
+                let change = Settings::of(&view.live).change(&wanted, false);
+                self.apply(Some(open), view.live.thread, change, Applied::Turn(start));
+            }
+            (Step::Applying(thread, rest, then), _) => self.apply_next(Some(open), thread, rest, then),
+            (_, _) => {
+                let failure = Failure::new(ErrorCode::Internal, "internal error: unexpected reply type");
+                self.refuse(open, &failure);
+            }
+        }
+    }
+
+    /// Uses a reply that no request of the client waits for.
+    fn advance_own(&mut self, step: Step, reply: Reply) {
+        match (step, reply) {
+            (Step::Settings(thread), Reply::Thread(view)) => {
+                if let Some(session) = self.sessions.get_mut(&thread) {
+                    session.is_reading_settings = false;
+                }
+                let settings = Settings::of(&view.live).thread_settings();
+                self.notify("thread/settings/updated", |params| {
+                    params.put("threadId", &thread).put("threadSettings", &settings);
+                });
+            }
+            (Step::Applying(thread, rest, then), _) => self.apply_next(None, thread, rest, then),
+            _ => {}
+        }
+    }
+
+    /// Uses a failure.
+    fn failed(&mut self, open: Option<OpenRequest>, step: Step, failure: &Failure) {
+        let warning = failure.message.as_str();
+        match (step, open) {
+            (Step::EmptyOrWarning(thread), Some(open)) => {
+                self.warn(Some(thread), warning);
+                self.respond(open, &json!({}));
+            }
+            (Step::Compact(thread), Some(open)) => {
+                self.respond(open, &json!({}));
+                self.fail_turn(thread, failure.message.clone());
+            }
+            (Step::Compacting(thread), Some(open)) => {
+                self.respond(open, &json!({}));
+                self.fail_turn(thread, failure.message.clone());
+                self.turn_answered(thread);
+            }
+            (Step::Applying(thread, rest, then), open) => {
+                self.warn(Some(thread), warning);
+                self.apply_next(open, thread, rest, then);
+            }
+            (Step::Settings(thread), _) => {
+                if let Some(session) = self.sessions.get_mut(&thread) {
+                    session.is_reading_settings = false;
+                }
+            }
+            // The thread of an agent may be damaged or gone; the others are listed.
+            (Step::Models(list), Some(open)) => self.list_models(open, list),
+            (Step::Gather(_, Purpose::Opened(live, _)), Some(open)) => {
+                self.refuse(open, failure);
+                self.turn_answered(live.thread);
+            }
+            (Step::Turn(thread) | Step::Queued(thread) | Step::Steered(thread), Some(open)) => {
+                self.refuse(open, failure);
+                self.turn_answered(thread);
+            }
+            (_, Some(open)) => self.refuse(open, failure),
+            (_, None) => {}
+        }
+    }
+
+    fn list_models(&mut self, open: OpenRequest, mut list: ModelList) {
+        match list.next() {
+            Some(request) => self.call(request, Some(open), Step::Models(list)),
+            None => {
+                let current = self.current.and_then(|thread| self.sessions.get(&thread));
+                let result = list.result(current.map(|session| session.agent.as_str()));
+                self.respond(open, &result);
+            }
+        }
+    }
+
+    /// Starts a thread of the agent that the client's model names. The model of a Codex configuration is no agent: then
+    /// the first agent is taken, and the client is told.
+    fn start(&mut self, open: OpenRequest, agents: &[AgentInfo], cwd: String, wanted: WantedSettings) {
+        let named = wanted.model.as_deref().map(|model| split_model(model).0);
+        let known = |agent: &&AgentInfo| Some(agent.id.as_str()) == named;
+        let default = || agents.iter().find(|agent| agent.installed);
+        let Some(agent) = agents.iter().find(known).or_else(default) else {
+            let message = "acpd finds no agent: install one with \"acpd agents install NAME\"";
+            return self.refuse(open, &Failure::not_found(message));
+        };
+        if let Some(named) = named.filter(|named| *named != agent.id) {
+            let id = &agent.id;
+            self.warn(None, &format!("acpd has no agent {named:?}. This thread belongs to {id}; /model shows the others, for new threads."));
+        }
+        let request = new_thread(agent.id.clone(), cwd);
+        self.call(request, Some(open), Step::Started(wanted));
+    }
+
+    fn started(&mut self, open: OpenRequest, wanted: &WantedSettings, opened: &Opened) {
+        let live = &opened.live;
+        self.follow(live);
+        let change = Settings::of(live).change(wanted, false);
+        if change.requests.is_empty() {
+            return self.respond_open(open, live, None);
+        }
+        self.apply(Some(open), live.thread, change, Applied::Started);
+    }
+
+    fn respond_open(&mut self, open: OpenRequest, live: &Live, forked_from: Option<ThreadId>) {
+        let parts = ThreadParts {
+            forked_from,
+            ..ThreadParts::of(live)
+        };
+        self.respond_with(open, |out| parts.write_open(out, |_| {}));
+    }
+
+    fn respond_thread(&mut self, open: OpenRequest, live: &Live) {
+        let settings = Settings::of(live);
+        self.respond_with(open, |out| {
+            let mut result = Object::open(out);
+            result.with("thread", |out| ThreadParts::of(live).write(out, &settings));
+            result.close();
+        });
+    }
+
+    /// Follows a thread whose turns are read up to the beginning. Its notifications wait for the response.
+    fn opened_whole(&mut self, open: OpenRequest, opened: Opened, forked_from: Option<ThreadId>) {
+        let thread = opened.live.thread;
+        self.follow(&opened.live);
+        if let Some(session) = self.sessions.get_mut(&thread) {
+            session.starting += 1;
+        }
+        let mut gathering = Gathering::whole(thread);
+        let next = match opened.turns {
+            Some(page) => gathering.add(page),
+            None => Some(gathering.request(None)),
+        };
+        let purpose = Purpose::Opened(opened.live, forked_from);
+        self.gather_on(open, gathering, purpose, next, None);
+    }
+
+    fn gathered(&mut self, open: OpenRequest, mut gathering: Gathering, purpose: Purpose, view: ThreadView) {
+        let next = view.turns.and_then(|page| gathering.add(page));
+        self.gather_on(open, gathering, purpose, next, Some(&view.live));
+    }
+
+    fn gather_on(
+        &mut self,
+        open: OpenRequest,
+        gathering: Gathering,
+        purpose: Purpose,
+        next: Option<Request>,
+        live: Option<&Live>,
+    ) {
+        if let Some(request) = next {
+            return self.call(request, Some(open), Step::Gather(gathering, purpose));
+        }
+        match (purpose, live) {
+            (Purpose::Opened(live, forked_from), _) => {
+                let parts = ThreadParts {
+                    forked_from,
+                    turns: &gathering.turns,
+                    ..ThreadParts::of(&live)
+                };
+                self.respond_with(open, |out| parts.write_open(out, |_| {}));
+                self.turn_answered(live.thread);
+            }
+            (Purpose::Page(page), Some(live)) => {
+                let cwd = &live.summary.cwd;
+                self.respond_with(open, |out| page.write(out, &gathering, live.last_turn, cwd));
+            }
+            (_, Some(live)) => {
+                let parts = ThreadParts {
+                    turns: &gathering.turns,
+                    ..ThreadParts::of(live)
+                };
+                let settings = Settings::of(live);
+                self.respond_with(open, |out| {
+                    let mut result = Object::open(out);
+                    result.with("thread", |out| parts.write(out, &settings));
+                    result.close();
+                });
+            }
+            (_, None) => self.refuse(open, &Failure::not_found("the thread")),
+        }
+    }
+
+    fn compact(&mut self, open: OpenRequest, thread: ThreadId, live: &Live) {
+        match live.commands.as_ref().and_then(compact_command) {
+            Some(command) => {
+                let start = StartTurn {
+                    thread,
+                    input: vec![text_block(&format!("/{command}"))],
+                    meta: None,
+                    client_turn_id: None,
+                };
+                self.call(Request::StartTurn(start), Some(open), Step::Compacting(thread));
+            }
+            None => {
+                let agent = &live.summary.agent;
+                let message = format!("The agent {agent} has no command that compacts its context.");
+                self.respond(open, &json!({}));
+                self.fail_turn(thread, message);
+            }
+        }
+    }
+
+    /// Shows a turn that failed before it began: Codex waits for a turn after some requests, whatever their result.
+    fn fail_turn(&mut self, thread: ThreadId, message: String) {
+        let started = Outcome::running(None);
+        let failed = Outcome {
+            status: "failed",
+            error: Some(message),
+            ..started.clone()
+        };
+        for (method, outcome) in [
+            ("turn/started", &started),
+            ("error", &failed),
+            ("turn/completed", &failed),
+        ] {
+            self.notify(method, |params| {
+                params.put("threadId", &thread);
+                if method == "error" {
+                    put_error(params, OUTSIDE, outcome.error.as_deref().unwrap_or_default());
+                } else {
+                    params.with("turn", |out| {
+                        write_turn(out, OUTSIDE, outcome, "notLoaded", |_| {})
+                    });
+                }
+            });
+        }
+    }
+
+    /// Changes settings one after another, then does what follows.
+    fn apply(&mut self, open: Option<OpenRequest>, thread: ThreadId, change: SettingsChange, then: Applied) {
+        for refused in &change.refused {
+            self.warn(Some(thread), refused);
+        }
+        let mut requests = change.requests;
+        requests.reverse();
+        self.apply_next(open, thread, requests, then);
+    }
+
+    fn apply_next(
+        &mut self,
+        open: Option<OpenRequest>,
+        thread: ThreadId,
+        mut rest: Vec<Request>,
+        then: Applied,
+    ) {
+        if let Some(request) = rest.pop() {
+            return self.call(request, open, Step::Applying(thread, rest, then));
+        }
+        let Some(open) = open else { return };
+        match then {
+            Applied::Updated => {
+                self.respond(open, &json!({}));
+                // Codex takes no input until it has been told of the settings.
+                self.read_settings(thread);
+            }
+            Applied::Turn(start) => self.call(Request::StartTurn(*start), Some(open), Step::Turn(thread)),
+            Applied::Started => {
+                let read = Request::ReadThread { thread, turns: None };
+                self.call(read, Some(open), Step::Opened);
+            }
+        }
+    }
+
+    fn turn_started(&mut self, open: OpenRequest, thread: ThreadId, turn: &TurnView) {
+        let outcome = match turn.status {
+            Some(status) => {
+                let at = turn.started_at.unwrap_or_default();
+                Outcome::ended(status, None, None, turn.started_at, at)
+            }
+            None => Outcome::running(turn.started_at),
+        };
+        self.respond_with(open, |out| {
+            let mut result = Object::open(out);
+            result.with("turn", |out| {
+                write_turn(out, turn.id, &outcome, "notLoaded", |_| {})
+            });
+            result.close();
+        });
+        self.turn_answered(thread);
+    }
+
+    fn queued(&mut self, open: OpenRequest, thread: ThreadId, turn: &TurnView) {
+        let queued = json!({ "id": turn.id, "clientUserMessageId": "", "input": [] });
+        self.respond(open, &json!({ "queuedSubmission": queued }));
+        self.turn_answered(thread);
+    }
+}
+
+/// Returns the last turn of a page.
+fn last_turn(view: &ThreadView) -> Option<TurnId> {
+    view.turns.as_ref()?.turns.iter().rev().find_map(|turn| turn.id)
+}
+
+fn queue(live: &Live) -> serde_json::Value {
+    let queued = live.queue.iter().map(|queued| {
+        json!({
+            "id": queued.id, "clientUserMessageId": queued.client_turn_id.as_deref().unwrap_or_default(),
+            "input": user_input(&queued.input),
+        })
+    });
+    json!({ "data": queued.collect::<Vec<_>>(), "nextCursor": null })
+}
+
+fn write_list(out: &mut Vec<u8>, page: &[ListedThread], next: Option<&str>, cwds: &[String]) {
+    let mut result = Object::open(out);
+    result.with("data", |out| {
+        out.push(b'[');
+        let start = out.len();
+        for listed in page {
+            if !cwds.is_empty() && !cwds.contains(&listed.summary.cwd) {
+                continue;
+            }
+            if out.len() > start {
+                out.push(b',');
+            }
+            write_listed(out, listed.thread, &listed.summary);
+        }
+        out.push(b']');
+    });
+    result.put("nextCursor", &next).raw("backwardsCursor", "null");
+    result.close();
+}
