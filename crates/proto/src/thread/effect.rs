@@ -116,15 +116,19 @@ pub enum Waiter {
         /// Which parts of the disk may be looked up for it.
         sight: Sight,
     },
-    /// A client whose user wants to run a command line.
-    UserCommand {
-        /// The number of its command.
-        call: u64,
-        /// The client.
-        by: Origin,
-        /// The line.
-        line: String,
-    },
+    /// A client whose user wants to run a command line. Boxed: it is rare, and an idle thread has room for a waiter.
+    UserCommand(Box<UserLine>),
+}
+
+/// A command line that a user wants to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserLine {
+    /// The number of the client's command.
+    pub call: u64,
+    /// The client.
+    pub by: Origin,
+    /// The line.
+    pub line: String,
 }
 
 /// A change to the answers that apply to all threads of the agent.

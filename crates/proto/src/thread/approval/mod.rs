@@ -26,6 +26,7 @@ use serde_json::json;
 use self::calls::Comparison;
 use self::grants::Grant;
 use self::path_lookup::PathLookup;
+use super::effect::UserLine;
 use super::journal::Journal;
 use crate::agent::Call;
 use crate::projection::listed_title;
@@ -58,10 +59,7 @@ pub(super) enum NextStep {
     },
     /// Run the command line of a user.
     RunLine {
-        /// The number of the client's command.
-        call: u64,
-        by: Origin,
-        line: String,
+        wanted: UserLine,
         /// The policy's decision, if a rule or a default of it allows the line.
         permitted: Option<Box<Decision>>,
     },

@@ -65,9 +65,9 @@ impl Approvals {
                 journal.reply(call, Ok(explained));
                 return NextStep::Wait;
             }
-            Waiter::UserCommand { call, by, line } => {
-                let request = self.line_request(journal.live(), &line).with_real_paths(real);
-                return self.decide_line(journal, call, by, line, &request);
+            Waiter::UserCommand(wanted) => {
+                let request = self.line_request(journal.live(), &wanted.line);
+                return self.decide_line(journal, *wanted, &request.with_real_paths(real));
             }
         };
         // Without a lookup, the call was withdrawn or its agent has exited.

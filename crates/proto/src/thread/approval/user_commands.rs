@@ -3,7 +3,7 @@
 //! In: a line and the client whose user wants to run it. Out: the next step. A policy decides as about a command of the
 //! agent, except that no question is asked: whoever may run commands may also answer questions, and has just done so.
 
-use acpd_model::{ErrorCode, EventKind, Failure, Origin};
+use acpd_model::{ErrorCode, EventKind, Failure};
 use acpd_policy::{Effect as Ruled, Form, Request};
 
 use super::path_lookup::names_paths;
@@ -11,19 +11,19 @@ use super::policy::ruling;
 use super::{Approvals, NextStep};
 use crate::projection::Live;
 use crate::thread::callback::RUN_COMMAND;
-use crate::thread::effect::{Effect, Waiter};
+use crate::thread::effect::{Effect, UserLine, Waiter};
 use crate::thread::journal::Journal;
 
 impl Approvals {
     /// Decides about a command line, or first resolves its paths.
-    pub fn evaluate_line(&self, journal: &mut Journal, call: u64, by: Origin, line: String) -> NextStep {
-        let request = self.line_request(journal.live(), &line);
+    pub fn evaluate_line(&self, journal: &mut Journal, wanted: UserLine) -> NextStep {
+        let request = self.line_request(journal.live(), &wanted.line);
         let layers = self.layers(journal.live());
         if layers.is_empty() || !names_paths(&request) {
-            return self.decide_line(journal, call, by, line, &request);
+            return self.decide_line(journal, wanted, &request);
         }
         let paths = layers.paths(&request);
-        let waiter = Waiter::UserCommand { call, by, line };
+        let waiter = Waiter::UserCommand(Box::new(wanted));
         journal.push(Effect::Resolve { waiter, paths });
         NextStep::Wait
     }
@@ -41,31 +41,22 @@ impl Approvals {
     }
 
     /// Decides about a command line. A denial is recorded, with the rule and the client.
-    pub(super) fn decide_line(
-        &self,
-        journal: &mut Journal,
-        call: u64,
-        by: Origin,
-        line: String,
-        request: &Request,
-    ) -> NextStep {
+    pub(super) fn decide_line(&self, journal: &mut Journal, wanted: UserLine, request: &Request) -> NextStep {
         let decision = self.layers(journal.live()).decide(request);
         if decision.effect == Ruled::Deny {
             let kind = EventKind::CallRefused {
                 method: RUN_COMMAND.to_owned(),
                 reason: decision.reason.clone(),
-                requested_by: by.into_client(),
+                requested_by: wanted.by.into_client(),
             };
             journal.emit(ruling(&decision), kind, None);
             let message = format!("not allowed here: {}", decision.reason);
-            journal.reply(call, Err(Failure::new(ErrorCode::Forbidden, message)));
+            journal.reply(wanted.call, Err(Failure::new(ErrorCode::Forbidden, message)));
             return NextStep::Wait;
         }
         let is_ruled = decision.effect == Ruled::Allow && decision.scope.is_some();
         NextStep::RunLine {
-            call,
-            by,
-            line,
+            wanted,
             permitted: is_ruled.then(|| Box::new(decision)),
         }
     }

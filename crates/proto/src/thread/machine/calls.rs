@@ -79,12 +79,7 @@ impl Thread {
                 self.settle_request(by, number, &outcome);
                 self.journal.note_status();
             }
-            NextStep::RunLine {
-                call,
-                by,
-                line,
-                permitted,
-            } => self.start_user_command(call, by, line, permitted.as_deref()),
+            NextStep::RunLine { wanted, permitted } => self.start_user_command(wanted, permitted.as_deref()),
             NextStep::Wait => {}
         }
     }

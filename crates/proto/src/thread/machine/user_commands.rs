@@ -8,6 +8,7 @@ use acpd_policy::Decision;
 use super::Thread;
 use crate::thread::approval::ruling;
 use crate::thread::callback::RUN_COMMAND;
+use crate::thread::effect::UserLine;
 use crate::thread::host_call::HostReply;
 use crate::thread::reply::Reply;
 use crate::thread::turn::{TurnResult, is_interrupted_by_client};
@@ -19,7 +20,8 @@ impl Thread {
         if let Err(failure) = checked {
             return self.journal.reply(call, Err(failure));
         }
-        let next = self.approvals.evaluate_line(&mut self.journal, call, by, line);
+        let wanted = UserLine { call, by, line };
+        let next = self.approvals.evaluate_line(&mut self.journal, wanted);
         self.follow(next);
     }
 
@@ -30,13 +32,8 @@ impl Thread {
 
     /// Runs a command line that no policy denies. `permitted` is the decision of the policy that allows it, if there is
     /// one; otherwise the user's request is the reason.
-    pub(super) fn start_user_command(
-        &mut self,
-        call: u64,
-        by: Origin,
-        line: String,
-        permitted: Option<&Decision>,
-    ) {
+    pub(super) fn start_user_command(&mut self, wanted: UserLine, permitted: Option<&Decision>) {
+        let UserLine { call, by, line } = wanted;
         // While its paths were resolved, the thread may have been archived.
         if let Err(failure) = self.check_runs_commands() {
             return self.journal.reply(call, Err(failure));

@@ -1,8 +1,9 @@
 //! Runs the commands of users.
 //!
-//! In: operations on their terminals. Out: their results, as from the terminals of the agent. Owns: nothing. Never:
-//! needs the agent's process.
+//! In: operations on their terminals. Out: their results, as from the terminals of the agent. Owns: the terminals.
+//! Never: needs the agent's process.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use acpd_model::Failure;
@@ -13,6 +14,13 @@ use crate::host::callbacks::Callbacks;
 use crate::thread::actor::ThreadActor;
 use crate::thread::actor::begin::Prepared;
 
+/// The terminals of users' commands.
+#[derive(Debug, Default)]
+pub(super) struct UserCommands {
+    /// By the terminal's id. A command ends when it is removed.
+    running: BTreeMap<String, Callbacks>,
+}
+
 impl ThreadActor {
     /// Carries out an operation on the terminal of a user's command.
     pub(super) async fn carry_out_for_user(&mut self, call: u64, what: HostCall) {
@@ -22,7 +30,8 @@ impl ThreadActor {
                 match self.open_for_user().await {
                     Ok(mut callbacks) => {
                         callbacks.handle(call, what);
-                        self.user_commands.insert(terminal_id, callbacks);
+                        let commands = self.user_commands.get_or_insert_default();
+                        commands.running.insert(terminal_id, callbacks);
                     }
                     Err(failure) => {
                         let result = Err(failure);
@@ -31,12 +40,17 @@ impl ThreadActor {
                     }
                 }
             }
-            HostCall::ReleaseTerminal { terminal_id } => drop(self.user_commands.remove(terminal_id)),
+            HostCall::ReleaseTerminal { terminal_id } => {
+                if let Some(commands) = &mut self.user_commands {
+                    commands.running.remove(terminal_id);
+                }
+            }
             HostCall::KillTerminal { terminal_id }
             | HostCall::TerminalOutput { terminal_id }
             | HostCall::WaitForTerminalExit { terminal_id } => {
-                if let Some(callbacks) = self.user_commands.get_mut(terminal_id) {
-                    callbacks.handle(call, what);
+                let commands = self.user_commands.as_mut();
+                if let Some(command) = commands.and_then(|commands| commands.running.get_mut(terminal_id)) {
+                    command.handle(call, what);
                 }
             }
             // A user's command has no files.
