@@ -356,10 +356,6 @@ fn steps(status: &str) -> usize {
 pub fn command_line(item: &Value) -> String {
     let args = item["args"].as_array().into_iter().flatten();
     let command = item["command"].as_str().unwrap_or_default();
-    if item["requestedBy"].is_object() {
-        // A user's command is a whole line already.
-        return plain(command);
-    }
     plain(&shell_line(command, args.filter_map(Value::as_str)))
 }
 
@@ -438,15 +434,6 @@ mod tests {
         assert_eq!(texts(&item), [(Role::Answer, "one [audio]".to_owned())]);
         item.update(&json!({ "outcome": "completed", "text": "one two" }));
         assert_eq!(texts(&item), [(Role::Answer, "one two".to_owned())]);
-    }
-
-    #[test]
-    fn the_command_of_a_user_is_a_whole_line() {
-        let mut command =
-            json!({ "itemId": "item_1", "type": "terminalCommand", "command": "ls | wc", "args": [] });
-        assert_eq!(texts(&Item::read(&command))[0].1, "$ 'ls | wc'");
-        command["requestedBy"] = json!({ "kind": "client", "principal": "owner", "client": "test" });
-        assert_eq!(texts(&Item::read(&command))[0].1, "$ ls | wc");
     }
 
     #[test]

@@ -403,12 +403,6 @@ pub fn turn_title(turn: Option<TurnId>) -> String {
 /// Returns a command and its arguments in shell syntax.
 pub fn command(start: &ItemStart) -> String {
     match start {
-        // A user's command is a whole line already.
-        ItemStart::TerminalCommand {
-            command,
-            requested_by: Some(_),
-            ..
-        } => command.clone(),
         ItemStart::TerminalCommand { command, args, .. } => {
             shell_line(command, args.iter().map(String::as_str))
         }
