@@ -8,7 +8,7 @@ use std::sync::Arc;
 use acpd_model::event::{OptionKind, PermissionOption};
 use acpd_model::subject::CallSubject;
 use acpd_model::text::plain_line;
-use acpd_model::{Millis, RawJson, ThreadId, TurnId};
+use acpd_model::{Millis, ThreadId, TurnId};
 use acpd_policy::{in_lines, part_in_words};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::call::FileUpdate;
 use super::frame::{Ask, Question};
 use super::write::{OUTSIDE, put_turn, request};
+use crate::surface::elicitation;
 use crate::thread::Answer;
 use crate::wire::{Object, member};
 
@@ -285,22 +286,7 @@ pub(super) fn read_answer(form: &Form, result: &str) -> Option<GivenAnswer> {
             let place = labels.iter().position(|label| label == chosen)?;
             Some(given(Answer::Place(place)))
         }
-        Form::Input => {
-            #[derive(Deserialize)]
-            struct Input {
-                action: String,
-                #[serde(default)]
-                content: Option<RawJson>,
-            }
-            let Input { action, content } = serde_json::from_str(result).ok()?;
-            Some(given(match (action.as_str(), content) {
-                ("accept", Some(content)) if content.get() != "null" => Answer::Provide(content),
-                ("accept", _) => Answer::Accept { always: false },
-                ("decline", _) => Answer::Decline { always: false },
-                ("cancel", _) => Answer::Cancel,
-                _ => return None,
-            }))
-        }
+        Form::Input => elicitation::read_answer(result).map(given),
     }
 }
 
