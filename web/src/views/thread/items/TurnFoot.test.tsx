@@ -113,8 +113,9 @@ describe("a turn that did not end well", () => {
 
   test("offers nothing to the agent if users ran commands in it", () => {
     const command = { type: "terminalCommand", itemId: "c", terminalId: "user_1", command: "sleep 9", requestedBy: { kind: "client" } };
-    expect(ended({ status: "interrupted", items: [command] }).buttons).toEqual([]);
-    expect(ended({ status: "interrupted", items: [said, command] }).buttons).toContain("Continue");
+    const cut = { status: "interrupted", error: "acpd was restarted while this turn was running" };
+    expect(ended({ ...cut, items: [command] }).buttons).toEqual([]);
+    expect(ended({ ...cut, items: [said, command] }).buttons).toContain("Continue");
   });
 
   test("is edited first", async () => {
