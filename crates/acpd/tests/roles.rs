@@ -48,6 +48,7 @@ const TABLE: &str = "
     app    turn/steer                      operator
     app    turn/diff/read                  observer
     app    turn/interrupt                  operator
+    app    thread/command/run              operator
     app    turn/queue/arrange              operator
     app    turn/queue/edit                 operator
     app    turn/queue/steer                operator

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::{ClientOrigin, Origin};
 use crate::ids::BlobId;
 use crate::json::RawJson;
 
@@ -49,7 +50,7 @@ pub enum ItemStart {
     TerminalCommand {
         /// The daemon's id for the terminal.
         terminal_id: String,
-        /// The program, as the agent named it.
+        /// The program, as the agent named it; for a command of a user, the line that `/bin/sh` runs.
         command: String,
         /// Arguments of the program.
         args: Vec<String>,
@@ -58,7 +59,23 @@ pub enum ItemStart {
         /// Limit on the output that is kept, in bytes. The log has no more of it until the command ends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_bytes: Option<u32>,
+        /// The client whose user requested the command; absent for a command of the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        requested_by: Option<Box<ClientOrigin>>,
     },
+}
+
+impl ItemStart {
+    /// Returns who requested the item: a client for a command of its user, else the agent.
+    pub fn requester(&self) -> Origin {
+        match self {
+            Self::TerminalCommand {
+                requested_by: Some(client),
+                ..
+            } => Origin::Client(client.clone()),
+            _ => Origin::Agent,
+        }
+    }
 }
 
 /// The final data of an item. It is complete, so that readers do not need the deltas.

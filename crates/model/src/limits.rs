@@ -367,6 +367,10 @@ pub const ORPHAN_MILLIS: u64 = 1_000;
 pub const REAP_MILLIS: u64 = 1_000;
 /// Terminals of one thread that may exist at the same time.
 pub const TERMINALS: usize = 64;
+/// Commands of users that may run in one thread at the same time.
+pub const USER_COMMANDS: usize = 8;
+/// Length of a command line that a user runs, in bytes: policies read no longer ones.
+pub const USER_COMMAND_BYTES: usize = 64 << 10;
 /// Ended terminals of one agent that it has not released and whose output it can still request.
 pub const ENDED_TERMINALS: usize = 64;
 /// Bytes of output of all [`ENDED_TERMINALS`] together. The oldest output is dropped first.

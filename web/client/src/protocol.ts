@@ -385,6 +385,14 @@ export interface ClientInfo {
   version?: string | null;
 }
 
+/** The command that was started. */
+export interface CommandStarted {
+  /** Id of the command's item. */
+  itemId: string;
+  /** Id of the turn that contains the item. */
+  turnId: string;
+}
+
 /** The value of a config option. */
 export type ConfigValue = boolean | string;
 
@@ -867,7 +875,7 @@ export type Nothing = Record<string, unknown>;
 
 /** A notice for the user. */
 export interface Notice {
-  /** Who refused the agent's call. */
+  /** Who refused the call of the agent or of a user. */
   by?: By | null;
   /** Length of a line that is not a message. */
   bytes?: number | null;
@@ -877,6 +885,8 @@ export interface Notice {
   message: string;
   /** Whether it is larger than 16 KiB: then pages of turns leave it out. */
   omitted?: boolean | null;
+  /** The client whose user wanted to run a command that was refused. */
+  requestedBy?: By | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -959,7 +969,7 @@ export interface PlacedNotice {
   afterItemId?: string | null;
   /** Whether the notice comes after the end of the turn: no turn was running. */
   afterTurn?: boolean | null;
-  /** Who refused the agent's call. */
+  /** Who refused the call of the agent or of a user. */
   by?: By | null;
   /** Length of a line that is not a message. */
   bytes?: number | null;
@@ -969,6 +979,8 @@ export interface PlacedNotice {
   message: string;
   /** Whether it is larger than 16 KiB: then pages of turns leave it out. */
   omitted?: boolean | null;
+  /** The client whose user wanted to run a command that was refused. */
+  requestedBy?: By | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   threadId: string;
@@ -1321,6 +1333,8 @@ export interface TerminalCommand {
   output?: string | null;
   /** Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it. */
   outputBlob?: string | null;
+  /** The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent. */
+  requestedBy?: By | null;
   /** Name of the signal that terminated the command. */
   signal?: string | null;
   terminalId: string;
@@ -1332,7 +1346,7 @@ export interface TerminalCommand {
 /** A command that ended. */
 export interface TerminalCommandCompleted {
   args?: string[] | null;
-  /** The client that acted instead of the daemon. */
+  /** The client that acted instead of the daemon, or whose user requested the command. */
   by?: By | null;
   command?: string | null;
   cwd?: string | null;
@@ -1344,6 +1358,8 @@ export interface TerminalCommandCompleted {
   output?: string | null;
   /** Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it. */
   outputBlob?: string | null;
+  /** The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent. */
+  requestedBy?: By | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   /** Name of the signal that terminated the command. */
@@ -1362,7 +1378,7 @@ export interface TerminalCommandCompleted {
 /** A command that started. */
 export interface TerminalCommandStarted {
   args?: string[] | null;
-  /** The client that acted instead of the daemon. */
+  /** The client that acted instead of the daemon, or whose user requested the command. */
   by?: By | null;
   command?: string | null;
   cwd?: string | null;
@@ -1374,6 +1390,8 @@ export interface TerminalCommandStarted {
   /** Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it. */
   outputBlob?: string | null;
   parentItemId?: string | null;
+  /** The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent. */
+  requestedBy?: By | null;
   /** The event's number in its thread: 1, 2, 3 … without gaps. */
   seq: number;
   /** Name of the signal that terminated the command. */
@@ -1533,6 +1551,14 @@ export interface ThreadChanged {
   ts: number;
   /** The turn in which the event happened. */
   turnId?: string | null;
+}
+
+/** Params of `thread/command/run`. */
+export interface ThreadCommandRunParams {
+  /** The command line, at most 64 KiB. */
+  command: string;
+  /** Id of the thread; by default, the one that this connection last started, resumed or forked. */
+  threadId?: string;
 }
 
 /** Params of `thread/config/set`. */
@@ -1901,7 +1927,7 @@ export interface ToolCallUpdated {
 /** ACP's tool call status. */
 export type ToolStatus = "pending" | "in_progress" | "completed" | "failed";
 
-/** One prompt and everything that the agent did until the turn ended. */
+/** One prompt and everything that the agent did until the turn ended; or commands that users ran in between. */
 export interface Turn {
   /** Answers to questions, in order; only if the request includes turns. */
   answers?: PlacedAnswer[] | null;
@@ -2182,6 +2208,8 @@ export interface Methods {
   "policy/remembered/revoke": { params: PolicyRememberedRevokeParams; result: Nothing };
   /** Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while a turn runs. Archiving an archived thread has no effect. */
   "thread/archive": { params: ThreadArchiveParams; result: Nothing };
+  /** Runs a command line in the thread's directory and its agent's sandbox, because a user wants it. The agent does not see it. The command is an item of the running turn, or of a turn without a prompt. Returns `forbidden` if the policy denies the line, and `overloaded` while 8 such commands run. */
+  "thread/command/run": { params: ThreadCommandRunParams; result: CommandStarted };
   /** Sets one of the agent's config options. Returns once the agent has accepted it. */
   "thread/config/set": { params: ThreadConfigSetParams; result: Nothing };
   /** Permanently deletes the thread and its log, after the agent's session if the agent supports that. Returns `conflict` while a turn runs. Returns when no request finds the thread any more; its data is overwritten after that. Subscribers receive `thread/deleted` as the thread's last notification. */

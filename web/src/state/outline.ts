@@ -7,13 +7,13 @@
 import type { Item, PlanEntry } from "@acpd/client";
 
 import type { AwayRow } from "./away.ts";
-import { isLookup } from "./tool-calls.ts";
+import { isLookup, isUserCommand } from "./tool-calls.ts";
 import type { Row } from "./thread.ts";
 
 export type ItemRow = Extract<Row, { kind: "item" }>;
 type EndRow = Extract<Row, { kind: "turnEnd" | "working" }>;
 
-/** The work of a turn, or of its part up to a message that the user sent meanwhile. */
+/** The work of a turn, or of its part up to a message that the user sent, or a command that they ran, meanwhile. */
 export interface WorkRow {
   readonly kind: "work";
   readonly key: string;
@@ -113,7 +113,7 @@ class TurnOutline {
     private readonly partial: boolean,
   ) {}
 
-  /** Splits the turn at the user's messages: each begins a part of its own. */
+  /** Splits the turn at the user's messages and commands: each begins a part of its own. */
   rows(rows: readonly Row[]): ShownRow[] {
     const { turn } = this.end;
     const begin = rows.findIndex((row) => row.kind === "item" && row.turnId === (turn.id ?? undefined));
@@ -129,7 +129,7 @@ class TurnOutline {
       part = [];
     };
     for (const row of rows.slice(begin)) {
-      if (row.kind === "item" && row.item.type === "userMessage") {
+      if (row.kind === "item" && (row.item.type === "userMessage" || isUserCommand(row.item))) {
         flush(false);
         shown.push(row);
       } else {

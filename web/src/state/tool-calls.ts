@@ -1,6 +1,6 @@
 /** Tool calls, as views describe them: kind, command, changed files, and the tally of many. Pure. */
 
-import type { AcpObject, Item, TerminalCommand, ToolCall } from "@acpd/client";
+import type { AcpObject, By, Item, TerminalCommand, ToolCall } from "@acpd/client";
 
 import { diffOfTexts, parseUnified } from "../text/diff.ts";
 import { isObject, locationsOf, objects, text } from "./acp.ts";
@@ -113,6 +113,11 @@ const COUNTED: Record<string, keyof Tally | undefined> = {
   fetch: "fetches",
   other: "others",
 };
+
+/** Returns whether the item is a command that a user ran, which is no work of the agent. */
+export function isUserCommand(item: Item): item is Item & TerminalCommand & { requestedBy: By } {
+  return item.type === "terminalCommand" && item.requestedBy != null;
+}
 
 /** Returns the terminals that are part of a tool call. */
 function terminalsOf(items: readonly Item[]): Set<string> {

@@ -8,6 +8,7 @@ import { queueOf } from "../../src/state/fold-turns.ts";
 import { OlderTurns } from "../../src/state/older-turns.ts";
 import { layOut } from "../../src/state/rows.ts";
 import type { ThreadState } from "../../src/state/thread.ts";
+import { rowName } from "../../src/views/thread/row-name.ts";
 
 const files = import.meta.glob<string>("../fixtures/*", { query: "?raw", import: "default", eager: true });
 const fixture = (name: string) => files[`../fixtures/${name}`]!;
@@ -222,6 +223,22 @@ test("output of a terminal is bounded, and says so", () => {
   const output = (item as { output: string }).output;
   expect(output.length).toBeLessThanOrEqual(256 * 1024);
   expect(output.endsWith("39".padEnd(20_000, "."))).toBe(true);
+});
+
+test("a command that a user ran is theirs, in a turn without a prompt", () => {
+  const at = (seq: number) => ({ threadId: "t", seq, ts: seq, turnId: "turn_1" });
+  const by = { kind: "client", principal: "owner", client: "mine" };
+  const command = { itemId: "item_1", type: "terminalCommand", terminalId: "user_1" };
+  const list = [
+    { method: "turn/started", params: { ...at(1), turn: { id: "turn_1", status: "running", startedAt: 1 } } },
+    { method: "item/terminalCommand/started", params: { ...at(2), ...command, command: "ls | wc", args: [], cwd: "/w", requestedBy: by, by } },
+    { method: "item/terminalCommand/output", params: { ...at(3), itemId: "item_1", terminalId: "user_1", text: "3\n" } },
+    { method: "item/terminalCommand/completed", params: { ...at(4), ...command, outcome: "completed", exitCode: 0, signal: null, output: "3\n", truncated: false, by } },
+    { method: "turn/completed", params: { ...at(5), turn: { id: "turn_1", status: "completed", startedAt: 1, completedAt: 5 } } },
+  ] as unknown as ThreadEvent[];
+  const rows = layOut()(replay(list));
+  expect(rows.map(rowName)).toEqual(["You ran: ls | wc", "End of the turn"]);
+  expect(rows[0]).toMatchObject({ item: { requestedBy: by, output: "3\n", exitCode: 0, outcome: "completed" } });
 });
 
 test("the queue has the prompts of all clients, in its order", () => {

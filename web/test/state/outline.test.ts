@@ -70,6 +70,12 @@ test("what the user said into the turn is shown, with the work before and after"
   expect(shown(rows)).toEqual(["u", "work-1", "u2", "work-1-1", "answer", "end-1"]);
 });
 
+test("a command that the user ran is no work of the agent: it is always shown", () => {
+  const ran = (id: string) => item(id, { type: "terminalCommand", terminalId: id, command: "ls", requestedBy: { kind: "client", principal: "owner", client: "x" } });
+  expect(shown(ended([user("u"), call("e1", "edit"), call("e2", "edit"), ran("c"), said("answer")]))).toEqual(["u", "work-1", "c", "answer", "end-1"]);
+  expect(shown(ended([ran("c1"), ran("c2")]))).toEqual(["c1", "c2", "end-1"]);
+});
+
 test("notices are never hidden", () => {
   const rows = ended(WORK);
   rows.splice(4, 0, { kind: "notice", details: [], key: "notice-9", notice: { seq: 9 } as never });

@@ -557,6 +557,15 @@ class ClientInfo(_ClientInfo, total=False):
     version: str | None
 
 
+class CommandStarted(TypedDict):
+    """The command that was started."""
+
+    itemId: str
+    """Id of the command's item."""
+    turnId: str
+    """Id of the turn that contains the item."""
+
+
 ConfigValue: TypeAlias = "bool | str"
 """The value of a config option."""
 
@@ -976,6 +985,8 @@ class TerminalCommandItem(_TerminalCommandItem, total=False):
     """The last part of the output."""
     outputBlob: str | None
     """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
+    requestedBy: By | None
+    """The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent."""
     signal: str | None
     """Name of the signal that terminated the command."""
     truncated: bool | None
@@ -1249,12 +1260,14 @@ class Notice(_Notice, total=False):
     """A notice for the user."""
 
     by: By | None
-    """Who refused the agent's call."""
+    """Who refused the call of the agent or of a user."""
     bytes: int | None
     """Length of a line that is not a message."""
     detail: str | None
     omitted: bool | None
     """Whether it is larger than 16 KiB: then pages of turns leave it out."""
+    requestedBy: By | None
+    """The client whose user wanted to run a command that was refused."""
     turnId: str | None
     """The turn in which the event happened."""
     update: Json | None
@@ -1358,12 +1371,14 @@ class PlacedNotice(_PlacedNotice, total=False):
     afterTurn: bool | None
     """Whether the notice comes after the end of the turn: no turn was running."""
     by: By | None
-    """Who refused the agent's call."""
+    """Who refused the call of the agent or of a user."""
     bytes: int | None
     """Length of a line that is not a message."""
     detail: str | None
     omitted: bool | None
     """Whether it is larger than 16 KiB: then pages of turns leave it out."""
+    requestedBy: By | None
+    """The client whose user wanted to run a command that was refused."""
     turnId: str | None
     """The turn in which the event happened."""
     update: Json | None
@@ -1784,6 +1799,8 @@ class TerminalCommand(_TerminalCommand, total=False):
     """The last part of the output."""
     outputBlob: str | None
     """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
+    requestedBy: By | None
+    """The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent."""
     signal: str | None
     """Name of the signal that terminated the command."""
     truncated: bool | None
@@ -1807,7 +1824,7 @@ class TerminalCommandCompleted(_TerminalCommandCompleted, total=False):
 
     args: list[str] | None
     by: By | None
-    """The client that acted instead of the daemon."""
+    """The client that acted instead of the daemon, or whose user requested the command."""
     command: str | None
     cwd: str | None
     exitCode: int | None
@@ -1816,6 +1833,8 @@ class TerminalCommandCompleted(_TerminalCommandCompleted, total=False):
     """The last part of the output."""
     outputBlob: str | None
     """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
+    requestedBy: By | None
+    """The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent."""
     signal: str | None
     """Name of the signal that terminated the command."""
     truncated: bool | None
@@ -1840,7 +1859,7 @@ class TerminalCommandStarted(_TerminalCommandStarted, total=False):
 
     args: list[str] | None
     by: By | None
-    """The client that acted instead of the daemon."""
+    """The client that acted instead of the daemon, or whose user requested the command."""
     command: str | None
     cwd: str | None
     exitCode: int | None
@@ -1850,6 +1869,8 @@ class TerminalCommandStarted(_TerminalCommandStarted, total=False):
     outputBlob: str | None
     """Blob with all kept output, at `GET /api/blobs/{outputBlob}`, if `output` is only the end of it."""
     parentItemId: str | None
+    requestedBy: By | None
+    """The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command of the agent."""
     signal: str | None
     """Name of the signal that terminated the command."""
     truncated: bool | None
@@ -2029,6 +2050,15 @@ class ThreadChanged(_ThreadChanged, total=False):
 
     turnId: str | None
     """The turn in which the event happened."""
+
+
+class ThreadCommandRunParams(TypedDict):
+    """Params of `thread/command/run`."""
+
+    command: str
+    """The command line, at most 64 KiB."""
+    threadId: str
+    """Id of the thread."""
 
 
 class ThreadConfigSetParams(TypedDict):
@@ -2486,7 +2516,7 @@ class _Turn(TypedDict):
 
 
 class Turn(_Turn, total=False):
-    """One prompt and everything that the agent did until the turn ended."""
+    """One prompt and everything that the agent did until the turn ended; or commands that users ran in between."""
 
     answers: list[PlacedAnswer] | None
     """Answers to questions, in order; only if the request includes turns."""
@@ -3280,6 +3310,12 @@ class TypedClient(ABC):
         self, method: Literal["thread/archive"], params: ThreadArchiveParams, *, timeout: float | None = None
     ) -> Nothing:
         """Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while a turn runs. Archiving an archived thread has no effect."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/command/run"], params: ThreadCommandRunParams, *, timeout: float | None = None
+    ) -> CommandStarted:
+        """Runs a command line in the thread's directory and its agent's sandbox, because a user wants it. The agent does not see it. The command is an item of the running turn, or of a turn without a prompt. Returns `forbidden` if the policy denies the line, and `overloaded` while 8 such commands run."""
 
     @overload
     async def call(

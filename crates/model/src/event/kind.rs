@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Always, Fidelity, Millis, Outcome, PermissionOption, QuestionTopic, Seq, SessionParams, ThreadCreated,
-    ThreadForked,
+    Always, ClientOrigin, Fidelity, Millis, Outcome, PermissionOption, QuestionTopic, Seq, SessionParams,
+    ThreadCreated, ThreadForked,
 };
 use crate::ids::{BlobId, ItemId, RequestId, TurnId};
 use crate::item::{ItemEnd, ItemOutcome, ItemStart, MessageType, Replaced, ToolStatus};
@@ -248,12 +248,16 @@ pub enum EventKind {
         /// The notification's method.
         method: String,
     },
-    /// The agent called a method that does not exist, or that it may not call. The daemon denied the call.
+    /// The agent called a method that does not exist, or that it may not call. The daemon denied the call. Or the policy
+    /// denied a command that a user wanted to run.
     CallRefused {
-        /// The method that the agent called.
+        /// The method that was called; `thread/command/run` for a command of a user.
         method: String,
-        /// The error that the daemon returned to the agent.
+        /// The error that the daemon returned.
         reason: String,
+        /// The client whose user wanted to run the command; absent for a call of the agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        requested_by: Option<Box<ClientOrigin>>,
     },
 
     /// A prompt was queued until the turns before it are over, or the prompt of a queued turn was replaced.
@@ -469,9 +473,9 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<Box<str>>,
     },
-    /// The agent called a method without a permission request, and the policy allowed it.
+    /// The agent called a method without a permission request, or a user ran a command, and the policy allowed it.
     CallPermitted {
-        /// The method that the agent called.
+        /// The method that was called; `thread/command/run` for a command of a user.
         method: String,
         /// The file, command or other subject of the call.
         subject: String,
@@ -531,7 +535,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Content>,
     },
-    /// The agent terminated the command in one of the daemon's terminals.
+    /// The agent, or a client's user, terminated the command in one of the daemon's terminals.
     TerminalKilled {
         /// The daemon's id for the terminal.
         terminal_id: String,

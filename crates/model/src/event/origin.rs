@@ -17,6 +17,16 @@ pub enum Origin {
     Policy(Box<Ruling>),
 }
 
+impl Origin {
+    /// Returns the client, if one caused the event.
+    pub fn into_client(self) -> Option<Box<ClientOrigin>> {
+        match self {
+            Self::Client(client) => Some(client),
+            Self::Agent | Self::Daemon | Self::Policy(_) => None,
+        }
+    }
+}
+
 /// The part of the permission policy that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

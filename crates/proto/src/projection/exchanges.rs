@@ -132,6 +132,8 @@ impl Exchange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchanges {
     all: VecDeque<Exchange>,
+    /// The turn of the user's last message. Turns without one are not the agent's.
+    prompted: Option<TurnId>,
     most: usize,
     kept: HistoryFilter,
 }
@@ -151,6 +153,7 @@ impl Exchanges {
     pub fn known(except: Option<TurnId>, dropped: DroppedTurns) -> Self {
         Self {
             all: VecDeque::new(),
+            prompted: None,
             most: KNOWN_EXCHANGES,
             kept: HistoryFilter::new(except, dropped),
         }
@@ -213,6 +216,7 @@ impl Exchanges {
         }
         match &event.kind {
             EventKind::UserMessageAdded { content, .. } => {
+                self.prompted = event.turn;
                 self.said(MessageType::UserMessage, &content_text(content));
             }
             EventKind::ItemDelta { role, text, .. } => {
@@ -227,7 +231,7 @@ impl Exchanges {
             } => {
                 self.called(tool_call_id);
             }
-            EventKind::TurnSettled { status, .. } => {
+            EventKind::TurnSettled { status, .. } if event.turn == self.prompted => {
                 if let Some(exchange) = self.all.back_mut() {
                     exchange.failed = *status == TurnStatus::Failed;
                 }

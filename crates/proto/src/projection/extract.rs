@@ -204,6 +204,7 @@ mod tests {
                 args: vec!["status".into(), "-s".into()],
                 cwd: "/w".into(),
                 output_bytes: None,
+                requested_by: None,
             },
         });
         assert_eq!(texts(&started), [(TextKind::Command, "git status -s".to_owned())]);

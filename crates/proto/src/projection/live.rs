@@ -174,8 +174,8 @@ pub struct Live {
     pub remembered: Remembered,
     /// The latest plan.
     pub plan: Option<CurrentPlan>,
-    /// The token usage, as its event.
-    pub usage: Option<EventKind>,
+    /// The token usage, as its event. Boxed, because many idle threads have none.
+    pub usage: Option<Box<EventKind>>,
 }
 
 /// Maximum number of client turn ids to store; the oldest are removed first.
@@ -558,7 +558,7 @@ impl Live {
                     entries: entries.clone(),
                 });
             }
-            EventKind::UsageUpdated { .. } => self.usage = Some(event.kind.clone()),
+            EventKind::UsageUpdated { .. } => self.usage = Some(Box::new(event.kind.clone())),
             EventKind::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
             EventKind::ModelChanged { model_id } => self.model = Some(model_id.clone()),
             EventKind::ConfigOptionsReplaced {} => {

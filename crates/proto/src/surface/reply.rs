@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use acpd_model::event::{Fidelity, LeaseHolder};
-use acpd_model::{Event, Millis, RawJson, SearchHit, Seq, Summary, ThreadId, TurnId};
+use acpd_model::{Event, ItemId, Millis, RawJson, SearchHit, Seq, Summary, ThreadId, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
 
@@ -70,6 +70,13 @@ pub enum Reply {
         turn: TurnId,
         /// How the input reaches the agent.
         delivery: SteerDelivery,
+    },
+    /// The command line of a user that was started.
+    CommandStarted {
+        /// The command's item.
+        item: ItemId,
+        /// The turn that contains the item: the running one, or one without a prompt.
+        turn: TurnId,
     },
     /// How well the agent remembers the turns that are left after a rollback.
     RolledBack(Fidelity),

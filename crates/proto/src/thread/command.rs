@@ -43,6 +43,11 @@ pub enum Command {
         /// The expected running turn; the command fails if another turn runs.
         turn: Option<TurnId>,
     },
+    /// Runs a command line for a user; the reply is [`Reply::CommandStarted`](super::Reply::CommandStarted).
+    RunCommand {
+        /// The line, for `/bin/sh`.
+        line: String,
+    },
     /// Changes something about the thread as a whole.
     Change(Change),
     /// Deletes the thread. The reply follows when all of its data is deleted.

@@ -92,6 +92,14 @@ pub enum Effect {
         /// The operation.
         what: HostCall,
     },
+    /// Runs an operation on the terminal of a user's command, whether or not an agent runs. A created terminal ends with
+    /// the operation that releases it, or with this process; a release has no result.
+    UserHost {
+        /// Identifies the command; [`Input::Host`](super::Input::Host) returns the same number.
+        call: u64,
+        /// The operation on the terminal.
+        what: HostCall,
+    },
 }
 
 /// Identifies what waits for resolved paths.
@@ -108,6 +116,19 @@ pub enum Waiter {
         /// Which parts of the disk may be looked up for it.
         sight: Sight,
     },
+    /// A client whose user wants to run a command line. Boxed: it is rare, and an idle thread has room for a waiter.
+    UserCommand(Box<UserLine>),
+}
+
+/// A command line that a user wants to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserLine {
+    /// The number of the client's command.
+    pub call: u64,
+    /// The client.
+    pub by: Origin,
+    /// The line.
+    pub line: String,
 }
 
 /// A change to the answers that apply to all threads of the agent.

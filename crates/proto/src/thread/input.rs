@@ -26,9 +26,9 @@ pub enum Input {
     Agent(AgentEvent),
     /// The agent's process exited, or failed to start.
     AgentExited(AgentExit),
-    /// A file or terminal operation that the agent requested is done.
+    /// A file or terminal operation of the agent, or for a user's command, is done.
     Host {
-        /// Identifies the agent's callback.
+        /// Identifies the agent's callback, or the user's command.
         call: u64,
         /// The result of the operation, or why it failed.
         result: Result<HostReply, Failure>,

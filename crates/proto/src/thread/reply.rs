@@ -1,7 +1,7 @@
 //! The replies to clients' commands.
 
 use acpd_model::event::{Fidelity, LeaseHolder, ThreadForked, TurnStatus};
-use acpd_model::{Millis, RawJson, TurnId};
+use acpd_model::{ItemId, Millis, RawJson, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
 
@@ -20,6 +20,13 @@ pub enum Reply {
         turn: TurnId,
         /// How the input reaches the agent.
         delivery: SteerDelivery,
+    },
+    /// The command line of a user that was started.
+    CommandStarted {
+        /// The command's item.
+        item: ItemId,
+        /// The turn that contains the item.
+        turn: TurnId,
     },
     /// The point where another thread is forked.
     Fork(Box<ForkPoint>),

@@ -216,7 +216,7 @@ fn a_failed_callback_is_recorded() {
         s.open_turn();
         let refused = |s: &Scene| -> Vec<(String, String)> {
             let of = |kind: &EventKind| match kind {
-                EventKind::CallRefused { method, reason } => Some((method.clone(), reason.clone())),
+                EventKind::CallRefused { method, reason, .. } => Some((method.clone(), reason.clone())),
                 _ => None,
             };
             s.kinds().filter_map(of).collect()

@@ -51,3 +51,4 @@ mod terminals;
 mod tools;
 mod transcripts;
 mod turn_diffs;
+mod user_commands;

@@ -31,7 +31,7 @@ fn two_options_of_one_id_are_no_question() {
         assert!(s.thread.live().requests.is_empty());
         assert_eq!(s.answer_to(&json!(7))["error"]["code"], -32602);
         let recorded = s.kinds().find_map(|kind| match kind {
-            EventKind::CallRefused { method, reason } => Some((method.as_str(), reason.as_str())),
+            EventKind::CallRefused { method, reason, .. } => Some((method.as_str(), reason.as_str())),
             _ => None,
         });
         let (method, reason) = recorded.expect("it is in the log");

@@ -112,7 +112,7 @@ fn an_object_with_one_key_twice_is_no_question() {
         assert!(s.thread.live().requests.is_empty());
         assert_eq!(s.answer_to(&json!(7))["error"]["code"], -32602);
         assert!(s.kinds().any(|kind| {
-            matches!(kind, EventKind::CallRefused { method, reason }
+            matches!(kind, EventKind::CallRefused { method, reason, .. }
                 if method == "session/request_permission" && reason.contains("twice"))
         }));
     };

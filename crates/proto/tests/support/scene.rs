@@ -86,6 +86,8 @@ pub struct Scene {
     pub orders: Vec<(String, EditorCommand)>,
     /// Host calls that wait for [`Scene::host_replies`].
     pub waiting: Vec<(u64, HostCall)>,
+    /// Terminals of users' commands that were released.
+    pub released: Vec<String>,
     /// Results of the next host calls.
     pub script: VecDeque<Result<HostReply, Failure>>,
     /// The targets of paths. A path that is not listed is not a link.
@@ -147,6 +149,7 @@ impl Scene {
             replies: BTreeMap::new(),
             orders: Vec::new(),
             waiting: Vec::new(),
+            released: Vec::new(),
             script: VecDeque::new(),
             links: BTreeMap::new(),
             reserved: BTreeSet::new(),
@@ -332,7 +335,11 @@ impl Scene {
             }
             Effect::Delete { call } => self.deleted.push(call),
             Effect::Editor { connection, order } => self.orders.push((connection, order)),
-            Effect::Host { call, what } => self.waiting.push((call, what)),
+            Effect::UserHost {
+                what: HostCall::ReleaseTerminal { terminal_id },
+                ..
+            } => self.released.push(terminal_id),
+            Effect::Host { call, what } | Effect::UserHost { call, what } => self.waiting.push((call, what)),
             Effect::Resolve { waiter, paths } => {
                 self.unresolved.push((waiter, paths));
                 if self.looks_up {

@@ -72,7 +72,7 @@ pub fn look_up(
 ) {
     let sight = match waiter {
         Waiter::Explain { sight, .. } => sight,
-        Waiter::Call(_) => Sight::Everything,
+        Waiter::Call(_) | Waiter::UserCommand(_) => Sight::Everything,
     };
     tokio::spawn(async move {
         let work = move || Ok(real_paths(&workspace(), paths, sight));

@@ -169,6 +169,9 @@ impl Service {
             Request::MoveLease { thread, take } => self.move_lease(caller, thread, take).await,
             Request::StartTurn(start) => self.start_turn(by, start).await,
             Request::SteerTurn { thread, input, turn } => self.steer_turn(by, thread, input, turn).await,
+            Request::RunCommand { thread, line } => {
+                self.command(by, thread, Command::RunCommand { line }).await
+            }
             Request::Interrupt {
                 thread,
                 turn,
@@ -232,6 +235,7 @@ fn reply(reply: thread::Reply) -> Result<Reply, Failure> {
         thread::Reply::Done => Reply::Done,
         thread::Reply::Turn(turn) => Reply::Turn(turn),
         thread::Reply::Steered { turn, delivery } => Reply::Steered { turn, delivery },
+        thread::Reply::CommandStarted { item, turn } => Reply::CommandStarted { item, turn },
         thread::Reply::RolledBack(fidelity) => Reply::RolledBack(fidelity),
         thread::Reply::Explained(explanation) => Reply::Explained(explanation),
         thread::Reply::Remembered(rules) => Reply::Remembered(rules),

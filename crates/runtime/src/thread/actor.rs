@@ -2,6 +2,7 @@
 
 mod begin;
 mod commit;
+mod user_commands;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -24,6 +25,7 @@ use crate::host::budget::Charge;
 use crate::host::callbacks::{Callbacks, HostMessage};
 use crate::metrics::Present;
 use crate::standby::process::{Standby, over};
+use crate::thread::actor::user_commands::UserCommands;
 use crate::thread::delegates::{Attachment, Editors};
 use crate::thread::state::{SnapshotPlan, load_state};
 use crate::thread::task::Failed;
@@ -97,6 +99,8 @@ pub struct ThreadActor {
     /// A standby process to use the next time the machine starts an agent.
     standby: Option<Box<Standby>>,
     host: Option<Callbacks>,
+    /// Allocated on the first command: in most threads, users run none.
+    user_commands: Option<Box<UserCommands>>,
     host_tx: mpsc::Sender<Box<HostMessage>>,
     host_rx: mpsc::Receiver<Box<HostMessage>>,
     /// The part of the agent's budget that the machine's latest answer holds. The answer goes to the agent while the
@@ -168,6 +172,7 @@ impl ThreadActor {
             leaves: false,
             standby: None,
             host: None,
+            user_commands: None,
             host_tx,
             host_rx,
             charge: None,

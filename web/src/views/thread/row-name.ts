@@ -3,7 +3,7 @@
 import type { Item } from "@acpd/client";
 
 import type { ShownRow } from "../../state/outline.ts";
-import { tallyOf, titleOf, wordsOf } from "../../state/tool-calls.ts";
+import { isUserCommand, tallyOf, titleOf, wordsOf } from "../../state/tool-calls.ts";
 import { visibleLine } from "../../text/bidi-guard.ts";
 import { firstWords } from "../../text/format.ts";
 import { commandLine } from "./items/CommandLine.tsx";
@@ -51,7 +51,7 @@ function itemName(item: Item): string {
     case "fileChange":
       return `Change of ${visibleLine(item.path)}`;
     case "terminalCommand":
-      return `Command: ${firstWords(visibleLine(commandLine(item)))}`;
+      return `${isUserCommand(item) ? "You ran" : "Command"}: ${firstWords(visibleLine(commandLine(item)))}`;
     default:
       return "Item";
   }

@@ -12,13 +12,13 @@ use super::params::{
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
-    ArrangeQueue, EditQueued, ForkThread, RollBack, SetMetadata, SetName, SteerQueued, SteerTurn,
+    ArrangeQueue, EditQueued, ForkThread, RollBack, RunCommand, SetMetadata, SetName, SteerQueued, SteerTurn,
 };
 use super::wire::results::{
-    AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, FolderCreated, FoldersListed,
-    Nothing, PoliciesRead, PolicyExplained, RememberedListed, RolledBack, TextsFound, ThreadForkedResult,
-    ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnDiffRead, TurnStartedResult, TurnSteered,
-    Unsubscribed,
+    AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
+    FoldersListed, Nothing, PoliciesRead, PolicyExplained, RememberedListed, RolledBack, TextsFound,
+    ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnDiffRead,
+    TurnStartedResult, TurnSteered, Unsubscribed,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
@@ -232,6 +232,12 @@ methods! {
     /// `queued` means that it becomes a turn of its own, after the turns that are already queued.
     "turn/steer" SteerTurn(On<SteerTurn>) -> TurnSteered,
         |On { thread, params }| Ok(Request::SteerTurn { thread, input: params.content.0, turn: params.turn_id });
+
+    /// Runs a command line in the thread's directory and its agent's sandbox, because a user wants it. The agent does not see
+    /// it. The command is an item of the running turn, or of a turn without a prompt. Returns `forbidden` if the policy denies
+    /// the line, and `overloaded` while 8 such commands run.
+    "thread/command/run" RunCommand(On<RunCommand>) -> CommandStarted,
+        |On { thread, params }| Ok(Request::RunCommand { thread, line: params.command });
 
     /// Returns the diff of all files that an ended turn changed. Returns `not_found` if it has none.
     "turn/diff/read" ReadTurnDiff(On<ReadTurnDiff>) -> TurnDiffRead,

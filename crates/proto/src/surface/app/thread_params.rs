@@ -25,6 +25,14 @@ pub struct SetName {
     pub name: Option<String>,
 }
 
+/// Params of `thread/command/run`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct RunCommand {
+    /// The command line, at most 64 KiB.
+    pub command: String,
+}
+
 /// Params of `thread/metadata/set`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]

@@ -152,7 +152,17 @@ fn terminal(at: Millis, start: &ItemStart, end: &ItemEnd) -> Block {
     else {
         return Block::new("terminal", at, Vec::new());
     };
-    let mut block = Block::new("terminal", at, vec![word("Command: "), code(command(start))]);
+    let mut title = match start.requester() {
+        Origin::Agent => vec![word("Command: ")],
+        user => {
+            let mut title = vec![word("Command of ")];
+            title.extend(who(&user));
+            title.push(word(": "));
+            title
+        }
+    };
+    title.push(code(command(start)));
+    let mut block = Block::new("terminal", at, title);
     let mut spans = vec![word("Terminal "), code(terminal_id)];
     if let ItemStart::TerminalCommand { cwd, .. } = start {
         spans.extend([word(" in "), code(cwd)]);

@@ -255,8 +255,14 @@ fn fill_thread(line: &mut Object<'_>, event: &Event) {
         EventKind::AgentNotified { method } => {
             line.put("method", method);
         }
-        EventKind::CallRefused { method, reason } => {
-            line.put("method", method).put("reason", reason);
+        EventKind::CallRefused {
+            method,
+            reason,
+            requested_by,
+        } => {
+            line.put("method", method)
+                .put("reason", reason)
+                .maybe("requestedBy", requested_by.as_deref());
         }
         _ => {}
     }
@@ -377,9 +383,11 @@ fn fill_start(line: &mut Object<'_>, start: &ItemStart, raw: Option<&RawJson>) {
             args,
             cwd,
             output_bytes: _,
+            requested_by,
         } => {
             line.put("terminalId", terminal_id).put("command", command);
             line.put("args", args).put("cwd", cwd);
+            line.maybe("requestedBy", requested_by.as_deref());
         }
     }
 }

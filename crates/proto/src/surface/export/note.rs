@@ -1,7 +1,7 @@
 //! Events that have a block of their own.
 
 use acpd_model::event::{Binding, DiffSize, Level, TurnStatus};
-use acpd_model::{Event, EventKind, Millis};
+use acpd_model::{Event, EventKind, Millis, Origin};
 use serde::Deserialize;
 
 use super::block::{Block, Span, code, word};
@@ -52,8 +52,19 @@ pub fn block(event: &Event) -> Option<Block> {
             let size = vec![word(format!("{bytes} bytes; it begins with:"))];
             Block::new("warning", at, title).line(size).verbatim("", text)
         }
-        EventKind::CallRefused { method, reason } => {
-            let title = vec![word("The agent called "), code(method), word(" and was refused")];
+        EventKind::CallRefused {
+            method,
+            reason,
+            requested_by,
+        } => {
+            let title = match requested_by {
+                Some(user) => {
+                    let mut title = who(&Origin::Client(user.clone()));
+                    title.push(word(" wanted to run a command and was refused"));
+                    title
+                }
+                None => vec![word("The agent called "), code(method), word(" and was refused")],
+            };
             Block::new("warning", at, title).line(vec![word(reason.clone())])
         }
         EventKind::InterruptRequested {} => {

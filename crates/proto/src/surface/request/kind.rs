@@ -55,6 +55,7 @@ pub enum RequestKind {
     MoveLease,
     StartTurn,
     SteerTurn,
+    RunCommand,
     Interrupt,
     ChangeQueue,
     Answer,
@@ -93,6 +94,8 @@ impl RequestKind {
             | Self::MoveLease
             | Self::StartTurn
             | Self::SteerTurn
+            // An operator runs commands anyway: it prompts agents, and its role includes the answers to their questions.
+            | Self::RunCommand
             | Self::Interrupt
             | Self::ChangeQueue
             | Self::AskAgent
@@ -134,6 +137,7 @@ impl RequestKind {
             | Self::MoveLease
             | Self::StartTurn
             | Self::SteerTurn
+            | Self::RunCommand
             | Self::Interrupt
             | Self::ChangeQueue
             | Self::Answer
@@ -175,6 +179,7 @@ impl Request {
             Self::MoveLease { .. } => RequestKind::MoveLease,
             Self::StartTurn(_) => RequestKind::StartTurn,
             Self::SteerTurn { .. } => RequestKind::SteerTurn,
+            Self::RunCommand { .. } => RequestKind::RunCommand,
             Self::Interrupt { .. } => RequestKind::Interrupt,
             Self::ChangeQueue { .. } => RequestKind::ChangeQueue,
             Self::Answer { .. } => RequestKind::Answer,
@@ -227,6 +232,7 @@ impl Request {
             | Self::RevokeRemembered { thread, .. }
             | Self::MoveLease { thread, .. }
             | Self::SteerTurn { thread, .. }
+            | Self::RunCommand { thread, .. }
             | Self::Interrupt { thread, .. }
             | Self::ChangeQueue { thread, .. }
             | Self::NotifyAgent { thread, .. } => Some(*thread),

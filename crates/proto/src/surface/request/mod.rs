@@ -138,6 +138,13 @@ pub enum Request {
         /// The expected running turn; the request fails if another turn is running.
         turn: Option<TurnId>,
     },
+    /// Runs a command line in the thread's directory, because a user wants it. The agent does not see it.
+    RunCommand {
+        /// The thread whose directory, sandbox and policy apply.
+        thread: ThreadId,
+        /// The line, for `/bin/sh`.
+        line: String,
+    },
     /// Reads the diff of an ended turn.
     ReadTurnDiff {
         /// The thread that has the turn.

@@ -211,6 +211,7 @@ fn deny(journal: &mut Journal, call: u64, request: &Call, decision: &Decision) -
     let kind = EventKind::CallRefused {
         method: request.method().to_owned(),
         reason: decision.reason.clone(),
+        requested_by: None,
     };
     journal.emit(ruling(decision), kind, None);
     let message = format!("not allowed here: {}", decision.reason);

@@ -12,6 +12,7 @@ mod policy;
 mod questions;
 mod remembered;
 mod shown;
+mod user_commands;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,18 +20,20 @@ use std::sync::Arc;
 use acpd_model::event::Outcome;
 use acpd_model::limits::GRANTS;
 use acpd_model::{ErrorCode, EventKind, Failure, ItemId, Origin, RawJson, RequestId};
-use acpd_policy::Request;
+use acpd_policy::{Decision, Request};
 use serde_json::json;
 
 use self::calls::Comparison;
 use self::grants::Grant;
 use self::path_lookup::PathLookup;
+use super::effect::UserLine;
 use super::journal::Journal;
 use crate::agent::Call;
 use crate::projection::listed_title;
 use crate::wire::RpcError;
 
 pub use policy::Policies;
+pub(super) use policy::ruling;
 pub(super) use questions::{METHOD as PERMISSION_METHOD, read_question};
 pub(super) use remembered::adopt_rules;
 
@@ -53,6 +56,12 @@ pub(super) enum NextStep {
         number: u32,
         by: Origin,
         outcome: Outcome,
+    },
+    /// Run the command line of a user.
+    RunLine {
+        wanted: UserLine,
+        /// The policy's decision, if a rule or a default of it allows the line.
+        permitted: Option<Box<Decision>>,
     },
     /// Do nothing: the call waits for the host or for the user, or no longer exists.
     Wait,

@@ -65,6 +65,10 @@ impl Approvals {
                 journal.reply(call, Ok(explained));
                 return NextStep::Wait;
             }
+            Waiter::UserCommand(wanted) => {
+                let request = self.line_request(journal.live(), &wanted.line);
+                return self.decide_line(journal, *wanted, &request.with_real_paths(real));
+            }
         };
         // Without a lookup, the call was withdrawn or its agent has exited.
         match self.lookups.remove(&call) {

@@ -42,7 +42,7 @@ pub(super) enum PolicyCheck {
 }
 
 /// Returns the policy's decision as the origin of an event.
-pub(super) fn ruling(decision: &Decision) -> Origin {
+pub(in crate::thread) fn ruling(decision: &Decision) -> Origin {
     Origin::Policy(Box::new(Ruling {
         scope: decision.scope.map(|scope| scope.name().to_owned()),
         rule: decision.rule.clone(),
@@ -76,7 +76,7 @@ impl Approvals {
         }
     }
 
-    fn at_home(&self, request: Request) -> Request {
+    pub(super) fn at_home(&self, request: Request) -> Request {
         match &self.policies.home {
             Some(home) => request.with_home(home),
             None => request,

@@ -289,6 +289,7 @@ impl Callbacks {
             let kind = EventKind::CallRefused {
                 method: delegation.request.method().to_owned(),
                 reason: error.message.clone(),
+                requested_by: None,
             };
             journal.emit(by, kind, None);
         }

@@ -86,7 +86,11 @@ impl Callbacks {
     ) {
         let error = not_found(&method);
         let reason = error.message.clone();
-        let kind = EventKind::CallRefused { method, reason };
+        let kind = EventKind::CallRefused {
+            method,
+            reason,
+            requested_by: None,
+        };
         journal.emit(Origin::Agent, kind, params);
         let result = Err(error);
         self.answer(journal, call, result);

@@ -1,4 +1,5 @@
-//! Callbacks: the agent's requests about files and terminals, and its extensions.
+//! Callbacks: the agent's requests about files and terminals, and its extensions; and commands that users run in
+//! terminals.
 //!
 //! In: approved calls, answers of the host and of editors, events of terminals, editors that attach and detach. Out:
 //! requests for the host and for editors, answers for the agent, events. Owns: the calls in progress, the attached
@@ -13,6 +14,7 @@ mod host;
 mod lease;
 mod task;
 mod terminals;
+mod user_commands;
 
 use std::collections::BTreeMap;
 
@@ -24,10 +26,13 @@ use self::delegated_terminals::EditorTerminal;
 use self::final_output::FinalOutputs;
 use self::lease::AttachedEditor;
 use self::task::{HostTask, Responder};
+use self::user_commands::UserCommand;
 use super::journal::Journal;
 use crate::agent::{AgentCommand, Call, Quirks};
 use crate::time::{Deadline, because, earliest};
 use crate::wire::RpcError;
+
+pub(super) use user_commands::{RUN_COMMAND, is_user_command};
 
 /// The callbacks of a thread's agent.
 #[derive(Debug, Default)]
@@ -55,6 +60,8 @@ pub(super) struct Callbacks {
     final_outputs: FinalOutputs,
     /// The maximum output to keep of each terminal, in bytes, by the terminal's id.
     output_limits: BTreeMap<String, usize>,
+    /// Running commands of users, by the number of their host calls.
+    user_commands: BTreeMap<u64, UserCommand>,
 }
 
 impl Callbacks {
@@ -88,7 +95,7 @@ impl Callbacks {
 
     /// Returns whether pending work can still change the thread, even if no client waits for it.
     pub fn has_pending_work(&self) -> bool {
-        self.is_changing() || !self.final_outputs.is_empty()
+        self.is_changing() || !self.final_outputs.is_empty() || !self.user_commands.is_empty()
     }
 
     /// Returns whether pending work can still change the host.

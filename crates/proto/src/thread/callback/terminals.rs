@@ -1,4 +1,4 @@
-//! Terminals of the agent: creation, output, exit.
+//! Terminals: creation for the agent, output, exit.
 
 use acpd_model::limits::{
     INLINE_BYTES, RUNNING_OUTPUT_BYTES, TERMINAL_BYTES, TERMINAL_BYTES_MAX, TERMINAL_PREVIEW_BYTES, TERMINALS,
@@ -75,7 +75,7 @@ impl Callbacks {
     }
 
     /// Returns the maximum output that one more terminal may keep.
-    fn room_for_output(&self) -> usize {
+    pub(super) fn room_for_output(&self) -> usize {
         let kept: usize = self.output_limits.values().sum();
         RUNNING_OUTPUT_BYTES.saturating_sub(kept).max(TERMINAL_BYTES)
     }
@@ -122,6 +122,7 @@ impl Callbacks {
             args,
             cwd,
             output_bytes,
+            requested_by: None,
         };
         let kind = EventKind::ItemStarted {
             item,
@@ -161,6 +162,7 @@ impl Callbacks {
         let Some(item) = found.map(|(id, _)| *id) else {
             return;
         };
+        let by = journal.command_origin(item);
         let kind = match event {
             TerminalEvent::Output(text) => return self.terminal_wrote(journal, item, terminal_id, text),
             TerminalEvent::Exited {
@@ -168,7 +170,10 @@ impl Callbacks {
                 output,
                 truncated,
             } => {
-                let outcome = if exit.code == Some(0) {
+                let was_killed = self.user_command_exited(journal, item);
+                let outcome = if was_killed {
+                    ItemOutcome::Interrupted
+                } else if exit.code == Some(0) {
                     ItemOutcome::Completed
                 } else {
                     ItemOutcome::Failed
@@ -180,10 +185,11 @@ impl Callbacks {
                 EventKind::ItemCompleted { item, outcome, end }
             }
         };
-        journal.emit(Origin::Agent, kind, None);
+        journal.emit(by, kind, None);
     }
 
     /// Ends all terminals, because their agent has exited. For those in editors, the last output may still arrive.
+    /// Commands of users that run in this process go on.
     pub fn close_terminals(&mut self, journal: &mut Journal) {
         let is_terminal = |view: &ItemView| matches!(view, ItemView::Terminal { .. });
         let open = journal
@@ -193,7 +199,7 @@ impl Callbacks {
             .filter(|(_, open)| is_terminal(&open.view));
         let open: Vec<ItemId> = open
             .map(|(id, _)| *id)
-            .filter(|id| !self.is_leaving(*id))
+            .filter(|id| !self.is_leaving(*id) && !self.is_running_for_user(*id))
             .collect();
         for item in open {
             self.close_terminal(journal, item);
@@ -227,7 +233,7 @@ impl Callbacks {
             outcome: ItemOutcome::Interrupted,
             end,
         };
-        journal.emit(Origin::Agent, kind, None);
+        journal.emit(journal.command_origin(item), kind, None);
     }
 }
 

@@ -108,6 +108,14 @@ impl Journal {
         self.live.items.get(&item).map(|open| &open.view)
     }
 
+    /// Returns the origin of events about the command in a terminal of the daemon.
+    pub fn command_origin(&self, item: ItemId) -> Origin {
+        self.live
+            .items
+            .get(&item)
+            .map_or(Origin::Agent, |open| open.start.requester())
+    }
+
     /// Continues from a state of the thread.
     pub fn restore(&mut self, live: Live) {
         self.live = live;
@@ -173,6 +181,7 @@ impl Journal {
             let kind = EventKind::CallRefused {
                 method: method.to_owned(),
                 reason: failure.message.clone(),
+                requested_by: None,
             };
             self.emit(Origin::Daemon, kind, None);
         }
@@ -318,6 +327,10 @@ impl Journal {
 
     pub fn call_host(&mut self, call: u64, what: HostCall) {
         self.push(Effect::Host { call, what });
+    }
+
+    pub fn call_user_host(&mut self, call: u64, what: HostCall) {
+        self.push(Effect::UserHost { call, what });
     }
 
     pub fn take_events(&mut self, taken: &mut Vec<Event>) {

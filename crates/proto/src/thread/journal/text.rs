@@ -59,20 +59,26 @@ impl Journal {
             raw,
             message_id,
         } = delta;
-        let kind = match source {
-            Source::Message(role) => EventKind::ItemDelta {
-                item,
-                role,
-                text,
-                message_id: message_id.filter(|_| raw.is_none()),
-            },
-            Source::Terminal(terminal_id) => EventKind::TerminalOutput {
-                item,
-                terminal_id,
-                text,
-            },
+        let (by, kind) = match source {
+            Source::Message(role) => {
+                let kind = EventKind::ItemDelta {
+                    item,
+                    role,
+                    text,
+                    message_id: message_id.filter(|_| raw.is_none()),
+                };
+                (Origin::Agent, kind)
+            }
+            Source::Terminal(terminal_id) => {
+                let kind = EventKind::TerminalOutput {
+                    item,
+                    terminal_id,
+                    text,
+                };
+                (self.command_origin(item), kind)
+            }
         };
-        self.record(turn, Origin::Agent, kind, raw, None);
+        self.record(turn, by, kind, raw, None);
     }
 
     /// Adds output of a terminal that is only shown live, and not recorded.

@@ -66,6 +66,7 @@ impl Thread {
                 let kind = EventKind::CallRefused {
                     method,
                     reason: error.message.clone(),
+                    requested_by: None,
                 };
                 self.journal.emit(Origin::Daemon, kind, params);
                 self.callbacks.answer(&mut self.journal, call, Err(error));
@@ -139,7 +140,7 @@ impl Thread {
         let expected = self.session.exited(&mut self.journal, exit);
         self.abandon(&exit.reason, TurnStatus::Failed, &Origin::Agent, !expected);
         // While the old process was exiting, a client may have started a turn or requested the agent.
-        if self.session.take_restart() || self.live().turn.is_some() {
+        if self.session.take_restart() || self.turns.has_unsent() {
             self.wake();
         }
     }
@@ -168,7 +169,8 @@ impl Thread {
     }
 
     /// Ends all work that the exited process left open; the running turn gets the status, unless a client interrupted it. A
-    /// turn whose prompt was never sent ends only if `unsent_too`; otherwise the next process gets the prompt.
+    /// turn whose prompt was never sent ends only if `unsent_too`; otherwise the next process gets the prompt. Commands of
+    /// users go on, and so does their turn.
     pub(super) fn abandon(&mut self, reason: &str, status: TurnStatus, by: &Origin, unsent_too: bool) {
         self.journal.flush();
         self.void_requests(reason);
@@ -181,7 +183,7 @@ impl Thread {
         self.callbacks.end_in_editors(&mut self.journal);
         self.callbacks.close_terminals(&mut self.journal);
         let sent = self.turns.abandon();
-        if self.live().turn.is_some() && (sent || unsent_too) {
+        if self.live().turn.is_some() && (sent || unsent_too) && !self.runs_commands() {
             self.settle_unanswered(TurnResult::ended(status, reason), by);
         } else {
             // The next process does not continue the items of the previous one.
@@ -202,6 +204,7 @@ impl Thread {
             turn::settle_queued(&mut self.journal, queued, result, &Origin::Daemon);
         }
         self.callbacks.drop_in_editors(&mut self.journal);
+        self.callbacks.end_user_commands(&mut self.journal);
         self.note_interrupted(DAEMON_STOPPED, reason);
         self.abandon(reason, TurnStatus::Interrupted, &Origin::Daemon, true);
         self.callbacks.abort_delegations(&mut self.journal, reason);

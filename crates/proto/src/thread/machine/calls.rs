@@ -8,6 +8,7 @@ use acpd_policy::Scope;
 use super::Thread;
 use crate::agent::Call;
 use crate::thread::approval::{NextStep, PERMISSION_METHOD, Settled, read_question};
+use crate::thread::callback::is_user_command;
 use crate::thread::command::Answer;
 use crate::thread::host_call::HostReply;
 
@@ -78,6 +79,7 @@ impl Thread {
                 self.settle_request(by, number, &outcome);
                 self.journal.note_status();
             }
+            NextStep::RunLine { wanted, permitted } => self.start_user_command(wanted, permitted.as_deref()),
             NextStep::Wait => {}
         }
     }
@@ -87,6 +89,8 @@ impl Thread {
         if self.approvals.compares(call) {
             let next = self.approvals.compared(&mut self.journal, call, result);
             self.follow(next);
+        } else if is_user_command(call) {
+            self.user_host_replied(call, result);
         } else {
             self.callbacks.host_replied(&mut self.journal, call, result);
         }

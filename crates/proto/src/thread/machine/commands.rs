@@ -57,6 +57,7 @@ impl Thread {
                 self.start_turn(by, prompt, client_turn_id).map(Reply::Turn)
             }
             Command::Steer { input, turn } => return self.steer(call, by, input, turn),
+            Command::RunCommand { line } => return self.run_command(call, by, line),
             Command::Change(change) => self.change(by, change),
             Command::Delete => return self.delete(call, by),
             Command::Fork { turn } => return self.fork(call, by, turn),

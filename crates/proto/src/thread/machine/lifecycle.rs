@@ -63,6 +63,8 @@ impl Thread {
     fn check_idle(&self) -> Result<(), Failure> {
         let busy = if self.live().turn.is_some() || !self.live().queue.is_empty() {
             "a turn is running: interrupt it first"
+        } else if self.callbacks.has_user_commands(None) {
+            "a command of a user is running: interrupt it first"
         } else if self.callbacks.is_changing() {
             "a file is still being written: try again when it is"
         } else if self.session.has_continuations() {

@@ -13,6 +13,7 @@ mod queue;
 mod steer;
 mod turns;
 mod updates;
+mod user_commands;
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ use super::journal::Journal;
 use super::message::Messages;
 use super::session::{Session, reset_directory};
 use super::tool_call::ToolCalls;
-use super::turn::Turns;
+use super::turn::{TurnResult, Turns};
 use crate::projection::Live;
 use crate::time::{Deadline, Instant, Now, because};
 
@@ -140,7 +141,8 @@ impl Thread {
             }
             Input::Terminal { terminal_id, event } => {
                 self.callbacks
-                    .handle_terminal(&mut self.journal, &terminal_id, event)
+                    .handle_terminal(&mut self.journal, &terminal_id, event);
+                self.settle_commands(TurnResult::completed());
             }
         }
     }

@@ -33,13 +33,18 @@ impl Thread {
     }
 
     fn begin(&mut self, turn: TurnId, by: &Origin, prompt: UnsentPrompt, client_turn_id: Option<String>) {
-        self.close_items(ItemOutcome::Completed);
-        self.tool_calls.begin_turn();
-        self.approvals.forget_grants();
+        self.prepare_turn();
         self.turns
             .begin(&mut self.journal, turn, by, prompt, client_turn_id);
         self.wake();
         self.prompt_if_ready();
+    }
+
+    /// Ends what belongs to the time before a turn that is about to start.
+    pub(super) fn prepare_turn(&mut self) {
+        self.close_items(ItemOutcome::Completed);
+        self.tool_calls.begin_turn();
+        self.approvals.forget_grants();
     }
 
     /// Starts the next queued turn, unless the queue is paused.
@@ -85,10 +90,15 @@ impl Thread {
         id: Option<TurnId>,
         options: InterruptOptions,
     ) -> Result<(), Failure> {
+        if self.interrupt_leftover(by, id, options.at_once) {
+            return Ok(());
+        }
         let interrupt = turn::interrupt(&mut self.journal, by, id)?;
         if interrupt == Interrupt::Dequeued {
             return Ok(());
         }
+        self.callbacks
+            .kill_user_commands(&mut self.journal, by, None, options.at_once);
         if options.pause_queue {
             self.pause_queue(by);
         }
@@ -96,7 +106,9 @@ impl Thread {
             self.cancel_requests(by);
             self.journal.note_status();
         }
-        if !self.turns.is_prompted() {
+        if self.turns.has_only_commands() {
+            self.settle_commands(TurnResult::interrupted());
+        } else if !self.turns.is_prompted() {
             self.settle(TurnResult::interrupted(), by);
         } else if options.at_once {
             self.stop_agent();
@@ -171,7 +183,7 @@ impl Thread {
     }
 
     /// Ends the running turn and starts the next queued one.
-    fn settle(&mut self, result: TurnResult, by: &Origin) {
+    pub(super) fn settle(&mut self, result: TurnResult, by: &Origin) {
         let Some(running) = self.live().turn else {
             return;
         };

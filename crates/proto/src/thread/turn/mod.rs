@@ -31,13 +31,24 @@ pub(super) enum Interrupt {
     End { knows: bool },
 }
 
+/// What is going on in the running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Work {
+    /// Nothing yet, or no turn runs.
+    #[default]
+    Nothing,
+    /// The agent has this turn's prompt, which is unanswered.
+    Prompt(TurnId),
+    /// The turn consists of commands of users, without a prompt.
+    Commands,
+}
+
 /// The turns of a thread.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// The running turn's prompt, until it is sent to the agent.
     prompt: Option<UnsentPrompt>,
-    /// The turn whose prompt was sent to the agent and is unanswered.
-    prompted: Option<TurnId>,
+    work: Work,
     /// The deadline for the agent to end a cancelled turn.
     cancel_deadline: Option<Instant>,
 }
@@ -45,17 +56,17 @@ pub(super) struct Turns {
 impl Turns {
     /// Returns whether the agent has an unanswered prompt.
     pub fn is_prompted(&self) -> bool {
-        self.prompted.is_some()
+        matches!(self.work, Work::Prompt(_))
     }
 
     /// Returns whether the agent has the unanswered prompt of this turn.
     pub fn is_prompted_for(&self, turn: TurnId) -> bool {
-        self.prompted == Some(turn)
+        self.work == Work::Prompt(turn)
     }
 
     /// Returns whether a prompt waits for the agent.
     pub fn has_unsent(&self) -> bool {
-        self.prompted.is_none() && self.prompt.is_some()
+        !self.is_prompted() && self.prompt.is_some()
     }
 
     /// Returns the deadline for the agent to end a cancelled turn.
@@ -82,6 +93,22 @@ impl Turns {
         self.prompt = Some(prompt);
     }
 
+    /// Starts a turn for commands of users. The agent has no part in it.
+    pub fn begin_commands(&mut self, journal: &mut Journal, turn: TurnId, by: Origin) {
+        let kind = EventKind::TurnStarted {
+            client_turn_id: None,
+            imported: false,
+        };
+        journal.emit_in(Some(turn), by, kind, None);
+        journal.note_status();
+        self.work = Work::Commands;
+    }
+
+    /// Returns whether the running turn consists of commands of users.
+    pub fn has_only_commands(&self) -> bool {
+        self.work == Work::Commands
+    }
+
     /// Takes the prompt that waits for the agent, and checks that the agent supports its blocks.
     pub fn take_prompt(
         &mut self,
@@ -94,7 +121,7 @@ impl Turns {
     /// Sends the prompt of a turn to the agent.
     pub fn send(&mut self, journal: &mut Journal, turn: TurnId, prompt: UnsentPrompt) {
         let UnsentPrompt { blocks, meta } = prompt;
-        self.prompted = Some(turn);
+        self.work = Work::Prompt(turn);
         journal.send_to_agent(AgentCommand::Prompt {
             turn,
             prompt: blocks,
@@ -106,7 +133,7 @@ impl Turns {
     pub fn prompt_ended(&mut self, turn: TurnId) -> bool {
         let had = self.is_prompted_for(turn);
         if had {
-            self.prompted = None;
+            self.work = Work::Nothing;
         }
         had
     }
@@ -125,19 +152,31 @@ impl Turns {
 
     /// Forgets the pending prompt, because the agent was asked to stop.
     pub fn agent_stopped(&mut self) {
-        self.prompted = None;
+        self.end_prompt();
     }
 
     /// Forgets the pending prompt, because the agent has exited. Returns `false` if the running turn's prompt was not
     /// sent.
     pub fn abandon(&mut self) -> bool {
-        self.prompted.take().is_some() || self.prompt.is_none()
+        self.end_prompt() || self.prompt.is_none()
+    }
+
+    /// Forgets the unanswered prompt. Returns whether there was one.
+    fn end_prompt(&mut self) -> bool {
+        let had = self.is_prompted();
+        if had {
+            self.work = Work::Nothing;
+        }
+        had
     }
 
     /// Clears the state of the running turn.
     pub fn end(&mut self) {
         self.cancel_deadline = None;
         self.prompt = None;
+        if self.has_only_commands() {
+            self.work = Work::Nothing;
+        }
     }
 }
 

@@ -21,6 +21,14 @@ impl TurnResult {
         Self::ended(TurnStatus::Failed, error)
     }
 
+    /// A turn without the agent that ended normally.
+    pub fn completed() -> Self {
+        Self {
+            status: TurnStatus::Completed,
+            ..Self::interrupted()
+        }
+    }
+
     pub fn interrupted() -> Self {
         Self {
             status: TurnStatus::Interrupted,

@@ -25,7 +25,7 @@ fn write(scene: &Scene, summary: &Summary, log: &[Event], format: Format) -> Str
     String::from_utf8(out).unwrap()
 }
 
-fn export(scene: &Scene, format: Format) -> String {
+pub fn export(scene: &Scene, format: Format) -> String {
     write(scene, &scene.thread.live().summary, &scene.log, format)
 }
 

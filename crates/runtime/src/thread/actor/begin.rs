@@ -21,12 +21,12 @@ use crate::host::{Host, blocking, paths};
 use crate::standby::start::start_agent;
 use crate::thread::actor::ThreadActor;
 
-/// Everything that is needed to start an agent.
-struct Prepared {
-    config: AgentConfig,
-    sandbox: Option<Sandbox>,
+/// Everything that is needed to start an agent, or a command in its place.
+pub(super) struct Prepared {
+    pub config: AgentConfig,
+    pub sandbox: Option<Sandbox>,
     /// The thread's directories, without reserved files and without other agents' own directories.
-    workspace: Workspace,
+    pub workspace: Workspace,
 }
 
 /// Finds a thread's agent, prepares its sandbox and opens its workspace. Blocks on the disk.
@@ -65,18 +65,12 @@ impl ThreadActor {
         {
             start.cwd = self.machine.session_directory_gone(self.context.clock.now());
         }
-        let spec = self.machine.live().spec.clone();
-        let agent = spec.agent.clone();
-        let (agents, reserved) = (
-            Arc::clone(&self.context.agents),
-            Arc::clone(&self.context.reserved),
-        );
-        let prepare = move || prepare(&agents, &reserved, &spec);
+        let agent = self.machine.live().spec.agent.clone();
         let Prepared {
             config,
             sandbox,
             workspace,
-        } = blocking(&*self.context.host, prepare).await?;
+        } = self.prepare().await?;
         start.quirks = config.quirks;
         if let Some(title) = &config.title {
             start.names.title.clone_from(title);
@@ -97,6 +91,16 @@ impl ThreadActor {
         let process = Arc::clone(&handle.process);
         let using = self.context.processes.join(process, Some(self.id)).await?;
         Ok((handle, using))
+    }
+
+    /// Finds the thread's agent, prepares its sandbox and opens its workspace.
+    pub(super) async fn prepare(&mut self) -> Result<Prepared, Failure> {
+        let spec = self.machine.live().spec.clone();
+        let (agents, reserved) = (
+            Arc::clone(&self.context.agents),
+            Arc::clone(&self.context.reserved),
+        );
+        blocking(&*self.context.host, move || prepare(&agents, &reserved, &spec)).await
     }
 
     /// Opens the session in the offered standby process, or else in a new one. Handles events that the standby process

@@ -217,6 +217,8 @@ impl ThreadActor {
                     self.machine.handle(refused, self.context.clock.now());
                 }
             }
+            // Boxed for the same reason.
+            Effect::UserHost { call, what } => Box::pin(self.carry_out_for_user(call, what)).await,
             Effect::Host { call, what } => match &mut self.host {
                 Some(host) => host.handle(call, what),
                 // Nothing starts for an agent that is stopped or stopping.

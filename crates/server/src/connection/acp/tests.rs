@@ -346,6 +346,7 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
                 args: Vec::new(),
                 cwd: "/".into(),
                 output_bytes: Some(1 << 20),
+                requested_by: None,
             },
         },
         EventKind::TerminalOutput {

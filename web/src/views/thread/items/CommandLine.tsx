@@ -3,9 +3,10 @@
 import type { Item, Resolved, TerminalCommand } from "@acpd/client";
 import { useEffect } from "preact/hooks";
 
-import { hasFailed } from "../../../state/tool-calls.ts";
+import { hasFailed, isUserCommand } from "../../../state/tool-calls.ts";
 import { visible, visibleLine } from "../../../text/bidi-guard.ts";
 import { quoted } from "../../../text/shell.ts";
+import { who } from "../../../text/who.ts";
 import { CopyButton } from "../content/CopyButton.tsx";
 import { useThread } from "../content/context.ts";
 import { Fold } from "../content/Fold.tsx";
@@ -26,6 +27,11 @@ export function CommandLine({ item, decision }: { item: Item & TerminalCommand; 
         summary={
           <>
             <Icon name="execute" />
+            {isUserCommand(item) && (
+              <span class="th-label" title={`by ${who(item.requestedBy)}`}>
+                You ran{" "}
+              </span>
+            )}
             <code class="th-command-line">{visible(line) || "Terminal"}</code>
             <DecisionChip itemId={item.itemId} answer={decision} />
             <Ended item={item} />

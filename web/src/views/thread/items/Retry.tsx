@@ -9,6 +9,7 @@ import { focusWhenThere } from "../../../app/focus.ts";
 import { contentText, objects } from "../../../state/acp.ts";
 import type { ThreadActions } from "../../../state/actions.ts";
 import type { FoldedTurn } from "../../../state/thread.ts";
+import { isUserCommand } from "../../../state/tool-calls.ts";
 import { visible } from "../../../text/bidi-guard.ts";
 import { attachAgain } from "../composer/use-attachments.ts";
 import { Waiting } from "../content/context.ts";
@@ -29,7 +30,7 @@ export function Retry({ turn, threadId, actions, wantsSignIn = false }: RetryPro
   const [sending, setSending] = useState(false);
   const [problem, setProblem] = useState<string>();
   const broken = isBroken(turn);
-  if (lastTurn !== turn.key || !(broken || isCutShort(turn))) return null;
+  if (lastTurn !== turn.key || !(broken || isCutShort(turn)) || hasOnlyCommands(turn)) return null;
   const blocks = promptOf(turn);
   const text = contentText(blocks);
   const others = blocks.filter(({ type }) => type !== "text");
@@ -84,6 +85,11 @@ export function Unsent({ turn }: { turn: FoldedTurn }) {
       </div>
     </div>
   );
+}
+
+/** Returns whether a turn has no part of the agent: users ran commands in it. */
+function hasOnlyCommands({ items }: FoldedTurn): boolean {
+  return items.length > 0 && items.every(isUserCommand);
 }
 
 /** Returns whether a turn ended for a reason that is not the agent's or the user's decision. */

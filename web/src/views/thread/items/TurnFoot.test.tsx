@@ -111,6 +111,13 @@ describe("a turn that did not end well", () => {
     expect(view.actions.send).toHaveBeenCalledWith("do it", [{ type: "image" }], "queue");
   });
 
+  test("offers nothing to the agent if users ran commands in it", () => {
+    const command = { type: "terminalCommand", itemId: "c", terminalId: "user_1", command: "sleep 9", requestedBy: { kind: "client" } };
+    const cut = { status: "interrupted", error: "acpd was restarted while this turn was running" };
+    expect(ended({ ...cut, items: [command] }).buttons).toEqual([]);
+    expect(ended({ ...cut, items: [said, command] }).buttons).toContain("Continue");
+  });
+
   test("is edited first", async () => {
     const words = { ...said, content: [{ type: "text", text: "do it" }] };
     const view = ended({ status: "failed", error: "rate limit", items: [words] });

@@ -271,6 +271,14 @@ test.each([
   expect(shown.one(".th-status").classList.contains(`th-status-${tone}`)).toBe(true);
 });
 
+test("a command that a user ran is not the agent's", () => {
+  const requestedBy = { kind: "client", principal: "phone", client: "acpd-web" };
+  const shown = view({ type: "terminalCommand", terminalId: "user_1", command: "ls | wc -l", args: [], requestedBy });
+  expect(shown.one("summary").textContent).toContain("You ran ls | wc -l");
+  expect(shown.one(".th-label").getAttribute("title")).toBe("by phone");
+  expect(view({ type: "terminalCommand", terminalId: "t", command: "ls" }).all(".th-label")).toEqual([]);
+});
+
 test("a command's words are told apart", () => {
   const shown = view({ type: "terminalCommand", terminalId: "t", command: "rm", args: ["-rf", "my files", "it's"] });
   expect(shown.one(".th-command-line").textContent).toBe(`rm -rf 'my files' 'it'\\''s'`);

@@ -6,6 +6,7 @@ use acpd_model::item::ToolStatus;
 use acpd_model::{BlobId, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, RawJson, Replaced};
 
 use super::OrNull;
+use super::origin::By;
 use super::words::{FileChangeType, TerminalCommandType, ToolCallType};
 use crate::projection::{self, content_text};
 
@@ -80,10 +81,12 @@ impl<'a> ItemContent<'a> {
                 args,
                 cwd,
                 output_bytes: _,
+                requested_by,
             } => Self::TerminalCommand(TerminalCommand {
                 command: Some(command),
                 args: Some(args),
                 cwd: Some(cwd),
+                requested_by: requested_by.as_deref().map(By::from),
                 ..TerminalCommand::in_terminal(terminal_id)
             }),
         }
@@ -131,11 +134,16 @@ impl<'a> ItemContent<'a> {
                 };
                 Self::TerminalCommand(match start {
                     Some(ItemStart::TerminalCommand {
-                        command, args, cwd, ..
+                        command,
+                        args,
+                        cwd,
+                        requested_by,
+                        ..
                     }) => TerminalCommand {
                         command: Some(command),
                         args: Some(args),
                         cwd: Some(cwd),
+                        requested_by: requested_by.as_deref().map(By::from),
                         ..ended
                     },
                     _ => ended,
@@ -191,6 +199,9 @@ wire! {
         command: Option<&'a str>,
         args: Option<&'a [String]>,
         cwd: Option<&'a str>,
+        /// The client whose user requested the command: `command` is the whole line then, without `args`. Absent for a command
+        /// of the agent.
+        requested_by: Option<By<'a>>,
         /// Exit code, if the command exited normally.
         exit_code: Option<OrNull<i32>> as Option<i64>,
         /// Name of the signal that terminated the command.
@@ -213,6 +224,7 @@ impl<'a> TerminalCommand<'a> {
             command: None,
             args: None,
             cwd: None,
+            requested_by: None,
             exit_code: None,
             signal: None,
             output: None,

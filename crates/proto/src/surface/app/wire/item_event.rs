@@ -99,7 +99,7 @@ wire! {
         item_id: ItemId,
         parent_item_id: Option<ItemId>,
         [flatten] command: TerminalCommand<'a>,
-        /// The client that acted instead of the daemon.
+        /// The client that acted instead of the daemon, or whose user requested the command.
         by: Option<By<'a>>,
     }
 
@@ -109,7 +109,7 @@ wire! {
         item_id: ItemId,
         outcome: ItemOutcome,
         [flatten] command: TerminalCommand<'a>,
-        /// The client that acted instead of the daemon.
+        /// The client that acted instead of the daemon, or whose user requested the command.
         by: Option<By<'a>>,
     }
 

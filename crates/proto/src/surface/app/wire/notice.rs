@@ -13,8 +13,10 @@ wire! {
     /// A notice for the user.
     struct Notice<'a> {
         [flatten] at: At<'a>,
-        /// Who refused the agent's call.
+        /// Who refused the call of the agent or of a user.
         by: Option<By<'a>>,
+        /// The client whose user wanted to run a command that was refused.
+        requested_by: Option<By<'a>>,
         level: Level,
         code: &'a str,
         message: Cow<'a, str>,
@@ -76,10 +78,21 @@ impl<'a> Notice<'a> {
                     ..Self::plain(at, Level::Warning, "malformedLine", message)
                 }
             }
-            EventKind::CallRefused { method, reason } => {
-                let message = format!("The agent called {method} and was refused: {reason}");
+            EventKind::CallRefused {
+                method,
+                reason,
+                requested_by,
+            } => {
+                let message = match requested_by {
+                    Some(user) => format!(
+                        "{} wanted to run a command and was refused: {reason}",
+                        user.principal
+                    ),
+                    None => format!("The agent called {method} and was refused: {reason}"),
+                };
                 Self {
                     by: Some(By::from(&event.by)),
+                    requested_by: requested_by.as_deref().map(By::from),
                     ..Self::plain(at, Level::Info, "callRefused", message)
                 }
             }
@@ -91,6 +104,7 @@ impl<'a> Notice<'a> {
         Self {
             at,
             by: None,
+            requested_by: None,
             level,
             code,
             message: message.into(),

@@ -1,6 +1,7 @@
 //! Who caused an event.
 
 use acpd_model::Origin;
+use acpd_model::event::ClientOrigin;
 
 wire! {
     /// Who caused an event.
@@ -38,10 +39,16 @@ impl<'a> From<&'a Origin> for By<'a> {
                 rule: ruling.rule.as_ref(),
                 scope: ruling.scope.as_ref(),
             },
-            Origin::Client(client) => Self::Client {
-                principal: &client.principal,
-                client: &client.client,
-            },
+            Origin::Client(client) => (&**client).into(),
+        }
+    }
+}
+
+impl<'a> From<&'a ClientOrigin> for By<'a> {
+    fn from(client: &'a ClientOrigin) -> Self {
+        Self::Client {
+            principal: &client.principal,
+            client: &client.client,
         }
     }
 }

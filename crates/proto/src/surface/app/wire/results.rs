@@ -62,6 +62,7 @@ from_reply! {
     };
     RolledBack: Reply::RolledBack(fidelity) => Self::new(*fidelity);
     TurnStartedResult<'a>: Reply::Turn(turn) => Self::new(Turn::started(turn));
+    CommandStarted: Reply::CommandStarted { item, turn } => Self::new(*item, *turn);
     TurnDiffRead<'a>: Reply::TurnDiff(diff) => Self::new(diff);
     TurnSteered: Reply::Steered { turn, delivery } => Self::new(*turn, *delivery);
 }
@@ -168,6 +169,14 @@ wire! {
     struct Unsubscribed {
         /// `unsubscribed` or `notSubscribed`.
         status: Plain<'static>,
+    }
+
+    /// The command that was started.
+    struct CommandStarted {
+        /// Id of the command's item.
+        item_id: ItemId,
+        /// Id of the turn that contains the item.
+        turn_id: TurnId,
     }
 
     /// The running or queued turn.

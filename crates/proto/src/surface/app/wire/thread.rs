@@ -212,7 +212,7 @@ impl<'a> Thread<'a> {
             config_options: Some(options).filter(|list| live.config_options.is_some() || !list.is_empty()),
             available_commands_update: live.commands.as_ref(),
             plan: live.plan.as_ref().map(|plan| &*plan.entries),
-            token_usage: match &live.usage {
+            token_usage: match live.usage.as_deref() {
                 Some(EventKind::UsageUpdated { used, size, cost }) => Some(TokenUsage {
                     used: *used,
                     size: *size,

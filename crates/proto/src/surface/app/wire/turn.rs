@@ -14,7 +14,7 @@ use crate::thread::TurnView;
 use crate::surface::app::describe::Acp;
 
 wire! {
-    /// One prompt and everything that the agent did until the turn ended.
+    /// One prompt and everything that the agent did until the turn ended; or commands that users ran in between.
     struct Turn<'a> {
         /// Id of the turn. Items outside of any turn are in a turn without an id.
         id: Option<TurnId>,
