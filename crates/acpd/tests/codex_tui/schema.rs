@@ -173,7 +173,11 @@ impl<'s> Wire<'s> {
     fn next(&mut self) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            assert!(Instant::now() < deadline, "nothing came after {:?}", self.got.last());
+            assert!(
+                Instant::now() < deadline,
+                "nothing came after {:?}",
+                self.got.last()
+            );
             if let Message::Text(text) = self.socket.read().expect("a message comes") {
                 let message: Value = serde_json::from_str(&text).expect("JSON");
                 if let Some(method) = message["method"].as_str() {

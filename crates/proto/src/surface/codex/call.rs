@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::projection::{FileDiff, unified_diff};
-use crate::wire::member;
+use crate::wire::{member, members};
 
 /// The type of item that shows a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,30 +122,43 @@ struct TextBlock {
 }
 
 impl Call {
-    /// Reads a tool call or an update of one. Members that do not follow ACP count as absent.
-    pub fn read(update: &RawJson) -> Self {
-        let input = member(update, "rawInput").filter(|input| *input != "null");
-        let mut call = Self {
-            kind: text(update, "kind"),
-            title: text(update, "title"),
-            input: input.map(RawJson::trusted),
-            path: first_path(update),
-            status: text(update, "status").and_then(|word| ToolStatus::from_acp(&word)),
-            exit_code: exit_code(update),
-            ..Self::default()
-        };
-        let blocks: Option<Vec<RawJson>> = read(update, "content");
-        if let Some(blocks) = blocks {
-            call.read_content(&blocks);
-        }
-        if call.kind.as_deref() == Some("delete") && call.changes.is_none() {
-            let deleted = call.path.as_deref().map(FileUpdate::deleted);
-            call.show_changes(deleted.into_iter().collect());
-        }
-        call
+    /// Reads a tool call. Members that do not follow ACP count as absent.
+    pub fn read(call: &RawJson) -> Self {
+        let mut read = Self::default();
+        read.read_members(call, true);
+        read
     }
 
-    fn read_content(&mut self, blocks: &[RawJson]) {
+    /// Reads an update of a tool call; `None` if it has nothing that is shown before the call ends. Most updates only
+    /// replace the text of its content.
+    pub fn read_update(update: &RawJson) -> Option<Self> {
+        let mut read = Self::default();
+        read.read_members(update, false);
+        (read != Self::default()).then_some(read)
+    }
+
+    fn read_members(&mut self, call: &RawJson, with_text: bool) {
+        members(call, |key, value| match key {
+            _ if value == "null" => {}
+            "kind" => self.kind = text(value),
+            "title" => self.title = text(value),
+            "status" => self.status = text(value).and_then(|word| ToolStatus::from_acp(&word)),
+            "rawInput" => self.input = Some(RawJson::trusted(value)),
+            "rawOutput" if with_text => self.exit_code = exit_code(value),
+            "locations" => self.path = first_path(value),
+            "content" if with_text || shows_more_than_text(value) => self.read_content(value),
+            _ => {}
+        });
+        if self.kind.as_deref() == Some("delete") && self.changes.is_none() {
+            let deleted = self.path.as_deref().map(FileUpdate::deleted);
+            self.show_changes(deleted.into_iter().collect());
+        }
+    }
+
+    fn read_content(&mut self, content: &str) {
+        let Ok(blocks) = serde_json::from_str::<Vec<RawJson>>(content) else {
+            return;
+        };
         let (mut texts, mut changes, mut terminals) = (Vec::new(), Vec::new(), Vec::new());
         for block in blocks.iter().filter_map(|block| block.read().ok()) {
             match block {
@@ -309,22 +322,27 @@ fn read<T: DeserializeOwned>(json: &RawJson, name: &str) -> Option<T> {
     serde_json::from_str(member(json, name)?).ok()
 }
 
-fn text(json: &RawJson, name: &str) -> Option<Arc<str>> {
-    read::<String>(json, name).map(Arc::from)
+fn text(value: &str) -> Option<Arc<str>> {
+    serde_json::from_str::<String>(value).ok().map(Arc::from)
 }
 
-fn first_path(update: &RawJson) -> Option<Arc<str>> {
+/// Returns whether content has diffs or terminals. It may only mention them.
+fn shows_more_than_text(content: &str) -> bool {
+    content.contains("\"diff\"") || content.contains("\"terminal\"")
+}
+
+fn first_path(locations: &str) -> Option<Arc<str>> {
     #[derive(Deserialize)]
     struct Location {
         path: String,
     }
-    let locations: Vec<Location> = read(update, "locations")?;
+    let locations: Vec<Location> = serde_json::from_str(locations).ok()?;
     Some(locations.into_iter().next()?.path.into())
 }
 
 /// Reads the exit code in a call's raw output. Agents spell it in two ways.
-fn exit_code(update: &RawJson) -> Option<i32> {
-    let output = RawJson::trusted(member(update, "rawOutput")?);
+fn exit_code(output: &str) -> Option<i32> {
+    let output = RawJson::trusted(output);
     ["exitCode", "exit_code"]
         .into_iter()
         .find_map(|name| read(&output, name))

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use acpd_model::event::{Level, PlanEntry};
 use acpd_model::{
-    Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, Origin, RawJson,
-    RequestId, Seq, Summary, ThreadId, ThreadStatus, TurnId,
+    Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, RequestId, Seq,
+    Summary, ThreadId, ThreadStatus, TurnId,
 };
 use bytes::Bytes;
 use serde_json::json;
@@ -247,8 +247,8 @@ impl<'a> Writer<'a> {
                 item, role, block, ..
             } => self.text(*item, *role, &shown_block(block)),
             EventKind::ItemUpdated { item, .. } => {
-                if let Some(raw) = &event.raw {
-                    self.fact(FrameKind::Call(*item, Arc::new(Call::read(raw))));
+                if let Some(update) = event.raw.as_ref().and_then(Call::read_update) {
+                    self.fact(FrameKind::Call(*item, Arc::new(update)));
                 }
             }
             EventKind::ItemCompleted { item, outcome, end } => self.ended(*item, *outcome, end),
@@ -284,8 +284,7 @@ impl<'a> Writer<'a> {
                 }
             }
             ItemStart::TerminalCommand { .. } => {
-                let by_user = matches!(event.by, Origin::Client(_));
-                if let Some(terminal) = TerminalStart::of(start, by_user) {
+                if let Some(terminal) = TerminalStart::of(start) {
                     self.fact(FrameKind::Terminal(item, terminal));
                 }
             }

@@ -209,11 +209,9 @@ impl Peer {
             "shellCommand" => {
                 let params::ShellCommand {
                     thread_id: thread,
-                    command,
+                    command: line,
                 } = params::read(params)?;
-                let _ = command;
-                self.warn(Some(thread), "acpd cannot run a command for you here yet.");
-                Begun::Answer(json!({}))
+                (Request::RunCommand { thread, line }, Step::Command(thread)).into()
             }
             "revert" => {
                 let params::Revert {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use acpd_model::collections::free_if_empty;
-use acpd_model::{ItemId, ItemOutcome, ItemStart, Millis, RawJson, ThreadId, TurnId};
+use acpd_model::{ItemId, ItemOutcome, ItemStart, Millis, Origin, RawJson, ThreadId, TurnId};
 use bytes::Bytes;
 
 use super::call::{Call, FileUpdate, Shape};
@@ -160,7 +160,7 @@ impl Shown {
                     }
                 }
                 ItemView::Terminal { .. } => {
-                    if let Some(start) = TerminalStart::of(&open.start, false) {
+                    if let Some(start) = TerminalStart::of(&open.start) {
                         shown.terminals.insert(*id, OpenTerminal::new(start, Place::Item));
                     }
                 }
@@ -513,7 +513,7 @@ impl Shown {
 
 impl TerminalStart {
     /// Reads the start of a terminal's item.
-    pub fn of(start: &ItemStart, by_user: bool) -> Option<Arc<Self>> {
+    pub fn of(start: &ItemStart) -> Option<Arc<Self>> {
         let ItemStart::TerminalCommand {
             terminal_id,
             command,
@@ -528,7 +528,7 @@ impl TerminalStart {
             terminal_id: terminal_id.clone(),
             command: command_line(command, args),
             cwd: cwd.clone(),
-            by_user,
+            by_user: start.requester() != Origin::Agent,
         }))
     }
 

@@ -68,6 +68,8 @@ pub(super) enum Step {
     Closed,
     /// The thread's commands, for one that compacts its context.
     Compact(ThreadId),
+    /// A command that the user runs in a thread.
+    Command(ThreadId),
     /// The turn that compacts a thread.
     Compacting(ThreadId),
     /// A thread whose settings the client wants to change.
@@ -133,7 +135,7 @@ impl Peer {
         };
         match (step, reply) {
             (Step::Ignored, _) => {}
-            (Step::Empty | Step::EmptyOrWarning(_), _) => self.respond(open, &json!({})),
+            (Step::Empty | Step::EmptyOrWarning(_) | Step::Command(_), _) => self.respond(open, &json!({})),
             (Step::Closed, Reply::Closed { was_open }) => {
                 let status = if was_open { "unsubscribed" } else { "notSubscribed" };
                 self.respond(open, &json!({ "status": status }));
@@ -265,7 +267,7 @@ impl Peer {
                 self.warn(Some(thread), warning);
                 self.respond(open, &json!({}));
             }
-            (Step::Compact(thread), Some(open)) => {
+            (Step::Compact(thread) | Step::Command(thread), Some(open)) => {
                 self.respond(open, &json!({}));
                 self.fail_turn(thread, failure.message.clone());
             }

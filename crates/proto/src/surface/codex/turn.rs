@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{EventKind, ItemEnd, ItemId, ItemStart, MessageType, Millis, TurnId};
+use acpd_model::{EventKind, ItemEnd, ItemId, ItemStart, MessageType, Millis, Origin, TurnId};
 
 use super::call::{Call, FileUpdate, Shape};
 use super::item::{
@@ -352,7 +352,8 @@ impl Linked {
                     exit_code,
                 };
                 let line = command_line(command, args);
-                write_terminal(out, item.id, &line, false, own, progress, &output);
+                let by_user = item.start.requester() != Origin::Agent;
+                write_terminal(out, item.id, &line, by_user, own, progress, &output);
             }
             _ => {}
         }
