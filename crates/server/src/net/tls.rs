@@ -135,14 +135,13 @@ fn read(cert: &Path, key: &Path, own: bool) -> Result<Certified, TlsError> {
 }
 
 /// Returns the names for a self-signed certificate, in addition to the names of this host.
-pub fn names<'a>(hosts: impl Iterator<Item = &'a str>, listen: IpAddr) -> Vec<String> {
-    let mut names: Vec<String> = hosts
-        .map(|host| host.trim_matches(['[', ']']).to_owned())
-        .collect();
-    if !listen.is_unspecified() {
-        names.push(listen.to_string());
-    }
-    names
+pub fn names<'a>(
+    hosts: impl Iterator<Item = &'a str>,
+    addresses: impl Iterator<Item = IpAddr>,
+) -> Vec<String> {
+    let hosts = hosts.map(|host| host.trim_matches(['[', ']']).to_owned());
+    let addresses = addresses.filter(|address| !address.is_unspecified());
+    hosts.chain(addresses.map(|address| address.to_string())).collect()
 }
 
 #[cfg(test)]
