@@ -281,9 +281,11 @@ impl Daemon {
             tokio::spawn(listen::serve_socket(at_socket, server.clone())),
             tokio::spawn(listen::serve_editors(for_editors, server.clone())),
         ];
-        servers.extend(for_codex.map(|(listener, _)| {
-            tokio::spawn(listen::serve_codex(listener, server.clone(), certificates))
-        }));
+        servers.extend(
+            for_codex.map(|(listener, _)| {
+                tokio::spawn(listen::serve_codex(listener, server.clone(), certificates))
+            }),
+        );
         Ok(Self {
             address,
             codex_address,

@@ -87,7 +87,9 @@ where
             otherwise(request).await
         }
     };
-    Router::new().route("/", get(either.clone())).route("/rpc", get(either))
+    Router::new()
+        .route("/", get(either.clone()))
+        .route("/rpc", get(either))
 }
 
 /// Adds the checks and headers of all routes.
@@ -117,7 +119,8 @@ async fn page(request: Request) -> Response {
 
 /// Refuses what the listener for Codex clients does not serve.
 async fn only_codex(_: Request) -> Response {
-    let message = "this address serves Codex clients only: connect a WebSocket to /, or use the daemon's main address";
+    let message =
+        "this address serves Codex clients only: connect a WebSocket to /, or use the daemon's main address";
     refuse(StatusCode::NOT_FOUND, "not_found", message)
 }
 
@@ -204,7 +207,14 @@ async fn websocket(
 ) -> Response {
     let gate = server.service.context.gate();
     let peer = app::Peer::new(identity.principal.to_string(), identity.role, gate);
-    connect(server, identity, traffic, upgrade, peer)
+    let bytes = server.service.context.limits.now().client_message_bytes;
+    connect(
+        server,
+        identity,
+        traffic,
+        upgrade.max_message_size(bytes).max_frame_size(bytes),
+        peer,
+    )
 }
 
 async fn codex_socket(
@@ -217,10 +227,18 @@ async fn codex_socket(
     let home = std::env::home_dir().unwrap_or_else(|| "/".into());
     let home = home.to_string_lossy().into_owned();
     let peer = codex::Peer::new(identity.principal.to_string(), identity.role, home, gate);
-    connect(server, identity, traffic, upgrade, peer)
+    // A prompt contains its images.
+    let bytes = server.service.context.limits.now().editor_message_bytes();
+    connect(
+        server,
+        identity,
+        traffic,
+        upgrade.max_message_size(bytes).max_frame_size(bytes),
+        peer,
+    )
 }
 
-/// Starts a connection on a WebSocket.
+/// Starts a connection on a WebSocket whose limits of messages are set.
 fn connect<S: Surface>(
     server: ServerState,
     identity: Identity,
@@ -237,8 +255,6 @@ fn connect<S: Surface>(
         // The buffer holds one message at a time, whatever the size of its event. With a limit, a client could never
         // receive a larger event, and would never get past it.
         .max_write_buffer_size(usize::MAX)
-        .max_message_size(limits.client_message_bytes)
-        .max_frame_size(limits.client_message_bytes)
         .on_upgrade(move |socket| async move {
             let link = Link::new(Box::new(Socket::new(socket, traffic, Binary::Refused)), &limits);
             let access = Access {

@@ -141,7 +141,9 @@ pub fn names<'a>(
 ) -> Vec<String> {
     let hosts = hosts.map(|host| host.trim_matches(['[', ']']).to_owned());
     let addresses = addresses.filter(|address| !address.is_unspecified());
-    hosts.chain(addresses.map(|address| address.to_string())).collect()
+    hosts
+        .chain(addresses.map(|address| address.to_string()))
+        .collect()
 }
 
 #[cfg(test)]
