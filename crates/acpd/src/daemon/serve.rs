@@ -117,6 +117,9 @@ async fn serve_until_stopped(
     }
     // A sign-in link expires after half a minute, and may end up in a log. So the output only names the command.
     let _ = writeln!(out, "web UI: run {open:?} to open it, signed in");
+    if let Some(address) = daemon.codex_address() {
+        tracing::info!(%address, "ready for Codex clients");
+    }
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
     acpd_host::give_back_free_memory();
     let keep_up = async {
