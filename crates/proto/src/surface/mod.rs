@@ -7,6 +7,7 @@ pub mod acp;
 pub mod app;
 pub mod codex;
 pub mod contract;
+mod elicitation;
 pub mod export;
 pub mod frames;
 pub mod reply;

@@ -20,4 +20,4 @@ pub use repeated::repeated_key;
 pub(crate) use splice::{has_string, inside, member, others, splice, spliced};
 pub use text::Text;
 pub use write::{Object, notification, object, request, request_with, response};
-pub(crate) use write::{error_response, notification_with, response_with, write_json};
+pub(crate) use write::{error_response, notification_with, one_line, response_with, write_json};

@@ -211,3 +211,12 @@ pub fn error_response(out: &mut Vec<u8>, id: &str, error: &RpcError) {
         m.raw("id", id).put("error", error);
     });
 }
+
+/// Replaces line breaks, which would end the message on a pipe. Text from elsewhere has them only between its tokens.
+pub fn one_line(out: &mut [u8]) {
+    let mut at = 0;
+    while let Some(next) = memchr::memchr2(b'\n', b'\r', &out[at..]) {
+        at += next;
+        out[at] = b' ';
+    }
+}

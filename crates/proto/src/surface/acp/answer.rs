@@ -1,10 +1,10 @@
 //! Decodes an editor's answers to questions.
 
-use acpd_model::RawJson;
 use serde::Deserialize;
 
 use super::frame::Question;
 use super::question::place_of;
+use crate::surface::elicitation;
 use crate::thread::Answer;
 
 #[derive(Deserialize)]
@@ -20,13 +20,6 @@ struct Outcome {
     option_id: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct ElicitationAnswer {
-    action: String,
-    #[serde(default)]
-    content: Option<RawJson>,
-}
-
 /// Reads the result of a question. `None` means no decision: the question stays open.
 pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
     if question == Question::Permission {
@@ -37,18 +30,13 @@ pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
             _ => None,
         };
     }
-    let ElicitationAnswer { action, content } = serde_json::from_str(result).ok()?;
-    match (action.as_str(), content) {
-        ("accept", Some(content)) => Some(Answer::Provide(content)),
-        ("accept", None) => Some(Answer::Accept { always: false }),
-        ("decline", _) => Some(Answer::Decline { always: false }),
-        ("cancel", _) => Some(Answer::Cancel),
-        _ => None,
-    }
+    elicitation::read_answer(result)
 }
 
 #[cfg(test)]
 mod tests {
+    use acpd_model::RawJson;
+
     use super::*;
 
     #[test]

@@ -138,7 +138,7 @@ impl Peer {
                 .put("method", &request.method)
                 .json("params", params.as_ref());
             message.close();
-            super::encode::one_line(&mut out);
+            crate::wire::one_line(&mut out);
             let makes = request.terminal_id.filter(|_| request.creates);
             self.delegations
                 .insert(self.last_delegation, Delegation { thread, call, makes });

@@ -13,7 +13,7 @@ use super::frame::{Feature, Frame, FrameKind, Question, Terminal, TurnResult};
 use super::question;
 use crate::agent::{Update, UpdateKind};
 use crate::wire::{self, Object, members};
-use crate::wire::{has_string, member, splice};
+use crate::wire::{has_string, member, one_line, splice};
 
 /// Returns the frames for `events` of `thread`, all in one allocation.
 pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
@@ -39,15 +39,6 @@ pub fn frames(thread: &str, events: &[Event]) -> Vec<Frame> {
         ..frame
     };
     writer.frames.into_iter().map(cut).collect()
-}
-
-/// Replaces line breaks, which would end the message on a pipe. Text from elsewhere has them only between its tokens.
-pub(super) fn one_line(out: &mut [u8]) {
-    let mut at = 0;
-    while let Some(next) = memchr::memchr2(b'\n', b'\r', &out[at..]) {
-        at += next;
-        out[at] = b' ';
-    }
 }
 
 struct Writer<'a> {

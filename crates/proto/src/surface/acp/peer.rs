@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::answer;
 use super::delegated::{Delegation, number_of};
-use super::encode::{frames, one_line};
+use super::encode::frames;
 use super::frame::Frame;
 use super::handshake::{self, Client};
 use super::methods::{kind_of, metric_name};
@@ -24,7 +24,7 @@ use crate::surface::reply::Reply;
 use crate::surface::request::{Request, RequestKind, StartTurn};
 use crate::thread::{EditorCommand, InterruptOptions};
 use crate::time::{Instant, Now};
-use crate::wire::{self, Message, RpcError};
+use crate::wire::{self, Message, RpcError, one_line};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {

@@ -253,16 +253,13 @@ impl Call {
 
     /// Returns what it does in one line: the command of a command, otherwise the title.
     pub fn command(&self) -> String {
-        let input = self
-            .input
-            .as_ref()
-            .filter(|_| self.kind.as_deref() == Some("execute"));
-        let command = input.and_then(|input| member(input, "command"));
-        let line: Option<String> = command.and_then(|json| serde_json::from_str(json).ok());
-        let argv: Option<Vec<String>> = command.and_then(|json| serde_json::from_str(json).ok());
-        match (line, argv.as_deref()) {
-            (Some(line), _) => line,
-            (None, Some([program, args @ ..])) => shell_line(program, args.iter().map(String::as_str)),
+        let input = self.input.as_ref().filter(|_| self.may_have_terminal());
+        let line = input.and_then(|input| read::<String>(input, "command"));
+        let args = |name| input.and_then(|input| read::<Vec<String>>(input, name));
+        match (line, args("args"), args("command").as_deref()) {
+            (Some(program), Some(args), _) => shell_line(&program, args.iter().map(String::as_str)),
+            (Some(line), None, _) => line,
+            (None, _, Some([program, args @ ..])) => shell_line(program, args.iter().map(String::as_str)),
             _ => self.title().to_owned(),
         }
     }

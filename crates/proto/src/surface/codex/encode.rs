@@ -12,13 +12,13 @@ use serde_json::json;
 
 use super::call::{Call, FileUpdate};
 use super::frame::{Ask, Frame, FrameKind, ListEntry, Listed, Question, TerminalStart};
-use super::item::{CommandOutput, shown_block, shown_text, write_agent_message, write_reasoning};
+use super::item::{CommandOutput, delta_method, escaped, put_delta, shown_block, shown_text, write_text};
 use super::thread::{status_of, status_word, write_listed};
-use super::turn::{Outcome, write_turn};
+use super::turn::{Outcome, put_error, write_turn};
 use super::write::{notification, put_turn};
 use crate::fanout::LiveUpdate;
 use crate::surface::contract::Source;
-use crate::wire::{Object, member};
+use crate::wire::{Object, member, write_json};
 
 /// Returns the frames for `source`.
 pub(super) fn frames(source: Source<'_>) -> Vec<Frame> {
@@ -112,7 +112,6 @@ impl<'a> Writer<'a> {
             | EventKind::ItemContent { .. }
             | EventKind::ItemUpdated { .. }
             | EventKind::ItemCompleted { .. }
-            | EventKind::UserMessageAdded { .. }
             | EventKind::TerminalOutput { .. } => self.item(event),
             EventKind::TurnQueued { .. } | EventKind::TurnStarted { .. } | EventKind::TurnSettled { .. } => {
                 self.turn(event);
@@ -197,30 +196,44 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// Adds a notification about the progress of an item.
-    fn delta(&mut self, method: &'static str, kind: FrameKind, item: ItemId, text: &str) {
-        self.in_turn(method, kind, |params| {
+    /// Adds a notification about the progress of an item; `kind` gets the place of the escaped text in it.
+    fn delta(
+        &mut self,
+        method: &'static str,
+        item: ItemId,
+        text: &str,
+        kind: impl FnOnce(u32, u32) -> FrameKind,
+    ) {
+        let (start, turn) = (self.out.len(), self.turn);
+        let mut place = (0, 0);
+        let thread = self.thread;
+        notification(&mut self.out, method, |params| {
+            params.plain("threadId", thread);
+            put_turn(params, turn);
             item.with_text(|item| {
-                params.plain("itemId", item);
+                put_delta(params, method, item, |out| {
+                    let from = out.len();
+                    write_json(out, text);
+                    // Without the quotes.
+                    place = (from + 1, out.len() - 1);
+                });
             });
-            params.put("delta", text);
-            if method.starts_with("item/reasoning") {
-                params.put("summaryIndex", &0);
-            }
         });
+        let at = |place: usize| u32::try_from(place - start).unwrap_or(u32::MAX);
+        self.frame(start, method, kind(at(place.0), at(place.1)));
     }
 
-    fn item_started(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    fn item_started(&mut self, kind: FrameKind, write: impl FnOnce(&mut Vec<u8>)) {
         let at = self.at;
-        self.in_turn("item/started", FrameKind::Message, |params| {
+        self.in_turn("item/started", kind, |params| {
             params.with("item", write);
             params.put("startedAtMs", &at);
         });
     }
 
-    fn item_completed(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    fn item_completed(&mut self, kind: FrameKind, write: impl FnOnce(&mut Vec<u8>)) {
         let at = self.at;
-        self.in_turn("item/completed", FrameKind::Message, |params| {
+        self.in_turn("item/completed", kind, |params| {
             params.with("item", write);
             params.put("completedAtMs", &at);
         });
@@ -239,9 +252,6 @@ impl<'a> Writer<'a> {
                 }
             }
             EventKind::ItemCompleted { item, outcome, end } => self.ended(*item, *outcome, end),
-            EventKind::UserMessageAdded { item, content } => {
-                self.fact(FrameKind::UserMessage(*item, content.as_slice().into()));
-            }
             EventKind::TerminalOutput { item, text, .. } => self.output(*item, text),
             _ => {}
         }
@@ -249,11 +259,15 @@ impl<'a> Writer<'a> {
 
     fn started(&mut self, event: &Event, item: ItemId, parent: Option<ItemId>, start: &ItemStart) {
         match start {
-            ItemStart::Message { role, .. } => match role {
-                MessageType::AgentMessage => self.item_started(|out| write_agent_message(out, item, "")),
-                MessageType::AgentThought => self.item_started(|out| write_reasoning(out, item, "")),
-                MessageType::UserMessage => {}
-            },
+            // A message of the user is shown when it is complete.
+            ItemStart::Message {
+                role: MessageType::UserMessage,
+                ..
+            } => {}
+            ItemStart::Message { role, .. } => {
+                let kind = FrameKind::TextStarted(item, *role);
+                self.item_started(kind, |out| write_text(out, *role, &item.to_string(), ""));
+            }
             ItemStart::ToolCall {
                 title, kind, status, ..
             } => {
@@ -279,33 +293,27 @@ impl<'a> Writer<'a> {
     }
 
     fn text(&mut self, item: ItemId, role: MessageType, text: &str) {
-        let method = match role {
-            MessageType::AgentMessage => "item/agentMessage/delta",
-            MessageType::AgentThought => "item/reasoning/summaryTextDelta",
-            // It is shown when it is complete.
-            MessageType::UserMessage => return,
-        };
-        self.delta(method, FrameKind::Message, item, text);
+        if let Some(method) = delta_method(role) {
+            self.delta(method, item, text, |from, to| FrameKind::Text(item, from, to));
+        }
     }
 
     fn output(&mut self, item: ItemId, text: &str) {
-        let kind = FrameKind::Output(item, text.into());
-        self.delta("item/commandExecution/outputDelta", kind, item, text);
+        let method = "item/commandExecution/outputDelta";
+        self.delta(method, item, text, |from, to| FrameKind::Output(item, from, to));
     }
 
     fn ended(&mut self, item: ItemId, outcome: ItemOutcome, end: &ItemEnd) {
         match end {
-            ItemEnd::Message { role, content } => match role {
-                MessageType::AgentMessage => {
-                    self.item_completed(|out| write_agent_message(out, item, &shown_text(content)));
-                }
-                MessageType::AgentThought => {
-                    self.item_completed(|out| write_reasoning(out, item, &shown_text(content)));
-                }
-                MessageType::UserMessage => {
-                    self.fact(FrameKind::UserMessage(item, content.as_slice().into()));
-                }
-            },
+            ItemEnd::Message {
+                role: MessageType::UserMessage,
+                content,
+            } => self.fact(FrameKind::UserMessage(item, content.as_slice().into())),
+            ItemEnd::Message { role, content } => {
+                let text = escaped(&shown_text(content));
+                let kind = FrameKind::TextEnded(item);
+                self.item_completed(kind, |out| write_text(out, *role, &item.to_string(), &text));
+            }
             ItemEnd::ToolCall { call, .. } => {
                 self.fact(FrameKind::CallEnded(item, outcome, Arc::new(Call::read(call))));
             }
@@ -355,12 +363,7 @@ impl<'a> Writer<'a> {
                     event.at,
                 );
                 if let Some(why) = &outcome.error {
-                    self.in_turn("error", FrameKind::Message, |params| {
-                        params.object("error", |error| {
-                            error.put("message", why);
-                        });
-                        params.put("willRetry", &false);
-                    });
+                    self.notify("error", FrameKind::Message, |params| put_error(params, turn, why));
                 }
                 self.notify("turn/completed", FrameKind::TurnEnded, |params| {
                     params.with("turn", |out| write_turn(out, turn, &outcome, "notLoaded", |_| {}));

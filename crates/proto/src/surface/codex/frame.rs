@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use acpd_model::event::PermissionOption;
 use acpd_model::subject::CallSubject;
-use acpd_model::{ItemId, ItemOutcome, Millis, RawJson, RequestId, Seq, ThreadId, TurnId};
+use acpd_model::{ItemId, ItemOutcome, MessageType, Millis, RawJson, RequestId, Seq, ThreadId, TurnId};
 use bytes::Bytes;
 
 use super::call::{Call, FileUpdate};
@@ -27,6 +27,14 @@ pub struct Frame {
     pub(super) kind: FrameKind,
 }
 
+impl Frame {
+    /// Returns the escaped text between these bytes of the message.
+    pub(super) fn escaped(&self, from: u32, to: u32) -> &str {
+        let text = self.text.get(from as usize..to as usize).unwrap_or_default();
+        std::str::from_utf8(text).unwrap_or_default()
+    }
+}
+
 /// The kind of a frame. Those with facts concern items whose text depends on what the connection has shown before.
 #[derive(Debug, Clone)]
 pub(super) enum FrameKind {
@@ -36,6 +44,12 @@ pub(super) enum FrameKind {
     Turn(Option<Arc<str>>),
     /// A turn ended.
     TurnEnded,
+    /// A message or thought of the agent started. Its frame has the text for clients to whom it is one item.
+    TextStarted(ItemId, MessageType),
+    /// Text of a message or thought, which is escaped from and up to these bytes of the frame's text.
+    Text(ItemId, u32, u32),
+    /// A message or thought ended.
+    TextEnded(ItemId),
     /// A message of the user: ACP content blocks.
     UserMessage(ItemId, Arc<[RawJson]>),
     /// A tool call started or changed.
@@ -48,8 +62,8 @@ pub(super) enum FrameKind {
     FileEnded(ItemId, ItemOutcome, Arc<FileUpdate>),
     /// A command started in a terminal.
     Terminal(ItemId, Arc<TerminalStart>),
-    /// Output of a terminal.
-    Output(ItemId, Arc<str>),
+    /// Output of a terminal, which is escaped from and up to these bytes of the frame's text.
+    Output(ItemId, u32, u32),
     /// A terminal's command ended.
     TerminalEnded(ItemId, ItemOutcome, Arc<CommandOutput>),
     /// A question.

@@ -1,6 +1,6 @@
 //! Writes items as Codex's `ThreadItem`. Live notifications and pages of turns write the same text for the same item.
 
-use acpd_model::{ItemId, ItemOutcome, RawJson};
+use acpd_model::{ItemId, ItemOutcome, MessageType, RawJson};
 use acpd_policy::shell_line;
 use serde::Deserialize;
 use serde_json::json;
@@ -147,18 +147,48 @@ pub(super) fn shown_block(block: &RawJson) -> String {
     }
 }
 
-/// Writes a message of the agent.
-pub(super) fn write_agent_message(out: &mut Vec<u8>, id: ItemId, text: &str) {
-    let mut item = open(out, "agentMessage", id);
-    item.large("text", text);
-    item.close();
+/// Returns a text as JSON writes it, without the quotes.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    write_json(&mut out, text);
+    String::from_utf8_lossy(&out[1..out.len() - 1]).into_owned()
 }
 
-/// Writes a thought of the agent.
-pub(super) fn write_reasoning(out: &mut Vec<u8>, id: ItemId, text: &str) {
-    let mut item = open(out, "reasoning", id);
-    let summary: &[&str] = if text.is_empty() { &[] } else { &[text] };
-    item.put("summary", summary).raw("content", "[]");
+/// Returns the method that adds text to a message or thought of the agent.
+pub(super) fn delta_method(role: MessageType) -> Option<&'static str> {
+    match role {
+        MessageType::AgentMessage => Some("item/agentMessage/delta"),
+        MessageType::AgentThought => Some("item/reasoning/summaryTextDelta"),
+        // It is shown when it is complete.
+        MessageType::UserMessage => None,
+    }
+}
+
+/// Adds the members of a notification of that method which adds text to an item. `delta` writes the text as JSON.
+pub(super) fn put_delta(params: &mut Object<'_>, method: &str, id: &str, delta: impl FnOnce(&mut Vec<u8>)) {
+    params.plain("itemId", id);
+    if method.starts_with("item/reasoning") {
+        params.put("summaryIndex", &0);
+    }
+    params.with("delta", delta);
+}
+
+/// Writes a message or thought of the agent, whose text is escaped.
+pub(super) fn write_text(out: &mut Vec<u8>, role: MessageType, id: &str, text: &str) {
+    let quoted = |text: &str, open: &str, close: &str| format!("{open}\"{text}\"{close}");
+    let mut item = Object::open(out);
+    if role == MessageType::AgentThought {
+        let summary = if text.is_empty() {
+            "[]".to_owned()
+        } else {
+            quoted(text, "[", "]")
+        };
+        item.plain("type", "reasoning").plain("id", id);
+        item.raw("summary", &summary).raw("content", "[]");
+    } else {
+        item.plain("type", "agentMessage").plain("id", id);
+        item.raw("text", &quoted(text, "", ""));
+    }
     item.close();
 }
 

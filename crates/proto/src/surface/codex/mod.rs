@@ -24,6 +24,7 @@ mod requests;
 mod session;
 mod settings;
 mod shown;
+mod spoken;
 mod steps;
 mod thread;
 mod turn;

@@ -71,6 +71,8 @@ pub struct Peer {
     greeted_at: Millis,
     waiting: BTreeMap<u64, Waiting>,
     next_call: u64,
+    /// An empty list, whose memory is used again.
+    messages: Messages,
     out: Queue<Output>,
 }
 
@@ -217,6 +219,7 @@ impl Peer {
             greeted_at: 0,
             waiting: BTreeMap::new(),
             next_call: 0,
+            messages: Messages::new(),
             out: Queue::default(),
         }
     }
@@ -337,7 +340,7 @@ impl Peer {
         if matches!(frame.kind, FrameKind::Message) {
             return self.push(frame.method, frame.text.clone());
         }
-        let mut messages = Messages::new();
+        let mut messages = std::mem::take(&mut self.messages);
         session.shown.frame(thread, frame, &mut messages);
         match &frame.kind {
             FrameKind::Asked(question) if is_open && may_answer => {
@@ -354,9 +357,10 @@ impl Peer {
             FrameKind::Settings => self.read_settings(thread),
             _ => {}
         }
-        for (method, text) in messages {
+        for (method, text) in messages.drain(..) {
             self.push(method, text);
         }
+        self.messages = messages;
     }
 
     /// Reads a thread's settings for the client, unless that is being done.
@@ -522,6 +526,7 @@ fn ask(
     if session.asked.contains_key(&question.request) {
         return;
     }
+    session.shown.before_question(thread, frame, messages);
     let shows_changes = match &question.ask {
         Ask::Permission {
             item: Some(item),

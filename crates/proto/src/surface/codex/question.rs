@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use acpd_model::event::{OptionKind, PermissionOption};
 use acpd_model::subject::CallSubject;
-use acpd_model::{Millis, RawJson, ThreadId, TurnId};
+use acpd_model::text::plain_line;
+use acpd_model::{Millis, ThreadId, TurnId};
 use acpd_policy::{in_lines, part_in_words};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use super::call::FileUpdate;
 use super::frame::{Ask, Question};
 use super::write::{OUTSIDE, put_turn, request};
+use crate::surface::elicitation;
 use crate::thread::Answer;
 use crate::wire::{Object, member};
 
@@ -94,7 +96,7 @@ pub(super) fn write_question(
                 request(out, &id, method, |params| {
                     head(params);
                     params.put("itemId", &item).put("startedAtMs", &at);
-                    params.put("reason", in_lines_without_diffs(subjects).trim_end());
+                    params.maybe("reason", targets(subjects).as_ref());
                 });
                 return (method, Form::Approval);
             }
@@ -212,19 +214,15 @@ pub(super) fn changes_of(subjects: &[CallSubject]) -> Option<Vec<FileUpdate>> {
     changes.filter(|changes| !changes.is_empty())
 }
 
-/// Describes the changes. Codex shows the diffs itself.
-fn in_lines_without_diffs(subjects: &[CallSubject]) -> String {
-    let without: Vec<CallSubject> = subjects
+/// Returns what else is known of the changes. Codex shows the paths and the diffs itself.
+fn targets(subjects: &[CallSubject]) -> Option<String> {
+    let details: Vec<String> = subjects
         .iter()
-        .map(|subject| {
-            let mut subject = subject.clone();
-            if let CallSubject::File { diff, .. } = &mut subject {
-                *diff = None;
-            }
-            subject
-        })
+        .map(part_in_words)
+        .filter(|part| !part.details.is_empty())
+        .map(|part| plain_line(&format!("{}, {}", part.what, part.details.join(", "))))
         .collect();
-    in_lines(&without)
+    (!details.is_empty()).then(|| details.join("\n"))
 }
 
 /// Returns the agent's title as the reason of a command, unless it is the command.
@@ -288,22 +286,7 @@ pub(super) fn read_answer(form: &Form, result: &str) -> Option<GivenAnswer> {
             let place = labels.iter().position(|label| label == chosen)?;
             Some(given(Answer::Place(place)))
         }
-        Form::Input => {
-            #[derive(Deserialize)]
-            struct Input {
-                action: String,
-                #[serde(default)]
-                content: Option<RawJson>,
-            }
-            let Input { action, content } = serde_json::from_str(result).ok()?;
-            Some(given(match (action.as_str(), content) {
-                ("accept", Some(content)) if content.get() != "null" => Answer::Provide(content),
-                ("accept", _) => Answer::Accept { always: false },
-                ("decline", _) => Answer::Decline { always: false },
-                ("cancel", _) => Answer::Cancel,
-                _ => return None,
-            }))
-        }
+        Form::Input => elicitation::read_answer(result).map(given),
     }
 }
 

@@ -18,6 +18,7 @@ use super::item::{
     CommandOutput, Progress, ShownCall, command_line, write_call, write_files, write_terminal,
     write_user_message,
 };
+use super::spoken::Spoken;
 use super::write::{notification, put_turn};
 use crate::projection::{ItemView, Live};
 
@@ -33,6 +34,8 @@ pub(super) struct Shown {
     files: BTreeMap<ItemId, ItemId>,
     /// The client's own ids of turns whose prompt was not shown yet.
     prompts: BTreeMap<TurnId, Arc<str>>,
+    /// The open message or thought.
+    spoken: Option<Spoken>,
     cwd: String,
 }
 
@@ -87,18 +90,20 @@ enum Place {
 
 /// Where and when something happened.
 #[derive(Debug, Clone, Copy)]
-struct At {
-    thread: ThreadId,
-    turn: Option<TurnId>,
+pub(super) struct At {
+    pub thread: ThreadId,
+    pub turn: Option<TurnId>,
     time: Millis,
 }
 
 impl At {
-    fn started(self, messages: &mut Messages, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Adds the message that an item started.
+    pub fn started(self, messages: &mut Messages, write: impl FnOnce(&mut Vec<u8>)) {
         self.item(messages, "item/started", "startedAtMs", write);
     }
 
-    fn completed(self, messages: &mut Messages, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Adds the message that an item is complete.
+    pub fn completed(self, messages: &mut Messages, write: impl FnOnce(&mut Vec<u8>)) {
         self.item(messages, "item/completed", "completedAtMs", write);
     }
 
@@ -159,7 +164,7 @@ impl Shown {
                         shown.terminals.insert(*id, OpenTerminal::new(start, Place::Item));
                     }
                 }
-                ItemView::Message(_) => {}
+                ItemView::Message(_) => shown.spoken = Spoken::of(*id, &open.view).or(shown.spoken),
             }
         }
         for terminal in shown.terminals.values_mut() {
@@ -184,6 +189,19 @@ impl Shown {
                     self.prompts.insert(turn, Arc::clone(name));
                 }
             }
+            FrameKind::TextStarted(item, role) => self.spoken = Some(Spoken::started(*item, *role)),
+            FrameKind::Text(item, from, to) => {
+                let spoken = self.spoken.as_mut().filter(|spoken| spoken.is(*item));
+                if spoken.is_some_and(|spoken| !spoken.add(at, frame.escaped(*from, *to), messages)) {
+                    return;
+                }
+            }
+            FrameKind::TextEnded(item) => {
+                let spoken = self.spoken.take_if(|spoken| spoken.is(*item));
+                if spoken.is_some_and(|spoken| !spoken.end(at, messages)) {
+                    return;
+                }
+            }
             FrameKind::UserMessage(item, content) => self.user_message(at, *item, content, messages),
             FrameKind::Call(item, update) => self.call(at, *item, update, messages),
             FrameKind::CallEnded(item, outcome, call) => {
@@ -196,8 +214,8 @@ impl Shown {
                 self.file_ended(at, *item, *outcome, file, messages);
             }
             FrameKind::Terminal(item, start) => self.terminal(at, *item, start, messages),
-            FrameKind::Output(item, text) => {
-                return self.output(at, *item, text, frame, messages);
+            FrameKind::Output(item, from, to) => {
+                return self.output(at, *item, frame.escaped(*from, *to), frame, messages);
             }
             FrameKind::TerminalEnded(item, outcome, output) => {
                 self.terminal_ended(at, *item, *outcome, output, messages);
@@ -226,6 +244,23 @@ impl Shown {
         free_if_empty(&mut self.terminals);
     }
 
+    /// Ends the agent's text, because something else is shown.
+    fn break_off(&mut self, at: At, messages: &mut Messages) {
+        if let Some(spoken) = &mut self.spoken {
+            spoken.end_part(at, messages);
+        }
+    }
+
+    /// Ends the agent's text, because it is followed by a question.
+    pub fn before_question(&mut self, thread: ThreadId, frame: &Frame, messages: &mut Messages) {
+        let at = At {
+            thread,
+            turn: frame.turn,
+            time: frame.at,
+        };
+        self.break_off(at, messages);
+    }
+
     fn user_message(&mut self, at: At, item: ItemId, content: &[RawJson], messages: &mut Messages) {
         let name = at.turn.and_then(|turn| self.prompts.remove(&turn));
         let name = name.as_deref();
@@ -247,6 +282,9 @@ impl Shown {
         let Some(open) = self.calls.get_mut(&item).filter(|open| open.shape.is_none()) else {
             return;
         };
+        if let Some(spoken) = &mut self.spoken {
+            spoken.end_part(at, messages);
+        }
         let shape = final_shape(&open.call, &open.files);
         open.shape = Some(shape);
         open.shown_changes = open.call.changes().to_vec();
@@ -335,6 +373,7 @@ impl Shown {
         if let Some(open) = call.filter(|open| open.shape.unwrap_or(open.call.shape()) == Shape::Files) {
             return open.files.push(file.clone());
         }
+        self.break_off(at, messages);
         let progress = Progress::ended(outcome, false);
         let files = std::slice::from_ref(file);
         at.started(messages, |out| write_files(out, item, files, Progress::Running));
@@ -364,6 +403,7 @@ impl Shown {
 
     /// Shows a terminal as an item.
     fn show_terminal(&mut self, at: At, item: ItemId, messages: &mut Messages) {
+        self.break_off(at, messages);
         let Some(open) = self.terminals.get_mut(&item) else {
             return;
         };
@@ -428,7 +468,12 @@ impl Shown {
                 notification(&mut out, frame.method, |params| {
                     params.put("threadId", &at.thread);
                     put_turn(params, at.turn);
-                    params.put("itemId", &call).put("delta", text);
+                    params.put("itemId", &call);
+                    params.with("delta", |out| {
+                        out.push(b'"');
+                        out.extend_from_slice(text.as_bytes());
+                        out.push(b'"');
+                    });
                 });
                 messages.push((frame.method, out.into()));
             }

@@ -12,7 +12,8 @@ use super::peer::{OpenRequest, Peer};
 use super::requests::{Begun, fork_at, new_thread};
 use super::settings::{Settings, SettingsChange, WantedSettings, compact_command, split_model};
 use super::thread::{ThreadParts, write_listed};
-use super::turn::{Outcome, write_turn};
+use super::turn::{Outcome, put_error, write_turn};
+use super::write::OUTSIDE;
 use crate::projection::{Live, text_block};
 use crate::surface::reply::{AgentInfo, ListedThread, Opened, Reply, ThreadView};
 use crate::surface::request::{Request, StartTurn};
@@ -245,13 +246,17 @@ impl Peer {
     fn failed(&mut self, open: Option<OpenRequest>, step: Step, failure: &Failure) {
         let warning = failure.message.as_str();
         match (step, open) {
-            (Step::EmptyOrWarning(thread) | Step::Compact(thread), Some(open)) => {
+            (Step::EmptyOrWarning(thread), Some(open)) => {
                 self.warn(Some(thread), warning);
                 self.respond(open, &json!({}));
             }
-            (Step::Compacting(thread), Some(open)) => {
-                self.warn(Some(thread), warning);
+            (Step::Compact(thread), Some(open)) => {
                 self.respond(open, &json!({}));
+                self.fail_turn(thread, failure.message.clone());
+            }
+            (Step::Compacting(thread), Some(open)) => {
+                self.respond(open, &json!({}));
+                self.fail_turn(thread, failure.message.clone());
                 self.turn_answered(thread);
             }
             (Step::Applying(thread, rest, then), open) => {
@@ -410,9 +415,35 @@ impl Peer {
             None => {
                 let agent = &live.summary.agent;
                 let message = format!("The agent {agent} has no command that compacts its context.");
-                self.warn(Some(thread), &message);
                 self.respond(open, &json!({}));
+                self.fail_turn(thread, message);
             }
+        }
+    }
+
+    /// Shows a turn that failed before it began: Codex waits for a turn after some requests, whatever their result.
+    fn fail_turn(&mut self, thread: ThreadId, message: String) {
+        let started = Outcome::running(None);
+        let failed = Outcome {
+            status: "failed",
+            error: Some(message),
+            ..started.clone()
+        };
+        for (method, outcome) in [
+            ("turn/started", &started),
+            ("error", &failed),
+            ("turn/completed", &failed),
+        ] {
+            self.notify(method, |params| {
+                params.put("threadId", &thread);
+                if method == "error" {
+                    put_error(params, OUTSIDE, outcome.error.as_deref().unwrap_or_default());
+                } else {
+                    params.with("turn", |out| {
+                        write_turn(out, OUTSIDE, outcome, "notLoaded", |_| {})
+                    });
+                }
+            });
         }
     }
 

@@ -7,10 +7,10 @@ use acpd_model::{EventKind, ItemEnd, ItemId, ItemStart, MessageType, Millis, Tur
 
 use super::call::{Call, FileUpdate, Shape};
 use super::item::{
-    CommandOutput, Progress, ShownCall, command_line, shown_text, write_agent_message, write_call,
-    write_files, write_reasoning, write_terminal, write_user_message,
+    CommandOutput, Progress, ShownCall, command_line, escaped, shown_text, write_call, write_files,
+    write_terminal, write_text, write_user_message,
 };
-use super::write::OUTSIDE;
+use super::write::{OUTSIDE, put_turn};
 use crate::projection::{Item, Turn};
 use crate::wire::Object;
 
@@ -97,6 +97,15 @@ pub(super) fn write_turn(
     let took = took.map(|(start, end)| end.saturating_sub(start));
     turn.maybe("durationMs", took.as_ref());
     turn.close();
+}
+
+/// Adds the members of the notification that a turn failed, without its thread.
+pub(super) fn put_error(params: &mut Object<'_>, turn: TurnId, why: &str) {
+    put_turn(params, Some(turn));
+    params.object("error", |error| {
+        error.put("message", why);
+    });
+    params.put("willRetry", &false);
 }
 
 /// The items that a list of turns contains.
@@ -308,8 +317,7 @@ impl Linked {
                     let name = name.filter(|_| self.prompt == Some(item.id));
                     write_user_message(out, item.id, name, &content);
                 }
-                MessageType::AgentMessage => write_agent_message(out, item.id, &shown_text(&content)),
-                MessageType::AgentThought => write_reasoning(out, item.id, &shown_text(&content)),
+                role => write_text(out, role, &item.id.to_string(), &escaped(&shown_text(&content))),
             },
             (Some(ItemEnd::ToolCall { .. }), _) => {
                 let Some(call) = self.calls.get(&item.id) else {

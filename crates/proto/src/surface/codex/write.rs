@@ -2,13 +2,15 @@
 
 use acpd_model::{Failure, TurnId};
 
-use crate::wire::{Object, RpcError};
+use crate::wire::{Object, RpcError, one_line};
 
 /// Appends a notification.
 pub(super) fn notification(out: &mut Vec<u8>, method: &str, params: impl FnOnce(&mut Object<'_>)) {
+    let start = out.len();
     let mut message = Object::open(out);
     message.plain("method", method).object("params", params);
     message.close();
+    one_line(&mut out[start..]);
 }
 
 /// Appends a request of the daemon. `id` is JSON text.
@@ -23,9 +25,11 @@ pub(super) fn request(out: &mut Vec<u8>, id: &str, method: &str, params: impl Fn
 
 /// Appends a result. `id` is JSON text.
 pub(super) fn response(out: &mut Vec<u8>, id: &str, result: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
     let mut message = Object::open(out);
     message.raw("id", id).with("result", result);
     message.close();
+    one_line(&mut out[start..]);
 }
 
 /// Appends an error. `id` is JSON text.

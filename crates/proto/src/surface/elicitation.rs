@@ -1,0 +1,24 @@
+//! Answers to requests for information, which ACP and Codex write in the same way.
+
+use acpd_model::RawJson;
+use serde::Deserialize;
+
+use crate::thread::Answer;
+
+/// Reads the result of a request for information. `None` means no decision: the question stays open.
+pub(super) fn read_answer(result: &str) -> Option<Answer> {
+    #[derive(Deserialize)]
+    struct Given {
+        action: String,
+        #[serde(default)]
+        content: Option<RawJson>,
+    }
+    let Given { action, content } = serde_json::from_str(result).ok()?;
+    match (action.as_str(), content.filter(|content| content.get() != "null")) {
+        ("accept", Some(content)) => Some(Answer::Provide(content)),
+        ("accept", None) => Some(Answer::Accept { always: false }),
+        ("decline", _) => Some(Answer::Decline { always: false }),
+        ("cancel", _) => Some(Answer::Cancel),
+        _ => None,
+    }
+}
