@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use crate::exit::Exit;
 
 /// Options of Codex that have a value, besides `--image`.
-const WITH_VALUE: [&str; 18] = [
+const WITH_VALUE: [&str; 20] = [
     "-c",
     "--config",
     "--enable",
@@ -26,6 +26,9 @@ const WITH_VALUE: [&str; 18] = [
     "--add-dir",
     "-a",
     "--ask-for-approval",
+    // These are acpd's, in the wrong place.
+    "--agent",
+    "--connect",
 ];
 
 /// Options of `codex app-server` that have a value.
@@ -107,6 +110,11 @@ pub fn read(args: &[OsString]) -> anyhow::Result<Task> {
         Some(at) => (before_end[at].to_str(), &before_end[at + 1..]),
         None => (None, &[][..]),
     };
+    if has(&["--agent", "--connect"]) {
+        return Err(Exit::Usage.error(
+            "--agent and --connect come before the arguments of Codex: acpd codex --agent NAME --connect URL ARGS",
+        ));
+    }
     if command == Some("app-server") {
         return app_server(rest);
     }

@@ -17,6 +17,8 @@ use serde_json::json;
 
 use crate::cli::CodexArgs;
 use crate::client::Client;
+use crate::client::link::Link;
+use crate::client::reach::reach;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
@@ -24,6 +26,9 @@ use crate::terminal::plain::plain_line;
 use args::{Given, Task};
 use endpoint::{Endpoint, TOKEN_VARIABLE};
 use program::Program;
+
+/// The path of the protocol of Codex's app server.
+const PATH: &str = "/";
 
 /// Runs Codex, or serves as its app server.
 pub async fn codex(settings: &Settings, args: CodexArgs) -> anyhow::Result<Exit> {
@@ -54,10 +59,17 @@ pub async fn codex(settings: &Settings, args: CodexArgs) -> anyhow::Result<Exit>
 /// Connects to the daemon, which starts if none runs, and checks that it accepts the token and knows the agent. Codex's own
 /// errors would not name the cause.
 async fn check(settings: &Settings, agent: Option<&str>) -> anyhow::Result<()> {
-    let mut client = Client::connect(settings, false).await?;
-    let Some(model) = agent else {
-        return Ok(());
-    };
+    match agent {
+        Some(agent) => check_agent(&mut Client::connect(settings, false).await?, agent).await,
+        None => {
+            Link::open(reach(settings).await?, PATH).await?.close().await;
+            Ok(())
+        }
+    }
+}
+
+/// Checks that the daemon knows the agent of a model, and can start it.
+async fn check_agent(client: &mut Client, model: &str) -> anyhow::Result<()> {
     let agent = model.split_once('/').map_or(model, |(agent, _)| agent);
     let listed = client.request("agent/list", json!({})).await?;
     let agents = listed["data"].as_array().map_or(&[][..], Vec::as_slice);

@@ -13,7 +13,7 @@ use crate::terminal::plain::plain_line;
 pub async fn pipe(settings: &Settings) -> anyhow::Result<Exit> {
     let reached = reach(settings).await?;
     let name = reached.name.clone();
-    let mut daemon = Link::open(reached, "/").await?;
+    let mut daemon = Link::open(reached, super::PATH).await?;
     let mut lines = stdio::lines(settings.daemon.limits.editor_message_bytes());
     let stdout = Stdout::start();
     loop {

@@ -88,6 +88,8 @@ fn fail(path: &Path) -> impl FnOnce(&dyn std::fmt::Display) -> TlsError {
 fn make(cert: &Path, key: &Path, names: &[String]) -> Result<(), TlsError> {
     let mut all = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     all.extend(names.iter().cloned());
+    all.sort_unstable();
+    all.dedup();
     let made = rcgen::generate_simple_self_signed(all).map_err(|error| fail(cert)(&error))?;
     // The key first. A certificate without its key is unusable, and the next start creates both again.
     private_file::replace(key, made.signing_key.serialize_pem().as_bytes())
