@@ -177,8 +177,9 @@ fn a_long_line_reaches_the_daemon_whole_and_one_beyond_the_limit_costs_only_itse
     let shown = started["params"]["item"]["content"][0]["text"].as_str();
     assert_eq!(shown.map(str::len), Some(long.len() + 8));
     let stdin = pipe.stdin.as_mut().expect("it is open");
+    let block = vec![b'y'; 1 << 20];
     for _ in 0..40 {
-        stdin.write_all(&[b'y'; 1 << 20]).expect("the pipe reads");
+        stdin.write_all(&block).expect("the pipe reads");
     }
     stdin.write_all(b"\n").expect("the pipe reads");
     pipe.until(|message| message["error"]["code"].is_i64());

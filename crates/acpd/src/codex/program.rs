@@ -105,9 +105,10 @@ impl Program {
 /// Reads from Codex's help what it can connect to.
 fn remotes(help: &str) -> Option<Remotes> {
     let (_, rest) = help.split_once("--remote <")?;
-    Some(match rest.contains("unix://PATH") {
-        true => Remotes::NetworkAndSocket,
-        false => Remotes::Network,
+    Some(if rest.contains("unix://PATH") {
+        Remotes::NetworkAndSocket
+    } else {
+        Remotes::Network
     })
 }
 
