@@ -22,10 +22,15 @@ const SILENCE: Duration = Duration::from_mins(1);
 impl Counter {
     /// Connects to the relay or, with a token, to the daemon.
     pub fn connect(address: SocketAddr, token: Option<&str>) -> anyhow::Result<Self> {
+        Self::connect_at(address, "/ws", token)
+    }
+
+    /// Connects to the path of one protocol.
+    pub fn connect_at(address: SocketAddr, path: &str, token: Option<&str>) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(SILENCE))?;
-        let mut request = format!("ws://{address}/ws").into_client_request()?;
+        let mut request = format!("ws://{address}{path}").into_client_request()?;
         if let Some(token) = token {
             request
                 .headers_mut()

@@ -65,7 +65,12 @@ impl Daemon {
 
     /// Connects an initialized client.
     pub fn client(&self) -> anyhow::Result<Counter> {
-        let mut client = Counter::connect(self.address, Some(self.token.trim()))?;
+        self.client_at("/ws")
+    }
+
+    /// Connects an initialized client to the path of one protocol.
+    pub fn client_at(&self, path: &str) -> anyhow::Result<Counter> {
+        let mut client = Counter::connect_at(self.address, path, Some(self.token.trim()))?;
         client.request(
             0,
             "initialize",

@@ -14,7 +14,7 @@ use super::Binaries;
 use super::WORKSPACE;
 use super::client::sent_at;
 use super::daemon::{Daemon, end};
-use super::measure::{daemon_turn, median, percentile};
+use super::measure::{codex_turn, daemon_turn, median, percentile};
 use super::report::{Report, Target};
 
 /// Maximum time without input.
@@ -60,6 +60,35 @@ pub fn latency(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow:
             let name = format!("editor, lone {what}, {name}: added");
             report.add(&name, added, "ms", target.map(Target::AtMost));
         }
+    }
+    Ok(())
+}
+
+/// Measures how many updates and texts per second reach a Codex client, compared with a client of the app protocol.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub fn codex(binaries: &Binaries, quick: bool, report: &mut Report) -> anyhow::Result<()> {
+    let (count, rounds) = if quick { (50_000_u64, 1) } else { (300_000, 5) };
+    for (what, kind) in [("300-byte updates", "update"), ("300-byte texts", "delta")] {
+        let text = format!("flood n={count} bytes=300 kind={kind}");
+        let (mut codex, mut clients) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            let dir = tempfile::tempdir()?;
+            let daemon = Daemon::start(binaries, &dir.path().join("data"))?;
+            let took = daemon_turn(&mut daemon.client()?, &text)?;
+            clients.push(count as f64 / took.as_secs_f64());
+            drop(daemon);
+            let daemon = Daemon::start(binaries, &dir.path().join("codex"))?;
+            let took = codex_turn(&mut daemon.client_at("/")?, &text)?;
+            codex.push(count as f64 / took.as_secs_f64());
+        }
+        let (codex, client) = (median(&mut codex), median(&mut clients));
+        report.add(&format!("Codex, {what}: acpd"), codex, "/s", None);
+        report.add(
+            &format!("Codex, {what}: Codex / app protocol"),
+            codex / client,
+            "x",
+            Some(Target::AtLeast(0.8)),
+        );
     }
     Ok(())
 }

@@ -121,6 +121,18 @@ pub(super) fn daemon_turn(client: &mut Counter, text: &str) -> anyhow::Result<Du
     Ok(took)
 }
 
+/// Runs one turn of a Codex client through the daemon; returns the time from the prompt to the turn's end.
+pub(super) fn codex_turn(client: &mut Counter, text: &str) -> anyhow::Result<Duration> {
+    let params = json!({ "model": "fake", "cwd": WORKSPACE });
+    let started = client.request(1, "thread/start", &params)?;
+    let input = json!([{ "type": "text", "text": text }]);
+    let params = json!({ "threadId": started["thread"]["id"], "input": input });
+    let begun = Instant::now();
+    client.send(&json!({ "id": 2, "method": "turn/start", "params": params }))?;
+    client.count_until(&[b"{\"method\":\"turn/completed\""])?;
+    Ok(begun.elapsed())
+}
+
 /// Runs one turn through the bare relay.
 pub(super) fn relay_turn(client: &mut Counter, session: &str, text: &str) -> anyhow::Result<Duration> {
     let begun = Instant::now();

@@ -79,6 +79,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     }
     if only("--editor") {
         editor::throughput(&binaries, quick, &mut report)?;
+        editor::codex(&binaries, quick, &mut report)?;
         return editor::latency(&binaries, quick, &mut report);
     }
     crowd::streaming(&binaries, quick, &mut report)?;
@@ -89,6 +90,7 @@ pub fn run(args: &[&str]) -> anyhow::Result<()> {
     stream::costs(&binaries, &mut report)?;
     terminal::flood(&binaries, quick, &mut report)?;
     editor::throughput(&binaries, quick, &mut report)?;
+    editor::codex(&binaries, quick, &mut report)?;
     editor::latency(&binaries, quick, &mut report)?;
     let out = PathBuf::from("bench/out");
     std::fs::create_dir_all(&out).context("bench/out cannot be made")?;

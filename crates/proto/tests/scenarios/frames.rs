@@ -7,6 +7,9 @@ use acpd_proto::surface::{acp, app};
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::codex::client::Client;
+use crate::codex::connection::live;
+use crate::support::NEW_THREAD;
 use crate::support::app_schema::check_sent;
 use crate::support::samples::samples;
 
@@ -30,11 +33,16 @@ fn compare(surface: &str, encode: impl Fn(&[Event]) -> Vec<String>) {
     }
     let events: Vec<_> = samples.into_iter().map(|sample| sample.event).collect();
     assert_eq!(encode(&events), alone, "a batch is its events, one after another");
+    store(&format!("frames-{surface}"), &golden);
+}
+
+/// Compares a text with the stored snapshot.
+fn store(name: &str, golden: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(format!("frames-{surface}"), golden));
+    settings.bind(|| insta::assert_snapshot!(name, golden));
 }
 
 /// Checks that a message has one line, and parses it.
@@ -81,6 +89,28 @@ fn the_acp_surface_sends_the_same_frames_for_each_kind() {
         });
         shown.collect()
     });
+}
+
+/// What a client receives can depend on what it has received before: each sample is for a new connection here.
+#[test]
+fn the_codex_surface_sends_the_same_messages_for_each_kind() {
+    let mut golden = String::new();
+    for (line, sample) in (1..).zip(samples()) {
+        writeln!(golden, "# {line} {}", sample.kind).unwrap();
+        let mut client = Client::following(&live());
+        client.deliver(NEW_THREAD, std::slice::from_ref(&sample.event));
+        for message in &client.got {
+            writeln!(golden, "{message}").unwrap();
+        }
+        for (_, request) in &client.asked {
+            writeln!(golden, "asks the daemon: {request:?}").unwrap();
+        }
+        if client.got.is_empty() && client.asked.is_empty() {
+            golden.push_str("no message\n");
+        }
+        golden.push('\n');
+    }
+    store("frames-codex", &golden);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod asks;
 mod callbacks;
 mod care;
 mod carried;
+mod codex;
 mod echo;
 mod elicitation;
 mod ends;

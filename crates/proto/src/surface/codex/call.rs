@@ -200,9 +200,21 @@ impl Call {
     /// Returns whether its item can be shown: the type of an item cannot change.
     pub fn is_clear(&self) -> bool {
         match self.shape() {
-            Shape::Command => true,
+            Shape::Command => self.is_named() || self.runs(),
             Shape::Files => self.changes.is_some(),
-            Shape::Tool => self.status.is_some_and(|status| status > ToolStatus::Pending),
+            Shape::Tool => self.runs(),
+        }
+    }
+
+    fn runs(&self) -> bool {
+        self.status.is_some_and(|status| status > ToolStatus::Pending)
+    }
+
+    /// Returns whether it is known what a command or a look at files concerns. Agents often tell it after the call.
+    fn is_named(&self) -> bool {
+        match &self.input {
+            Some(input) if self.may_have_terminal() => member(input, "command").is_some(),
+            Some(_) | None => self.path.is_some() || self.query().is_some(),
         }
     }
 
@@ -244,6 +256,17 @@ impl Call {
     /// Returns the text of its content.
     pub fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the text of its content as the output of a command, without the fence that many agents put around it.
+    pub fn output(&self) -> &str {
+        let text = self.text();
+        let inside = text.strip_prefix("```").and_then(|rest| {
+            let (language, rest) = rest.split_once('\n')?;
+            let inside = rest.trim_end().strip_suffix("```")?;
+            (!language.contains('`') && !inside.contains("\n```")).then_some(inside)
+        });
+        inside.unwrap_or(text)
     }
 
     /// Returns the exit code of its command, if the agent says it.

@@ -9,8 +9,8 @@ use crate::projection::{Turn, TurnsPage};
 use crate::surface::request::{Request, Turns};
 use crate::wire::Object;
 
-/// Pages that are read for one response, at most. The rest of a longer turn is left out.
-const PAGES: usize = 64;
+/// Pages that are read for one response, at most. What is older is left out: clients can request it.
+const PAGES: usize = 16;
 
 /// Turns on a page, if the client does not say how many.
 const TURNS: usize = 20;
@@ -29,7 +29,12 @@ pub(super) struct Gathering {
     /// Where older turns begin.
     pub older: Option<TurnPosition>,
     pages: usize,
+    /// Whether it counts as a [long read](LONG_READS).
+    pub is_long: bool,
 }
+
+/// Responses of more than one page that are read for a connection at once, at most. A page has up to a mebibyte.
+pub(super) const LONG_READS: usize = 4;
 
 impl Gathering {
     /// Prepares to read the whole thread.
@@ -49,6 +54,7 @@ impl Gathering {
             turns: Vec::new(),
             older: None,
             pages: 0,
+            is_long: false,
         }
     }
 

@@ -259,7 +259,7 @@ pub(super) fn write_call(
                 .plain("source", "agent");
             item.put("commandActions", &[action(call, &command)]);
             let own = || CommandOutput {
-                text: Some(call.text().to_owned()).filter(|text| !text.is_empty()),
+                text: Some(call.output().to_owned()).filter(|text| !text.is_empty()),
                 exit_code: exit_code(call, progress),
             };
             match terminal {

@@ -21,6 +21,7 @@ mod params;
 mod peer;
 mod question;
 mod requests;
+mod search;
 mod session;
 mod settings;
 mod shown;

@@ -69,6 +69,8 @@ pub struct Peer {
     told: BTreeMap<ThreadId, Told>,
     /// When the client was greeted.
     greeted_at: Millis,
+    /// Responses of more than one page that are being read.
+    pub(super) long_reads: usize,
     waiting: BTreeMap<u64, Waiting>,
     next_call: u64,
     /// An empty list, whose memory is used again.
@@ -217,6 +219,7 @@ impl Peer {
             current: None,
             told: BTreeMap::new(),
             greeted_at: 0,
+            long_reads: 0,
             waiting: BTreeMap::new(),
             next_call: 0,
             messages: Messages::new(),
@@ -322,10 +325,14 @@ impl Peer {
             return;
         };
         session.starting = session.starting.saturating_sub(1);
-        if session.starting == 0 {
-            for (frame, is_open) in std::mem::take(&mut session.held) {
-                self.frame(thread, &frame, is_open);
-            }
+        self.send_held(thread);
+    }
+
+    /// Sends the frames that need not be held back any more.
+    fn send_held(&mut self, thread: ThreadId) {
+        let session = self.sessions.get_mut(&thread);
+        for (frame, is_open) in session.map(Session::take_held).unwrap_or_default() {
+            self.frame(thread, &frame, is_open);
         }
     }
 
@@ -334,8 +341,8 @@ impl Peer {
         let Some(session) = self.sessions.get_mut(&thread) else {
             return;
         };
-        if session.holds() {
-            return session.held.push((frame.clone(), is_open));
+        if session.hold(frame, is_open) {
+            return self.send_held(thread);
         }
         if matches!(frame.kind, FrameKind::Message) {
             return self.push(frame.method, frame.text.clone());

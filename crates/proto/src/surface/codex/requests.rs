@@ -9,16 +9,16 @@ use super::params::{self, Cwd};
 use super::peer::Peer;
 use super::steps::{Purpose, Step};
 use crate::surface::request::{
-    Follow, FollowFrom, ForkThread, ListThreads, ListedStatus, OpenThread, Request, StartThread, StartTurn,
+    Follow, FollowFrom, ForkThread, ListThreads, ListedStatus, OpenThread, Request, SearchThreads,
+    StartThread, StartTurn,
 };
 use crate::thread::{Change, InterruptOptions, QueueChange};
 
 /// The methods that acpd has.
-const METHODS: [&str; 45] = [
+const METHODS: [&str; 43] = [
     "initialize",
     "account/read",
     "account/bedrock/checkGovCloudRequirements",
-    "account/rateLimits/read",
     "collaborationMode/list",
     "config/batchWrite",
     "config/read",
@@ -58,7 +58,6 @@ const METHODS: [&str; 45] = [
     "turn/steer",
     "experimentalFeature/list",
     "mcpServerStatus/list",
-    "account/usage/read",
     "app/list",
 ];
 
@@ -162,7 +161,8 @@ impl Peer {
                 let (page, gathering, request) = Page::read(&params::read(params)?, method == "items/list")?;
                 (request, Step::Gather(gathering, Purpose::Page(page))).into()
             }
-            "list" | "search" => list(params::read(params)?),
+            "list" => list(params::read(params)?),
+            "search" => search(params::read(params)?)?,
             "loaded/list" => {
                 let list = ListThreads {
                     status: Some(ListedStatus::Active),
@@ -405,6 +405,17 @@ pub(super) fn new_thread(agent: String, cwd: String) -> Request {
         client_turn_id: None,
         follow: Follow::WithReply,
     }))
+}
+
+fn search(params: params::List) -> Result<Begun, Failure> {
+    let query = params.search_term.filter(|term| !term.is_empty());
+    let search = SearchThreads {
+        query: query.ok_or_else(|| Failure::invalid_params("missing field `searchTerm`"))?,
+        cursor: params.cursor,
+        limit: params.limit,
+        thread: None,
+    };
+    Ok((Request::SearchThreads(search), Step::Search).into())
 }
 
 fn list(params: params::List) -> Begun {

@@ -9,7 +9,7 @@ use super::question::Asked;
 use super::shown::Shown;
 use crate::projection::Live;
 
-/// Frames of one thread that are held back until the response to a request for a turn, at most. Later ones are sent
+/// Frames of one thread that are held back until the response to a request for a turn, at most. With more, all are sent
 /// before the response.
 const HELD_FRAMES: usize = 4096;
 
@@ -41,9 +41,22 @@ impl Session {
         }
     }
 
-    /// Returns whether frames are held back now.
-    pub fn holds(&self) -> bool {
-        self.starting > 0 && self.held.len() < HELD_FRAMES
+    /// Holds a frame back, if it must wait for a response. Returns whether it does.
+    pub fn hold(&mut self, frame: &Frame, is_open: bool) -> bool {
+        let holds = self.starting > 0 && self.held.len() < HELD_FRAMES;
+        if holds {
+            self.held.push((frame.clone(), is_open));
+        }
+        holds
+    }
+
+    /// Returns the frames that were held back, if no response is waited for, or if there are too many.
+    pub fn take_held(&mut self) -> Vec<(Frame, bool)> {
+        if self.starting > 0 && self.held.len() < HELD_FRAMES {
+            return Vec::new();
+        }
+        self.starting = 0;
+        std::mem::take(&mut self.held)
     }
 }
 

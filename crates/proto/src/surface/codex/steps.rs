@@ -5,11 +5,12 @@ use std::sync::Arc;
 use acpd_model::{ErrorCode, Failure, ThreadId, TurnId};
 use serde_json::json;
 
-use super::history::{Gathering, Page};
+use super::history::{Gathering, LONG_READS, Page};
 use super::item::user_input;
 use super::models::ModelList;
 use super::peer::{OpenRequest, Peer};
 use super::requests::{Begun, fork_at, new_thread};
+use super::search::SearchResults;
 use super::settings::{Settings, SettingsChange, WantedSettings, compact_command, split_model};
 use super::thread::{ThreadParts, write_listed};
 use super::turn::{Outcome, put_error, write_turn};
@@ -57,6 +58,10 @@ pub(super) enum Step {
     RevertBefore(ThreadId),
     /// A page of the thread list, and the only folders whose threads are wanted.
     List(Vec<String>),
+    /// A page of matches of a search.
+    Search,
+    /// A thread with a match.
+    Found(SearchResults),
     /// The threads that work.
     Loaded,
     /// A thread that the client no longer follows.
@@ -164,6 +169,13 @@ impl Peer {
             (Step::List(cwds), Reply::Threads { page, next }) => {
                 self.respond_with(open, |out| write_list(out, &page, next.as_deref(), &cwds));
             }
+            (Step::Search, Reply::Hits { page, next }) => {
+                self.list_found(open, SearchResults::new(&page, next));
+            }
+            (Step::Found(mut results), Reply::Thread(view)) => {
+                results.add(Some(&view.live));
+                self.list_found(open, results);
+            }
             (Step::Loaded, Reply::Threads { page, .. }) => {
                 let mut ids: Vec<ThreadId> = page.iter().map(|listed| listed.thread).collect();
                 let followed = self.sessions.keys().filter(|own| !ids.contains(own)).copied();
@@ -244,6 +256,9 @@ impl Peer {
 
     /// Uses a failure.
     fn failed(&mut self, open: Option<OpenRequest>, step: Step, failure: &Failure) {
+        if let Step::Gather(gathering, _) = &step {
+            self.long_reads -= usize::from(gathering.is_long);
+        }
         let warning = failure.message.as_str();
         match (step, open) {
             (Step::EmptyOrWarning(thread), Some(open)) => {
@@ -270,6 +285,10 @@ impl Peer {
             }
             // The thread of an agent may be damaged or gone; the others are listed.
             (Step::Models(list), Some(open)) => self.list_models(open, list),
+            (Step::Found(mut results), Some(open)) => {
+                results.add(None);
+                self.list_found(open, results);
+            }
             (Step::Gather(_, Purpose::Opened(live, _)), Some(open)) => {
                 self.refuse(open, failure);
                 self.turn_answered(live.thread);
@@ -291,6 +310,13 @@ impl Peer {
                 let result = list.result(current.map(|session| session.agent.as_str()));
                 self.respond(open, &result);
             }
+        }
+    }
+
+    fn list_found(&mut self, open: OpenRequest, results: SearchResults) {
+        match results.next() {
+            Some(request) => self.call(request, Some(open), Step::Found(results)),
+            None => self.respond_with(open, |out| results.write(out)),
         }
     }
 
@@ -363,14 +389,22 @@ impl Peer {
     fn gather_on(
         &mut self,
         open: OpenRequest,
-        gathering: Gathering,
+        mut gathering: Gathering,
         purpose: Purpose,
         next: Option<Request>,
         live: Option<&Live>,
     ) {
         if let Some(request) = next {
+            if !gathering.is_long && self.long_reads >= LONG_READS {
+                let message = "too many long threads are being read on this connection: try again";
+                let failure = Failure::new(ErrorCode::Overloaded, message);
+                return self.failed(Some(open), Step::Gather(gathering, purpose), &failure);
+            }
+            self.long_reads += usize::from(!gathering.is_long);
+            gathering.is_long = true;
             return self.call(request, Some(open), Step::Gather(gathering, purpose));
         }
+        self.long_reads -= usize::from(gathering.is_long);
         match (purpose, live) {
             (Purpose::Opened(live, forked_from), _) => {
                 let parts = ThreadParts {

@@ -1,0 +1,300 @@
+//! Items: what a client sees live, and what it reads afterwards.
+
+use std::collections::BTreeMap;
+
+use acpd_model::{Event, Limits, Role};
+use acpd_proto::projection::{Live, Transcript, TurnsPage};
+use serde_json::{Value, json};
+
+use super::client::{Client, view};
+use crate::support::recording::Recording;
+use crate::support::replay::{Replay, conversations};
+use crate::support::{Scene, check, check_in, message, tool};
+
+/// Returns the items of a thread by turn, as its history has them, and checks that pages of any size have the same.
+fn history(log: &[Event]) -> BTreeMap<String, Value> {
+    let live = folded(log);
+    let mut transcript = Transcript::new(live.thread);
+    for event in log {
+        transcript.fold(event);
+    }
+    let page = TurnsPage {
+        turns: transcript.into_turns(),
+        older: None,
+    };
+    let mut client = Client::ready(Role::Owner);
+    let params =
+        json!({ "threadId": live.thread, "itemsView": "full", "limit": 200, "sortDirection": "asc" });
+    let id = client.request("thread/turns/list", &params);
+    client.reply(Ok(view(&live, Some(page.clone()))));
+    let turns = client.response(id)["result"]["data"].take();
+    let mut items = BTreeMap::new();
+    for turn in turns.as_array().unwrap() {
+        for item in turn["items"].as_array().unwrap() {
+            items.insert(item["id"].as_str().unwrap().to_owned(), item.clone());
+        }
+    }
+    let id = client.request(
+        "thread/items/list",
+        &json!({ "threadId": live.thread, "limit": 200 }),
+    );
+    client.reply(Ok(view(&live, Some(page))));
+    let listed = client.response(id)["result"]["data"].take();
+    let listed: Vec<&Value> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| &entry["item"])
+        .collect();
+    assert_eq!(listed.len(), items.len());
+    assert!(
+        listed
+            .iter()
+            .all(|item| items[item["id"].as_str().unwrap()] == **item)
+    );
+    items
+}
+
+fn folded(log: &[Event]) -> Live {
+    let mut live = Live::new(crate::support::Scene::new().id);
+    for event in log {
+        live.fold(event);
+    }
+    live
+}
+
+/// Returns the finished items that a client was shown. A message that was shown in parts is one again.
+fn shown(client: &Client) -> BTreeMap<String, Value> {
+    let mut items: BTreeMap<String, Value> = BTreeMap::new();
+    for params in client.params("item/completed") {
+        let mut item = params["item"].clone();
+        let id = item["id"].as_str().unwrap();
+        let whole = id.splitn(3, '_').take(2).collect::<Vec<_>>().join("_");
+        item["id"] = json!(whole);
+        let member = match item["type"].as_str() {
+            Some("agentMessage") => "/text",
+            Some("reasoning") => "/summary/0",
+            _ => "",
+        };
+        let before = items
+            .get(&whole)
+            .and_then(|before| before.pointer(member))
+            .cloned();
+        if let (Some(Value::String(before)), Some(Value::String(text))) = (before, item.pointer_mut(member)) {
+            text.insert_str(0, &before);
+        }
+        items.insert(whole, item);
+    }
+    items
+}
+
+/// Checks the order of an item's messages: it starts once, changes in between, and ends once, as the same type.
+fn check_order(client: &Client) {
+    let mut open: BTreeMap<&str, &Value> = BTreeMap::new();
+    for message in &client.got {
+        let params = &message["params"];
+        let id = params["item"]["id"].as_str().or(params["itemId"].as_str());
+        let (Some(method), Some(id)) = (message["method"].as_str(), id) else {
+            continue;
+        };
+        match method {
+            "item/started" => {
+                assert!(
+                    open.insert(id, &params["item"]["type"]).is_none(),
+                    "{id} starts twice"
+                );
+            }
+            "item/completed" => {
+                let kind = open
+                    .remove(id)
+                    .unwrap_or_else(|| panic!("{id} ends without a start"));
+                assert_eq!(kind, &params["item"]["type"], "{id} changes its type");
+            }
+            _ if method.ends_with("elta") => assert!(open.contains_key(id), "{method} of {id}"),
+            _ => {}
+        }
+    }
+}
+
+/// Plays a log to a client, in batches of `size` events.
+fn told(log: &[Event], size: usize) -> Client {
+    let live = folded(&log[..1]);
+    let mut client = Client::following(&live);
+    for batch in log[1..].chunks(size) {
+        client.deliver(live.thread, batch);
+    }
+    check_order(&client);
+    client
+}
+
+fn play(agent: &str) {
+    let recording = Recording::read(agent);
+    let all = conversations(&recording);
+    for one in &all {
+        let limits = Limits {
+            cancel_secs: 300,
+            ..Limits::default()
+        };
+        let scene = check_in(Scene::with_limits(limits), |scene| {
+            let stage = std::mem::replace(scene, Scene::new());
+            *scene = Replay::play(&recording, &all, one, stage).scene;
+        });
+        let client = told(&scene.log, 7);
+        let read = history(&scene.log);
+        let live = shown(&client);
+        for (id, item) in &read {
+            if item["status"] != "inProgress" {
+                assert_eq!(live.get(id), Some(item), "{agent}: {id}");
+            }
+        }
+        for id in live.keys() {
+            assert!(read.contains_key(id), "{agent}: {id} is not in the history");
+        }
+        assert!(!read.is_empty(), "{agent} did nothing");
+    }
+}
+
+macro_rules! each {
+    ($($name:ident $agent:literal),+ $(,)?) => {
+        $(#[test]
+        fn $name() {
+            play($agent);
+        })+
+    };
+}
+
+each!(
+    what_codex_does_is_read_as_it_was_shown "codex",
+    what_deepagents_does_is_read_as_it_was_shown "deepagents",
+    what_gemini_does_is_read_as_it_was_shown "gemini",
+    what_opencode_does_is_read_as_it_was_shown "opencode",
+    what_openhands_does_is_read_as_it_was_shown "openhands",
+    what_the_sdk_agent_does_is_read_as_it_was_shown "sdk-agent",
+    what_zed_codex_does_is_read_as_it_was_shown "zed-codex",
+    what_fast_agent_does_is_read_as_it_was_shown "fast-agent-passthrough",
+);
+
+#[test]
+fn text_ends_where_a_call_starts() {
+    let scene = check(|scene| {
+        scene.open_turn();
+        let with_id = |text: &str| message(text).replacen('{', r#"{"messageId":"m","#, 1);
+        scene.update(&with_id("before"));
+        scene.update(&tool(
+            "t",
+            false,
+            r#","title":"ls","kind":"execute","status":"in_progress""#,
+        ));
+        scene.update(&with_id(" after"));
+        scene.update(&tool("t", true, r#","status":"completed""#));
+        scene.stops_with("end_turn");
+    });
+    let client = told(&scene.log, 1);
+    let ids: Vec<(&str, &str)> = client
+        .params("item/completed")
+        .into_iter()
+        .filter(|params| params["item"]["type"] == "agentMessage")
+        .map(|params| {
+            (
+                params["item"]["id"].as_str().unwrap(),
+                params["item"]["text"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    assert_eq!(ids[0].1, "before");
+    assert_eq!(ids[1], (&*format!("{}_1", ids[0].0), " after"));
+    assert_eq!(shown(&client)[ids[0].0], history(&scene.log)[ids[0].0]);
+}
+
+#[test]
+fn an_item_waits_until_its_type_is_clear() {
+    let scene = check(|scene| {
+        scene.open_turn();
+        scene.update(&tool(
+            "t",
+            false,
+            r#","title":"Edit","kind":"edit","status":"in_progress""#,
+        ));
+    });
+    let live = folded(&scene.log[..1]);
+    let mut client = Client::following(&live);
+    client.deliver(live.thread, &scene.log[1..]);
+    assert!(
+        !client
+            .got
+            .iter()
+            .any(|message| message["params"]["item"]["type"] == "fileChange")
+    );
+    let seen = scene.log.len();
+    let scene = check_in(scene, |scene| {
+        let diff = r#"{"type":"diff","path":"/workspace/a","oldText":"one\n","newText":"two\n"}"#;
+        scene.update(&tool("t", true, &format!(r#","content":[{diff}]"#)));
+    });
+    client.deliver(live.thread, &scene.log[seen..]);
+    let started = client.params("item/started");
+    let item = &started.last().unwrap()["item"];
+    assert_eq!(item["type"], "fileChange");
+    let change = json!({
+        "path": "/workspace/a", "kind": { "type": "update", "move_path": null },
+        "diff": "@@ -1 +1 @@\n-one\n+two\n",
+    });
+    assert_eq!(item["changes"], json!([change]));
+}
+
+#[test]
+fn an_endless_message_is_shown_in_parts() {
+    let text = "x".repeat(300 << 10);
+    let scene = check(|scene| {
+        scene.open_turn();
+        for _ in 0..8 {
+            scene.update(&message(&text));
+            scene.later(1_000);
+        }
+        scene.stops_with("end_turn");
+    });
+    let client = told(&scene.log, 1);
+    let messages: Vec<&Value> = client
+        .params("item/completed")
+        .into_iter()
+        .filter(|params| params["item"]["type"] == "agentMessage")
+        .collect();
+    assert!(messages.len() >= 2, "{}", messages.len());
+    let whole: usize = messages
+        .iter()
+        .map(|params| params["item"]["text"].as_str().unwrap().len())
+        .sum();
+    assert_eq!(whole, text.len() * 8);
+}
+
+#[test]
+fn a_command_is_shown_when_it_is_known() {
+    let scene = check(|scene| {
+        scene.open_turn();
+        scene.update(&tool(
+            "t",
+            false,
+            r#","title":"Terminal","kind":"execute","status":"pending","rawInput":{}"#,
+        ));
+        scene.update(&tool(
+            "t",
+            true,
+            r#","title":"ls","rawInput":{"command":"ls -la"}"#,
+        ));
+        let output = r#"{"type":"content","content":{"type":"text","text":"```console\na\nb\n```"}}"#;
+        scene.update(&tool(
+            "t",
+            true,
+            &format!(r#","status":"completed","content":[{output}]"#),
+        ));
+        scene.stops_with("end_turn");
+    });
+    let client = told(&scene.log, 1);
+    let started = &client.params("item/started").last().unwrap()["item"];
+    assert_eq!(started["command"], "ls -la");
+    let ended = &client.params("item/completed").last().unwrap()["item"];
+    assert_eq!(
+        (&ended["aggregatedOutput"], &ended["exitCode"]),
+        (&json!("a\nb\n"), &json!(0))
+    );
+}

@@ -1,0 +1,319 @@
+//! Questions: their forms, and the answers to them.
+
+use acpd_model::event::{PermissionOption, QuestionTopic};
+use acpd_model::subject::{CallSubject, FileAccess};
+use acpd_model::{Event, EventKind, ItemId, Origin, RawJson, RequestId, Role, TurnId};
+use acpd_proto::surface::request::Request;
+use acpd_proto::thread::Answer;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::connection::live;
+use crate::support::NEW_THREAD;
+
+const ID: RequestId = RequestId {
+    thread: NEW_THREAD,
+    number: 3,
+};
+
+fn event(seq: u64, kind: EventKind) -> Event {
+    Event {
+        seq,
+        at: 9_000,
+        turn: Some(TurnId(2)),
+        by: Origin::Agent,
+        kind,
+        raw: None,
+        raw_params: None,
+    }
+}
+
+fn options(kinds: &[&str]) -> Box<[PermissionOption]> {
+    let option = |kind: &&str| PermissionOption {
+        option_id: format!("id-{kind}"),
+        name: String::new(),
+        kind: (*kind).to_owned(),
+    };
+    kinds.iter().map(option).collect()
+}
+
+fn permission(kinds: &[&str], subjects: Vec<CallSubject>) -> Event {
+    let kind = EventKind::PermissionRequested {
+        request: ID,
+        item: Some(ItemId(7)),
+        about: QuestionTopic::Permissions,
+        title: "The title".into(),
+        options: options(kinds),
+        decided: false,
+        agent_remembers: Box::default(),
+        subjects: subjects.into(),
+        always: None,
+        whole: None,
+        keeps_content: false,
+    };
+    event(5, kind)
+}
+
+fn command(line: &str) -> CallSubject {
+    CallSubject::CommandLine {
+        line: line.into(),
+        cwd: "/w".into(),
+        env: Vec::new(),
+    }
+}
+
+fn change(path: &str, diff: &str) -> CallSubject {
+    CallSubject::File {
+        access: FileAccess::Edit,
+        path: path.into(),
+        real_path: None,
+        diff: Some(diff.into()),
+        arguments: None,
+    }
+}
+
+const DIFF: &str = "--- a/w/a\n+++ b/w/a\n@@ -1 +1 @@\n-one\n+two\n";
+const USUAL: [&str; 3] = ["allow_once", "allow_always", "reject_once"];
+
+/// Asks a question, and returns its request.
+fn asked(client: &mut Client, question: &Event) -> Value {
+    client.deliver(NEW_THREAD, std::slice::from_ref(question));
+    let is_it = |message: &&Value| message["id"] == json!(ID.to_string());
+    client.got.iter().find(is_it).expect("no question").clone()
+}
+
+/// Answers the question, and returns the requests that follow.
+fn answered(client: &mut Client, result: &Value) -> Vec<Request> {
+    client.says(&json!({ "id": ID.to_string(), "result": result }));
+    let mut requests = Vec::new();
+    while !client.asked.is_empty() {
+        requests.push(client.take());
+    }
+    requests
+}
+
+fn answer(answer: Answer) -> Request {
+    Request::Answer {
+        request: ID,
+        answer,
+        scope: None,
+    }
+}
+
+#[test]
+fn a_command_is_asked_with_the_words_that_the_policy_judges() {
+    let mut client = Client::following(&live());
+    let question = asked(&mut client, &permission(&USUAL, vec![command("rm -r x")]));
+    assert_eq!(question["method"], "item/commandExecution/requestApproval");
+    let params = &question["params"];
+    assert_eq!(
+        (&params["command"], &params["cwd"]),
+        (&json!("rm -r x"), &json!("/w"))
+    );
+    assert_eq!(
+        params["availableDecisions"],
+        json!(["accept", "acceptForSession", "decline", "cancel"])
+    );
+    assert_eq!(
+        (&params["itemId"], &params["turnId"]),
+        (&json!("item_7"), &json!("turn_2"))
+    );
+    let given = answered(&mut client, &json!({ "decision": "acceptForSession" }));
+    assert_eq!(given, [answer(Answer::Accept { always: true })]);
+}
+
+#[test]
+fn escape_rejects_and_interrupts() {
+    let mut client = Client::following(&live());
+    asked(&mut client, &permission(&USUAL, vec![command("ls")]));
+    let given = answered(&mut client, &json!({ "decision": "cancel" }));
+    assert_eq!(given[0], answer(Answer::Decline { always: false }));
+    let Request::Interrupt {
+        turn: Some(TurnId(2)),
+        ..
+    } = given[1]
+    else {
+        panic!("{given:?}");
+    };
+}
+
+#[test]
+fn changes_are_shown_before_their_question() {
+    let mut client = Client::following(&live());
+    let question = asked(&mut client, &permission(&USUAL, vec![change("/w/a", DIFF)]));
+    assert_eq!(question["method"], "item/fileChange/requestApproval");
+    let started = &client.params("item/started")[0]["item"];
+    assert_eq!(
+        (&started["id"], &started["type"]),
+        (&json!("item_7"), &json!("fileChange"))
+    );
+    assert_eq!(started["changes"][0]["diff"], "@@ -1 +1 @@\n-one\n+two\n");
+    let given = answered(&mut client, &json!({ "decision": "decline" }));
+    assert_eq!(given, [answer(Answer::Decline { always: false })]);
+}
+
+/// Otherwise a user would see one change and allow another.
+#[test]
+fn changes_that_differ_from_those_shown_are_asked_in_words() {
+    let mut client = Client::following(&live());
+    let call = json!({
+        "toolCallId": "t", "kind": "edit", "title": "Edit",
+        "content": [{ "type": "diff", "path": "/w/a", "oldText": "one\n", "newText": "harmless\n" }],
+    });
+    let update = Event {
+        raw: Some(call.into()),
+        ..event(
+            4,
+            EventKind::ItemUpdated {
+                item: ItemId(7),
+                status: acpd_model::item::ToolStatus::Pending,
+            },
+        )
+    };
+    client.deliver(NEW_THREAD, &[update]);
+    assert_eq!(client.params("item/started").len(), 1);
+    let question = asked(&mut client, &permission(&USUAL, vec![change("/w/a", DIFF)]));
+    assert_eq!(question["method"], "item/tool/requestUserInput");
+    let text = question["params"]["questions"][0]["question"].as_str().unwrap();
+    assert!(text.contains("+two"), "{text}");
+}
+
+#[test]
+fn other_answers_are_listed_with_the_agents_words() {
+    let mut client = Client::following(&live());
+    let kinds = ["allow_once", "allow_once", "reject_once", "surprise"];
+    let question = asked(&mut client, &permission(&kinds, vec![command("ls")]));
+    assert_eq!(question["method"], "item/tool/requestUserInput");
+    let ask = &question["params"]["questions"][0];
+    let labels: Vec<&str> = ask["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|option| option["label"].as_str().unwrap())
+        .collect();
+    assert_eq!(labels, ["Allow once", "Allow once (2)", "Reject", "Other answer"]);
+    assert!(ask["question"].as_str().unwrap().contains("$ ls"));
+    let chosen = json!({ "answers": { "answer": { "answers": ["Allow once (2)"] } } });
+    assert_eq!(answered(&mut client, &chosen), [answer(Answer::Place(1))]);
+}
+
+#[test]
+fn several_parts_or_an_environment_are_asked_in_words() {
+    let with_env = CallSubject::CommandLine {
+        line: "ls".into(),
+        cwd: "/w".into(),
+        env: vec![acpd_model::subject::Variable {
+            name: "LD_PRELOAD".into(),
+            value: "/tmp/x".into(),
+        }],
+    };
+    for subjects in [vec![command("ls"), command("rm x")], vec![with_env], vec![]] {
+        let mut client = Client::following(&live());
+        let question = asked(&mut client, &permission(&USUAL, subjects.clone()));
+        assert_eq!(question["method"], "item/tool/requestUserInput", "{subjects:?}");
+    }
+}
+
+#[test]
+fn what_is_no_answer_decides_nothing() {
+    for (subjects, answers) in [
+        (
+            vec![command("ls")],
+            vec![
+                json!({}),
+                json!(null),
+                json!({ "decision": "yes" }),
+                json!({ "decision": {} }),
+            ],
+        ),
+        (
+            vec![],
+            vec![
+                json!({ "answers": {} }),
+                json!({ "answers": { "answer": { "answers": [] } } }),
+                json!({ "answers": { "answer": { "answers": ["user_note: yes"] } } }),
+                json!({ "answers": { "other": { "answers": ["Allow once"] } } }),
+            ],
+        ),
+    ] {
+        let mut client = Client::following(&live());
+        asked(&mut client, &permission(&USUAL, subjects));
+        for answer in answers {
+            assert!(answered(&mut client, &answer).is_empty(), "{answer}");
+        }
+        client.says(&json!({ "id": ID.to_string(), "error": { "code": 1, "message": "no" } }));
+        client.says(
+            &json!({ "id": "req_9_00000000000000000000000000000063", "result": { "decision": "accept" } }),
+        );
+        client.says(&json!({ "id": 7, "result": { "decision": "accept" } }));
+        assert!(client.asked.is_empty());
+    }
+}
+
+#[test]
+fn the_end_of_a_question_reaches_every_client_once() {
+    let question = permission(&USUAL, vec![command("ls")]);
+    let voided = event(
+        6,
+        EventKind::RequestVoided {
+            request: ID,
+            reason: "over".into(),
+        },
+    );
+    let mut client = Client::following(&live());
+    asked(&mut client, &question);
+    // A subscription that starts again repeats open questions.
+    client.deliver(NEW_THREAD, std::slice::from_ref(&question));
+    assert_eq!(client.params("item/commandExecution/requestApproval").len(), 1);
+    client.deliver(NEW_THREAD, &[voided.clone(), voided.clone()]);
+    let resolved = client.params("serverRequest/resolved");
+    assert_eq!(resolved, [&json!({ "threadId": NEW_THREAD, "requestId": ID })]);
+    assert!(answered(&mut client, &json!({ "decision": "accept" })).is_empty());
+    let mut observer = Client::following_as(Role::Observer, &live());
+    observer.deliver(NEW_THREAD, &[question, voided]);
+    assert!(
+        observer
+            .params("item/commandExecution/requestApproval")
+            .is_empty()
+    );
+    assert!(observer.params("serverRequest/resolved").is_empty());
+}
+
+#[test]
+fn forms_and_addresses_are_elicitations() {
+    let schema = r#"{"type":"object","properties":{"n":{"type":"integer","maximum":12345678901234567890}}}"#;
+    let form = format!(r#"{{"mode":"form","message":"How many?","requestedSchema":{schema}}}"#);
+    let url = r#"{"mode":"url","message":"Sign in","url":"https://x.test/","elicitationId":"e1"}"#;
+    let input = |params: &str| Event {
+        raw: Some(RawJson::parse(params).unwrap()),
+        ..event(
+            5,
+            EventKind::InputRequested {
+                request: ID,
+                message: "How many?".into(),
+            },
+        )
+    };
+    let mut client = Client::following(&live());
+    let question = asked(&mut client, &input(&form));
+    assert_eq!(question["method"], "mcpServer/elicitation/request");
+    assert_eq!(
+        (&question["params"]["mode"], &question["params"]["serverName"]),
+        (&json!("form"), &json!("alpha"))
+    );
+    let given = answered(
+        &mut client,
+        &json!({ "action": "accept", "content": { "n": 3 }, "_meta": null }),
+    );
+    let content = RawJson::parse(r#"{"n":3}"#).unwrap();
+    assert_eq!(given, [answer(Answer::Provide(content))]);
+    let mut client = Client::following(&live());
+    let question = asked(&mut client, &input(url));
+    assert_eq!(
+        (&question["params"]["mode"], &question["params"]["url"]),
+        (&json!("url"), &json!("https://x.test/"))
+    );
+    assert_eq!(question["params"]["elicitationId"], "e1");
+    let given = answered(&mut client, &json!({ "action": "cancel", "content": null }));
+    assert_eq!(given, [answer(Answer::Cancel)]);
+}
