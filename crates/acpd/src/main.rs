@@ -5,6 +5,7 @@ mod agents;
 mod attach;
 mod cli;
 mod client;
+mod codex;
 mod config;
 mod daemon;
 mod exit;
@@ -159,6 +160,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Logs(args) => logs::logs(settings, &args).await,
         Command::Token(command) => token::token(settings, &command).await,
         Command::Acp(args) => acp::acp(settings, args).await,
+        Command::Codex(args) => codex::codex(settings, args).await,
         Command::Serve(_)
         | Command::Policy(_)
         | Command::Config(_)

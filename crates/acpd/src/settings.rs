@@ -76,6 +76,7 @@ impl Settings {
                 .unwrap_or((Ipv4Addr::LOCALHOST, PORT).into()),
             durability: file.durability(),
             server: file.server,
+            codex: file.codex,
             data_dir,
             config_file: Some(path.clone()),
             agents: file.agents,

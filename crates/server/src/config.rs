@@ -23,6 +23,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Network settings.
     pub server: ServerConfig,
+    /// Settings for Codex clients.
+    pub codex: CodexConfig,
     /// The directory of the log and the tokens. Agents cannot access it.
     pub data_dir: PathBuf,
     /// The path of the configuration file, even if the file does not exist. Agents cannot access it.
@@ -69,6 +71,7 @@ impl Config {
             ("data_dir", self.data_dir != other.data_dir),
             ("durability", self.durability != other.durability),
             ("server", self.server != other.server),
+            ("codex", self.codex != other.codex),
             (
                 "limits.connections",
                 self.limits.connections != other.limits.connections,
@@ -96,4 +99,12 @@ pub struct ServerConfig {
     pub insecure_listen: bool,
     /// The certificate and the key.
     pub tls: Option<TlsConfig>,
+}
+
+/// Settings for Codex clients (`[codex]`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CodexConfig {
+    /// An address for Codex clients alone, in addition to the daemon's address.
+    pub listen: Option<SocketAddr>,
 }

@@ -49,8 +49,9 @@ use acpd_runtime::thread::indexing::index_backlog;
 #[derive(Debug)]
 pub struct Daemon {
     address: SocketAddr,
+    codex_address: Option<SocketAddr>,
     server: ServerState,
-    servers: [JoinHandle<()>; 3],
+    servers: Vec<JoinHandle<()>>,
     tls: Option<Tls>,
     sockets: [PathBuf; 2],
     log: Arc<Sqlite>,
@@ -184,6 +185,7 @@ impl Daemon {
         let Config {
             listen,
             server,
+            codex,
             data_dir,
             durability,
             keeper,
@@ -194,8 +196,12 @@ impl Daemon {
             insecure_listen,
             tls,
         } = server;
-        if !listen.ip().is_loopback() && tls.is_none() && !insecure_listen {
-            return Err(StartError::NotLoopback(listen));
+        let exposed = [Some(listen), codex.listen]
+            .into_iter()
+            .flatten()
+            .find(|address| !address.ip().is_loopback());
+        if let (Some(address), None, false) = (exposed, &tls, insecure_listen) {
+            return Err(StartError::NotLoopback(address));
         }
         let names = AllowedHosts::new(&hosts)?;
         private_file::directory(&data_dir).map_err(|source| StartError::DataDir {
@@ -204,12 +210,12 @@ impl Daemon {
         })?;
         let log = Arc::new(Sqlite::open(&data_dir.join("log.db"), durability)?);
         // Before anything starts that would have to be stopped again. Connections wait until the daemon is ready.
-        let refused = |source| StartError::Listen {
-            address: listen,
-            source,
+        let (listener, address) = bind(listen).await?;
+        let for_codex = match codex.listen {
+            Some(listen) => Some(bind(listen).await?),
+            None => None,
         };
-        let listener = TcpListener::bind(listen).await.map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
+        let codex_address = for_codex.as_ref().map(|(_, address)| *address);
         // The log is open, so no other daemon uses the data directory. Processes that its last daemon left can be
         // terminated.
         let supervision = supervise(&data_dir, keeper)
@@ -222,7 +228,10 @@ impl Daemon {
             Some(token) => token,
             None => Token::load_or_create(&data_dir)?,
         };
-        let load = |config| Tls::load(config, tls::names(names.hosts(), listen.ip()), data_dir.clone());
+        let load = |config| {
+            let addresses = std::iter::once(listen).chain(codex.listen).map(|at| at.ip());
+            Tls::load(config, tls::names(names.hosts(), addresses), data_dir.clone())
+        };
         let tls = tls.map(load).transpose()?;
         let given_out = tokens::load(&data_dir)?;
         let clock = Clock::start();
@@ -267,13 +276,19 @@ impl Daemon {
         let indexing = index_backlog(log.clone(), due);
         let indexing = async move { bulk.run(indexing).await };
         let certificates = tls.as_ref().map(|tls| tls.shown.subscribe());
-        let servers = [
-            tokio::spawn(listen::serve(listener, server.clone(), certificates)),
+        let mut servers = vec![
+            tokio::spawn(listen::serve(listener, server.clone(), certificates.clone())),
             tokio::spawn(listen::serve_socket(at_socket, server.clone())),
             tokio::spawn(listen::serve_editors(for_editors, server.clone())),
         ];
+        servers.extend(
+            for_codex.map(|(listener, _)| {
+                tokio::spawn(listen::serve_codex(listener, server.clone(), certificates))
+            }),
+        );
         Ok(Self {
             address,
+            codex_address,
             server,
             servers,
             tls,
@@ -308,6 +323,11 @@ impl Daemon {
     /// Returns the address on which the daemon listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the address for Codex clients alone, if there is one.
+    pub fn codex_address(&self) -> Option<SocketAddr> {
+        self.codex_address
     }
 
     /// Returns the fingerprint of the certificate in use; `None` without TLS.
@@ -368,6 +388,14 @@ impl Daemon {
     }
 }
 
+/// Listens on an address; returns the listener and the address with its port.
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let refused = |source| StartError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(refused)?;
+    let bound = listener.local_addr().map_err(refused)?;
+    Ok((listener, bound))
+}
+
 /// Sends a value, unless it is equal to the last one. Returns whether it was sent.
 fn replace<T: PartialEq>(sender: &watch::Sender<T>, value: T) -> bool {
     sender.send_if_modified(|now| {
@@ -409,6 +437,7 @@ mod tests {
         let config = Config {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             server: ServerConfig::default(),
+            codex: crate::config::CodexConfig::default(),
             data_dir: dir.path().join("data"),
             config_file: None,
             durability: Durability::Process,

@@ -3,10 +3,8 @@
 //! It runs as long as the editor does. When the daemon is gone, it waits for the daemon to return. If none does and the
 //! editor waits for a response, it starts one. It writes nothing but ACP to standard output.
 
-mod link;
 mod message;
 mod pipe;
-mod stdio;
 
 use std::time::{Duration, Instant};
 
@@ -14,16 +12,16 @@ use tokio::sync::mpsc;
 
 use crate::cli::AcpArgs;
 use crate::client::Client;
-use crate::client::reach::{reach, reach_running};
+use crate::client::link::Link;
+use crate::client::reach::{Reached, reach, reach_running};
+use crate::client::stdio::{self, Stdout};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain;
 use crate::terminal::print;
 use crate::threads::find::find;
 
-use link::Link;
 use pipe::{Output, Pipe, Purpose};
-use stdio::Stdout;
 
 /// Time for a lost daemon to return before the pipe starts another one.
 const RESTART_PATIENCE: Duration = Duration::from_secs(3);
@@ -86,6 +84,10 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<Exit> {
     }
 }
 
+async fn open(reached: Reached) -> anyhow::Result<Link> {
+    Link::open(reached, "/acp").await
+}
+
 struct Session<'a> {
     settings: &'a Settings,
     pipe: Pipe,
@@ -97,7 +99,7 @@ struct Session<'a> {
 
 impl Session<'_> {
     async fn run(&mut self) -> End {
-        let first = async { Link::open(reach(self.settings).await?).await };
+        let first = async { open(reach(self.settings).await?).await };
         let mut link = match first.await {
             Ok(link) => Some(link),
             Err(error) => return End::Failed(error),
@@ -177,7 +179,7 @@ impl Session<'_> {
                 reach_running(self.settings).await
             };
             let opened = match reached {
-                Ok(Some(reached)) => Link::open(reached).await.map(Some),
+                Ok(Some(reached)) => open(reached).await.map(Some),
                 Ok(None) => Ok(None),
                 Err(error) => Err(error),
             };

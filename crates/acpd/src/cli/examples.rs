@@ -82,6 +82,13 @@ acpd answer @last --dismiss",
         "acpd acp --agent claude     # as the agent command of an editor",
     ),
     (
+        "codex",
+        "acpd codex --agent claude
+acpd codex \"fix the failing test\"
+acpd codex resume
+acpd codex app-server        # as the codex program of an extension or SDK",
+    ),
+    (
         "completions",
         "acpd completions bash > ~/.local/share/bash-completion/completions/acpd",
     ),

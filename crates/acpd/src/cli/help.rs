@@ -25,7 +25,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "export",
         ],
     ),
-    ("Agents and editors", &["agents", "acp"]),
+    ("Agents and editors", &["agents", "acp", "codex"]),
     ("Daemon", &["serve", "open", "status", "stop", "restart", "logs"]),
     (
         "Configuration, access and tools",
@@ -70,7 +70,7 @@ pub enum Parsed {
 /// Parses the arguments of this process.
 pub fn parse() -> Parsed {
     let parsed = command()
-        .try_get_matches()
+        .try_get_matches_from(super::codex::separated(std::env::args_os()))
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, path(&matches))));
     match parsed {
         Ok((cli, path)) if cli.common.connect.is_some() && is_on_host(&path) => {

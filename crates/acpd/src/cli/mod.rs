@@ -2,6 +2,7 @@
 
 mod access;
 mod agents;
+mod codex;
 mod config;
 mod daemon;
 mod examples;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::access::*;
 pub use self::agents::*;
+pub use self::codex::CodexArgs;
 pub use self::config::*;
 pub use self::daemon::*;
 pub use self::help::{Parsed, command, help, parse};
@@ -188,6 +190,8 @@ pub enum Command {
     Policy(PolicyCommand),
     /// Run as an ACP agent for an editor, over standard input and output
     Acp(AcpArgs),
+    /// Run the Codex TUI with the agents of the daemon, or a pipe for programs that start Codex
+    Codex(CodexArgs),
     /// Print the JSON Schema of the app protocol
     Schema,
     /// Print completions for a shell
@@ -238,7 +242,7 @@ impl Command {
     pub fn handles_ctrl_c(&self) -> bool {
         matches!(
             self,
-            Self::Run(_) | Self::Attach(_) | Self::Logs(_) | Self::Open(_) | Self::Acp(_)
+            Self::Run(_) | Self::Attach(_) | Self::Logs(_) | Self::Open(_) | Self::Acp(_) | Self::Codex(_)
         )
     }
 }

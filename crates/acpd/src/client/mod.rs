@@ -1,8 +1,10 @@
 //! A client of the app protocol.
 
+pub mod link;
 pub mod pin;
 pub mod reach;
 pub mod response;
+pub mod stdio;
 pub mod ticket;
 
 use std::collections::VecDeque;

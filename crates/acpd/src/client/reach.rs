@@ -96,6 +96,11 @@ impl Remote {
         format!("{scheme}://{}", self.address())
     }
 
+    /// Returns whether only one certificate is accepted, whoever issued it.
+    pub fn is_pinned(&self) -> bool {
+        self.pin.is_some()
+    }
+
     fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }

@@ -72,7 +72,7 @@ fn unknown_key(unknown: &str, known: &[&str]) -> String {
 
 /// Returns a message of the deserializer in plain words, with what to write for this key.
 fn plain(message: &str, key: &str) -> String {
-    if key == "listen" {
+    if matches!(key, "listen" | "codex.listen") {
         let (_, found) = message.split_once("invalid type: ").unwrap_or_default();
         let found = found.split_once(", expected").map_or("", |(found, _)| found);
         let found = in_plain_words(&format!("invalid type: {found}"));

@@ -11,7 +11,7 @@ use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::mcp::McpServer;
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox::{self, SandboxSettings};
-use acpd_server::ServerConfig;
+use acpd_server::{CodexConfig, ServerConfig};
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -26,6 +26,8 @@ pub struct File {
     pub listen: Option<SocketAddr>,
     /// Network settings.
     pub server: ServerConfig,
+    /// Settings for Codex clients.
+    pub codex: CodexConfig,
     /// The directory of the log and the tokens.
     pub data_dir: Option<PathBuf>,
     durability: Survives,
@@ -88,6 +90,15 @@ impl File {
         self.limits.check()?;
         for (name, agent) in &self.agents {
             check_command(name, agent)?;
+        }
+        if let Some(address) = self.codex.listen
+            && self.listen == Some(address)
+            && address.port() != 0
+        {
+            return Err(format!(
+                "codex.listen is {address}, the same as listen, where Codex clients are served already: remove \
+                 codex.listen, or choose another address"
+            ));
         }
         if let Some(url) = &self.registry_url
             && !["https://", "http://"]
@@ -243,6 +254,15 @@ mod tests {
             (
                 "[agents.a]\nenv = { A = 1 }",
                 "line 2, at agents.a.env.A: expected text in quotes, found the number 1",
+            ),
+            (
+                "[codex]\nlisten = 4500",
+                "line 2, at codex.listen: expected an address with a port, such as \"127.0.0.1:4127\", found the number 4500",
+            ),
+            (
+                "listen = '127.0.0.1:1'\n[codex]\nlisten = '127.0.0.1:1'",
+                "codex.listen is 127.0.0.1:1, the same as listen, where Codex clients are served already: remove \
+                 codex.listen, or choose another address",
             ),
             (
                 "registry_url = 'ftp://x'",

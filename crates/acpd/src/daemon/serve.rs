@@ -108,11 +108,18 @@ async fn serve_until_stopped(
         "acpd listens on {}{place}\nagents: {agents}\naccess token: {owner}",
         reachable(&url(daemon.address()))
     );
+    if let Some(address) = daemon.codex_address() {
+        let scheme = scheme.replacen("http", "ws", 1);
+        let _ = writeln!(out, "Codex: {}", reachable(&format!("{scheme}://{address}")));
+    }
     if let Some(fingerprint) = daemon.fingerprint() {
         let _ = writeln!(out, "certificate: {fingerprint}");
     }
     // A sign-in link expires after half a minute, and may end up in a log. So the output only names the command.
     let _ = writeln!(out, "web UI: run {open:?} to open it, signed in");
+    if let Some(address) = daemon.codex_address() {
+        tracing::info!(%address, "ready for Codex clients");
+    }
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
     acpd_host::give_back_free_memory();
     let keep_up = async {
@@ -150,9 +157,14 @@ fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
             )
         }
         StartError::Listen { address, source } if source.kind() == std::io::ErrorKind::AddrInUse => {
+            let daemon = &settings.daemon;
+            let (program, setting) = match (*address == daemon.listen, daemon.codex.listen) {
+                (false, _) => ("another program listens", "codex.listen"),
+                (true, Some(codex)) if codex == *address => ("the daemon itself listens", "codex.listen"),
+                (true, _) => ("another program listens", "--listen, or with listen"),
+            };
             anyhow::anyhow!(
-                "cannot listen on {address}: another program listens there; choose another address with --listen, or \
-                 with listen in {}",
+                "cannot listen on {address}: {program} there; choose another address with {setting} in {}",
                 settings.config_path.display()
             )
         }

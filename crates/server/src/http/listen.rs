@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS};
+use axum::Router;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
@@ -89,11 +90,29 @@ impl Listener for UnixListener {
     }
 }
 
-/// Accepts network connections until the daemon stops. Each uses the certificate of the moment at which it was accepted.
+/// Accepts network connections until the daemon stops.
 pub async fn serve(listener: TcpListener, server: ServerState, tls: Option<watch::Receiver<Certified>>) {
+    serve_network(listener, routes::router(server.clone()), server, tls).await;
+}
+
+/// Accepts network connections of Codex clients until the daemon stops.
+pub async fn serve_codex(
+    listener: TcpListener,
+    server: ServerState,
+    tls: Option<watch::Receiver<Certified>>,
+) {
+    serve_network(listener, routes::codex_router(server.clone()), server, tls).await;
+}
+
+/// Accepts network connections. Each uses the certificate of the moment at which it was accepted.
+async fn serve_network(
+    listener: TcpListener,
+    router: Router,
+    server: ServerState,
+    tls: Option<watch::Receiver<Certified>>,
+) {
     // Unauthenticated connections do not count against the limit. They have their own, at which the oldest is evicted.
     let mut unauthenticated = UnauthenticatedConnections::new(Room::new(&server).limit);
-    let router = routes::router(server.clone());
     while let Some((stream, from)) = next(&listener, &server.stop).await {
         // Without it, a single frame waits until the client acknowledges the previous frame.
         let _ = stream.set_nodelay(true);

@@ -32,9 +32,6 @@ use crate::transport::websocket::{Binary, Socket};
 pub fn router(server: ServerState) -> Router {
     let needs =
         |role: Role| middleware::from_fn_with_state((server.clone(), role), authenticate::authenticate);
-    let open = Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(ready));
     let observer = Router::new()
         .route("/ws", get(websocket))
         .route("/metrics", get(crate::http::metrics::expose))
@@ -48,24 +45,56 @@ pub fn router(server: ServerState) -> Router {
     let owner = Router::new()
         .route("/api/tokens/reload", post(reload))
         .route_layer(needs(Role::Owner));
-    // Codex connects at the root, without a path. For everything else, that is the web UI.
-    let codex = Router::new()
-        .route("/", get(codex_socket))
-        .route_layer(needs(Role::Observer))
-        .with_state(server.clone());
-    let root = async move |request: Request| {
-        if upgrades(&request) {
-            codex.clone().call(request).await.into_response()
-        } else {
-            page(request).await
-        }
-    };
     // This route reads the credential itself.
     let observer = observer.merge(Router::new().route("/api/session", post(login::begin)));
-    open.merge(observer)
-        .route("/", get(root))
+    let routes = health()
+        .merge(observer)
+        .merge(codex(&server, page))
         .merge(owner)
-        .fallback(page)
+        .fallback(page);
+    checked(routes, server)
+}
+
+/// Returns the routes of the listener for Codex clients alone.
+pub fn codex_router(server: ServerState) -> Router {
+    let routes = health().merge(codex(&server, only_codex)).fallback(only_codex);
+    checked(routes, server)
+}
+
+/// Returns the routes for health checks, which need no token.
+fn health() -> Router<ServerState> {
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+}
+
+/// Returns the paths at which Codex opens its WebSocket: `/` over the network, and `/rpc` at a socket. Other requests there
+/// go to `otherwise`.
+fn codex<F>(server: &ServerState, otherwise: fn(Request) -> F) -> Router<ServerState>
+where
+    F: Future<Output = Response> + Send + 'static,
+{
+    let needs = (server.clone(), Role::Observer);
+    let sockets = Router::new()
+        .route("/", get(codex_socket))
+        .route("/rpc", get(codex_socket))
+        .route_layer(middleware::from_fn_with_state(needs, authenticate::authenticate))
+        .with_state(server.clone());
+    let either = async move |request: Request| {
+        if upgrades(&request) {
+            sockets.clone().call(request).await.into_response()
+        } else {
+            otherwise(request).await
+        }
+    };
+    Router::new()
+        .route("/", get(either.clone()))
+        .route("/rpc", get(either))
+}
+
+/// Adds the checks and headers of all routes.
+fn checked(routes: Router<ServerState>, server: ServerState) -> Router {
+    routes
         .layer(middleware::from_fn_with_state(server.clone(), check_host))
         .layer(middleware::from_fn_with_state(
             server.clone(),
@@ -86,6 +115,13 @@ async fn page(request: Request) -> Response {
     acpd_web::serve(request)
         .await
         .unwrap_or_else(|| refuse(StatusCode::NOT_FOUND, "not_found", "there is nothing here"))
+}
+
+/// Refuses what the listener for Codex clients does not serve.
+async fn only_codex(_: Request) -> Response {
+    let message =
+        "this address serves Codex clients only: connect a WebSocket to /, or use the daemon's main address";
+    refuse(StatusCode::NOT_FOUND, "not_found", message)
 }
 
 /// Answers whether the daemon can work: it is not stopping, and its log can be written.
@@ -171,7 +207,14 @@ async fn websocket(
 ) -> Response {
     let gate = server.service.context.gate();
     let peer = app::Peer::new(identity.principal.to_string(), identity.role, gate);
-    connect(server, identity, traffic, upgrade, peer)
+    let bytes = server.service.context.limits.now().client_message_bytes;
+    connect(
+        server,
+        identity,
+        traffic,
+        upgrade.max_message_size(bytes).max_frame_size(bytes),
+        peer,
+    )
 }
 
 async fn codex_socket(
@@ -184,10 +227,18 @@ async fn codex_socket(
     let home = std::env::home_dir().unwrap_or_else(|| "/".into());
     let home = home.to_string_lossy().into_owned();
     let peer = codex::Peer::new(identity.principal.to_string(), identity.role, home, gate);
-    connect(server, identity, traffic, upgrade, peer)
+    // A prompt contains its images.
+    let bytes = server.service.context.limits.now().editor_message_bytes();
+    connect(
+        server,
+        identity,
+        traffic,
+        upgrade.max_message_size(bytes).max_frame_size(bytes),
+        peer,
+    )
 }
 
-/// Starts a connection on a WebSocket.
+/// Starts a connection on a WebSocket whose limits of messages are set.
 fn connect<S: Surface>(
     server: ServerState,
     identity: Identity,
@@ -204,8 +255,6 @@ fn connect<S: Surface>(
         // The buffer holds one message at a time, whatever the size of its event. With a limit, a client could never
         // receive a larger event, and would never get past it.
         .max_write_buffer_size(usize::MAX)
-        .max_message_size(limits.client_message_bytes)
-        .max_frame_size(limits.client_message_bytes)
         .on_upgrade(move |socket| async move {
             let link = Link::new(Box::new(Socket::new(socket, traffic, Binary::Refused)), &limits);
             let access = Access {

@@ -88,6 +88,8 @@ fn fail(path: &Path) -> impl FnOnce(&dyn std::fmt::Display) -> TlsError {
 fn make(cert: &Path, key: &Path, names: &[String]) -> Result<(), TlsError> {
     let mut all = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     all.extend(names.iter().cloned());
+    all.sort_unstable();
+    all.dedup();
     let made = rcgen::generate_simple_self_signed(all).map_err(|error| fail(cert)(&error))?;
     // The key first. A certificate without its key is unusable, and the next start creates both again.
     private_file::replace(key, made.signing_key.serialize_pem().as_bytes())
@@ -135,14 +137,15 @@ fn read(cert: &Path, key: &Path, own: bool) -> Result<Certified, TlsError> {
 }
 
 /// Returns the names for a self-signed certificate, in addition to the names of this host.
-pub fn names<'a>(hosts: impl Iterator<Item = &'a str>, listen: IpAddr) -> Vec<String> {
-    let mut names: Vec<String> = hosts
-        .map(|host| host.trim_matches(['[', ']']).to_owned())
-        .collect();
-    if !listen.is_unspecified() {
-        names.push(listen.to_string());
-    }
-    names
+pub fn names<'a>(
+    hosts: impl Iterator<Item = &'a str>,
+    addresses: impl Iterator<Item = IpAddr>,
+) -> Vec<String> {
+    let hosts = hosts.map(|host| host.trim_matches(['[', ']']).to_owned());
+    let addresses = addresses.filter(|address| !address.is_unspecified());
+    hosts
+        .chain(addresses.map(|address| address.to_string()))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The pipe's connection to the daemon: a WebSocket at `/acp`, over the local socket or the network.
+//! A pipe's connection to the daemon: a WebSocket, over the local socket or the network, that passes messages unread.
 
 use std::time::Duration;
 
@@ -17,18 +17,20 @@ const SILENCE: Duration = Duration::from_mins(3);
 /// One WebSocket connection to the daemon.
 pub struct Link {
     socket: WebSocketStream<Box<dyn Wire>>,
+    /// The reason with which the daemon closed the connection.
+    reason: Option<String>,
 }
 
 impl Link {
-    /// Opens a connection to a reached daemon.
-    pub async fn open(reached: Reached) -> anyhow::Result<Self> {
+    /// Opens a connection at a path of a reached daemon.
+    pub async fn open(reached: Reached, path: &str) -> anyhow::Result<Self> {
         let Reached {
             wire,
             host,
             name,
             authorization,
         } = reached;
-        let mut request = format!("ws://{host}/acp").into_client_request()?;
+        let mut request = format!("ws://{host}{path}").into_client_request()?;
         if let Some(authorization) = authorization {
             request.headers_mut().insert("authorization", authorization);
         }
@@ -37,7 +39,7 @@ impl Link {
             .max_frame_size(None);
         let opened = tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await;
         let (socket, _) = opened.map_err(|error| not_opened(error, &name))?;
-        Ok(Self { socket })
+        Ok(Self { socket, reason: None })
     }
 
     /// Returns the next message; `None` if the connection is lost. Cancel-safe: no message is lost.
@@ -45,10 +47,20 @@ impl Link {
         loop {
             match tokio::time::timeout(SILENCE, self.socket.next()).await {
                 Ok(Some(Ok(Message::Text(text)))) => return Some(text.to_string()),
-                Ok(Some(Ok(Message::Close(_)) | Err(_)) | None) | Err(_) => return None,
+                Ok(Some(Ok(Message::Close(frame)))) => {
+                    let reason = frame.map(|frame| frame.reason.to_string());
+                    self.reason = reason.filter(|reason| !reason.is_empty());
+                    return None;
+                }
+                Ok(Some(Err(_)) | None) | Err(_) => return None,
                 Ok(Some(Ok(_))) => {}
             }
         }
+    }
+
+    /// Returns the reason with which the daemon closed the connection, if it gave one.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     /// Sends one message; returns `false` if the connection is lost.

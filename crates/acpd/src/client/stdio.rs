@@ -1,4 +1,4 @@
-//! Standard input and output, each on its own thread: a blocked read or write must not block anything else.
+//! Standard input and output of a pipe, each on its own thread: a blocked read or write must not block anything else.
 
 use std::io::{BufRead, Read, Write};
 use std::thread::JoinHandle;
@@ -56,6 +56,10 @@ impl Stdout {
         let thread = std::thread::spawn(move || {
             let mut stdout = std::io::stdout().lock();
             while let Some(mut text) = queue.blocking_recv() {
+                if text.contains(['\n', '\r']) {
+                    // In JSON, a line break is never part of a value.
+                    text = text.replace(['\n', '\r'], " ");
+                }
                 text.push('\n');
                 let written = stdout.write_all(text.as_bytes());
                 if written.and_then(|()| stdout.flush()).is_err() {
