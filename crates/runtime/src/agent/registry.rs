@@ -35,6 +35,15 @@ pub struct AgentBook {
     pub demo: Option<AgentConfig>,
 }
 
+impl AgentBook {
+    /// Returns the agent of clients that name none: the default one, or the only one that is configured.
+    pub fn default_agent(&self) -> Option<&str> {
+        let mut configured = self.configured.keys();
+        let only = || configured.next().filter(|_| self.configured.len() == 1);
+        self.default.as_ref().or_else(only).map(String::as_str)
+    }
+}
+
 /// All agents that this daemon knows by name.
 #[derive(Debug)]
 pub struct Agents {

@@ -225,8 +225,17 @@ async fn codex_socket(
 ) -> Response {
     let gate = server.service.context.gate();
     let home = std::env::home_dir().unwrap_or_else(|| "/".into());
-    let home = home.to_string_lossy().into_owned();
-    let peer = codex::Peer::new(identity.principal.to_string(), identity.role, home, gate);
+    let host = codex::Host {
+        home: home.to_string_lossy().into_owned(),
+        default_agent: server
+            .service
+            .context
+            .agents
+            .book()
+            .default_agent()
+            .map(str::to_owned),
+    };
+    let peer = codex::Peer::new(identity.principal.to_string(), identity.role, host, gate);
     // A prompt contains its images.
     let bytes = server.service.context.limits.now().editor_message_bytes();
     connect(

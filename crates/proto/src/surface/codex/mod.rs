@@ -32,4 +32,4 @@ mod turn;
 mod write;
 
 pub use frame::Frame;
-pub use peer::Peer;
+pub use peer::{Host, Peer};

@@ -183,6 +183,23 @@ pub(super) struct ReadConfig {
     pub cwd: Option<String>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Review {
+    pub thread_id: ThreadId,
+    pub target: ReviewTarget,
+}
+
+/// What a review is about.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub(super) enum ReviewTarget {
+    UncommittedChanges,
+    BaseBranch { branch: String },
+    Commit { sha: String },
+    Custom { instructions: String },
+}
+
 /// A queued message.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -51,14 +51,26 @@ enum Phase {
 /// Entries of the thread list that a client was told of, at most.
 const TOLD_ENTRIES: usize = 1024;
 
+/// What a client is told of the daemon.
+#[derive(Debug, Clone, Default)]
+pub struct Host {
+    /// The home directory of the daemon's user.
+    pub home: String,
+    /// The agent of new threads whose client names none.
+    pub default_agent: Option<String>,
+}
+
+/// The version of Codex whose protocol this surface speaks. Clients compare it with their own: they call an older server
+/// out of date, and send it less.
+const CODEX_VERSION: &str = "0.169.0";
+
 /// One connection: reads messages, keeps the threads that the client follows, and writes responses.
 #[derive(Debug)]
 pub struct Peer {
     gate: Gate,
     principal: String,
     role: Role,
-    /// The home directory of the daemon's user.
-    pub(super) home: String,
+    pub(super) host: Host,
     phase: Phase,
     client: String,
     opted_out: BTreeSet<String>,
@@ -205,13 +217,13 @@ impl Surface for Peer {
 }
 
 impl Peer {
-    /// Creates a connection of `principal`, before its handshake. `home` is the home directory of the daemon's user.
-    pub fn new(principal: String, role: Role, home: String, gate: Gate) -> Self {
+    /// Creates a connection of `principal`, before its handshake.
+    pub fn new(principal: String, role: Role, host: Host, gate: Gate) -> Self {
         Self {
             gate,
             principal,
             role,
-            home,
+            host,
             phase: Phase::New,
             client: String::new(),
             opted_out: BTreeSet::new(),
@@ -281,8 +293,8 @@ impl Peer {
             .into_iter()
             .collect();
         let welcome = serde_json::json!({
-            "userAgent": format!("acpd/{}", env!("CARGO_PKG_VERSION")),
-            "codexHome": self.home, "platformFamily": std::env::consts::FAMILY, "platformOs": std::env::consts::OS,
+            "userAgent": format!("acpd/{CODEX_VERSION} (acpd {})", env!("CARGO_PKG_VERSION")),
+            "codexHome": self.host.home, "platformFamily": std::env::consts::FAMILY, "platformOs": std::env::consts::OS,
         });
         self.respond(request, &welcome);
         self.call(Request::WatchThreadList { on: true }, None, Step::Ignored);

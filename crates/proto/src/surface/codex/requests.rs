@@ -15,7 +15,7 @@ use crate::surface::request::{
 use crate::thread::{Change, InterruptOptions, QueueChange};
 
 /// The methods that acpd has.
-const METHODS: [&str; 43] = [
+const METHODS: [&str; 44] = [
     "initialize",
     "account/read",
     "account/bedrock/checkGovCloudRequirements",
@@ -28,6 +28,7 @@ const METHODS: [&str; 43] = [
     "model/list",
     "permissionProfile/list",
     "plugin/installed",
+    "review/start",
     "skills/list",
     "thread/archive",
     "thread/compact/start",
@@ -112,14 +113,14 @@ impl Peer {
             ] })),
             "config/read" => {
                 let params::ReadConfig { cwd } = params::read(params)?;
-                let folder = cwd.unwrap_or_else(|| self.home.clone());
+                let folder = cwd.unwrap_or_else(|| self.host.home.clone());
                 // Whether a folder is trusted is a question of Codex's own sandbox.
                 let config = json!({ "projects": { folder: { "trust_level": "trusted" } } });
                 Begun::Answer(json!({ "config": config, "origins": {}, "layers": null }))
             }
             // Codex writes what it remembers for new threads. acpd's own configuration does not change.
             "config/batchWrite" | "config/value/write" => Begun::Answer(json!({
-                "status": "ok", "version": "1", "filePath": format!("{}/config.toml", self.home),
+                "status": "ok", "version": "1", "filePath": format!("{}/config.toml", self.host.home),
                 "overriddenMetadata": null,
             })),
             "configRequirements/read" => Begun::Answer(json!({ "requirements": null })),
@@ -128,6 +129,7 @@ impl Peer {
             "experimentalFeature/list" | "mcpServerStatus/list" | "app/list" => {
                 Begun::Answer(json!({ "data": [], "nextCursor": null }))
             }
+            "review/start" => review(params::read(params)?),
             "model/list" => (Request::ListAgents, Step::Agents).into(),
             "permissionProfile/list" => match self.current {
                 Some(thread) => (Request::ReadThread { thread, turns: None }, Step::Profiles).into(),
@@ -252,7 +254,7 @@ impl Peer {
             let message = "acpd keeps every thread: it starts none that is ephemeral";
             return Err(Failure::new(ErrorCode::Unsupported, message));
         }
-        let cwd = params.cwd.unwrap_or_else(|| self.home.clone());
+        let cwd = params.cwd.unwrap_or_else(|| self.host.home.clone());
         Ok((Request::ListAgents, Step::Start(cwd, params.wanted)).into())
     }
 
@@ -314,6 +316,31 @@ impl Peer {
         let read = Request::ReadThread { thread, turns: None };
         Ok((read, Step::TurnSettings(params.wanted, Box::new(start))).into())
     }
+}
+
+/// Returns the turn in which the agent reviews changes. ACP has no review of its own, so that the agent is asked for it.
+fn review(params: params::Review) -> Begun {
+    let subject = match params.target {
+        params::ReviewTarget::UncommittedChanges => {
+            "the uncommitted changes, staged, unstaged and untracked".to_owned()
+        }
+        params::ReviewTarget::BaseBranch { branch } => {
+            format!("the changes against the merge base with the branch {branch}")
+        }
+        params::ReviewTarget::Commit { sha } => format!("the changes of the commit {sha}"),
+        params::ReviewTarget::Custom { instructions } => instructions,
+    };
+    let text = format!(
+        "Review {subject}. Report what the author would fix: bugs, risks and missing tests, the worst first, each with \
+         its file and line. Change nothing."
+    );
+    let start = StartTurn {
+        thread: params.thread_id,
+        input: vec![crate::projection::text_block(&text)],
+        meta: None,
+        client_turn_id: None,
+    };
+    (Request::StartTurn(start), Step::Review(params.thread_id)).into()
 }
 
 fn start_turn(params: &params::TurnInput, input: Vec<acpd_model::RawJson>) -> StartTurn {

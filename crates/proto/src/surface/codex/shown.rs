@@ -145,11 +145,13 @@ impl Shown {
                 ItemView::Tool(view) => {
                     let call = Call::read(&view.to_json());
                     let shape = Some(final_shape(&call, &[]));
+                    let shown_changes = call.changes().to_vec();
                     shown.calls.insert(
                         *id,
                         OpenCall {
                             call,
                             shape,
+                            shown_changes,
                             ..OpenCall::default()
                         },
                     );

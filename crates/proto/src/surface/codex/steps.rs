@@ -82,6 +82,8 @@ pub(super) enum Step {
     Settings(ThreadId),
     /// A turn.
     Turn(ThreadId),
+    /// A turn in which the agent reviews changes.
+    Review(ThreadId),
     /// A message for the queue.
     Queued(ThreadId),
     /// A thread's queue.
@@ -163,7 +165,8 @@ impl Peer {
             (Step::Start(cwd, wanted), Reply::Agents(agents)) => self.start(open, &agents, cwd, wanted),
             (Step::Queued(thread), Reply::Turn(turn)) => self.queued(open, thread, &turn),
             (Step::Queue, Reply::Thread(view)) => self.respond(open, &queue(&view.live)),
-            (Step::Turn(thread), Reply::Turn(turn)) => self.turn_started(open, thread, &turn),
+            (Step::Turn(thread), Reply::Turn(turn)) => self.turn_started(open, thread, &turn, false),
+            (Step::Review(thread), Reply::Turn(turn)) => self.turn_started(open, thread, &turn, true),
             (Step::Steered(thread), Reply::Steered { turn, .. }) => {
                 self.respond(open, &json!({ "turnId": turn }));
                 self.turn_answered(thread);
@@ -295,7 +298,10 @@ impl Peer {
                 self.refuse(open, failure);
                 self.turn_answered(live.thread);
             }
-            (Step::Turn(thread) | Step::Queued(thread) | Step::Steered(thread), Some(open)) => {
+            (
+                Step::Turn(thread) | Step::Review(thread) | Step::Queued(thread) | Step::Steered(thread),
+                Some(open),
+            ) => {
                 self.refuse(open, failure);
                 self.turn_answered(thread);
             }
@@ -309,7 +315,8 @@ impl Peer {
             Some(request) => self.call(request, Some(open), Step::Models(list)),
             None => {
                 let current = self.current.and_then(|thread| self.sessions.get(&thread));
-                let result = list.result(current.map(|session| session.agent.as_str()));
+                let current = current.map(|session| session.agent.as_str());
+                let result = list.result(current.or(self.host.default_agent.as_deref()));
                 self.respond(open, &result);
             }
         }
@@ -326,13 +333,16 @@ impl Peer {
     /// the first agent is taken, and the client is told.
     fn start(&mut self, open: OpenRequest, agents: &[AgentInfo], cwd: String, wanted: WantedSettings) {
         let named = wanted.model.as_deref().map(|model| split_model(model).0);
-        let known = |agent: &&AgentInfo| Some(agent.id.as_str()) == named;
-        let default = || agents.iter().find(|agent| agent.installed);
-        let Some(agent) = agents.iter().find(known).or_else(default) else {
+        let find = |name: Option<&str>| agents.iter().find(|agent| Some(agent.id.as_str()) == name);
+        let default = || {
+            find(self.host.default_agent.as_deref()).or_else(|| agents.iter().find(|agent| agent.installed))
+        };
+        let Some(agent) = find(named).or_else(default) else {
             let message = "acpd finds no agent: install one with \"acpd agents install NAME\"";
             return self.refuse(open, &Failure::not_found(message));
         };
-        if let Some(named) = named.filter(|named| *named != agent.id) {
+        // These are the models of Codex's own agent, which stand in the configuration of most of its users.
+        if let Some(named) = named.filter(|named| *named != agent.id && !named.starts_with("gpt-")) {
             let id = &agent.id;
             self.warn(None, &format!("acpd has no agent {named:?}. This thread belongs to {id}; /model shows the others, for new threads."));
         }
@@ -518,7 +528,7 @@ impl Peer {
         }
     }
 
-    fn turn_started(&mut self, open: OpenRequest, thread: ThreadId, turn: &TurnView) {
+    fn turn_started(&mut self, open: OpenRequest, thread: ThreadId, turn: &TurnView, is_review: bool) {
         let outcome = match turn.status {
             Some(status) => {
                 let at = turn.started_at.unwrap_or_default();
@@ -531,6 +541,7 @@ impl Peer {
             result.with("turn", |out| {
                 write_turn(out, turn.id, &outcome, "notLoaded", |_| {})
             });
+            result.maybe("reviewThreadId", is_review.then_some(&thread));
             result.close();
         });
         self.turn_answered(thread);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use acpd_model::{Event, Failure, Role, ThreadId};
 use acpd_proto::projection::{Live, TurnsPage};
-use acpd_proto::surface::codex::Peer;
+use acpd_proto::surface::codex::{Host, Peer};
 use acpd_proto::surface::contract::{Delivery, Lane, Output, Pending, Source, Surface};
 use acpd_proto::surface::reply::{Opened, Reply, ThreadView};
 use acpd_proto::surface::request::Request;
@@ -26,7 +26,11 @@ pub struct Client {
 impl Client {
     /// Connects with this role.
     pub fn of(role: Role) -> Self {
-        let peer = Peer::new("owner".into(), role, "/home/u".into(), gate());
+        let host = Host {
+            home: "/home/u".into(),
+            default_agent: None,
+        };
+        let peer = Peer::new("owner".into(), role, host, gate());
         Self {
             peer,
             got: Vec::new(),

@@ -104,7 +104,8 @@ fn the_model_of_a_new_thread_names_its_agent() {
         (json!(null), "alpha", false),
         (json!("beta"), "beta", false),
         (json!("beta/large"), "beta", false),
-        (json!("gpt-5"), "alpha", true),
+        (json!("gpt-5"), "alpha", false),
+        (json!("gamma"), "alpha", true),
     ] {
         let mut client = Client::ready(Role::Owner);
         let id = client.request("thread/start", &json!({ "model": model, "cwd": "/w" }));
@@ -223,6 +224,38 @@ fn a_prompt_has_the_clients_own_id() {
     );
     assert_eq!(item["content"], text("hello"));
     assert_eq!(client.params("item/completed").len(), 1);
+}
+
+#[test]
+fn a_review_is_a_turn_that_asks_for_one() {
+    for (target, words) in [
+        (json!({ "type": "uncommittedChanges" }), "uncommitted changes"),
+        (
+            json!({ "type": "baseBranch", "branch": "main" }),
+            "the branch main",
+        ),
+        (
+            json!({ "type": "commit", "sha": "abc", "title": null }),
+            "commit abc",
+        ),
+        (
+            json!({ "type": "custom", "instructions": "the tests" }),
+            "Review the tests",
+        ),
+    ] {
+        let mut client = Client::following(&live());
+        let params = json!({ "threadId": NEW_THREAD, "target": target, "delivery": "inline" });
+        let id = client.request("review/start", &params);
+        let Request::StartTurn(start) = client.reply(Ok(turn(2))) else {
+            panic!("no turn");
+        };
+        assert!(start.input[0].get().contains(words), "{:?}", start.input);
+        let result = client.response(id)["result"].take();
+        assert_eq!(
+            (&result["turn"]["id"], &result["reviewThreadId"]),
+            (&json!("turn_2"), &json!(NEW_THREAD))
+        );
+    }
 }
 
 #[test]

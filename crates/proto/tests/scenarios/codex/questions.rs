@@ -179,6 +179,34 @@ fn changes_that_differ_from_those_shown_are_asked_in_words() {
 }
 
 #[test]
+fn a_question_has_the_same_form_after_a_thread_is_opened_again() {
+    let scene = crate::support::check(|scene| {
+        scene.open_turn();
+        let diff = r#"{"type":"diff","path":"/w/a","oldText":"one\n","newText":"two\n"}"#;
+        let more = format!(r#","title":"Edit","kind":"edit","content":[{diff}]"#);
+        scene.update(&crate::support::tool("t", false, &more));
+    });
+    let mut live = acpd_proto::projection::Live::new(scene.id);
+    for event in &scene.log {
+        live.fold(event);
+    }
+    let call = *live.items.keys().next().expect("the call is open");
+    let mut question = permission(&USUAL, vec![change("/w/a", DIFF)]);
+    if let EventKind::PermissionRequested { item, .. } = &mut question.kind {
+        *item = Some(call);
+    }
+    let mut client = Client::following(&live);
+    client.deliver(scene.id, &[question]);
+    assert_eq!(
+        client.params("item/fileChange/requestApproval").len(),
+        1,
+        "{:?}",
+        client.got
+    );
+    assert!(client.params("item/started").is_empty());
+}
+
+#[test]
 fn other_answers_are_listed_with_the_agents_words() {
     let mut client = Client::following(&live());
     let kinds = ["allow_once", "allow_once", "reject_once", "surprise"];

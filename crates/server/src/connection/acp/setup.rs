@@ -124,12 +124,11 @@ impl ConnectionSetup {
             return Ok(agent);
         }
         let book = self.service.context.agents.book();
-        if let Some(agent) = named.or_else(|| book.default.clone()) {
+        if let Some(agent) = named.or_else(|| book.default_agent().map(str::to_owned)) {
             return Ok(agent);
         }
         let configured: Vec<_> = book.configured.keys().map(String::as_str).collect();
         match configured[..] {
-            [only] => Ok(only.to_owned()),
             [] => Err(Failure::new(
                 ErrorCode::NotFound,
                 "no agent was named and none is configured: add [agents.NAME] with a command to the configuration, or \
