@@ -467,30 +467,24 @@ impl Peer {
         }
     }
 
-    /// Shows a turn that failed before it began: Codex waits for a turn after some requests, whatever their result.
+    /// Shows why there is no turn, and ends it: Codex waits for one after some requests, whatever their result. It must not
+    /// start, because Codex compares the turns that it has seen with those of the thread.
     fn fail_turn(&mut self, thread: ThreadId, message: String) {
-        let started = Outcome::running(None);
+        self.notify("error", |params| {
+            params.put("threadId", &thread);
+            put_error(params, OUTSIDE, &message);
+        });
         let failed = Outcome {
             status: "failed",
             error: Some(message),
-            ..started.clone()
+            ..Outcome::running(None)
         };
-        for (method, outcome) in [
-            ("turn/started", &started),
-            ("error", &failed),
-            ("turn/completed", &failed),
-        ] {
-            self.notify(method, |params| {
-                params.put("threadId", &thread);
-                if method == "error" {
-                    put_error(params, OUTSIDE, outcome.error.as_deref().unwrap_or_default());
-                } else {
-                    params.with("turn", |out| {
-                        write_turn(out, OUTSIDE, outcome, "notLoaded", |_| {})
-                    });
-                }
+        self.notify("turn/completed", |params| {
+            params.put("threadId", &thread);
+            params.with("turn", |out| {
+                write_turn(out, OUTSIDE, &failed, "notLoaded", |_| {})
             });
-        }
+        });
     }
 
     /// Changes settings one after another, then does what follows.
