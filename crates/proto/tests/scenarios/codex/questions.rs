@@ -180,9 +180,17 @@ fn changes_that_differ_from_those_shown_are_asked_in_words() {
 
 #[test]
 fn a_question_has_the_same_form_after_a_thread_is_opened_again() {
+    let old = r#""oldText":"one\n","newText":"two\n""#;
+    opened_again(old, DIFF);
+    let new = "--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n+two\n\\ No newline at end of file\n";
+    opened_again(r#""newText":"two""#, new);
+}
+
+/// Checks the question about an edit whose content has these members, and whose subject is this diff.
+fn opened_again(members: &str, subject: &str) {
     let scene = crate::support::check(|scene| {
         scene.open_turn();
-        let diff = r#"{"type":"diff","path":"/w/a","oldText":"one\n","newText":"two\n"}"#;
+        let diff = format!(r#"{{"type":"diff","path":"/w/a",{members}}}"#);
         let more = format!(r#","title":"Edit","kind":"edit","content":[{diff}]"#);
         scene.update(&crate::support::tool("t", false, &more));
     });
@@ -191,7 +199,7 @@ fn a_question_has_the_same_form_after_a_thread_is_opened_again() {
         live.fold(event);
     }
     let call = *live.items.keys().next().expect("the call is open");
-    let mut question = permission(&USUAL, vec![change("/w/a", DIFF)]);
+    let mut question = permission(&USUAL, vec![change("/w/a", subject)]);
     if let EventKind::PermissionRequested { item, .. } = &mut question.kind {
         *item = Some(call);
     }
