@@ -88,6 +88,7 @@ const TABLE: &str = "
     http   GET /healthz                    anyone
     http   GET /readyz                     anyone
     http   GET /                           anyone
+    http   GET /rpc                        anyone
     http   GET /ws                         observer
     http   GET /metrics                    observer
     http   GET /api/threads/{thread}/export observer

@@ -201,6 +201,67 @@ fn a_turns_notifications_follow_its_response() {
     assert_eq!(client.methods().len(), 1);
 }
 
+/// A response that takes long must not make the connection keep all that happens meanwhile.
+#[test]
+fn what_waits_for_a_response_is_bounded() {
+    let scene = check(|scene| {
+        scene.open_turn();
+        scene.chunk("x");
+        scene.later(1_000);
+    });
+    let chunk = scene
+        .log
+        .iter()
+        .rfind(|event| matches!(event.kind, acpd_model::EventKind::ItemDelta { .. }))
+        .expect("a chunk");
+    let mut client = Client::following(&live());
+    let params = json!({ "threadId": NEW_THREAD, "input": text("hello") });
+    client.request("turn/start", &params);
+    let many = vec![chunk.clone(); 4096];
+    client.deliver(NEW_THREAD, &many[1..]);
+    assert!(client.methods().is_empty());
+    client.deliver(NEW_THREAD, &many[..1]);
+    assert_eq!(client.methods().len(), 4096);
+    client.deliver(NEW_THREAD, &many[..1]);
+    assert_eq!(client.methods().len(), 1);
+    client.reply(Ok(turn(1)));
+    assert_eq!(client.methods(), ["response"]);
+}
+
+#[test]
+fn long_threads_are_read_a_few_at_a_time() {
+    let page = |older: &str| {
+        Some(TurnsPage {
+            turns: Vec::new(),
+            older: Some(older.parse().unwrap()),
+        })
+    };
+    let mut client = Client::ready(Role::Observer);
+    let params = json!({ "threadId": NEW_THREAD, "includeTurns": true });
+    for _ in 0..4 {
+        client.request("thread/read", &params);
+        client.reply(Ok(view(&live(), page("9"))));
+    }
+    let fifth = client.request("thread/read", &params);
+    let first_page = client.asked.pop().unwrap();
+    client.asked.insert(0, first_page);
+    client.reply(Ok(view(&live(), page("9"))));
+    assert_eq!(code(&client.response(fifth)), ErrorCode::Overloaded.rpc());
+    // One of the others fails: then there is room again.
+    client.reply(Err(Failure::not_found("the thread")));
+    let sixth = client.request("thread/read", &params);
+    let first_page = client.asked.pop().unwrap();
+    client.asked.insert(0, first_page);
+    client.reply(Ok(view(&live(), page("9"))));
+    // No more than a bounded number of pages is read.
+    for _ in 0..15 {
+        let next = client.asked.pop().unwrap();
+        client.asked.insert(0, next);
+        client.reply(Ok(view(&live(), page("8"))));
+    }
+    assert!(client.response(sixth)["result"].is_object());
+}
+
 #[test]
 fn a_prompt_has_the_clients_own_id() {
     let mut seen = 0;
