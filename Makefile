@@ -128,6 +128,7 @@ test-shells: ## Compare the policy with bash and dash: 20,000 random lines for e
 # BINARY is what is packaged: give one to try the packaging without a build for release.
 dist: BINARY ?= target/$(if $(TARGET),$(TARGET)/)release/acpd
 dist: ## Build the installation packages into dist/; TARGET=rust-target, RELEASE_URL=where the formula downloads from
+	@test -n "$(PYTHON)" || { echo "the packages are made with Python 3.10 or later" >&2; exit 1; }
 	@$(PACKAGE) --check-target
 	$(MAKE) --no-print-directory web docs $(CARGO_DEB) $(CYCLONEDX)
 	$(if $(filter file,$(origin BINARY)),$(CARGO) build --release --locked -p acpd $(TARGET:%=--target %))

@@ -5,6 +5,7 @@ In: a binary. Out: the packages, a formula, a bill of materials and SHA256SUMS. 
 
 import argparse
 import os
+import re
 from pathlib import Path
 
 import cargo_tools
@@ -28,9 +29,15 @@ def main() -> None:
         raise SystemExit(f"dist: {problem}")
     if arguments.check_target:
         return
+    if not re.fullmatch(r"\d+\.\d+\.\d+", arguments.version):
+        raise SystemExit(
+            f'dist: the version "{arguments.version}" of Cargo.toml is not of the form 1.2.3: '
+            "Debian and PyPI write other versions differently"
+        )
     target = targets.TARGETS[arguments.target]
     epoch = commit_time()
     DIST.mkdir(exist_ok=True)
+    remove_other_versions(arguments.version)
     staged = DIST / "stage"
     stage.fill(staged, arguments.binary, arguments.reference or arguments.binary, arguments.strip, arguments.version)
     if not arguments.any_size:
@@ -52,6 +59,13 @@ def main() -> None:
     sources.write(DIST, arguments.version, epoch)
     for line in write_checksums():
         print(line)
+
+
+def remove_other_versions(version: str) -> None:
+    """Removes packages of other versions, which the checksums would otherwise cover."""
+    for path in DIST.glob("acpd[-_]*"):
+        if path.is_file() and not re.search(rf"[-_]{re.escape(version)}[-.]", path.name):
+            path.unlink()
 
 
 def write_checksums() -> list[str]:

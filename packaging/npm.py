@@ -36,8 +36,9 @@ def write_platform(dist: Path, staged: Path, target: Target, version: str) -> No
 
 
 def write_launcher(dist: Path, version: str) -> None:
-    """Writes the package `acpd`, which depends on all platforms below dist/npm."""
-    platforms = sorted(target.npm for target in TARGETS.values() if (dist / "npm" / target.npm).is_dir())
+    """Writes the package `acpd`, which depends on all platforms of this version in dist/."""
+    names = sorted(target.npm for target in TARGETS.values())
+    platforms = [name for name in names if (dist / f"acpd-{name}-{version}.tgz").is_file()]
     folder = _fresh(dist / "npm/acpd")
     (folder / "bin").mkdir()
     launcher = folder / "bin/acpd.js"

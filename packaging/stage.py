@@ -53,9 +53,12 @@ def files(folder: Path) -> dict[str, Path]:
 
 def run(*command: str, **variables: str) -> str:
     """Returns the output of a command, or stops with its errors."""
-    ended = subprocess.run(
-        command, check=False, capture_output=True, cwd=ROOT, text=True, env={**os.environ, **variables}
-    )
+    try:
+        ended = subprocess.run(
+            command, check=False, capture_output=True, cwd=ROOT, text=True, env={**os.environ, **variables}
+        )
+    except FileNotFoundError:
+        raise SystemExit(f"dist: {command[0]} is not installed, which the packages are made with") from None
     if ended.returncode != 0:
         raise SystemExit(f"dist: {' '.join(command)} failed with exit code {ended.returncode}:\n{ended.stderr}")
     return ended.stdout
