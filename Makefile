@@ -6,6 +6,8 @@ TOOLS := $(CURDIR)/.tools
 AGENTS := $(TOOLS)/agents
 DENY := $(TOOLS)/bin/cargo-deny
 MDBOOK := $(TOOLS)/bin/mdbook
+CARGO_DEB := $(TOOLS)/bin/cargo-deb
+CYCLONEDX := $(TOOLS)/bin/cargo-cyclonedx
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
 # Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
 # others run on it.
@@ -49,9 +51,14 @@ FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
+VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml | head -1)
+IS_FOREIGN = $(filter-out $(shell rustc -vV | sed -n 's/host: //p'),$(TARGET))
+PYTHON = $(shell $(call find_python,310))
+PACKAGE = $(PYTHON) packaging/build.py --version $(VERSION) $(TARGET:%=--target %)
+
 # A recipe that fails in the middle is run again.
 .DELETE_ON_ERROR:
-.PHONY: help run dev web docs layouts test test-web test-python test-ui test-agents test-interop test-shells fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
+.PHONY: help run dev web docs layouts test test-web test-python test-ui test-agents test-interop test-shells dist test-dist fuzz check fmt clippy doclinks deny bench bench-scale sim snap generate deps install clean $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%)
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -87,7 +94,8 @@ test-web: web $(CLIENT_DEPS) ## Check the types of the TypeScript client and run
 
 test-python: web $(PYTHON_CLIENT) ## Check the types of the Python client and run its tests
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
-	cd clients/python && PATH="$(dir $(PYTHON_CLIENT))bin:$$PATH" && ruff check --quiet && ruff format --check --quiet && mypy && \
+	cd clients/python && PATH="$(dir $(PYTHON_CLIENT))bin:$$PATH" && ruff check --quiet . ../../packaging && \
+		ruff format --check --quiet . ../../packaging && mypy && \
 		ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent PYTHONPATH=src python -m unittest discover -s tests
 
 test-ui: web docs $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the real daemon
@@ -116,6 +124,20 @@ test-shells: SEEDS ?= 3
 test-shells: ## Compare the policy with bash and dash: 20,000 random lines for each of SEEDS=3 fresh seeds
 	@first=$$(date +%s); for seed in $$(seq $$first $$((first + $(SEEDS) - 1))); do echo "seed $$seed"; \
 		ACPD_SHELL_LINES=20000 ACPD_SHELL_SEED=$$seed $(NEXTEST) run -p acpd-policy --test policy -E 'test(/shells_run_nothing/)' || exit 1; done
+
+# BINARY is what is packaged: give one to try the packaging without a build for release.
+dist: BINARY ?= target/$(if $(TARGET),$(TARGET)/)release/acpd
+dist: ## Build the installation packages into dist/; TARGET=rust-target, RELEASE_URL=where the formula downloads from
+	@test -n "$(PYTHON)" || { echo "the packages are made with Python 3.10 or later" >&2; exit 1; }
+	@$(PACKAGE) --check-target
+	$(MAKE) --no-print-directory web docs $(CARGO_DEB) $(CYCLONEDX)
+	$(if $(filter file,$(origin BINARY)),$(CARGO) build --release --locked -p acpd $(TARGET:%=--target %))
+	$(if $(IS_FOREIGN),$(CARGO) build --locked -p acpd)
+	$(PACKAGE) --binary $(BINARY) $(if $(IS_FOREIGN),--reference $(BUILT)/acpd) $(STRIP:%=--strip %) $(RELEASE_URL:%=--url %) $(DIST_ARGS)
+
+test-dist: ## Install, use, upgrade and remove each package that "make dist" built, in scratch folders; lint the others
+	@test -f dist/SHA256SUMS || { echo "there are no packages: run make dist first" >&2; exit 1; }
+	ACPD_VERSION=$(VERSION) PYTHONPATH=packaging $(PYTHON) -m unittest discover -s packaging/tests $(ARGS)
 
 # The corpus of crates/fuzz is only read; what is found goes on from run to run in .tools/fuzz.
 fuzz: deps ## Run each fuzz target under libFuzzer; SECONDS_EACH=N, FUZZ_TARGETS="a b"
@@ -193,6 +215,14 @@ $(MDBOOK):
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		$(CARGO) install mdbook --version 0.5.4 --locked --no-default-features --features search --root $(TOOLS)
 
+$(CARGO_DEB):
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+		$(CARGO) install cargo-deb --version 3.8.0 --locked --no-default-features --root $(TOOLS)
+
+$(CYCLONEDX):
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+		$(CARGO) install cargo-cyclonedx --version 0.5.9 --locked --root $(TOOLS)
+
 $(TOOLS)/bin/cargo-nextest:
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
 		$(CARGO) install cargo-nextest --version 0.9.143 --locked --root $(TOOLS)
@@ -238,4 +268,4 @@ $(NPM_AGENTS:%=agent-%) $(PYPI_AGENTS:%=agent-%): agent-%:
 $(filter-out agent-node,$(NPM_AGENTS:%=agent-%)): agent-node
 
 clean: ## Remove everything that was built or fetched
-	rm -rf target .tools docs/dist tests/node/node_modules bench/out web/node_modules web/dist web/e2e/out $(addprefix web/client/,node_modules dist build)
+	rm -rf target .tools dist docs/dist tests/node/node_modules bench/out web/node_modules web/dist web/e2e/out $(addprefix web/client/,node_modules dist build)

@@ -21,5 +21,12 @@ fn built(directory: &'static str, flag: &str) -> Option<&'static Path> {
     if is_built {
         println!("cargo::rustc-cfg={flag}");
     }
+    if !is_built && std::env::var("PROFILE").is_ok_and(|profile| profile == "release") {
+        println!(
+            "cargo::warning={} is not built; the binary will serve build instructions instead. Run \"make web docs\" first, or build \
+             from the source tarball of \"make dist\", which contains it",
+            directory.strip_prefix("../..").unwrap_or(directory).display()
+        );
+    }
     is_built.then_some(directory)
 }

@@ -12,8 +12,6 @@ use super::scrub;
 use crate::chunk::{self, Chunk, RowSpan};
 use crate::sqlite::{index, lineage, marks};
 
-static ZEROES: [u8; LOG_ERASE_BYTES] = [0; LOG_ERASE_BYTES];
-
 /// Marks a blob as deleted if no thread needs it, once the needs of every thread are known.
 pub(super) const RELEASE: &str = "
     INSERT OR IGNORE INTO deleted_blob SELECT rowid FROM blob WHERE hash = ?
@@ -127,7 +125,7 @@ impl Eraser {
         if before < bytes {
             let part = (bytes - before).min(LOG_ERASE_BYTES);
             let mut body = connection.blob_open(MAIN_DB, table.name(), c"body", row, false)?;
-            body.write_at(&ZEROES[..part], before)?;
+            body.write_at(&vec![0; part], before)?;
             body.close()?;
             self.overwritten = Some(Overwritten {
                 table,
