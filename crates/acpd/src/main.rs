@@ -3,6 +3,7 @@
 mod acp;
 mod agents;
 mod attach;
+mod backup;
 mod cli;
 mod client;
 mod codex;
@@ -158,6 +159,8 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Stop(args) => control::stop(settings, &args).await,
         Command::Restart(args) => control::restart(settings, &args).await,
         Command::Logs(args) => logs::logs(settings, &args).await,
+        Command::Backup(args) => backup::backup(settings, &args).await,
+        Command::Restore(args) => backup::restore(settings, &args).await,
         Command::Token(command) => token::token(settings, &command).await,
         Command::Acp(args) => acp::acp(settings, args).await,
         Command::Codex(args) => codex::codex(settings, args).await,

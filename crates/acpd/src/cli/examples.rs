@@ -57,6 +57,11 @@ acpd answer @last --dismiss",
     ("agents update", "acpd agents update"),
     ("agents login", "acpd agents login claude-code"),
     ("agents doctor", "acpd agents doctor gemini"),
+    ("backup", "acpd backup ~/backup/acpd.tar"),
+    (
+        "restore",
+        "acpd restore ~/backup/acpd.tar\nacpd restore --data-dir /srv/acpd acpd.tar",
+    ),
     ("config check", "acpd config check"),
     ("config path", "$EDITOR \"$(acpd config path)\""),
     (

@@ -2,6 +2,7 @@
 
 mod access;
 mod agents;
+mod backup;
 mod codex;
 mod config;
 mod daemon;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::access::*;
 pub use self::agents::*;
+pub use self::backup::*;
 pub use self::codex::CodexArgs;
 pub use self::config::*;
 pub use self::daemon::*;
@@ -179,6 +181,10 @@ pub enum Command {
     Restart(StopArgs),
     /// Print the log of the daemon in the background
     Logs(LogsArgs),
+    /// Back up all threads into one file, also while the daemon runs
+    Backup(BackupArgs),
+    /// Make a data directory of a backup
+    Restore(RestoreArgs),
     /// Check and show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -219,15 +225,17 @@ impl Command {
     }
 
     /// Commands that work only on the daemon's host, since they use files or processes there.
-    pub const ON_HOST: [&'static str; 13] = [
+    pub const ON_HOST: [&'static str; 15] = [
         "agents uninstall",
         "agents update",
         "agents login",
+        "backup",
         "config",
         "logs",
         "open",
         "policy",
         "restart",
+        "restore",
         "serve",
         "stop",
         "token create",
