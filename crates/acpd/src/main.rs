@@ -10,6 +10,7 @@ mod codex;
 mod config;
 mod daemon;
 mod exit;
+mod service;
 mod settings;
 mod terminal;
 mod threads;
@@ -159,6 +160,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Stop(args) => control::stop(settings, &args).await,
         Command::Restart(args) => control::restart(settings, &args).await,
         Command::Logs(args) => logs::logs(settings, &args).await,
+        Command::Service(command) => service::service(settings, &command).await,
         Command::Backup(args) => backup::backup(settings, &args).await,
         Command::Restore(args) => backup::restore(settings, &args).await,
         Command::Token(command) => token::token(settings, &command).await,

@@ -116,8 +116,9 @@ fn a_backup_during_a_turn_becomes_a_data_directory_with_the_same_threads() {
     let mut client = Client::new(&daemon);
     assert_eq!(turns(&mut client, &done), before);
     assert_eq!(events(&daemon.place, &done), exported);
-    let of_busy = turns(&mut client, &busy);
-    assert_eq!(of_busy[0]["status"], "interrupted", "{of_busy}");
+    wait_until("the turn of the backup is interrupted", || {
+        turns(&mut client, &busy)[0]["status"] == "interrupted"
+    });
     assert_ne!(daemon.place.token(), token);
     client.resume(&busy, 0);
     assert_eq!(client.turn(&busy, "say again").said(), "again");

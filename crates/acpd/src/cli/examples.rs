@@ -57,6 +57,12 @@ acpd answer @last --dismiss",
     ("agents update", "acpd agents update"),
     ("agents login", "acpd agents login claude-code"),
     ("agents doctor", "acpd agents doctor gemini"),
+    ("service install", "acpd service install"),
+    ("service uninstall", "acpd service uninstall"),
+    (
+        "service status",
+        "acpd service status\nacpd service status --json | jq .active",
+    ),
     ("backup", "acpd backup ~/backup/acpd.tar"),
     (
         "restore",

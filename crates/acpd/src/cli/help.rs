@@ -29,7 +29,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Daemon",
         &[
-            "serve", "open", "status", "stop", "restart", "logs", "backup", "restore",
+            "serve", "open", "status", "stop", "restart", "logs", "service", "backup", "restore",
         ],
     ),
     (

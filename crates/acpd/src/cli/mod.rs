@@ -8,6 +8,7 @@ mod config;
 mod daemon;
 mod examples;
 mod help;
+mod service;
 mod threads;
 
 use std::net::SocketAddr;
@@ -22,6 +23,7 @@ pub use self::codex::CodexArgs;
 pub use self::config::*;
 pub use self::daemon::*;
 pub use self::help::{Parsed, command, help, parse};
+pub use self::service::*;
 pub use self::threads::*;
 
 /// Heading of the options for remote daemons.
@@ -185,6 +187,9 @@ pub enum Command {
     Backup(BackupArgs),
     /// Make a data directory of a backup
     Restore(RestoreArgs),
+    /// Install acpd as a service of systemd
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Check and show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -225,7 +230,7 @@ impl Command {
     }
 
     /// Commands that work only on the daemon's host, since they use files or processes there.
-    pub const ON_HOST: [&'static str; 15] = [
+    pub const ON_HOST: [&'static str; 16] = [
         "agents uninstall",
         "agents update",
         "agents login",
@@ -237,6 +242,7 @@ impl Command {
         "restart",
         "restore",
         "serve",
+        "service",
         "stop",
         "token create",
         "token list",
