@@ -139,7 +139,7 @@ fn two_tuis_share_a_thread_and_its_question() {
     first.types("Greet everybody");
     first.wait_for("Would you like to make the following edits?");
     let listed = Client::new(&daemon).call("thread/list", &json!({}));
-    let thread = listed["threads"][0]["id"].as_str().expect("a thread");
+    let thread = listed["data"][0]["id"].as_str().expect("a thread");
     let program = codex().expect("it was there before");
     let second = Tui::start(&program, &daemon, &["resume", thread]);
     second.wait_for("Would you like to make the following edits?");
@@ -149,4 +149,35 @@ fn two_tuis_share_a_thread_and_its_question() {
     first.wait_until("the question is gone", |screen| {
         !screen.contains("Would you like to make the following edits?")
     });
+}
+
+#[test]
+#[ignore = "needs Codex: make test-agents"]
+fn a_command_of_the_user_runs() {
+    let Some((_daemon, tui)) = demo(&[]) else {
+        return;
+    };
+    tui.types("!echo one two");
+    tui.wait_for("You ran echo one two");
+    tui.types("Greet everybody");
+    tui.wait_for("Would you like to make the following edits?");
+}
+
+#[test]
+#[ignore = "needs Codex: make test-agents"]
+fn a_thread_of_another_client_is_resumed_with_its_history() {
+    let Some(program) = codex().filter(|_| terminal::tmux().is_some()) else {
+        return;
+    };
+    let daemon = Daemon::demo();
+    let mut client = Client::new(&daemon);
+    let thread = client.thread_of(&daemon, "demo");
+    client.start(&thread, "Greet everybody");
+    client.question();
+    let tui = Tui::start(&program, &daemon, &["resume", &thread]);
+    tui.wait_for("Would you like to make the following edits?");
+    assert!(tui.history().contains("Greet everybody"), "{}", tui.history());
+    tui.answers("y");
+    tui.wait_for("you can delete acpd-demo");
+    client.wait_for("turn/completed");
 }

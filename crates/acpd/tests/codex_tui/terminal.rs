@@ -27,14 +27,14 @@ impl Tui {
         let tui = Self {
             socket: daemon.place.home().join(name),
         };
-        let remote = format!("ws://{}", daemon.address());
+        // The path stays the same when the daemon starts again.
+        let remote = format!("unix://{}", daemon.place.data().join("acpd.sock").display());
         let mut command = tui.tmux(&["new-session", "-d", "-x", "120", "-y", "60", "--"]);
         command
             .arg("env")
             .arg(format!("HOME={}", daemon.place.home().display()));
-        command.arg(format!("ACPD_TOKEN={}", daemon.place.token()));
         command.arg(program).args(args);
-        command.args(["--remote", &remote, "--remote-auth-token-env", "ACPD_TOKEN", "-C"]);
+        command.args(["--remote", &remote, "-C"]);
         command.arg(daemon.place.work());
         let started = command.status().expect("tmux starts");
         assert!(started.success(), "tmux ended with {started}");
@@ -112,11 +112,16 @@ impl Tui {
     pub fn types(&self, line: &str) {
         let typed = self.tmux(&["send-keys", "-l", line]).status();
         assert!(typed.expect("tmux runs").success(), "{line}");
-        self.wait_for(&format!("› {line}"));
+        // Codex shows a line that begins with "!" as a command.
+        let shown = match line.strip_prefix('!') {
+            Some(command) => format!("! {command}"),
+            None => format!("› {line}"),
+        };
+        self.wait_for(&shown);
         // Enter is part of a paste for a short time after the text.
         self.presses_until("the line is sent", "Enter", |screen| {
-            let composer = &screen[screen.rfind('›').unwrap_or_default()..];
-            !composer.starts_with(&format!("› {line}")) || composer.contains("press enter")
+            let last = screen.rfind(['›', '!']).unwrap_or_default();
+            !screen[last..].starts_with(&shown)
         });
     }
 }

@@ -51,8 +51,7 @@ impl FileUpdate {
             .split_inclusive('\n')
             .skip_while(|line| line.starts_with("--- ") || line.starts_with("+++ "));
         let (change, diff) = if is_new {
-            let added = hunks.filter_map(|line| line.strip_prefix('+'));
-            (FileUpdateKind::Add, added.collect())
+            (FileUpdateKind::Add, added(hunks))
         } else {
             (FileUpdateKind::Update, hunks.collect())
         };
@@ -83,6 +82,22 @@ impl FileUpdate {
         Self::of_unified(&diff.path, &unified_diff(&diff.path, &before, &diff.new_text))
     }
 }
+
+/// Returns the content of a new file, from the lines of its diff.
+fn added<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut content = String::new();
+    for line in lines {
+        if let Some(line) = line.strip_prefix('+') {
+            content.push_str(line);
+        } else if line.starts_with(NO_NEWLINE) && content.ends_with('\n') {
+            content.pop();
+        }
+    }
+    content
+}
+
+/// Follows the last line of a file that does not end with a line break.
+const NO_NEWLINE: &str = "\\ No newline";
 
 /// The facts that one or more updates of a call contain. Clones share their texts.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -7,12 +7,14 @@
 //! * [`encode`]: events as notifications, for all connections at once
 //! * [`shown`]: the parts of a notification that depend on what one client has seen
 //! * [`item`], [`turn`], [`thread`]: Codex's objects
-//! * [`question`]: requests to the client, and its answers
+//! * [`question`]: requests to the client, and its answers; [`form`] for forms
+//! * [`spoken`]: the message that the agent is sending, in parts
 //! * [`settings`]: models, efforts and modes
 //! * [`peer`]: one connection; [`requests`] reads what it asks, [`steps`] answers it
 
 mod call;
 mod encode;
+mod form;
 mod frame;
 mod history;
 mod item;

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::encode::frames;
 use super::frame::{Ask, Frame, FrameKind, Listed, Question};
 use super::params;
-use super::question::{Asked, changes_of, read_answer, turn_of, write_question, write_resolved};
+use super::question::{Asked, NoAnswer, changes_of, read_answer, turn_of, write_question, write_resolved};
 use super::requests::{self, Begun};
 use super::session::{Session, Sessions};
 use super::shown::Messages;
@@ -455,8 +455,17 @@ impl Peer {
         let Some(asked) = session.and_then(|session| session.asked.get(&request)) else {
             return;
         };
-        let Some(given) = result.and_then(|result| read_answer(&asked.form, result.get())) else {
-            return;
+        let Some(result) = result else { return };
+        let given = match read_answer(&asked.form, result.get()) {
+            Ok(given) => given,
+            Err(NoAnswer::Malformed) => return,
+            Err(NoAnswer::WrongField(field)) => {
+                // The client has closed the form.
+                let again = asked.text.clone();
+                let message = format!("The answer does not fit the field {field:?}: please answer again.");
+                self.warn(Some(request.thread), &message);
+                return self.out.push(Output::Send(again));
+            }
         };
         let turn = turn_of(asked);
         let answer = Request::Answer {
@@ -570,8 +579,10 @@ fn ask(
         question,
         shows_changes,
     );
-    messages.push((method, out.into()));
+    let text = Bytes::from(out);
+    messages.push((method, text.clone()));
     let asked = Asked {
+        text,
         form,
         turn: frame.turn,
         question: std::sync::Arc::clone(question),

@@ -3,17 +3,20 @@
 //! A command and a change of files have requests of their own, with fixed answers. All other questions, and those whose
 //! answers are not the usual ones, are a list of the agent's answers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use acpd_model::event::{OptionKind, PermissionOption};
 use acpd_model::subject::CallSubject;
 use acpd_model::text::plain_line;
-use acpd_model::{Millis, ThreadId, TurnId};
+use acpd_model::{Millis, RawJson, ThreadId, TurnId};
 use acpd_policy::{in_lines, part_in_words};
+use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::call::FileUpdate;
+use super::form::{TextFields, read_fields, shown_schema};
 use super::frame::{Ask, Question};
 use super::write::{OUTSIDE, put_turn, request};
 use crate::surface::elicitation;
@@ -27,8 +30,17 @@ pub(super) enum Form {
     Approval,
     /// A list of answers.
     Choice(Vec<String>),
-    /// A form, or an address to open.
-    Input,
+    /// A form with these fields, or an address to open.
+    Input(TextFields),
+}
+
+/// Why an answer decides nothing: the question stays open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NoAnswer {
+    /// It is not in Codex's form.
+    Malformed,
+    /// The text of this field is not of the field's type.
+    WrongField(String),
 }
 
 /// An answer, as the client gave it.
@@ -49,6 +61,8 @@ pub(super) struct Asked {
     /// The turn that asks.
     pub turn: Option<TurnId>,
     pub question: Arc<Question>,
+    /// The request that asked it.
+    pub text: Bytes,
 }
 
 /// Writes a question of `agent`, and returns its method and form. `shows_changes` says whether the client has been shown
@@ -126,13 +140,16 @@ pub(super) fn write_question(
             message,
         } => {
             let method = "mcpServer/elicitation/request";
+            let empty = r#"{"type":"object","properties":{}}"#;
+            let requested = member(asked, "requestedSchema");
+            let url = member(asked, "url").filter(|_| requested.is_none());
+            let (schema, fields) = shown_schema(&RawJson::trusted(requested.unwrap_or(empty)));
             request(out, &id, method, |params| {
                 head(params);
                 params
                     .put("serverName", agent)
                     .raw("_meta", "null")
                     .put("message", message);
-                let url = member(asked, "url").filter(|_| member(asked, "requestedSchema").is_none());
                 match url {
                     Some(url) => {
                         let id = member(asked, "elicitationId").unwrap_or(&id);
@@ -142,13 +159,13 @@ pub(super) fn write_question(
                             .raw("elicitationId", id);
                     }
                     None => {
-                        let empty = r#"{"type":"object","properties":{}}"#;
-                        let schema = member(asked, "requestedSchema").unwrap_or(empty);
-                        params.plain("mode", "form").raw("requestedSchema", schema);
+                        params
+                            .plain("mode", "form")
+                            .json("requestedSchema", Some(&schema));
                     }
                 }
             });
-            (method, Form::Input)
+            (method, Form::Input(fields))
         }
     }
 }
@@ -247,47 +264,61 @@ fn distinct(labels: &[String]) -> Vec<String> {
     all
 }
 
-/// Reads the answer to a question. `None` means no decision: the question stays open.
-pub(super) fn read_answer(form: &Form, result: &str) -> Option<GivenAnswer> {
+/// Reads the answer to a question.
+pub(super) fn read_answer(form: &Form, result: &str) -> Result<GivenAnswer, NoAnswer> {
     let given = |answer| GivenAnswer {
         answer,
         interrupts: false,
     };
     match form {
-        Form::Approval => {
-            #[derive(Deserialize)]
-            struct Approval {
-                decision: String,
-            }
-            let Approval { decision } = serde_json::from_str(result).ok()?;
-            Some(match decision.as_str() {
-                "accept" => given(Answer::Accept { always: false }),
-                "acceptForSession" => given(Answer::Accept { always: true }),
-                "decline" => given(Answer::Decline { always: false }),
-                // Codex does not interrupt the turn by itself.
-                "cancel" => GivenAnswer {
-                    answer: Answer::Decline { always: false },
-                    interrupts: true,
-                },
-                _ => return None,
-            })
-        }
+        Form::Approval => read_decision(result).ok_or(NoAnswer::Malformed),
         Form::Choice(labels) => {
-            #[derive(Deserialize)]
-            struct Answers {
-                answers: std::collections::BTreeMap<String, Chosen>,
-            }
-            #[derive(Deserialize)]
-            struct Chosen {
-                answers: Vec<String>,
-            }
-            let answers: Answers = serde_json::from_str(result).ok()?;
-            let chosen = answers.answers.get(CHOICE)?.answers.first()?;
-            let place = labels.iter().position(|label| label == chosen)?;
-            Some(given(Answer::Place(place)))
+            let place =
+                read_choice(result).and_then(|chosen| labels.iter().position(|label| *label == chosen));
+            place
+                .map(|place| given(Answer::Place(place)))
+                .ok_or(NoAnswer::Malformed)
         }
-        Form::Input => elicitation::read_answer(result).map(given),
+        Form::Input(fields) => match elicitation::read_answer(result).ok_or(NoAnswer::Malformed)? {
+            Answer::Provide(content) => read_fields(&content, fields)
+                .map(|content| given(Answer::Provide(content)))
+                .map_err(NoAnswer::WrongField),
+            answer => Ok(given(answer)),
+        },
     }
+}
+
+fn read_decision(result: &str) -> Option<GivenAnswer> {
+    #[derive(Deserialize)]
+    struct Approval {
+        decision: String,
+    }
+    let Approval { decision } = serde_json::from_str(result).ok()?;
+    let answer = match decision.as_str() {
+        "accept" => Answer::Accept { always: false },
+        "acceptForSession" => Answer::Accept { always: true },
+        "decline" | "cancel" => Answer::Decline { always: false },
+        _ => return None,
+    };
+    Some(GivenAnswer {
+        answer,
+        // Codex does not interrupt the turn by itself.
+        interrupts: decision == "cancel",
+    })
+}
+
+/// Reads the first answer to the only question of a list.
+fn read_choice(result: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Answers {
+        answers: BTreeMap<String, Chosen>,
+    }
+    #[derive(Deserialize)]
+    struct Chosen {
+        answers: Vec<String>,
+    }
+    let Answers { mut answers } = serde_json::from_str(result).ok()?;
+    answers.remove(CHOICE)?.answers.into_iter().next()
 }
 
 /// Returns the turn to interrupt for a question that was asked outside of any turn: none.

@@ -180,9 +180,17 @@ fn changes_that_differ_from_those_shown_are_asked_in_words() {
 
 #[test]
 fn a_question_has_the_same_form_after_a_thread_is_opened_again() {
+    let old = r#""oldText":"one\n","newText":"two\n""#;
+    opened_again(old, DIFF);
+    let new = "--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n+two\n\\ No newline at end of file\n";
+    opened_again(r#""newText":"two""#, new);
+}
+
+/// Checks the question about an edit whose content has these members, and whose subject is this diff.
+fn opened_again(members: &str, subject: &str) {
     let scene = crate::support::check(|scene| {
         scene.open_turn();
-        let diff = r#"{"type":"diff","path":"/w/a","oldText":"one\n","newText":"two\n"}"#;
+        let diff = format!(r#"{{"type":"diff","path":"/w/a",{members}}}"#);
         let more = format!(r#","title":"Edit","kind":"edit","content":[{diff}]"#);
         scene.update(&crate::support::tool("t", false, &more));
     });
@@ -191,7 +199,7 @@ fn a_question_has_the_same_form_after_a_thread_is_opened_again() {
         live.fold(event);
     }
     let call = *live.items.keys().next().expect("the call is open");
-    let mut question = permission(&USUAL, vec![change("/w/a", DIFF)]);
+    let mut question = permission(&USUAL, vec![change("/w/a", subject)]);
     if let EventKind::PermissionRequested { item, .. } = &mut question.kind {
         *item = Some(call);
     }
@@ -309,7 +317,7 @@ fn the_end_of_a_question_reaches_every_client_once() {
 
 #[test]
 fn forms_and_addresses_are_elicitations() {
-    let schema = r#"{"type":"object","properties":{"n":{"type":"integer","maximum":12345678901234567890}}}"#;
+    let schema = r#"{"type":"object","properties":{"n":{"type":"string","maxLength":12345678901234567890}}}"#;
     let form = format!(r#"{{"mode":"form","message":"How many?","requestedSchema":{schema}}}"#);
     let url = r#"{"mode":"url","message":"Sign in","url":"https://x.test/","elicitationId":"e1"}"#;
     let input = |params: &str| Event {
@@ -344,4 +352,49 @@ fn forms_and_addresses_are_elicitations() {
     assert_eq!(question["params"]["elicitationId"], "e1");
     let given = answered(&mut client, &json!({ "action": "cancel", "content": null }));
     assert_eq!(given, [answer(Answer::Cancel)]);
+}
+
+/// Codex has no input for them, and would accept the form without its content.
+#[test]
+fn numbers_and_lists_are_asked_as_text() {
+    let schema = json!({
+        "type": "object", "required": ["age"],
+        "properties": {
+            "age": { "type": "integer", "description": "In years." },
+            "size": { "type": "number" },
+            "tags": { "type": "array", "items": { "type": "string", "enum": ["a", "b"] } },
+            "name": { "type": "string" },
+        },
+    });
+    let params = json!({ "mode": "form", "message": "Who?", "requestedSchema": schema });
+    let question = Event {
+        raw: Some(params.into()),
+        ..event(
+            5,
+            EventKind::InputRequested {
+                request: ID,
+                message: "Who?".into(),
+            },
+        )
+    };
+    let mut client = Client::following(&live());
+    let shown = asked(&mut client, &question)["params"]["requestedSchema"].take();
+    let age = json!({ "type": "string", "title": "age", "description": "In years. An integer." });
+    assert_eq!(
+        (&shown["properties"]["age"], &shown["required"]),
+        (&age, &json!(["age"]))
+    );
+    let tags = shown["properties"]["tags"]["description"].as_str();
+    assert_eq!(tags, Some("Any of a, b, separated by commas."));
+    let wrong = json!({ "action": "accept", "content": { "age": "old" } });
+    assert!(answered(&mut client, &wrong).is_empty());
+    assert_eq!(client.params("warning").len(), 1);
+    assert_eq!(client.params("mcpServer/elicitation/request").len(), 2);
+    let right =
+        json!({ "action": "accept", "content": { "age": " 7 ", "size": "", "tags": "a, b", "name": "Ann" } });
+    let content = json!({ "age": 7, "name": "Ann", "tags": ["a", "b"] });
+    assert_eq!(
+        answered(&mut client, &right),
+        [answer(Answer::Provide(content.into()))]
+    );
 }
