@@ -32,7 +32,7 @@ pub fn text(service: &Service<'_>) -> anyhow::Result<String> {
         .into_iter()
         .chain(service.options.iter().map(String::as_str));
     let command: Vec<String> = words.map(word).collect::<anyhow::Result<_>>()?;
-    let path = service.path.map(|path| environment(path)).transpose()?;
+    let path = service.path.map(environment).transpose()?;
     let mut body = String::new();
     for line in PACKAGED.lines().skip_while(|line| line.starts_with('#')) {
         match (line, &path) {
