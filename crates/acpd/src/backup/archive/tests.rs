@@ -185,7 +185,9 @@ fn sizes_are_those_of_the_description() {
     let refused = refusal(&forged(&large, &[]));
     assert!(refused.contains("too large"), "{refused}");
     let mut wordy = described(&[(LOG, b"x")]);
-    wordy["acpd"] = "9".repeat(BACKUP_DESCRIPTION_BYTES as usize).into();
+    wordy["acpd"] = "9"
+        .repeat(usize::try_from(BACKUP_DESCRIPTION_BYTES).unwrap())
+        .into();
     let refused = refusal(&forged(&wordy, &[]));
     assert!(refused.contains("description is too large"), "{refused}");
     for files in [&[("token", &b"y"[..])][..], &[(LOG, b"x"), (LOG, b"x")]] {
