@@ -36,7 +36,8 @@ pub async fn backup(settings: &Settings, args: &BackupArgs) -> anyhow::Result<Ex
         "there is nothing to back up: {} does not exist",
         log.display()
     );
-    // Removed when this future is dropped, as by Ctrl-C.
+    // Ctrl-C is waited for from here on; then it drops this future, which removes the directory.
+    tokio::task::yield_now().await;
     let staging = Staging::beside(&file)?;
     let mut progress = Progress::begin("copying the log");
     let work = Work {

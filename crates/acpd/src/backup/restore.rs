@@ -29,7 +29,8 @@ pub async fn restore(settings: &Settings, args: &RestoreArgs) -> anyhow::Result<
     let data_dir = target_of(&settings.daemon.data_dir)?;
     let target = Target::look(&data_dir, args.force, &settings.own_command("stop"))?;
     let file = File::open(&args.file).with_context(|| format!("{} cannot be read", args.file.display()))?;
-    // Removed when this future is dropped, as by Ctrl-C.
+    // Ctrl-C is waited for from here on; then it drops this future, which removes the directory.
+    tokio::task::yield_now().await;
     let mut staging = Staging::beside(&data_dir)?;
     let mut progress = Progress::begin("restoring the backup");
     let part = staging.path().to_owned();
