@@ -3,12 +3,14 @@
 mod acp;
 mod agents;
 mod attach;
+mod backup;
 mod cli;
 mod client;
 mod codex;
 mod config;
 mod daemon;
 mod exit;
+mod service;
 mod settings;
 mod terminal;
 mod threads;
@@ -158,6 +160,9 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Stop(args) => control::stop(settings, &args).await,
         Command::Restart(args) => control::restart(settings, &args).await,
         Command::Logs(args) => logs::logs(settings, &args).await,
+        Command::Service(command) => service::service(settings, &command).await,
+        Command::Backup(args) => backup::backup(settings, &args).await,
+        Command::Restore(args) => backup::restore(settings, &args).await,
         Command::Token(command) => token::token(settings, &command).await,
         Command::Acp(args) => acp::acp(settings, args).await,
         Command::Codex(args) => codex::codex(settings, args).await,

@@ -35,6 +35,8 @@ pub struct Settings {
     pub token: Option<String>,
     /// Whether other commands require `--data-dir` to find the same daemon.
     names_data_dir: bool,
+    /// Whether an option or a variable names the configuration file.
+    names_config: bool,
     /// The remote daemon to use, if any.
     pub remote: Option<Remote>,
 }
@@ -96,6 +98,7 @@ impl Settings {
             named_listen: common.listen,
             token: common.token.clone(),
             names_data_dir,
+            names_config: named,
             remote,
         })
     }
@@ -106,6 +109,25 @@ impl Settings {
             Some(error) => Err(Exit::Usage.error(error.to_string())),
             None => Ok(self),
         }
+    }
+
+    /// Returns the options with which `acpd serve` uses the same files and address.
+    pub fn options_of_serve(&self) -> Vec<String> {
+        let mut options = Vec::new();
+        if self.names_config {
+            options.extend([
+                "--config".to_owned(),
+                self.config_path.to_string_lossy().into_owned(),
+            ]);
+        }
+        if self.names_data_dir {
+            let dir = self.daemon.data_dir.to_string_lossy().into_owned();
+            options.extend(["--data-dir".to_owned(), dir]);
+        }
+        if let Some(address) = self.named_listen {
+            options.extend(["--listen".to_owned(), address.to_string()]);
+        }
+        options
     }
 
     /// Returns the shell line of another acpd command for the same daemon.
@@ -144,7 +166,8 @@ fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
     ))
 }
 
-fn base(variable: &str, below_home: &str) -> anyhow::Result<PathBuf> {
+/// Returns a base directory of the user: that of the variable, or the one below the home.
+pub fn base(variable: &str, below_home: &str) -> anyhow::Result<PathBuf> {
     if let Some(dir) = std::env::var_os(variable)
         .map(PathBuf::from)
         .filter(|dir| dir.is_absolute())

@@ -23,6 +23,7 @@ mod pty;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod seal;
+mod service_manager;
 mod small;
 mod stack_read;
 mod supervision;
@@ -41,6 +42,7 @@ pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, ProcessExit, StoppingProcess};
 pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable, cut};
+pub use service_manager::ServiceManager;
 pub use small::read_small;
 pub use stack_read::read_through_stack;
 pub use supervision::{Supervision, keep};

@@ -31,6 +31,11 @@ pub use append::{Append, Carried, Claim, Snapshot};
 pub use memory::{Fault, Memory};
 pub use search::{Search, SearchCursor};
 pub use sqlite::{Durability, Sqlite, free_bytes};
+
+/// Copies of a log for backups.
+pub mod backup {
+    pub use crate::sqlite::{BackupSource, LogContents, check_copy, lock, log_version};
+}
 pub use turns::{FoundItem, FoundTurn, TurnsFound, TurnsWanted};
 
 /// The result of an asynchronous call of the log.
@@ -92,6 +97,19 @@ pub enum LogError {
         needed: u64,
         /// Bytes that are free.
         free: u64,
+    },
+    /// A newer version of acpd created the log. Nothing was changed.
+    #[error(
+        "{path} was made by a newer acpd: it has version {version}, and this acpd knows versions up to {known}; nothing was \
+         changed, install the newer acpd again or restore an older backup"
+    )]
+    Newer {
+        /// The database.
+        path: String,
+        /// The version of the database.
+        version: usize,
+        /// The last version that this program knows.
+        known: usize,
     },
     /// Another process has a newer claim to the thread. Nothing was stored, and this process must stop using the
     /// thread.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use acpd_log::backup::{BackupSource, check_copy, lock, log_version};
 use acpd_log::conformance::{read_all, sample};
 use acpd_log::{Durability, EventLog, LogError, SharedLog, Sqlite, blob_id};
 use acpd_model::limits::{LOG_GROUP, LOG_QUEUE, LOG_QUEUE_BYTES};
@@ -97,19 +98,109 @@ fn one_process_has_the_database() {
     open(&path).unwrap();
 }
 
-#[test]
-fn a_newer_database_is_refused_and_left_alone() {
-    let (_directory, path) = place();
-    drop(open(&path).unwrap());
+/// Returns the content of the database and of its write-ahead log.
+fn content(path: &Path) -> [Option<Vec<u8>>; 2] {
+    let wal = path.with_file_name("log.db-wal");
+    [fs::read(path).ok(), fs::read(wal).ok()]
+}
+
+#[tokio::test]
+async fn a_newer_database_is_refused_and_left_alone() {
+    let (directory, path) = place();
+    let log = open(&path).unwrap();
+    append(&log, sample::thread(1), 1..=3).await.unwrap();
+    drop(log);
     meddle(&path, "PRAGMA user_version = 99");
-    let before = fs::read(&path).unwrap();
-    let refusal = refusal(&path);
-    assert!(refusal.contains("newer acpd"), "{refusal}");
+    let (_other, of_killed) = place();
+    let killed = Connection::open(&path).unwrap();
+    killed
+        .execute_batch("PRAGMA journal_mode = WAL; UPDATE thread SET cwd = '/changed'")
+        .unwrap();
+    for file in ["log.db", "log.db-wal"] {
+        fs::copy(directory.path().join(file), of_killed.with_file_name(file)).unwrap();
+    }
+    drop(killed);
     assert!(
-        refusal.contains("99") && refusal.contains(path.to_str().unwrap()),
-        "{refusal}"
+        fs::metadata(of_killed.with_file_name("log.db-wal"))
+            .unwrap()
+            .len()
+            > 0
     );
-    assert_eq!(fs::read(&path).unwrap(), before);
+    for path in [path, of_killed] {
+        let before = content(&path);
+        let error = open(&path).unwrap_err();
+        assert!(matches!(error, LogError::Newer { version: 99, .. }), "{error:?}");
+        let refusal = error.to_string();
+        assert!(refusal.contains("newer acpd"), "{refusal}");
+        assert!(
+            refusal.contains("99") && refusal.contains(path.to_str().unwrap()),
+            "{refusal}"
+        );
+        assert_eq!(content(&path)[0], before[0]);
+        assert_eq!(
+            content(&path)[1].clone().unwrap_or_default(),
+            before[1].clone().unwrap_or_default()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_copy_is_made_beside_a_writer_and_has_no_remains() {
+    let (directory, path) = place();
+    let log = open(&path).unwrap();
+    append(&log, sample::thread(1), 1..=3).await.unwrap();
+    append(&log, sample::thread(2), 1..=3).await.unwrap();
+    let source = BackupSource::open(&path).unwrap();
+    let needed = source.bytes().unwrap();
+    let copy = directory.path().join("a copy?#%.db");
+    source.copy_to(&copy).unwrap();
+    // The writer goes on, and the copy is of the moment before.
+    append(&log, sample::thread(3), 1..=3).await.unwrap();
+    let contents = check_copy(&copy).unwrap();
+    assert_eq!((contents.version, contents.threads), (log_version(), 2));
+    assert!(fs::metadata(&copy).unwrap().len() <= needed);
+    let beside: Vec<_> = fs::read_dir(directory.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("a copy"))
+        .collect();
+    assert_eq!(beside, ["a copy?#%.db"]);
+    assert!(matches!(lock(&path), Err(LogError::InUse(_))));
+    drop(log);
+    drop(lock(&path).unwrap());
+    let log: SharedLog = Arc::new(open(&copy).unwrap());
+    assert_eq!(read_all(&log, sample::thread(2), 0).await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_damaged_or_foreign_copy_is_found() {
+    let (_directory, path) = place();
+    let log = open(&path).unwrap();
+    append(&log, sample::thread(1), 1..=200).await.unwrap();
+    drop(log);
+    check_copy(&path).unwrap();
+    let whole = fs::read(&path).unwrap();
+
+    meddle(
+        &path,
+        "CREATE TRIGGER more AFTER INSERT ON thread BEGIN DELETE FROM chunk; END",
+    );
+    assert!(matches!(check_copy(&path), Err(LogError::Damaged(_))));
+    fs::write(&path, &whole).unwrap();
+    meddle(&path, "PRAGMA user_version = 99");
+    assert!(matches!(check_copy(&path), Err(LogError::Newer { .. })));
+
+    // Each page but the first, whose header is checked otherwise.
+    let mut damaged = whole.clone();
+    damaged[4096..].fill(0xa5);
+    fs::write(&path, &damaged).unwrap();
+    assert!(matches!(check_copy(&path), Err(LogError::Damaged(_))));
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    assert!(matches!(check_copy(&path), Err(LogError::Damaged(_))));
+    fs::write(&path, "certainly no database".repeat(100)).unwrap();
+    assert!(matches!(check_copy(&path), Err(LogError::Damaged(_))));
+    fs::write(&path, "").unwrap();
+    assert!(matches!(check_copy(&path), Err(LogError::Damaged(_))));
 }
 
 #[test]

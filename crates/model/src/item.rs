@@ -53,7 +53,7 @@ pub enum ItemStart {
         /// The program, as the agent named it; for a command of a user, the line that `/bin/sh` runs.
         command: String,
         /// Arguments of the program.
-        args: Vec<String>,
+        args: Box<[String]>,
         /// Working directory of the command.
         cwd: String,
         /// Limit on the output that is kept, in bytes. The log has no more of it until the command ends.

@@ -584,3 +584,7 @@ pub const SEARCH_PAGE: usize = 20;
 pub const SNIPPET_CHARS: usize = 200;
 /// Characters of a snippet before the first matching word.
 pub const SNIPPET_LEAD_CHARS: usize = 60;
+/// Largest description of a backup, in bytes.
+pub const BACKUP_DESCRIPTION_BYTES: u64 = 64 << 10;
+/// Largest file of a backup besides the log, in bytes.
+pub const BACKUP_FILE_BYTES: u64 = 64 << 20;

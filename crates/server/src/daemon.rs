@@ -164,11 +164,13 @@ pub enum StartError {
 
 impl Daemon {
     /// Starts in this order: the log, processes of an earlier run, threads, and then the listeners. `token` overrides the
-    /// token of the data directory. `announce` receives the address before a client can connect to the sockets, so that
+    /// token of the data directory. `listener` already listens on the configured address; without it, the daemon opens one.
+    /// `announce` receives the address before a client can connect to the sockets, so that
     /// each such client can find the network address.
     pub async fn start(
         config: Config,
         token: Option<Token>,
+        listener: Option<std::net::TcpListener>,
         announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
     ) -> Result<Self, StartError> {
         let reserved = Arc::new(config.reserved());
@@ -210,7 +212,10 @@ impl Daemon {
         })?;
         let log = Arc::new(Sqlite::open(&data_dir.join("log.db"), durability)?);
         // Before anything starts that would have to be stopped again. Connections wait until the daemon is ready.
-        let (listener, address) = bind(listen).await?;
+        let (listener, address) = match listener {
+            Some(listener) => adopt(listener, listen)?,
+            None => bind(listen).await?,
+        };
         let for_codex = match codex.listen {
             Some(listen) => Some(bind(listen).await?),
             None => None,
@@ -396,6 +401,18 @@ async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartErr
     Ok((listener, bound))
 }
 
+/// Uses a listener that another program has opened; returns it with its address.
+fn adopt(
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+) -> Result<(TcpListener, SocketAddr), StartError> {
+    let adopted = TcpListener::from_std(listener).and_then(|listener| {
+        let bound = listener.local_addr()?;
+        Ok((listener, bound))
+    });
+    adopted.map_err(|source| StartError::Listen { address, source })
+}
+
 /// Sends a value, unless it is equal to the last one. Returns whether it was sent.
 fn replace<T: PartialEq>(sender: &watch::Sender<T>, value: T) -> bool {
     sender.send_if_modified(|now| {
@@ -451,7 +468,7 @@ mod tests {
         };
         let path = unix_socket::path(&config.data_dir);
         let mut announced = None;
-        let daemon = Daemon::start(config.clone(), None, |address| {
+        let daemon = Daemon::start(config.clone(), None, None, |address| {
             assert!(UnixStream::connect(&path).is_err(), "it is too late");
             announced = Some(address);
             Ok(())
@@ -460,7 +477,7 @@ mod tests {
         assert_eq!(announced, Some(daemon.address()));
         assert!(UnixStream::connect(&path).is_ok());
         daemon.stop().await;
-        let refused = Daemon::start(config, None, |_| Err(std::io::Error::other("full"))).await;
+        let refused = Daemon::start(config, None, None, |_| Err(std::io::Error::other("full"))).await;
         assert!(matches!(refused, Err(StartError::Announce(_))), "{refused:?}");
         assert!(UnixStream::connect(&path).is_err());
     }

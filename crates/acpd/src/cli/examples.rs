@@ -57,6 +57,17 @@ acpd answer @last --dismiss",
     ("agents update", "acpd agents update"),
     ("agents login", "acpd agents login claude-code"),
     ("agents doctor", "acpd agents doctor gemini"),
+    ("service install", "acpd service install"),
+    ("service uninstall", "acpd service uninstall"),
+    (
+        "service status",
+        "acpd service status\nacpd service status --json | jq .active",
+    ),
+    ("backup", "acpd backup ~/backup/acpd.tar"),
+    (
+        "restore",
+        "acpd restore ~/backup/acpd.tar\nacpd restore --data-dir /srv/acpd acpd.tar",
+    ),
     ("config check", "acpd config check"),
     ("config path", "$EDITOR \"$(acpd config path)\""),
     (

@@ -26,7 +26,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
         ],
     ),
     ("Agents and editors", &["agents", "acp", "codex"]),
-    ("Daemon", &["serve", "open", "status", "stop", "restart", "logs"]),
+    (
+        "Daemon",
+        &[
+            "serve", "open", "status", "stop", "restart", "logs", "service", "backup", "restore",
+        ],
+    ),
     (
         "Configuration, access and tools",
         &["config", "token", "policy", "schema", "completions", "man"],

@@ -2,11 +2,13 @@
 
 mod access;
 mod agents;
+mod backup;
 mod codex;
 mod config;
 mod daemon;
 mod examples;
 mod help;
+mod service;
 mod threads;
 
 use std::net::SocketAddr;
@@ -16,10 +18,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::access::*;
 pub use self::agents::*;
+pub use self::backup::*;
 pub use self::codex::CodexArgs;
 pub use self::config::*;
 pub use self::daemon::*;
 pub use self::help::{Parsed, command, help, parse};
+pub use self::service::*;
 pub use self::threads::*;
 
 /// Heading of the options for remote daemons.
@@ -179,6 +183,13 @@ pub enum Command {
     Restart(StopArgs),
     /// Print the log of the daemon in the background
     Logs(LogsArgs),
+    /// Back up all threads into one file, also while the daemon runs
+    Backup(BackupArgs),
+    /// Make a data directory of a backup
+    Restore(RestoreArgs),
+    /// Install acpd as a service of systemd
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Check and show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -219,16 +230,19 @@ impl Command {
     }
 
     /// Commands that work only on the daemon's host, since they use files or processes there.
-    pub const ON_HOST: [&'static str; 13] = [
+    pub const ON_HOST: [&'static str; 16] = [
         "agents uninstall",
         "agents update",
         "agents login",
+        "backup",
         "config",
         "logs",
         "open",
         "policy",
         "restart",
+        "restore",
         "serve",
+        "service",
         "stop",
         "token create",
         "token list",

@@ -1,8 +1,9 @@
 //! `acpd serve`.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 
+use acpd_host::ServiceManager;
 use acpd_runtime::agent::registry::DEMO;
 use acpd_server::auth::owner_token::Token;
 use acpd_server::{Config, Daemon, StartError};
@@ -19,11 +20,14 @@ use crate::terminal::print::has_colors;
 /// Runs the daemon until SIGINT or SIGTERM.
 pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyhow::Result<Exit> {
     acpd_host::give_back_large_buffers();
+    // Before there is a second thread, since it changes the environment.
+    let (manager, listener) = ServiceManager::take()?;
+    let listen = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     start_logging(args.log_format);
-    set_options(&mut settings.daemon, args);
+    set_options(&mut settings.daemon, args, listen);
     let load = || {
         let mut settings = Settings::load(common)?.checked()?;
-        set_options(&mut settings.daemon, args);
+        set_options(&mut settings.daemon, args, listen);
         Ok(settings.daemon)
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -34,12 +38,14 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
         .enable_all()
         .build()?;
     let options = |address| args.repeated(common.listen.map(|_| address));
-    runtime.block_on(serve_until_stopped(settings, options, load))?;
+    runtime.block_on(serve_until_stopped(settings, (&manager, listener), options, load))?;
     Ok(Exit::Success)
 }
 
-/// Applies the options of the command to the configuration.
-fn set_options(config: &mut Config, args: &ServeArgs) {
+/// Applies the options of the command to the configuration. `listen` is the address of a socket that the service manager
+/// opened, which overrides the configured one.
+fn set_options(config: &mut Config, args: &ServeArgs, listen: Option<SocketAddr>) {
+    config.listen = listen.unwrap_or(config.listen);
     if let (true, Some(demo)) = (args.demo, &config.demo) {
         config.agents.entry(DEMO.to_owned()).or_insert(demo.clone());
     }
@@ -51,6 +57,7 @@ fn set_options(config: &mut Config, args: &ServeArgs) {
 /// Runs the daemon. `options` returns the options that a restart repeats, and `load` reads the configuration again.
 async fn serve_until_stopped(
     settings: Settings,
+    (manager, listener): (&ServiceManager, Option<TcpListener>),
     options: impl FnOnce(SocketAddr) -> Vec<String>,
     load: impl Fn() -> anyhow::Result<Config>,
 ) -> anyhow::Result<()> {
@@ -77,7 +84,7 @@ async fn serve_until_stopped(
     };
     let url = |address: SocketAddr| format!("{scheme}://{address}");
     let mut running = None;
-    let started = Daemon::start(settings.daemon.clone(), token, |address| {
+    let started = Daemon::start(settings.daemon.clone(), token, listener, |address| {
         running = Some(Running::announce(
             &data_dir,
             address,
@@ -121,6 +128,8 @@ async fn serve_until_stopped(
         tracing::info!(%address, "ready for Codex clients");
     }
     tracing::info!(address = %daemon.address(), data_dir = %data_dir.display(), "ready");
+    let status = format!("listening on {}", url(daemon.address()));
+    manager.ready(&status);
     acpd_host::give_back_free_memory();
     let keep_up = async {
         let mut look = tokio::time::interval(LOOK_AT_FILES);
@@ -129,7 +138,13 @@ async fn serve_until_stopped(
                 _ = look.tick() => false,
                 _ = hangup.recv() => true,
             };
+            if all {
+                manager.reloading();
+            }
             files.apply(&daemon, all, &load).await;
+            if all {
+                manager.ready(&status);
+            }
         }
     };
     tokio::select! {
@@ -137,6 +152,7 @@ async fn serve_until_stopped(
         _ = terminate.recv() => tracing::info!("received SIGTERM, stopping"),
         _ = interrupt.recv() => tracing::info!("received SIGINT, stopping"),
     }
+    manager.stopping();
     drop(running);
     daemon.stop().await;
     Ok(())

@@ -19,8 +19,10 @@
 //! | `divide` | dividing large rows of older versions |
 //! | `cleanup` | erasing deleted data, step by step |
 //! | `reader` | the reading threads |
+//! | `backup` | copies for backups, while a daemon writes |
 //! | `query` | the queries of reads |
 
+mod backup;
 mod blocks;
 mod change;
 mod cleanup;
@@ -38,6 +40,7 @@ mod store;
 mod upgrade;
 mod writer;
 
+pub use backup::{BackupSource, LogContents, check_copy, lock, log_version};
 pub use upgrade::free_bytes;
 
 use std::path::Path;
@@ -102,7 +105,8 @@ impl Sqlite {
     /// milliseconds, or while a database of an older version is copied and upgraded.
     ///
     /// Returns [`LogError::NoSpace`] if there is not enough space for an upgrade, [`LogError::InUse`] if another process
-    /// has it open, and [`LogError::Storage`] if the file system refuses, or if a newer version created it. Returns [`LogError::Damaged`] if it is not a database.
+    /// has it open, [`LogError::Newer`] if a newer version created it, [`LogError::Storage`] if the file system refuses,
+    /// and [`LogError::Damaged`] if it is not a database.
     pub fn open(path: &Path, durability: Durability) -> Result<Self, LogError> {
         let lock = files::lock(path)?;
         let connection = files::writer(path, durability)?;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::blocks;
@@ -196,14 +197,20 @@ pub(super) const CURRENT: usize = MIGRATIONS.len();
 /// Rejects a database that a newer acpd created. Changes nothing.
 pub(super) fn check(connection: &Connection, path: &Path) -> Result<(), LogError> {
     let version = version(connection)?;
-    let known = CURRENT;
-    if version <= known {
+    if version <= CURRENT {
         return Ok(());
     }
-    let path = path.display();
-    Err(LogError::Storage(format!(
-        "{path} was made by a newer acpd: it has version {version}, this acpd knows {known}"
-    )))
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    if std::fs::metadata(wal).is_ok_and(|wal| wal.len() > 0) {
+        // Closing the connection would move the write-ahead log into the database.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    }
+    Err(LogError::Newer {
+        path: path.display().to_string(),
+        version,
+        known: CURRENT,
+    })
 }
 
 /// Migrates the database to the current version, atomically: each version that can be found on a disk is that of a

@@ -201,7 +201,7 @@ mod tests {
             start: ItemStart::TerminalCommand {
                 terminal_id: "term_1".into(),
                 command: "git".into(),
-                args: vec!["status".into(), "-s".into()],
+                args: ["status".into(), "-s".into()].into(),
                 cwd: "/w".into(),
                 output_bytes: None,
                 requested_by: None,

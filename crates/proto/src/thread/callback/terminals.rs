@@ -119,7 +119,7 @@ impl Callbacks {
         let start = ItemStart::TerminalCommand {
             terminal_id,
             command,
-            args,
+            args: args.into(),
             cwd,
             output_bytes,
             requested_by: None,

@@ -74,7 +74,7 @@ impl Callbacks {
         let start = ItemStart::TerminalCommand {
             terminal_id: terminal_id.clone(),
             command: line.clone(),
-            args: Vec::new(),
+            args: Box::default(),
             cwd: cwd.clone(),
             output_bytes: u32::try_from(output_bytes).ok(),
             requested_by: by.clone().into_client(),
