@@ -343,7 +343,7 @@ async fn a_thread_is_split_off_one_whose_command_goes_on_and_has_written_much() 
             start: ItemStart::TerminalCommand {
                 terminal_id: terminal_id.clone(),
                 command: "serve".into(),
-                args: Vec::new(),
+                args: Box::default(),
                 cwd: "/".into(),
                 output_bytes: Some(1 << 20),
                 requested_by: None,
