@@ -240,24 +240,17 @@ fn long_threads_are_read_a_few_at_a_time() {
     let params = json!({ "threadId": NEW_THREAD, "includeTurns": true });
     for _ in 0..4 {
         client.request("thread/read", &params);
-        client.reply(Ok(view(&live(), page("9"))));
+        client.reply_to_last(view(&live(), page("9")));
     }
     let fifth = client.request("thread/read", &params);
-    let first_page = client.asked.pop().unwrap();
-    client.asked.insert(0, first_page);
-    client.reply(Ok(view(&live(), page("9"))));
+    client.reply_to_last(view(&live(), page("9")));
     assert_eq!(code(&client.response(fifth)), ErrorCode::Overloaded.rpc());
     // One of the others fails: then there is room again.
     client.reply(Err(Failure::not_found("the thread")));
     let sixth = client.request("thread/read", &params);
-    let first_page = client.asked.pop().unwrap();
-    client.asked.insert(0, first_page);
-    client.reply(Ok(view(&live(), page("9"))));
     // No more than a bounded number of pages is read.
-    for _ in 0..15 {
-        let next = client.asked.pop().unwrap();
-        client.asked.insert(0, next);
-        client.reply(Ok(view(&live(), page("8"))));
+    for _ in 0..16 {
+        client.reply_to_last(view(&live(), page("8")));
     }
     assert!(client.response(sixth)["result"].is_object());
 }
