@@ -94,15 +94,17 @@ fn extract(marks: &[(u32, u8)], first: Seq, last: Seq) -> Extract {
     for (item, kind) in marks {
         let turn = TurnId(1 + u32::try_from(first).unwrap() / 6);
         let item = ItemId(*item);
-        let step = |step| TurnMark {
-            turn,
-            step,
-            seq: first,
-        };
+        // A turn takes each step once in its life, so that each has an event of its own among the six of a turn.
+        let step = [TurnStep::Queued, TurnStep::Started, TurnStep::Settled]
+            .into_iter()
+            .zip([0, 2, 4])
+            .find(|(_, at)| first % 6 == *at);
         match kind {
-            0 => found.turns.push(step(TurnStep::Queued)),
-            1 => found.turns.push(step(TurnStep::Started)),
-            2 => found.turns.push(step(TurnStep::Settled)),
+            0..=2 => found.turns.extend(step.map(|(step, _)| TurnMark {
+                turn,
+                step,
+                seq: first,
+            })),
             3 => found.late.push(LateMark {
                 place: NotePlace::Item(item),
                 seq: last,
@@ -116,8 +118,9 @@ fn extract(marks: &[(u32, u8)], first: Seq, last: Seq) -> Extract {
                 bytes: 100 * u64::from(item.0),
             }),
         }
-        if *kind < 2 {
-            found.client_turns.push((format!("client {}", item.0), turn));
+        if *kind < 2 && first % 6 == 0 {
+            // A client's id names one turn in the life of a thread, which looks it up before it makes another.
+            found.client_turns.push((format!("client {}", turn.0), turn));
         }
     }
     found.items.dedup_by_key(|item| item.item);
