@@ -118,7 +118,7 @@ fn extract(marks: &[(u32, u8)], first: Seq, last: Seq) -> Extract {
                 bytes: 100 * u64::from(item.0),
             }),
         }
-        if *kind < 2 && first % 6 == 0 {
+        if *kind < 2 && first.is_multiple_of(6) {
             // A client's id names one turn in the life of a thread, which looks it up before it makes another.
             found.client_turns.push((format!("client {}", turn.0), turn));
         }
