@@ -1,6 +1,6 @@
 //! One JSON-RPC message, borrowed from its line and read in one pass.
 
-use acpd_model::RawJson;
+use acpd_model::{ErrorCode, Failure, RawJson};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -63,6 +63,17 @@ pub struct Malformed {
     pub reason: String,
     /// Whether the text is valid JSON.
     pub is_json: bool,
+}
+
+impl From<Malformed> for Failure {
+    fn from(malformed: Malformed) -> Self {
+        let code = if malformed.is_json {
+            ErrorCode::InvalidRequest
+        } else {
+            ErrorCode::ParseError
+        };
+        Self::new(code, malformed.reason)
+    }
 }
 
 impl<'a> Message<'a> {

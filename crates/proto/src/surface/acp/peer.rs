@@ -236,13 +236,9 @@ impl Peer {
             Ok(Message::Response { id, result }) => self.response(id, result),
             Err(_) if self.delegation_malformed(text) => {}
             Err(malformed) => {
-                let code = if malformed.is_json {
-                    ErrorCode::InvalidRequest
-                } else {
-                    ErrorCode::ParseError
-                };
-                self.gate.count(UNKNOWN_METHOD, Some(code));
-                self.send_error(&RawJson::trusted("null"), &Failure::new(code, malformed.reason));
+                let failure = Failure::from(malformed);
+                self.gate.count(UNKNOWN_METHOD, Some(failure.code));
+                self.send_error(&RawJson::trusted("null"), &failure);
             }
         }
     }

@@ -149,13 +149,9 @@ impl Surface for Peer {
             }
             Ok(Message::Response { id, result }) => self.response(id, result.map_err(|_| ())),
             Err(malformed) => {
-                let code = if malformed.is_json {
-                    ErrorCode::InvalidRequest
-                } else {
-                    ErrorCode::ParseError
-                };
-                self.gate.count(UNKNOWN_METHOD, Some(code));
-                self.send_error("null", &Failure::new(code, malformed.reason));
+                let failure = Failure::from(malformed);
+                self.gate.count(UNKNOWN_METHOD, Some(failure.code));
+                self.send_error("null", &failure);
             }
         }
     }

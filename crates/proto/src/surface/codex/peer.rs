@@ -135,13 +135,9 @@ impl Surface for Peer {
             Ok(Message::Notification { .. }) => {}
             Ok(Message::Response { id, result }) => self.answered(id, result.ok()),
             Err(malformed) => {
-                let code = if malformed.is_json {
-                    ErrorCode::InvalidRequest
-                } else {
-                    ErrorCode::ParseError
-                };
-                self.gate.count(UNKNOWN_METHOD, Some(code));
-                self.send(|out| write::error(out, "null", &Failure::new(code, malformed.reason)));
+                let failure = Failure::from(malformed);
+                self.gate.count(UNKNOWN_METHOD, Some(failure.code));
+                self.send(|out| write::error(out, "null", &failure));
             }
         }
     }
