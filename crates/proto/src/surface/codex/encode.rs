@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use acpd_model::event::{Level, PlanEntry};
+use acpd_model::event::{Level, PermissionOption, PlanEntry};
+use acpd_model::text::plain_line;
 use acpd_model::{
     Event, EventKind, ItemEnd, ItemId, ItemOutcome, ItemStart, MessageType, Millis, RawJson, RequestId, Seq,
     Summary, ThreadId, ThreadStatus, TurnId,
@@ -387,13 +388,15 @@ impl<'a> Writer<'a> {
             } => {
                 let asked = event.raw.as_ref().and_then(|raw| member(raw, "toolCall"));
                 let call = whole.as_deref().cloned().or_else(|| asked.map(RawJson::trusted));
-                let labels = options.iter().map(|option| option.label(always.as_deref()));
+                let label = |option: &PermissionOption| plain_line(&option.label(always.as_deref()));
+                let labels = options.iter().map(label);
                 let ask = Ask::Permission {
                     item: *item,
                     title: title.clone(),
                     options: options.clone(),
                     subjects: subjects.clone(),
                     labels: labels.collect(),
+                    always: always.as_deref().cloned(),
                     call: Arc::new(call.map(|call| Call::read(&call)).unwrap_or_default()),
                 };
                 self.asked(*request, ask);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use acpd_model::event::PermissionOption;
+use acpd_model::event::{Always, PermissionOption};
 use acpd_model::subject::CallSubject;
 use acpd_model::{ItemId, ItemOutcome, MessageType, Millis, RawJson, RequestId, Seq, ThreadId, TurnId};
 use bytes::Bytes;
@@ -101,8 +101,10 @@ pub(super) enum Ask {
         title: String,
         options: Box<[PermissionOption]>,
         subjects: Box<[CallSubject]>,
-        /// Labels of the options.
+        /// Labels of the options, each on one line.
         labels: Vec<String>,
+        /// The effect of an "always" answer.
+        always: Option<Always>,
         call: Arc<Call>,
     },
     /// Information that the agent requests: the agent's params, and the message.

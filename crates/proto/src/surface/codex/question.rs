@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acpd_model::event::{OptionKind, PermissionOption};
+use acpd_model::event::{Always, OptionKind, PermissionOption};
 use acpd_model::subject::CallSubject;
-use acpd_model::text::plain_line;
+use acpd_model::text::{plain, plain_line, shorten, visible};
 use acpd_model::{Millis, RawJson, ThreadId, TurnId};
 use acpd_policy::{in_lines, part_in_words};
 use bytes::Bytes;
@@ -51,6 +51,9 @@ pub(super) struct GivenAnswer {
     pub interrupts: bool,
 }
 
+/// Maximum length of the agent's title, in characters.
+const TITLE_CHARS: usize = 200;
+
 /// The id of the only question in a list of answers.
 const CHOICE: &str = "answer";
 
@@ -88,6 +91,7 @@ pub(super) fn write_question(
             options,
             subjects,
             labels,
+            always,
             ..
         } => {
             // Codex needs an item, which need not exist.
@@ -101,7 +105,10 @@ pub(super) fn write_question(
                     params.plain("kind", "command").raw("environmentId", "null");
                     params.put("command", &command).put("cwd", cwd);
                     params.put("availableDecisions", decisions);
-                    params.maybe("reason", reason(title, &command).as_ref());
+                    params.maybe(
+                        "reason",
+                        reason([quoted(title, &command), holds(always.as_ref())]).as_ref(),
+                    );
                 });
                 return (method, Form::Approval);
             }
@@ -110,7 +117,10 @@ pub(super) fn write_question(
                 request(out, &id, method, |params| {
                     head(params);
                     params.put("itemId", &item).put("startedAtMs", &at);
-                    params.maybe("reason", targets(subjects).as_ref());
+                    params.maybe(
+                        "reason",
+                        reason([targets(subjects), holds(always.as_ref())]).as_ref(),
+                    );
                 });
                 return (method, Form::Approval);
             }
@@ -119,11 +129,8 @@ pub(super) fn write_question(
             request(out, &id, method, |params| {
                 head(params);
                 let lines = in_lines(subjects);
-                let text = if lines.is_empty() {
-                    title.clone()
-                } else {
-                    format!("{title}\n{}", lines.trim_end())
-                };
+                let title = quoted(title, "").unwrap_or_default();
+                let text = format!("{lines}{title}");
                 let option = |label: &String| json!({ "label": label, "description": "" });
                 let options: Vec<Value> = labels.iter().map(option).collect();
                 let question = json!({
@@ -149,7 +156,7 @@ pub(super) fn write_question(
                 params
                     .put("serverName", agent)
                     .raw("_meta", "null")
-                    .put("message", message);
+                    .put("message", &plain(message));
                 match url {
                     Some(url) => {
                         let id = member(asked, "elicitationId").unwrap_or(&id);
@@ -209,8 +216,10 @@ fn one_command(subjects: &[CallSubject]) -> Option<(String, &str)> {
     let [subject] = subjects else { return None };
     match subject {
         CallSubject::Command { cwd, env, .. } | CallSubject::CommandLine { cwd, env, .. } => {
-            let shown = part_in_words(subject).what;
-            env.is_empty().then_some((shown, cwd))
+            let command = part_in_words(subject).what;
+            // What a terminal would not show as it is, acpd's words show.
+            let is_plain = visible(&command) == command && visible(cwd) == *cwd;
+            (is_plain && env.is_empty()).then_some((command, cwd))
         }
         _ => None,
     }
@@ -224,11 +233,16 @@ pub(super) fn changes_of(subjects: &[CallSubject]) -> Option<Vec<FileUpdate>> {
             diff: Some(diff),
             arguments: None,
             ..
-        } => Some(FileUpdate::of_unified(path, diff)),
+        } if is_plain(path, diff) => Some(FileUpdate::of_unified(path, diff)),
         _ => None,
     };
     let changes: Option<Vec<FileUpdate>> = subjects.iter().map(change).collect();
     changes.filter(|changes| !changes.is_empty())
+}
+
+/// Returns whether a terminal shows a path and a diff as they are.
+fn is_plain(path: &str, diff: &str) -> bool {
+    visible(path) == path && plain(diff) == diff.replace("\r\n", "\n")
 }
 
 /// Returns what else is known of the changes. Codex shows the paths and the diffs itself.
@@ -242,11 +256,25 @@ fn targets(subjects: &[CallSubject]) -> Option<String> {
     (!details.is_empty()).then(|| details.join("\n"))
 }
 
-/// Returns the agent's title as the reason of a command, unless it is the command.
-fn reason(title: &str, command: &str) -> Option<String> {
-    let title = title.trim();
+/// Returns the agent's title as a quotation, unless it is only the command.
+fn quoted(title: &str, command: &str) -> Option<String> {
+    let title = shorten(plain_line(title).trim(), TITLE_CHARS);
     let is_new = !title.is_empty() && title.trim_matches('`') != command;
     is_new.then(|| format!("The agent’s title: “{title}”"))
+}
+
+/// Returns what an answer holds for that is not only for this question. Codex says less in its own words.
+fn holds(always: Option<&Always>) -> Option<String> {
+    Some(match always? {
+        Always::Holds(what) => format!("“Don’t ask again” means: always allow {}", plain_line(what)),
+        Always::NotRemembered(why) => format!("“Don’t ask again” is not remembered: {}", plain_line(why)),
+    })
+}
+
+/// Joins the lines of a reason.
+fn reason(lines: [Option<String>; 2]) -> Option<String> {
+    let lines: Vec<String> = lines.into_iter().flatten().collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// Returns the labels, so that no two are equal.

@@ -1,6 +1,6 @@
 //! Questions: their forms, and the answers to them.
 
-use acpd_model::event::{PermissionOption, QuestionTopic};
+use acpd_model::event::{Always, PermissionOption, QuestionTopic};
 use acpd_model::subject::{CallSubject, FileAccess};
 use acpd_model::{Event, EventKind, ItemId, Origin, RawJson, RequestId, Role, TurnId};
 use acpd_proto::surface::request::Request;
@@ -397,4 +397,42 @@ fn numbers_and_lists_are_asked_as_text() {
         answered(&mut client, &right),
         [answer(Answer::Provide(content.into()))]
     );
+}
+
+/// A title, or characters that a terminal hides, could make a user read something else than acpd judges.
+#[test]
+fn what_could_mislead_is_in_the_words_of_acpd() {
+    let hidden = change("/w/a\u{202e}b", DIFF);
+    let escape = change("/w/a", "--- a/w/a\n+++ b/w/a\n@@ -1 +1 @@\n-one\n+\u{1b}[8mtwo\n");
+    for subject in [command("ls \u{202e}x"), command("ls\u{1b}[2J"), hidden, escape] {
+        let mut client = Client::following(&live());
+        let question = asked(&mut client, &permission(&USUAL, vec![subject.clone()]));
+        assert_eq!(question["method"], "item/tool/requestUserInput", "{subject:?}");
+        let text = question["params"]["questions"][0]["question"].as_str().unwrap();
+        assert!(!text.contains(['\u{202e}', '\u{1b}']), "{text:?}");
+    }
+    let mut spoof = permission(&["allow_once", "allow_once"], vec![command("rm x")]);
+    if let EventKind::PermissionRequested { title, .. } = &mut spoof.kind {
+        *title = "Harmless\n  $ ls".into();
+    }
+    let mut client = Client::following(&live());
+    let question = asked(&mut client, &spoof);
+    let text = question["params"]["questions"][0]["question"].as_str().unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "  $ rm x");
+    assert!(!lines.contains(&"  $ ls"), "{text}");
+}
+
+#[test]
+fn what_an_answer_holds_for_is_said_before_it_is_given() {
+    for subject in [command("git status"), change("/w/a", DIFF)] {
+        let mut question = permission(&USUAL, vec![subject]);
+        if let EventKind::PermissionRequested { always, .. } = &mut question.kind {
+            *always = Some(Box::new(Always::Holds("every command of git".into())));
+        }
+        let mut client = Client::following(&live());
+        let shown = asked(&mut client, &question);
+        let reason = shown["params"]["reason"].as_str().unwrap();
+        assert!(reason.contains("always allow every command of git"), "{shown}");
+    }
 }
