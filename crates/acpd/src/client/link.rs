@@ -5,11 +5,8 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use crate::client::reach::{Reached, Wire};
-use crate::client::response::not_opened;
+use crate::client::reach::{Reached, Wire, open_socket};
 
 /// Silence after which the daemon counts as lost. A live daemon sends at least a WebSocket ping.
 const SILENCE: Duration = Duration::from_mins(3);
@@ -24,21 +21,7 @@ pub struct Link {
 impl Link {
     /// Opens a connection at a path of a reached daemon.
     pub async fn open(reached: Reached, path: &str) -> anyhow::Result<Self> {
-        let Reached {
-            wire,
-            host,
-            name,
-            authorization,
-        } = reached;
-        let mut request = format!("ws://{host}{path}").into_client_request()?;
-        if let Some(authorization) = authorization {
-            request.headers_mut().insert("authorization", authorization);
-        }
-        let config = WebSocketConfig::default()
-            .max_message_size(None)
-            .max_frame_size(None);
-        let opened = tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await;
-        let (socket, _) = opened.map_err(|error| not_opened(error, &name))?;
+        let socket = open_socket(reached, path).await?;
         Ok(Self { socket, reason: None })
     }
 

@@ -16,11 +16,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use self::reach::{Reached, Wire, reach, reach_running};
-use self::response::not_opened;
+use self::reach::{Reached, Wire, open_socket, reach, reach_running};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
@@ -82,21 +79,8 @@ impl Client {
     }
 
     async fn open(reached: Reached, approvals: bool) -> anyhow::Result<Self> {
-        let Reached {
-            wire,
-            host,
-            name,
-            authorization,
-        } = reached;
-        let mut request = format!("ws://{host}/ws").into_client_request()?;
-        if let Some(authorization) = authorization {
-            request.headers_mut().insert("authorization", authorization);
-        }
-        let config = WebSocketConfig::default()
-            .max_message_size(None)
-            .max_frame_size(None);
-        let opened = tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await;
-        let (socket, _) = opened.map_err(|error| not_opened(error, &name))?;
+        let name = reached.name.clone();
+        let socket = open_socket(reached, "/ws").await?;
         let mut client = Self {
             socket,
             next_id: 0,

@@ -17,6 +17,9 @@ use rustls::{CertificateError, ClientConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::client::pin::{Fingerprint, Pinned};
 use crate::client::response;
@@ -247,6 +250,33 @@ fn bearer(token: &str) -> anyhow::Result<HeaderValue> {
         .context("the token has odd characters")?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+/// Opens a WebSocket at a path of a reached daemon. Its messages have any size.
+pub async fn open_socket(reached: Reached, path: &str) -> anyhow::Result<WebSocketStream<Box<dyn Wire>>> {
+    let Reached {
+        wire,
+        host,
+        name,
+        authorization,
+    } = reached;
+    let mut request = format!("ws://{host}{path}").into_client_request()?;
+    if let Some(authorization) = authorization {
+        request.headers_mut().insert("authorization", authorization);
+    }
+    let config = WebSocketConfig::default()
+        .max_message_size(None)
+        .max_frame_size(None);
+    // The handshake is large, and every command's future would contain it.
+    let opening = Box::pin(tokio_tungstenite::client_async_with_config(
+        request,
+        wire,
+        Some(config),
+    ));
+    let (socket, _) = opening
+        .await
+        .map_err(|error| response::not_opened(error, &name))?;
+    Ok(socket)
 }
 
 /// Sends one request, with `Host` and `Authorization` added. The connection lasts until the response is read.

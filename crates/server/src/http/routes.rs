@@ -208,13 +208,7 @@ async fn websocket(
     let gate = server.service.context.gate();
     let peer = app::Peer::new(identity.principal.to_string(), identity.role, gate);
     let bytes = server.service.context.limits.now().client_message_bytes;
-    connect(
-        server,
-        identity,
-        traffic,
-        upgrade.max_message_size(bytes).max_frame_size(bytes),
-        peer,
-    )
+    connect(server, identity, traffic, upgrade, bytes, peer)
 }
 
 async fn codex_socket(
@@ -238,21 +232,16 @@ async fn codex_socket(
     let peer = codex::Peer::new(identity.principal.to_string(), identity.role, host, gate);
     // A prompt contains its images.
     let bytes = server.service.context.limits.now().editor_message_bytes();
-    connect(
-        server,
-        identity,
-        traffic,
-        upgrade.max_message_size(bytes).max_frame_size(bytes),
-        peer,
-    )
+    connect(server, identity, traffic, upgrade, bytes, peer)
 }
 
-/// Starts a connection on a WebSocket whose limits of messages are set.
+/// Starts a connection on a WebSocket, whose client sends messages of up to `bytes`.
 fn connect<S: Surface>(
     server: ServerState,
     identity: Identity,
     traffic: Traffic,
     upgrade: WebSocketUpgrade,
+    bytes: usize,
     peer: S,
 ) -> Response {
     let limits = server.service.context.limits.now();
@@ -264,6 +253,8 @@ fn connect<S: Surface>(
         // The buffer holds one message at a time, whatever the size of its event. With a limit, a client could never
         // receive a larger event, and would never get past it.
         .max_write_buffer_size(usize::MAX)
+        .max_message_size(bytes)
+        .max_frame_size(bytes)
         .on_upgrade(move |socket| async move {
             let link = Link::new(Box::new(Socket::new(socket, traffic, Binary::Refused)), &limits);
             let access = Access {

@@ -36,7 +36,7 @@ impl Scene {
     /// Opens a thread with these members.
     fn with(more: Value) -> Self {
         let mut thread = json!({
-            "id": THREAD, "name": "Fix the login", "agentType": "demo", "cwd": "/work/site", "status": "idle",
+            "id": THREAD, "name": "Fix the login", "agentType": "demo", "cwd": "/code/site", "status": "idle",
             "pendingRequestIds": [], "queuedTurnIds": [], "latestSeq": 10, "turns": [],
         });
         if let (Some(thread), Value::Object(more)) = (thread.as_object_mut(), more) {
@@ -89,7 +89,7 @@ impl Scene {
                 { "optionId": "yes", "name": "Yes", "kind": "allow_once" },
                 { "optionId": "no", "name": "No", "kind": "reject_once" },
             ],
-            "subjects": [{ "type": "command", "argv": ["rm", "-r", "build"], "cwd": "/work/site" }],
+            "subjects": [{ "type": "command", "argv": ["rm", "-r", "build"], "cwd": "/code/site" }],
         });
         self.ask("item/commandExecution/requestApproval", request, params);
     }

@@ -6,7 +6,7 @@ fn busy() -> Scene {
     let call = json!({
         "itemId": "item_3", "type": "toolCall", "status": "completed", "outcome": "completed",
         "toolCall": { "title": "Edit notes.md", "content": [
-            { "type": "diff", "path": "/work/notes.md", "oldText": "one\ntwo\n", "newText": "one\n2\n" }] },
+            { "type": "diff", "path": "/code/notes.md", "oldText": "one\ntwo\n", "newText": "one\n2\n" }] },
     });
     let command = json!({
         "itemId": "item_4", "type": "terminalCommand", "command": "make", "args": ["test"], "output": "ok\n",
