@@ -205,7 +205,7 @@ time.sleep(1000)
 fn a_stuck_shared_agent_is_found() {
     let daemon = Daemon::with(&format!(
         "[agents.stuck]\ncommand = \"python3\"\nargs = [\"-c\", '''{STUCK}''']\nshare = true\n\
-         [limits]\nrequests_per_window = 1000\nagent_exit_grace_secs = 1\n"
+         [limits]\nrequests_per_window = 1000\nrequests_in_flight = 16\nagent_exit_grace_secs = 1\n"
     ));
     let mut client = Client::new(&daemon);
     let (a, b) = (
@@ -222,10 +222,10 @@ fn a_stuck_shared_agent_is_found() {
             read.to_string().contains("heard")
         });
     }
-    // 108 MB, none of which the agent reads.
+    // 360 MB, none of which the agent reads. Besides its commands (32 MiB), only requests in flight are kept.
     let text = "x".repeat(900_000);
     let params = json!({ "threadId": a, "method": "_x", "params": { "text": text } });
-    for _ in 0..120 {
+    for _ in 0..400 {
         client.request("agent/notify", &params);
     }
     for end in ends(&mut client, [(&a, &turn_a), (&b, &turn_b)]) {
