@@ -52,6 +52,7 @@ def main() -> None:
     npm.write_platform(DIST, staged, target, arguments.version)
     cargo_tools.write_sbom(DIST, target, arguments.version, epoch)
     if target.is_linux:
+        stage.fill_units(DIST / "units", "/usr/bin/acpd")
         cargo_tools.write_deb(DIST, target, epoch)
     # These cover all targets that are in dist/.
     npm.write_launcher(DIST, arguments.version)

@@ -12,6 +12,13 @@ ROOT = Path(__file__).resolve().parent.parent
 # Beyond this, something large was embedded by mistake.
 LARGEST_BINARY = 28 << 20
 
+# Units by their names in packaging/systemd, with the path of acpd that each has for other installations.
+UNITS = {
+    "user/acpd.service": "%h/.cargo/bin/acpd",
+    "user/acpd.socket": None,
+    "system/acpd@.service": "/usr/local/bin/acpd",
+}
+
 COMPLETIONS = {"bash": "acpd.bash", "zsh": "_acpd", "fish": "acpd.fish"}
 
 
@@ -34,6 +41,26 @@ def fill(folder: Path, binary: Path, reference: Path, strip: str, version: str) 
         (folder / "completions" / name).write_text(run(str(reference), "completions", shell))
     for source in (ROOT / "LICENSE", ROOT / "README.md", ROOT / "packaging/config.example.toml"):
         shutil.copyfile(source, folder / source.name)
+
+
+def fill_units(folder: Path, program: str) -> None:
+    """Fills the folder anew with the units of systemd, for a program that is installed at a fixed path."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    for name, elsewhere in UNITS.items():
+        text = (ROOT / "packaging/systemd" / name).read_text()
+        if elsewhere:
+            command = f"ExecStart={elsewhere} serve"
+            if command not in text:
+                raise SystemExit(f'dist: packaging/systemd/{name} has no line "{command}"')
+            text = text.replace(command, f"ExecStart={program} serve")
+        unit = folder / name
+        unit.parent.mkdir(parents=True, exist_ok=True)
+        # The first comment says where to put the file, which the package has done.
+        lines = text.splitlines(keepends=True)
+        while lines[0].startswith("#"):
+            del lines[0]
+        unit.write_text("".join(lines))
 
 
 def check_size(program: Path) -> None:
