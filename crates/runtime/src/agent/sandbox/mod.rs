@@ -257,10 +257,16 @@ fn listed(places: Places<'_>, path: &str) -> Option<PathBuf> {
     }
 }
 
-/// Returns the error for an impossible sandbox, with the setting that turns it off.
+/// Returns the error for an impossible sandbox, with what to do.
 fn refusal(error: &SandboxError) -> Failure {
-    Failure::agent(format!("the agent cannot be confined: {error}"))
-        .with_detail("set sandbox = \"off\" for it in the configuration to run it without a sandbox")
+    let off = "set sandbox = \"off\" for it in the configuration to run it without a sandbox";
+    let what_to_do = match error {
+        SandboxError::Contains { .. } | SandboxError::Inside { .. } => {
+            format!("run it in another directory, such as that of a project, or {off}")
+        }
+        SandboxError::Unavailable | SandboxError::Elsewhere { .. } | SandboxError::System(_) => off.to_owned(),
+    };
+    Failure::agent(format!("the agent cannot be confined: {error}")).with_detail(what_to_do)
 }
 
 /// Returns an error if the sandbox settings of a configuration conflict. `all` holds the settings for all agents.
