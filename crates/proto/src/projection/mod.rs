@@ -31,6 +31,7 @@ mod steering;
 mod thread_names;
 mod tool;
 mod transcript;
+mod unified_diff;
 mod waiting;
 
 pub use dropped_turns::DroppedTurns;
@@ -50,7 +51,8 @@ pub(crate) use options::{LEGACY_MODE, LEGACY_MODEL, has_options};
 pub use snapshot::SNAPSHOT_FORMAT;
 pub use spec::{Chunks, SessionChange, Spec, server_name};
 pub use steering::{PendingSteering, Steers};
+pub(crate) use tool::FileDiff;
 pub use tool::ToolView;
-pub(crate) use tool::{FileDiff, is_computed, unified_diff};
 pub use transcript::{Item, Transcript, Turn, TurnsPage};
+pub(crate) use unified_diff::{is_computed, unified_diff};
 pub(crate) use waiting::listed_title;

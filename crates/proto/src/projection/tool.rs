@@ -1,7 +1,6 @@
 //! A tool call with its sparse updates applied.
 
 use acpd_model::item::ToolStatus;
-use acpd_model::limits::DIFF_BYTES;
 use acpd_model::{PreviousContent, RawJson};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -162,42 +161,6 @@ fn diffs_in(content: &str) -> Vec<FileDiff> {
         .collect()
 }
 
-/// Returns a unified diff with three lines of context; empty if nothing changed. For a file larger than [`DIFF_BYTES`],
-/// the result only states the sizes, because a diff would cost too much. If the previous content is unknown, the result
-/// says so and shows the new text.
-pub fn unified_diff(path: &str, before: &PreviousContent, new: &str) -> String {
-    let shown = path.trim_start_matches('/');
-    let from = match before {
-        PreviousContent::Nothing => "/dev/null".to_owned(),
-        PreviousContent::Text(_) | PreviousContent::Unknown => format!("a/{shown}"),
-    };
-    let head = format!("--- {from}\n+++ b/{shown}\n");
-    let (old, unknown) = match before.text() {
-        Some(old) if old == new => return String::new(),
-        Some(old) => (old, ""),
-        None => ("", UNKNOWN_BEFORE),
-    };
-    if !is_computed(before, new) {
-        let replaced = match before.text() {
-            Some(old) => format!("{} bytes replaced by ", old.len()),
-            None => String::new(),
-        };
-        return format!("{head}{unknown}\\ {replaced}{} bytes\n", new.len());
-    }
-    let diff = similar::TextDiff::from_lines(old, new);
-    let hunks = diff.unified_diff().context_radius(3).to_string();
-    format!("{head}{unknown}{hunks}")
-}
-
-/// Returns whether [`unified_diff`] shows every line that differs.
-pub fn is_computed(before: &PreviousContent, new: &str) -> bool {
-    before.text().unwrap_or_default().len() <= DIFF_BYTES && new.len() <= DIFF_BYTES
-}
-
-/// Replaces the removed lines if the previous content is unknown.
-const UNKNOWN_BEFORE: &str =
-    "\\ what it replaced cannot be shown: no UTF-8 text, too large, not readable, or written by a client\n";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,58 +213,5 @@ mod tests {
         );
         let paths: Vec<_> = tool.diffs().into_iter().map(|d| d.path).collect();
         assert_eq!(paths, ["/a", "/b"]);
-    }
-
-    #[test]
-    fn diffs_are_unified() {
-        let text = |text: &str| PreviousContent::Text(text.to_owned());
-        assert_eq!(
-            unified_diff("/w/a", &text("1\n2\n"), "1\n3\n"),
-            "--- a/w/a\n+++ b/w/a\n@@ -1,2 +1,2 @@\n 1\n-2\n+3\n"
-        );
-        assert_eq!(
-            unified_diff("/w/a", &PreviousContent::Nothing, "1\n"),
-            "--- /dev/null\n+++ b/w/a\n@@ -0,0 +1 @@\n+1\n"
-        );
-        assert_eq!(unified_diff("/w/a", &text("same"), "same"), "");
-        assert_eq!(unified_diff("/w/a", &PreviousContent::Nothing, ""), "");
-        assert_eq!(
-            unified_diff("/w/a", &PreviousContent::Unknown, "1\n"),
-            format!("--- a/w/a\n+++ b/w/a\n{UNKNOWN_BEFORE}@@ -0,0 +1 @@\n+1\n")
-        );
-        assert_eq!(
-            unified_diff("/w/a", &PreviousContent::Unknown, ""),
-            format!("--- a/w/a\n+++ b/w/a\n{UNKNOWN_BEFORE}")
-        );
-        let large = "x".repeat(DIFF_BYTES + 1);
-        assert!(unified_diff("/w/a", &text("1"), &large).contains("bytes replaced"));
-    }
-
-    /// Returns the content of a new file from its diff.
-    fn added(diff: &str) -> String {
-        let mut rest = diff.splitn(4, '\n').nth(3).unwrap_or_default();
-        let mut text = String::new();
-        while let Some(line) = rest.strip_prefix('+') {
-            let end = match line.find(['\n', '\r']) {
-                Some(at) if line[at..].starts_with("\r\n") => at + 2,
-                Some(at) => at + 1,
-                None => line.len(),
-            };
-            text.push_str(&line[..end]);
-            rest = &line[end..];
-        }
-        if rest == "\\ No newline at end of file\n" {
-            text.pop();
-        }
-        text
-    }
-
-    proptest::proptest! {
-        /// So a write of a new file needs no other record of its content.
-        #[test]
-        fn the_diff_of_a_new_file_has_its_content(content in "[a+\\\\ \\r\\n-]{0,40}") {
-            let diff = unified_diff("/w/a", &PreviousContent::Nothing, &content);
-            proptest::prop_assert_eq!(added(&diff), content);
-        }
     }
 }

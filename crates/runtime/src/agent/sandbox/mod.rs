@@ -264,7 +264,9 @@ fn refusal(error: &SandboxError) -> Failure {
         SandboxError::Contains { .. } | SandboxError::Inside { .. } => {
             format!("run it in another directory, such as that of a project, or {off}")
         }
-        SandboxError::Unavailable | SandboxError::Elsewhere { .. } | SandboxError::System(_) => off.to_owned(),
+        SandboxError::Unavailable | SandboxError::Elsewhere { .. } | SandboxError::System(_) => {
+            off.to_owned()
+        }
     };
     Failure::agent(format!("the agent cannot be confined: {error}")).with_detail(what_to_do)
 }
