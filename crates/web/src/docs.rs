@@ -3,14 +3,11 @@
 //! In: requests below `/docs`. Out: pages, their scripts and images. Owns: the policy for these pages. Never: gives a
 //! page access to what the UI stores in the browser.
 
-use std::sync::OnceLock;
-
-use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use memory_serve::CacheControl;
-use tower_service::Service;
+
+use crate::files;
 
 /// Content security policy. The sandbox gives the pages an origin of their own: their scripts can neither read the key that
 /// the UI stores in the browser nor connect to the daemon.
@@ -33,18 +30,8 @@ pub async fn serve(request: Request) -> Option<Response> {
     }
     let lasts = has_hash(inside);
     let index = if inside.ends_with('/') { "index.html" } else { "" };
-    let address: Uri = format!("{inside}{index}").parse().ok()?;
-    let mut inner = request;
-    *inner.uri_mut() = address;
-    // Unpacking takes up to a second, for which no thread of the runtime should wait. It fails only if the daemon stops.
-    let files = tokio::task::spawn_blocking(files).await.ok()?;
-    let mut response = match files.clone().call(inner).await {
-        Ok(response) => response,
-        Err(never) => match never {},
-    };
-    if response.status() == StatusCode::NOT_FOUND {
-        return None;
-    }
+    let file = format!("{}{index}", inside.trim_start_matches('/'));
+    let mut response = files::response(&files::DOCS, &file, request.method(), request.headers()).await?;
     let headers = response.headers_mut();
     if !lasts {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -65,24 +52,10 @@ fn has_hash(path: &str) -> bool {
     hash.is_some_and(|(_, hash)| hash.len() == 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Unpacks the files on the first request: most daemons never serve them.
-fn files() -> &'static Router {
-    static FILES: OnceLock<Router> = OnceLock::new();
-    FILES.get_or_init(|| {
-        memory_serve::load!("docs")
-            .index_file(Some("/index.html"))
-            .html_cache_control(CacheControl::NoCache)
-            .cache_control(CacheControl::Long)
-            // A debug build stores the files as they are, and would need seconds to compress them by brotli.
-            .enable_brotli(!cfg!(debug_assertions))
-            .enable_gzip(true)
-            .into_router()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use axum::body::{Body, to_bytes};
+    use axum::http::StatusCode;
 
     use super::*;
 

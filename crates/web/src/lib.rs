@@ -4,15 +4,11 @@
 //! web` and `make docs` had built before the binary. Never: authenticates the client; the pages are not secret.
 
 mod docs;
+mod files;
 
-use std::sync::OnceLock;
-
-use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
-use memory_serve::CacheControl;
-use tower_service::Service;
 
 /// Content security policy: a page may load and run only this server's content, and connect only to it.
 const POLICY: HeaderValue = HeaderValue::from_static(concat!(
@@ -52,17 +48,12 @@ pub async fn serve(request: Request) -> Option<Response> {
     if !is_known && !accepts_html(&request) {
         return None;
     }
-    let mut page = request;
-    if !is_file {
-        *page.uri_mut() = Uri::from_static("/");
-    }
-    let mut response = match files().clone().call(page).await {
-        Ok(response) => response,
-        Err(never) => match never {},
+    let file = if is_file {
+        path.trim_start_matches('/')
+    } else {
+        "index.html"
     };
-    if response.status() == StatusCode::NOT_FOUND {
-        return None;
-    }
+    let mut response = files::response(&files::UI, file, request.method(), request.headers()).await?;
     if !is_known {
         *response.status_mut() = StatusCode::NOT_FOUND;
     }
@@ -85,20 +76,6 @@ fn accepts_html(request: &Request) -> bool {
     accepted
         .filter_map(|types| types.to_str().ok())
         .any(|types| types.contains("text/html"))
-}
-
-/// Unpacks the files on the first request: most daemons never serve the UI.
-fn files() -> &'static Router {
-    static FILES: OnceLock<Router> = OnceLock::new();
-    FILES.get_or_init(|| {
-        memory_serve::load!("ui")
-            .index_file(Some("/index.html"))
-            .html_cache_control(CacheControl::NoCache)
-            .cache_control(CacheControl::Long)
-            .enable_brotli(true)
-            .enable_gzip(true)
-            .into_router()
-    })
 }
 
 #[cfg(test)]
