@@ -110,7 +110,11 @@ test("a reader on a phone sees a question that waits, without buttons", async ()
   await until(other, id, "waiting");
   const { page, refused } = await read((await link(id)).url, PHONE);
   await note(page).waitFor();
+  // The conversation stays in sight until the reader wants to see the question.
+  await page.locator(".th-user").first().waitFor();
   const question = page.locator("[data-question]");
+  expect(await question.count()).toBe(0);
+  await page.getByRole("button", { name: /Waiting for an answer: / }).click();
   await question.waitFor();
   await question.getByText("make install").first().waitFor();
   await question.getByText("Waiting for an answer.").waitFor();

@@ -5,7 +5,6 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { formDraft, keepDraft } from "../../../app/drafts.ts";
 import { focusWhenThere } from "../../../app/focus.ts";
-import { foldedQuestion } from "../../../app/layout.ts";
 import { CLIENT_INFO, shared, standing } from "../../../connection/connection.ts";
 import { heading, inOneLine } from "../../../state/subjects.ts";
 import type { Decision, Question, ThreadState } from "../../../state/thread.ts";
@@ -18,7 +17,7 @@ import { diffStyle } from "../content/settings.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { who } from "../../../text/who.ts";
 import type { ElicitationProps } from "./Elicitation.tsx";
-import { layoutOf } from "./sheet.ts";
+import { layoutOf, showSheet } from "./sheet.ts";
 
 /** Agents rarely ask for forms. */
 const Elicitation = lazy<ElicitationProps>(() =>
@@ -88,7 +87,7 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
 function Folded({ question }: { question: Question }) {
   const { params } = question;
   const open = () => {
-    foldedQuestion.value = undefined;
+    showSheet(params.requestId, true);
     focusWhenThere("[data-question]");
   };
   return (

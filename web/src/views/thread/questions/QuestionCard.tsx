@@ -5,12 +5,12 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { focusWhenThere } from "../../../app/focus.ts";
-import { foldedQuestion } from "../../../app/layout.ts";
 import { announce } from "../../../app/live-region.ts";
 import { shared } from "../../../connection/connection.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { isInSight } from "../../parts/in-sight.ts";
 import { Icon, type IconName } from "../content/Icon.tsx";
+import { showSheet } from "./sheet.ts";
 
 import "./questions.css";
 
@@ -70,7 +70,7 @@ export function QuestionCard(props: Props) {
     }
   };
   const fold = () => {
-    foldedQuestion.value = requestId;
+    showSheet(requestId, false);
     focusWhenThere(".th-folded");
   };
   const inside = (
