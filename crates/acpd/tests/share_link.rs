@@ -244,7 +244,7 @@ fn unknown_member(error: &Value) -> Option<String> {
     let name: String = rest
         .chars()
         .skip(1)
-        .take_while(|c| c.is_ascii_alphanumeric())
+        .take_while(char::is_ascii_alphanumeric)
         .collect();
     (!name.is_empty()).then_some(name)
 }
@@ -350,12 +350,14 @@ fn an_editor_with_a_link_loads_the_shared_session_to_read() {
 
 /// Opens a WebSocket with the link.
 fn socket(stage: &Stage, url: &str) -> WebSocket<TcpStream> {
-    let stream = TcpStream::connect(stage.daemon.address()).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let mut request = url.into_client_request().unwrap();
-    let bearer = stage.bearer().parse().unwrap();
+    let stream = TcpStream::connect(stage.daemon.address()).expect("the daemon listens");
+    stream
+        .set_read_timeout(Some(PATIENCE))
+        .expect("a socket takes options");
+    let mut request = url.into_client_request().expect("a URL");
+    let bearer = stage.bearer().parse().expect("a header");
     request.headers_mut().insert("authorization", bearer);
-    client(request, stream).unwrap().0
+    client(request, stream).expect("the daemon accepts the link").0
 }
 
 #[test]
@@ -585,18 +587,19 @@ fn revoking_a_link_ends_its_connections_and_no_others() {
 /// Moves the expiry of all links of a stopped daemon.
 fn expire_at(place: &Place, at: i64) {
     let path = place.data().join("shares.json");
-    let mut file: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    for share in file["shares"].as_array_mut().unwrap() {
+    let mut file: Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("there is a file")).expect("it is JSON");
+    for share in file["shares"].as_array_mut().expect("it is a list") {
         share["expiresAt"] = json!(at);
     }
-    std::fs::write(&path, file.to_string()).unwrap();
+    std::fs::write(&path, file.to_string()).expect("it can be written");
 }
 
 fn now() -> i64 {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
-        .unwrap();
-    i64::try_from(now.as_millis()).unwrap()
+        .expect("the clock is right");
+    i64::try_from(now.as_millis()).expect("it fits")
 }
 
 #[test]

@@ -266,4 +266,56 @@ mod tests {
         );
         assert!(again.session(&secret, clock.now()).is_ok());
     }
+
+    fn new_share() -> NewShare {
+        NewShare::new(ThreadId(uuid::Uuid::nil()), None, "owner".to_owned(), None).unwrap()
+    }
+
+    fn open(data_dir: &Path) -> AuthHandle {
+        let owner = Token::given("a-token-of-some-length").unwrap();
+        let clock = Clock::start();
+        let (shares, sessions) = (Shares::load(data_dir), Sessions::default());
+        let store = AuthStore::new(&owner, Vec::new(), shares, sessions, clock.now());
+        AuthHandle::open(store, data_dir, clock)
+    }
+
+    #[tokio::test]
+    async fn a_link_is_stored_before_anybody_knows_its_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth = open(dir.path());
+        let made = auth.create(new_share()).await.unwrap();
+        let stored = Shares::load(dir.path()).list(None, made.share.created_at);
+        assert_eq!(stored, std::slice::from_ref(&made.share));
+        let other = auth.create(new_share()).await.unwrap();
+        auth.revoke(made.share.id.clone()).await.unwrap();
+        let again = auth.revoke(made.share.id).await.unwrap_err();
+        assert_eq!(again.code, ErrorCode::NotFound);
+        let stored = Shares::load(dir.path()).list(None, other.share.created_at);
+        assert_eq!(stored, std::slice::from_ref(&other.share));
+        auth.forget(other.share.thread).await;
+        assert_eq!(Shares::load(dir.path()).threads(), []);
+    }
+
+    #[tokio::test]
+    async fn a_link_that_cannot_be_stored_is_not_made_and_a_revoked_one_ends_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth = open(dir.path());
+        let made = auth.create(new_share()).await.unwrap();
+        // A directory in the place of the draft cannot be replaced.
+        std::fs::create_dir(Shares::path(dir.path()).with_extension("new")).unwrap();
+        let refused = auth.create(new_share()).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Storage);
+        let listed = auth.list(None).await.unwrap();
+        assert_eq!(listed, std::slice::from_ref(&made.share));
+        let secret = made.secret.clone();
+        let reader = auth.ask(move |store, now| store.token(&secret, Source::Socket, now));
+        let reader = reader.await.unwrap().unwrap();
+        let revoked = auth.revoke(made.share.id).await.unwrap_err();
+        assert!(revoked.message.contains("if the daemon restarts"), "{revoked}");
+        assert!(reader.ends.is_cancelled());
+        // The next change stores it.
+        std::fs::remove_dir(Shares::path(dir.path()).with_extension("new")).unwrap();
+        auth.list(None).await.unwrap();
+        assert_eq!(Shares::load(dir.path()).threads(), []);
+    }
 }

@@ -1,5 +1,5 @@
 use acpd_model::AccessScope;
-use acpd_model::limits::SESSION_DAYS;
+use acpd_model::limits::{SESSION_DAYS, SHARE_CONNECTIONS};
 use acpd_proto::surface::request::Permissions;
 
 use super::*;
@@ -427,4 +427,22 @@ fn links_and_their_sessions_survive_a_restart_unless_their_token_is_gone() {
     assert!(page.ends.is_cancelled());
     let mut store = again(Vec::new());
     assert!(store.token(&link, HERE, at(5)).is_err() && store.session(&secret("page"), at(5)).is_err());
+}
+
+#[test]
+fn readers_of_one_link_leave_room_for_others() {
+    let mut store = guard(Vec::new());
+    let (_, link) = share(&mut store, "owner", thread(1), 3600, at(2));
+    let (_, other) = share(&mut store, "owner", thread(1), 3600, at(2));
+    let reader = store.token(&link, HERE, at(3)).unwrap();
+    let mut places: Vec<_> = (0..SHARE_CONNECTIONS)
+        .map(|_| reader.take_place().unwrap())
+        .collect();
+    // Sessions of the link count as well.
+    let page = store.begin_session(&secret("page"), &reader, at(3)).unwrap();
+    assert!(page.take_place().is_err());
+    assert!(store.token(&other, HERE, at(3)).unwrap().take_place().is_ok());
+    assert!(store.owner().take_place().is_ok());
+    places.pop();
+    assert!(page.take_place().is_ok());
 }
