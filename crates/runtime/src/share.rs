@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_link_has_a_bounded_lifetime() {
         let usual = made(None, None).unwrap();
-        assert_eq!(usual.lifetime, Duration::from_secs(7 * 24 * 3600));
+        assert_eq!(usual.lifetime, Duration::from_hours(168));
         for secs in [SHARE_MIN_SECS, SHARE_MAX_SECS] {
             assert_eq!(
                 made(None, Some(secs)).unwrap().lifetime,
