@@ -12,16 +12,20 @@ import { listenForShortcuts } from "./app/shortcuts.ts";
 import { begin, standing } from "./connection/connection.ts";
 import { lazy } from "./views/parts/lazy.tsx";
 import { Toasts } from "./views/parts/Toasts.tsx";
+import type { LinkEndedProps } from "./views/share/LinkEnded.tsx";
+import type { SharedPageProps } from "./views/share/SharedPage.tsx";
 import { Shell } from "./views/shell/Shell.tsx";
 
+const SharedPage = lazy<SharedPageProps>(() => import("./views/share/SharedPage.tsx"));
+const LinkEnded = lazy<LinkEndedProps>(() => import("./views/share/LinkEnded.tsx"));
 const SignIn = lazy(() => import("./views/sign-in/SignIn.tsx"));
 
 function Page() {
   const { value: now } = standing;
   return (
     <>
-      {now.name === "in" && <Shell />}
-      {now.name === "out" && <SignIn key={now.why} />}
+      {now.name === "in" && (now.session.share ? <SharedPage share={now.session.share} /> : <Shell />)}
+      {now.name === "out" && (now.shared ? <LinkEnded why={now.why ?? ""} /> : <SignIn key={now.why} />)}
       {now.name === "looking" && (
         <main class="empty" aria-busy="true">
           <h1 class="sr-only">acpd</h1>

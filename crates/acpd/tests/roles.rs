@@ -1,4 +1,5 @@
-//! Permissions by role: every request of every surface, with the least role that may make it, against the real daemon.
+//! Permissions by role: every request of every surface, with the least role that may make it, against the real daemon. Also
+//! whether whoever has a link to a shared thread may make it.
 //!
 //! The table is complete. A method, a route or a client request that is missing in it fails the test.
 
@@ -12,7 +13,8 @@ use acpd_proto::surface::{acp, app};
 use serde_json::json;
 use support::{Client, Daemon, Door, Editor, PATIENCE, Place, acpd, exchange, send};
 
-/// Surface, request, least role. `anyone` requires no credentials.
+/// Surface, request, least role. `anyone` requires no credentials. `shared` requests are permitted with a link, too, about
+/// its thread. A link permits no others.
 const TABLE: &str = "
     app    agent/list                      observer
     app    agent/running                   observer
@@ -27,13 +29,13 @@ const TABLE: &str = "
     app    folder/list                     operator
     app    folder/create                   operator
     app    thread/start                    operator
-    app    thread/resume                   observer
-    app    thread/list                     observer
-    app    thread/list/watch               observer
-    app    thread/list/unwatch             observer
-    app    thread/read                     observer
-    app    thread/search                   observer
-    app    thread/unsubscribe              observer
+    app    thread/resume                   observer shared
+    app    thread/list                     observer shared
+    app    thread/list/watch               observer shared
+    app    thread/list/unwatch             observer shared
+    app    thread/read                     observer shared
+    app    thread/search                   observer shared
+    app    thread/unsubscribe              observer shared
     app    thread/name/set                 operator
     app    thread/metadata/set             operator
     app    thread/archive                  operator
@@ -41,12 +43,15 @@ const TABLE: &str = "
     app    thread/delete                   owner
     app    thread/rollback                 operator
     app    thread/fork                     operator
+    app    thread/share/create             operator
+    app    thread/share/list               operator
+    app    thread/share/revoke             operator
     app    thread/mode/set                 operator
     app    thread/config/set               operator
     app    thread/policy/set               owner
     app    turn/start                      operator
     app    turn/steer                      operator
-    app    turn/diff/read                  observer
+    app    turn/diff/read                  observer shared
     app    turn/interrupt                  operator
     app    thread/command/run              operator
     app    turn/queue/arrange              operator
@@ -61,11 +66,11 @@ const TABLE: &str = "
 
     answer to-a-question                   approver
 
-    acp    initialize                      observer
-    acp    session/load                    observer
-    acp    session/resume                  observer
-    acp    session/list                    observer
-    acp    session/close                   observer
+    acp    initialize                      observer shared
+    acp    session/load                    observer shared
+    acp    session/resume                  observer shared
+    acp    session/list                    observer shared
+    acp    session/close                   observer shared
     acp    session/new                     operator
     acp    session/fork                    operator
     acp    session/delete                  owner
@@ -85,23 +90,23 @@ const TABLE: &str = "
 
     notice session/cancel                  operator
 
-    http   GET /healthz                    anyone
-    http   GET /readyz                     anyone
-    http   GET /                           anyone
-    http   GET /rpc                        anyone
-    http   GET /ws                         observer
+    http   GET /healthz                    anyone shared
+    http   GET /readyz                     anyone shared
+    http   GET /                           anyone shared
+    http   GET /rpc                        anyone shared
+    http   GET /ws                         observer shared
     http   GET /metrics                    observer
-    http   GET /api/threads/{thread}/export observer
-    http   GET /api/blobs/{id}             observer
+    http   GET /api/threads/{thread}/export observer shared
+    http   GET /api/blobs/{id}             observer shared
     http   POST /api/tickets               observer
     http   POST /api/tickets/used          observer
-    http   GET /api/session                observer
-    http   POST /api/session               observer
-    http   DELETE /api/session             observer
+    http   GET /api/session                observer shared
+    http   POST /api/session               observer shared
+    http   DELETE /api/session             observer shared
     http   POST /api/tokens/reload         owner
-    http   GET /acp                        observer
-    http   POST /acp                       observer
-    http   DELETE /acp                     observer
+    http   GET /acp                        observer shared
+    http   POST /acp                       observer shared
+    http   DELETE /acp                     observer shared
 ";
 
 /// The least role of a row.
@@ -126,6 +131,7 @@ fn rows(surface: &str) -> Vec<(&'static str, Least)> {
     let rows = TABLE.lines().map(str::trim).filter(|row| !row.is_empty());
     let rows = rows.filter_map(|row| {
         let (of, rest) = row.split_once(' ')?;
+        let rest = rest.strip_suffix(" shared").unwrap_or(rest);
         let (request, least) = rest.rsplit_once(' ')?;
         let least = match least {
             "anyone" => Least::Anyone,
@@ -139,6 +145,18 @@ fn rows(surface: &str) -> Vec<(&'static str, Least)> {
         (of == surface).then_some((request.trim(), least))
     });
     rows.collect()
+}
+
+/// Returns whether a link to a shared thread permits a request.
+fn is_shared(surface: &str, request: &str) -> bool {
+    let mut rows = TABLE.lines().filter_map(|row| row.trim().strip_suffix(" shared"));
+    rows.any(|row| {
+        let mut words = row.split_whitespace();
+        let of = words.next();
+        let mut words: Vec<_> = words.collect();
+        words.pop();
+        of == Some(surface) && words.join(" ") == request
+    })
 }
 
 fn named(surface: &str) -> BTreeSet<&'static str> {
@@ -158,6 +176,15 @@ fn daemon() -> (Daemon, Vec<(Role, String)>) {
     });
     let tokens = tokens.collect();
     (Daemon::at(place), tokens)
+}
+
+/// Shares a thread. Returns the thread, and the link's secret.
+fn share(daemon: &Daemon) -> (String, String) {
+    let mut owner = Client::new(daemon);
+    let thread = owner.thread(daemon);
+    let created = owner.call("thread/share/create", &json!({ "threadId": thread }));
+    let secret = created["secret"].as_str().expect("a secret").to_owned();
+    (thread, secret)
 }
 
 /// Fails with all differences from the table.
@@ -193,6 +220,57 @@ fn the_table_of_roles_is_complete() {
         }
     }
     assert_eq!(named("http"), routes.iter().map(String::as_str).collect());
+}
+
+#[test]
+fn a_link_permits_what_the_table_says_and_nothing_that_needs_more_than_an_observer() {
+    let (daemon, _) = daemon();
+    let (thread, secret) = share(&daemon);
+    let mut wrong = Vec::new();
+    let mut client = Client::with_token(&daemon, &secret);
+    for (method, least) in rows("app") {
+        let error = client.try_call(method, &json!([])).err().unwrap_or_default();
+        if (error["data"]["code"] == "forbidden") == is_shared("app", method) {
+            wrong.push(format!("app {method}: {error}"));
+        }
+        if is_shared("app", method) && !least.admits(Some(Role::Observer)) {
+            wrong.push(format!("app {method} is shared, and needs more than an observer"));
+        }
+    }
+    let id = format!("req_1_{}", thread.trim_start_matches("thread_").replace('-', ""));
+    let answer = json!({ "jsonrpc": "2.0", "id": id, "result": { "decision": "accept" } });
+    client.send(answer.to_string().into()).unwrap();
+    let rejected = &client.wait_for("serverRequest/rejected").params;
+    assert_eq!(rejected["error"]["data"]["code"], "forbidden", "{rejected}");
+    let mut editor = editor(&daemon, &secret);
+    for (method, _) in rows("acp") {
+        if method == "initialize" {
+            assert!(is_shared("acp", method), "that was the greeting");
+            continue;
+        }
+        let error = editor.try_call(method, &json!([])).err().unwrap_or_default();
+        if (error["data"]["acpd"]["code"] == "forbidden") == is_shared("acp", method) {
+            wrong.push(format!("acp {method}: {error}"));
+        }
+    }
+    let host = daemon.address().to_string();
+    let bearer = format!("Bearer {secret}");
+    for (route, _) in rows("http") {
+        let (method, path) = route.split_once(' ').unwrap();
+        let path = path.replace("{thread}", "x").replace("{id}", "x");
+        let headers = [("Host", &host[..]), ("Authorization", &bearer)];
+        let (status, answer) = send(daemon.address(), method, &path, &headers, "");
+        let mut socket = UnixStream::connect(daemon.place.data().join("acpd.sock")).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        // The secret counts, instead of the user who sends it.
+        let (at_socket, _) = exchange(&mut socket, method, &path, &headers, "");
+        for status in [status, at_socket] {
+            if matches!(status, 401 | 403) == is_shared("http", route) {
+                wrong.push(format!("http {route}: {status} {answer}"));
+            }
+        }
+    }
+    agree(&wrong);
 }
 
 #[test]

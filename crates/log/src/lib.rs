@@ -340,6 +340,10 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     /// Returns the content that `put_blob` stored under this id.
     fn blob(&self, id: BlobId) -> Answer<'_, Option<Vec<u8>>>;
 
+    /// Returns the content of a blob if this thread stored it, or if the thread's events are known to reference it. A thread
+    /// whose events have not been [searched for blobs](Lacking::Texts) may lack some.
+    fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>>;
+
     /// Returns counters since the log was opened. A backend that does not count returns the default.
     fn stats(&self) -> stats::Stats {
         stats::Stats::default()

@@ -40,7 +40,7 @@ pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType, PreviousContent, Re
 pub use json::RawJson;
 pub use limits::Limits;
 pub use plain_words::{in_plain_words, unknown_word};
-pub use role::Role;
+pub use role::{AccessScope, Role};
 pub use search::{Extract, SearchHit, SearchableText, SnippetPiece, TextKind, TurnsDropped};
 pub use summary::{Answerable, QuestionType, Summary, ThreadStatus, WaitingQuestion};
 pub use turn_index::{ItemMark, LateMark, NotePlace, TurnMark, TurnMarks, TurnPosition, TurnStep};

@@ -462,8 +462,26 @@ pub const SESSION_NOTE_SECS: i64 = 3600;
 pub const SESSIONS: usize = 512;
 /// Browser sessions of one token.
 pub const SESSIONS_OF_ONE: usize = 64;
+/// Browser sessions of all links that share a thread.
+pub const SHARE_SESSIONS: usize = 512;
 /// Largest file of browser sessions, in bytes.
 pub const SESSIONS_FILE_BYTES: u64 = 512 << 10;
+/// Links with which threads are shared, all together.
+pub const SHARES: usize = 512;
+/// Links of one thread.
+pub const SHARES_OF_THREAD: usize = 32;
+/// Open connections of one link.
+pub const SHARE_CONNECTIONS: usize = 64;
+/// Seconds until a link expires, unless its maker chooses: 7 days.
+pub const SHARE_SECS: u64 = 7 * 24 * 3600;
+/// Seconds until a link expires, at least.
+pub const SHARE_MIN_SECS: u64 = 60;
+/// Seconds until a link expires, at most: a year.
+pub const SHARE_MAX_SECS: u64 = 365 * 24 * 3600;
+/// Bytes in the name of a link.
+pub const SHARE_NAME_BYTES: usize = 100;
+/// Bytes in the file of links.
+pub const SHARES_FILE_BYTES: u64 = 512 << 10;
 /// Largest certificate chain, or private key, in bytes.
 pub const CERTIFICATE_BYTES: u64 = 1 << 20;
 /// Seconds that a client has to receive the rest of its messages when the daemon closes the connection.

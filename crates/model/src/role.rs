@@ -1,9 +1,11 @@
-//! Roles of principals.
+//! Roles of principals, and the threads that a credential reaches.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::ThreadId;
 
 /// The role of a principal. Each role includes the permissions of those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -43,6 +45,25 @@ impl Role {
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// The threads that a credential reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessScope {
+    /// All threads, and the daemon itself.
+    Everything,
+    /// One thread that was shared, read-only.
+    Thread(ThreadId),
+}
+
+impl AccessScope {
+    /// Returns whether the scope includes this thread.
+    pub fn includes(self, thread: ThreadId) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Thread(shared) => shared == thread,
+        }
     }
 }
 

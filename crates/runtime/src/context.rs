@@ -25,6 +25,7 @@ use crate::metrics::Metrics;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 use crate::room::Room;
+use crate::share::ShareStore;
 
 /// The components that a [`Context`] is built from, before any thread is loaded.
 #[derive(Debug)]
@@ -49,6 +50,8 @@ pub struct Parts {
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
     pub bulk: Bulk,
+    /// Stores the links with which threads are shared.
+    pub shares: Arc<dyn ShareStore>,
 }
 
 /// State that every thread of a daemon shares; cheap to clone.
@@ -88,6 +91,8 @@ pub struct Context {
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
     pub bulk: Bulk,
+    /// Stores the links with which threads are shared.
+    pub shares: Arc<dyn ShareStore>,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
     /// Bytes of a thread's events after which it stores another snapshot of its state.
@@ -110,6 +115,7 @@ impl Context {
             answers,
             reserved,
             bulk,
+            shares,
         } = parts;
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
@@ -137,6 +143,7 @@ impl Context {
             session_claims: SessionClaims::default(),
             reserved,
             bulk,
+            shares,
             live_room: Room::new(LIVE_BYTES),
             snapshot_bytes: SNAPSHOT_BYTES,
             indexing: Arc::default(),

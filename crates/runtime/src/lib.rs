@@ -24,6 +24,7 @@ pub mod policy;
 pub mod private_file;
 pub mod room;
 pub mod service;
+pub mod share;
 pub mod standby;
 #[cfg(any(test, feature = "testing"))]
 pub mod test_context;

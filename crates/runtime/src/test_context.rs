@@ -19,6 +19,7 @@ use crate::ids::Ids;
 use crate::live_limits::LiveLimits;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
+use crate::share::NoShares;
 
 /// Builds a context with the given agents and an in-memory log. Files go to `data_dir`.
 pub fn context(data_dir: &Path, agents: BTreeMap<String, AgentConfig>, limits: Limits) -> Context {
@@ -49,6 +50,7 @@ pub fn context_with_log(
         host,
         reserved: Arc::default(),
         bulk: Bulk::here(),
+        shares: Arc::new(NoShares),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The daemon as a whole: starts, serves and shuts down.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::auth::handle::AuthHandle;
 use crate::auth::owner_token::{Token, TokenError};
 use crate::auth::sessions::Sessions;
+use crate::auth::shares::Shares;
 use crate::auth::store::AuthStore;
 use crate::auth::tokens;
 use crate::auth::tokens::TokensError;
@@ -240,7 +241,10 @@ impl Daemon {
         let tls = tls.map(load).transpose()?;
         let given_out = tokens::load(&data_dir)?;
         let clock = Clock::start();
-        let store = AuthStore::new(&token, given_out, Sessions::load(&data_dir), clock.now());
+        let shares = live_shares(&data_dir, &log).await;
+        let sessions = Sessions::load(&data_dir);
+        let store = AuthStore::new(&token, given_out, shares, sessions, clock.now());
+        let auth = AuthHandle::open(store, &data_dir, clock);
         let host: Arc<dyn Host> = Arc::new(LocalHost);
         let context = Context::open(Parts {
             log: log.clone(),
@@ -253,6 +257,7 @@ impl Daemon {
             policies: policies_now,
             reserved,
             bulk: Bulk::start().map_err(StartError::Threads)?,
+            shares: Arc::new(auth.clone()),
         });
         let bulk = context.bulk.clone();
         let directory = Directory::open(context.clone()).await?;
@@ -271,7 +276,7 @@ impl Daemon {
         let server = ServerState {
             setup: ConnectionSetup::open(service.clone(), stop.clone()),
             service,
-            auth: AuthHandle::open(store, &data_dir, clock),
+            auth,
             allowed_hosts: Arc::new(names),
             address,
             data_dir: Arc::from(data_dir.as_path()),
@@ -391,6 +396,19 @@ impl Daemon {
             tracing::error!(%error, "the log did not close cleanly");
         }
     }
+}
+
+/// Loads the links that share threads, without those of threads that were deleted when the last daemon ended.
+async fn live_shares(data_dir: &Path, log: &Sqlite) -> Shares {
+    let mut shares = Shares::load(data_dir);
+    for thread in shares.threads() {
+        match log.last_seq(thread).await {
+            Ok(_) => {}
+            Err(LogError::NoSuchThread(_)) => drop(shares.end(|share| share.thread == thread)),
+            Err(error) => tracing::warn!(%thread, %error, "a shared thread cannot be read"),
+        }
+    }
+    shares
 }
 
 /// Listens on an address; returns the listener and the address with its port.

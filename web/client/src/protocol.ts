@@ -755,6 +755,12 @@ export interface ListFolders {
 /** A reset of the thread list, without members. */
 export type ListReset = Record<string, unknown>;
 
+/** Params of `thread/share/list`. */
+export interface ListShares {
+  /** Only links of this thread; by default, of all threads. */
+  threadId?: string | null;
+}
+
 /** Params of `thread/list`. */
 export interface ListThreads {
   /** Lists only threads of this agent. */
@@ -1173,6 +1179,12 @@ export interface Resolved {
   turnId?: string | null;
 }
 
+/** Params of `thread/share/revoke`. */
+export interface RevokeShare {
+  /** Id of the link, as in `thread/share/list`. */
+  shareId: string;
+}
+
 /** A revoked answer. */
 export interface Revoked {
   id: number;
@@ -1248,6 +1260,18 @@ export interface SessionParams {
   cwd?: string | null;
   /** Names of additional MCP servers. */
   mcpServers: (string | null)[];
+}
+
+/** Result of `thread/share/create`. */
+export interface ShareCreated {
+  /** The link's secret, which is stored nowhere. The link is the daemon's address and `/#share=SECRET`. Programs send the secret as a token. */
+  secret: string;
+  share: ThreadShare;
+}
+
+/** The links, oldest first. */
+export interface SharesListed {
+  data: ThreadShare[];
 }
 
 /** A piece of a snippet. */
@@ -1719,6 +1743,35 @@ export interface ThreadRollbackParams {
 }
 
 export type ThreadSearchParams = SearchThreads;
+
+/** A link with which anyone can read one thread. */
+export interface ThreadShare {
+  createdAt: number;
+  /** Name of the token that made it. */
+  createdBy: string;
+  /** The link ends then, or when the token that made it does. */
+  expiresAt: number;
+  /** Id of the link, which is not secret. */
+  id: string;
+  /** Its name, for the list of links. */
+  name?: string | null;
+  /** The thread that it shares. */
+  threadId: string;
+}
+
+/** Params of `thread/share/create`. */
+export interface ThreadShareCreateParams {
+  /** Seconds until the link expires, from 60 to 31,536,000 (a year); 604,800 (7 days) if absent. */
+  expiresInSecs?: number | null;
+  /** A name for the list of links, at most 100 bytes. Readers of the thread do not see it. */
+  name?: string | null;
+  /** Id of the thread. */
+  threadId: string;
+}
+
+export type ThreadShareListParams = ListShares;
+
+export type ThreadShareRevokeParams = RevokeShare;
 
 export type ThreadStartParams = StartThread;
 
@@ -2238,6 +2291,12 @@ export interface Methods {
   "thread/rollback": { params: ThreadRollbackParams; result: RolledBack };
   /** Searches all threads, including archived ones: messages of users and agents, titles of tool calls, commands and file paths. Returns the newest hits first. A text can be found once its item is complete. */
   "thread/search": { params: ThreadSearchParams; result: TextsFound };
+  /** Makes a link with which anyone can read this thread until the link expires, and nothing else. The thread includes its later turns. The result contains the link's secret. The link ends with the token that made it, and with the thread. */
+  "thread/share/create": { params: ThreadShareCreateParams; result: ShareCreated };
+  /** Lists the links that have not expired, oldest first. */
+  "thread/share/list": { params: ThreadShareListParams; result: SharesListed };
+  /** Revokes a link. Connections that it authenticated end before the response. Returns `not_found` if there is no such link. */
+  "thread/share/revoke": { params: ThreadShareRevokeParams; result: Nothing };
   /** Creates a thread, starts its agent and opens a session. Returns once the agent is ready. `thread/started` is sent immediately, and the caller is subscribed from then on. `mode` and `config` are set before the first turn. If one of them is refused, the request fails, but the thread exists. */
   "thread/start": { params: ThreadStartParams; result: ThreadStarted };
   /** Unarchives the thread. */

@@ -3,7 +3,7 @@
 import type { AcpObject, Agent, Client } from "@acpd/client";
 import { computed, effect, signal } from "@preact/signals";
 
-import { client, online, sentence } from "../connection/connection.ts";
+import { client, online, sentence, shared } from "../connection/connection.ts";
 import { type PromptCapabilities, promptCapabilitiesOf } from "../state/acp.ts";
 import { isRecord, isTexts, stored } from "../state/stored.ts";
 import { open } from "./threads.ts";
@@ -52,7 +52,8 @@ export async function lookForAgents(): Promise<void> {
 }
 
 effect(() => {
-  if (online.value) {
+  // A link to a thread does not reach the list of agents.
+  if (online.value && shared.peek() === undefined) {
     void lookForAgents();
   }
 });

@@ -16,7 +16,7 @@ export const drawer = signal(false);
 narrow.subscribe(() => {
   drawer.value = false;
 });
-/** The question whose sheet the user has folded. The next question opens a new sheet. */
+/** The question whose sheet the user has folded, or that a reader of a shared thread has opened. */
 export const foldedQuestion = signal<string | undefined>(undefined);
 /** The open dialog. */
 export const over = signal<"shortcuts" | "settings" | "palette" | undefined>(undefined);

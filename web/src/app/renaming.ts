@@ -7,5 +7,7 @@ type Subject = Pick<ThreadSummary, "id" | "name">;
 
 /** The thread that is being renamed. */
 export const renaming = signal<Subject | undefined>(undefined);
+/** The thread whose links are shown. */
+export const sharing = signal<Subject | undefined>(undefined);
 /** The thread that is being exported. */
 export const exporting = signal<Subject | undefined>(undefined);

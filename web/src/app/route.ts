@@ -2,6 +2,8 @@
 
 import { signal } from "@preact/signals";
 
+import { SHARED } from "../text/shared-address.ts";
+
 export type Route =
   | { view: "home"; agent?: string }
   | { view: "thread"; threadId: string; item?: string; find?: string }
@@ -19,7 +21,9 @@ addEventListener("popstate", () => {
 export function go(to: Route, { replace = false } = {}): void {
   const path = pathOf(to);
   if (path !== location.pathname + location.search) {
-    history[replace ? "replaceState" : "pushState"](null, "", path);
+    // A page with a shared thread stays one.
+    const end = location.hash.startsWith(SHARED) ? location.hash : "";
+    history[replace ? "replaceState" : "pushState"](null, "", path + end);
   }
   route.value = to;
 }

@@ -3,6 +3,8 @@
  * types, and while Ctrl, Alt or Meta is pressed.
  */
 
+import { shared } from "../connection/connection.ts";
+
 import { focusWhenThere, showQuestion } from "./focus.ts";
 import { drawer, narrow, over } from "./layout.ts";
 import { announce } from "./live-region.ts";
@@ -24,6 +26,10 @@ export function listenForShortcuts(): void {
       }
       return;
     }
+    // A shared thread has nowhere to go to, and nothing to stop.
+    if (shared.peek() !== undefined) {
+      return;
+    }
     if (event.key === "Escape") {
       escape(at);
       return;
@@ -39,7 +45,7 @@ export function listenForShortcuts(): void {
 }
 
 function pressWithMod(key: string, at: HTMLElement | null): boolean {
-  if (key === "k" && (over.peek() === "palette" || !at?.closest("dialog"))) {
+  if (key === "k" && shared.peek() === undefined && (over.peek() === "palette" || !at?.closest("dialog"))) {
     over.value = over.peek() === "palette" ? undefined : "palette";
     return true;
   }

@@ -6,7 +6,7 @@
 import type { Client, Thread } from "@acpd/client";
 import { computed, effect, signal, untracked } from "@preact/signals";
 
-import { client, sentence } from "../connection/connection.ts";
+import { client, sentence, shared } from "../connection/connection.ts";
 import { OpenThread } from "../connection/open-thread.ts";
 import { type ThreadList, type Watch, watchThreads } from "../connection/thread-list.ts";
 import { isRecord, stored } from "../state/stored.ts";
@@ -88,7 +88,9 @@ effect(() => {
     watch = watchThreads(now, (loaded) => {
       list.value = loaded;
     });
-    resumeDeletions();
+    if (shared.peek() === undefined) {
+      resumeDeletions();
+    }
   } else {
     list.value = undefined;
   }

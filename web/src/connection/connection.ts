@@ -6,15 +6,26 @@
 import { type Client, connect, type State } from "@acpd/client";
 import { computed, signal } from "@preact/signals";
 
-import { onKeyOfOtherTab, PageSocket } from "./page-key.ts";
+import { keepPageKey, onKeyOfOtherTab, PageSocket } from "./page-key.ts";
 import { holdQuestions } from "./questions.ts";
-import { Refused, type Session, signIn, signOut, takeFromLink, whoAmI } from "./session.ts";
+import {
+  LINK_ENDED,
+  openShare,
+  Refused,
+  type Session,
+  type ShareLink,
+  signIn,
+  signOut,
+  takeFromLink,
+  Unreachable,
+  whoAmI,
+} from "./session.ts";
 
 export type Standing =
   /** The page is checking the session. */
   | { name: "looking" }
-  /** Not signed in; `why` is the reason, if there is one. */
-  | { name: "out"; why?: string }
+  /** Not signed in; `why` is the reason, if there is one. `shared` if the page was opened with a link to a thread. */
+  | { name: "out"; why?: string; shared?: boolean }
   | { name: "in"; session: Session };
 
 export const standing = signal<Standing>({ name: "looking" });
@@ -22,6 +33,8 @@ export const link = signal<State>({ name: "connecting" });
 /** The client, while signed in. */
 export const client = signal<Client | undefined>(undefined);
 export const online = computed(() => link.value.name === "open");
+/** The thread that a link shares, if this page was opened with one. */
+export const shared = computed(() => (standing.value.name === "in" ? standing.value.session.share : undefined));
 /** Whether there was a connection since signing in: the banner reports only connections that broke. */
 export const wasOnline = signal(false);
 
@@ -31,6 +44,9 @@ export const CLIENT_INFO = { name: "acpd-web", title: "acpd in the browser", ver
 /** Checks the session or signs in with the link's credentials, and connects. */
 export async function begin(): Promise<void> {
   const shown = takeFromLink();
+  if (shown && "share" in shown) {
+    return beginShared(shown.share);
+  }
   if (shown) {
     await enter(shown).catch((error: unknown) => {
       standing.value = { name: "out", why: sentence(error) };
@@ -49,6 +65,31 @@ export async function begin(): Promise<void> {
     setTimeout(() => void begin(), 2_000);
   }
 }
+
+/** Shows a shared thread. The browser's own session stays as it is. */
+async function beginShared(link: ShareLink): Promise<void> {
+  try {
+    const session = await openShare(link);
+    if (session) {
+      become(session);
+    } else {
+      standing.value = { name: "out", why: LINK_ENDED, shared: true };
+    }
+  } catch (error) {
+    if (error instanceof Refused && !(error instanceof Unreachable)) {
+      standing.value = { name: "out", why: sentence(error), shared: true };
+    } else {
+      setTimeout(() => void beginShared(link), 2_000);
+    }
+  }
+}
+
+// A link that is opened in a tab which shows acpd already only changes the end of the address.
+addEventListener("hashchange", () => {
+  if (/^#shared?=/.test(location.hash)) {
+    location.reload();
+  }
+});
 
 // The browser now has the cookie of that tab's session.
 onKeyOfOtherTab(() => {
@@ -75,7 +116,7 @@ function become(session: Session): void {
   const made = connect({
     url: "/",
     clientInfo: CLIENT_INFO,
-    capabilities: { approvals: true, streaming: true, subscribers: true, tools: true },
+    capabilities: { approvals: !session.share, streaming: true, subscribers: !session.share, tools: true },
     WebSocket: PageSocket,
     onError: (error) => console.warn(error),
   });
@@ -100,8 +141,14 @@ function become(session: Session): void {
 async function stillIn(made: Client): Promise<void> {
   try {
     if ((await whoAmI()) === undefined && client.peek() === made) {
+      const wasShared = shared.peek() !== undefined;
       drop();
-      standing.value = { name: "out", why: "Your session has ended. Sign in again." };
+      if (wasShared) {
+        keepPageKey();
+      }
+      standing.value = wasShared
+        ? { name: "out", why: LINK_ENDED, shared: true }
+        : { name: "out", why: "Your session has ended. Sign in again." };
     }
   } catch (error) {
     if (error instanceof Refused) {

@@ -5,7 +5,14 @@
 
 import type { Socket } from "@acpd/client";
 
-const NAME = "acpd.page-key";
+const OWN = "acpd.page-key";
+/** The name under which this page finds its key: its own session's, or that of the shared thread that it shows. */
+let name = OWN;
+
+/** Makes this page use the session of a link, beside the browser's own one. */
+export function useKeyOfShare(id: string): void {
+  name = `acpd.share-key.${id}`;
+}
 
 /** The key for browsers that store nothing, as in some private windows: valid until the page is left. */
 let unkept: string | undefined;
@@ -13,7 +20,7 @@ let unkept: string | undefined;
 /** Returns the key of this browser's session, even if another tab has signed in. */
 function pageKey(): string | undefined {
   try {
-    return localStorage.getItem(NAME) ?? unkept;
+    return localStorage.getItem(name) ?? unkept;
   } catch {
     return unkept;
   }
@@ -24,9 +31,9 @@ export function keepPageKey(key?: string): void {
   unkept = key;
   try {
     if (key === undefined) {
-      localStorage.removeItem(NAME);
+      localStorage.removeItem(name);
     } else {
-      localStorage.setItem(NAME, key);
+      localStorage.setItem(name, key);
     }
   } catch {
     // This browser stores nothing.
@@ -36,7 +43,7 @@ export function keepPageKey(key?: string): void {
 /** Calls `handler` when another tab has signed in. */
 export function onKeyOfOtherTab(handler: () => void): void {
   addEventListener("storage", (event) => {
-    if (event.key === NAME && event.newValue !== null) {
+    if (event.key === name && event.newValue !== null) {
       handler();
     }
   });

@@ -79,3 +79,8 @@ export function dayAndClock(milliseconds: number): string {
   const day = new Date(milliseconds).toLocaleDateString(undefined, { weekday: "short", month: "short", day: "numeric" });
   return isToday ? clock(milliseconds) : `${day}, ${clock(milliseconds)}`;
 }
+
+/** Formats a date with its year, and the time of day. */
+export function dateAndTime(milliseconds: number): string {
+  return new Date(milliseconds).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}

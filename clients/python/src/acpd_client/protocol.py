@@ -1101,6 +1101,13 @@ ListReset: TypeAlias = "dict[str, Any]"
 """A reset of the thread list, without members."""
 
 
+class ListShares(TypedDict, total=False):
+    """Params of `thread/share/list`."""
+
+    threadId: str | None
+    """Only links of this thread; by default, of all threads."""
+
+
 class ListThreads(TypedDict, total=False):
     """Params of `thread/list`."""
 
@@ -1600,6 +1607,13 @@ class Resolved(_Resolved, total=False):
     """The turn in which the event happened."""
 
 
+class RevokeShare(TypedDict):
+    """Params of `thread/share/revoke`."""
+
+    shareId: str
+    """Id of the link, as in `thread/share/list`."""
+
+
 class _Revoked(TypedDict):
     id: int
     seq: int
@@ -1697,6 +1711,20 @@ class SessionParams(_SessionParams, total=False):
 
     cwd: str | None
     """Working directory of the session; `null` is the thread's."""
+
+
+class ShareCreated(TypedDict):
+    """Result of `thread/share/create`."""
+
+    secret: str
+    """The link's secret, which is stored nowhere. The link is the daemon's address and `/#share=SECRET`. Programs send the secret as a token."""
+    share: ThreadShare
+
+
+class SharesListed(TypedDict):
+    """The links, oldest first."""
+
+    data: list[ThreadShare]
 
 
 class SnippetPiece(TypedDict):
@@ -2259,6 +2287,45 @@ class ThreadRollbackParams(TypedDict):
 
 
 ThreadSearchParams: TypeAlias = "SearchThreads"
+
+
+class _ThreadShare(TypedDict):
+    createdAt: int
+    createdBy: str
+    """Name of the token that made it."""
+    expiresAt: int
+    """The link ends then, or when the token that made it does."""
+    id: str
+    """Id of the link, which is not secret."""
+    threadId: str
+    """The thread that it shares."""
+
+
+class ThreadShare(_ThreadShare, total=False):
+    """A link with which anyone can read one thread."""
+
+    name: str | None
+    """Its name, for the list of links."""
+
+
+class _ThreadShareCreateParams(TypedDict):
+    threadId: str
+    """Id of the thread."""
+
+
+class ThreadShareCreateParams(_ThreadShareCreateParams, total=False):
+    """Params of `thread/share/create`."""
+
+    expiresInSecs: int | None
+    """Seconds until the link expires, from 60 to 31,536,000 (a year); 604,800 (7 days) if absent."""
+    name: str | None
+    """A name for the list of links, at most 100 bytes. Readers of the thread do not see it."""
+
+
+ThreadShareListParams: TypeAlias = "ListShares"
+
+
+ThreadShareRevokeParams: TypeAlias = "RevokeShare"
 
 
 ThreadStartParams: TypeAlias = "StartThread"
@@ -3400,6 +3467,24 @@ class TypedClient(ABC):
         self, method: Literal["thread/search"], params: ThreadSearchParams, *, timeout: float | None = None
     ) -> TextsFound:
         """Searches all threads, including archived ones: messages of users and agents, titles of tool calls, commands and file paths. Returns the newest hits first. A text can be found once its item is complete."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/share/create"], params: ThreadShareCreateParams, *, timeout: float | None = None
+    ) -> ShareCreated:
+        """Makes a link with which anyone can read this thread until the link expires, and nothing else. The thread includes its later turns. The result contains the link's secret. The link ends with the token that made it, and with the thread."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/share/list"], params: ThreadShareListParams | None = None, *, timeout: float | None = None
+    ) -> SharesListed:
+        """Lists the links that have not expired, oldest first."""
+
+    @overload
+    async def call(
+        self, method: Literal["thread/share/revoke"], params: ThreadShareRevokeParams, *, timeout: float | None = None
+    ) -> Nothing:
+        """Revokes a link. Connections that it authenticated end before the response. Returns `not_found` if there is no such link."""
 
     @overload
     async def call(

@@ -28,10 +28,11 @@ const COPIED_AT_ONCE: usize = 1 << 20;
 pub const PLAIN: [&str; 1] = ["answers.json"];
 
 /// Files with which other programs can use the daemon, or pose as it.
-pub const SECRET: [&str; 5] = [
+pub const SECRET: [&str; 6] = [
     "token",
     "tokens.json",
     "sessions.json",
+    "shares.json",
     "tls-cert.pem",
     "tls-key.pem",
 ];

@@ -40,6 +40,12 @@ acpd answer @last --dismiss",
         "acpd export @last -o story.md\nacpd export 5e31c427 | jq .type",
     ),
     (
+        "share create",
+        "acpd share create @last\nacpd share create 5e31c427 --expires 24h --name \"for the review\"",
+    ),
+    ("share list", "acpd share list\nacpd share list @last"),
+    ("share revoke", "acpd share revoke 9f2c41d07b6e5a38"),
+    (
         "serve",
         "acpd serve\nacpd serve --demo\nacpd serve --listen 127.0.0.1:5000",
     ),

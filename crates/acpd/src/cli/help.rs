@@ -23,6 +23,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "unarchive",
             "delete",
             "export",
+            "share",
         ],
     ),
     ("Agents and editors", &["agents", "acp", "codex"]),

@@ -168,6 +168,9 @@ pub enum Command {
     Delete(DeleteArgs),
     /// Export a thread as JSON lines, Markdown or HTML
     Export(ExportArgs),
+    /// Create, list and revoke links with which anyone can read one thread
+    #[command(subcommand)]
+    Share(ShareCommand),
     /// List, install and check agents
     #[command(subcommand)]
     Agents(AgentsCommand),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// The thread of a command.
 #[derive(Debug, Args)]
@@ -224,4 +224,49 @@ impl ExportFormat {
             Self::Html => "html",
         }
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ShareCommand {
+    /// Create a link and print it once
+    Create(ShareCreateArgs),
+    /// List links
+    List(ShareListArgs),
+    /// Revoke a link and close its connections
+    Revoke(ShareRevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ShareCreateArgs {
+    #[command(flatten)]
+    pub thread: ThreadArg,
+    /// Lifetime: 90m, 12h, 30d or 2w, at most a year [default: 7d]
+    #[arg(long, value_name = "TIME")]
+    pub expires: Option<String>,
+    /// Name for the list of links; readers do not see it
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Print JSON, with the link and its secret as members
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShareListArgs {
+    /// Thread whose links are listed [default: all threads]
+    #[arg(value_name = "THREAD")]
+    pub thread: Option<String>,
+    /// Print JSON, one link per line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShareRevokeArgs {
+    /// Id of the link, as in "acpd share list"
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
 use crate::terminal::table::table;
-use crate::terminal::time::{ago, when};
+use crate::terminal::time::{ago, duration, when};
 
 /// Runs an `acpd token` command.
 pub async fn token(settings: &Settings, command: &TokenCommand) -> anyhow::Result<Exit> {
@@ -168,40 +168,7 @@ async fn notify_daemon(settings: &Settings) -> bool {
         .is_ok_and(|answer| answer.status().is_success())
 }
 
-/// Parses a duration such as `30d`, `12h`, `90m` or `2w` into milliseconds.
-fn duration(text: &str) -> anyhow::Result<i64> {
-    let wrong = || Exit::Usage.error(format!("{text:?} is no time: write 90m, 12h, 30d or 2w"));
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let minutes = match &text[digits.len()..] {
-        "m" => 1,
-        "h" => 60,
-        "d" => 24 * 60,
-        "w" => 7 * 24 * 60,
-        _ => return Err(wrong()),
-    };
-    let count: u32 = digits.parse().map_err(|_| wrong())?;
-    if count == 0 {
-        return Err(wrong());
-    }
-    Ok(i64::from(count) * minutes * 60_000)
-}
-
 fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_has_a_unit() {
-        for (text, minutes) in [("90m", 90), ("12h", 720), ("30d", 43_200), ("2w", 20_160)] {
-            assert_eq!(duration(text).unwrap(), minutes * 60_000, "{text}");
-        }
-        for text in ["", "d", "30", "0d", "-1d", "1.5h", "30 d", "30x", "99999999999d"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 }

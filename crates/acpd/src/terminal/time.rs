@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::exit::Exit;
+
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
@@ -18,6 +20,24 @@ pub fn when(millis: &Value) -> String {
             .to_string(),
         None => "-".to_owned(),
     }
+}
+
+/// Parses a duration such as `30d`, `12h`, `90m` or `2w` into milliseconds.
+pub fn duration(text: &str) -> anyhow::Result<i64> {
+    let wrong = || Exit::Usage.error(format!("{text:?} is no time: write 90m, 12h, 30d or 2w"));
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let minutes = match &text[digits.len()..] {
+        "m" => 1,
+        "h" => 60,
+        "d" => 24 * 60,
+        "w" => 7 * 24 * 60,
+        _ => return Err(wrong()),
+    };
+    let count: u32 = digits.parse().map_err(|_| wrong())?;
+    if count == 0 {
+        return Err(wrong());
+    }
+    Ok(i64::from(count) * minutes * 60_000)
 }
 
 /// Formats milliseconds since the epoch: relative within a week, otherwise with date and time.
@@ -59,5 +79,15 @@ mod tests {
         assert_eq!(relative(6 * DAY + HOUR), "6 d ago");
         assert!(relative(7 * DAY).starts_with("2027-01-"), "{}", relative(7 * DAY));
         assert_eq!(super::relative(&Value::Null, now), "-");
+    }
+
+    #[test]
+    fn a_time_has_a_unit() {
+        for (text, minutes) in [("90m", 90), ("12h", 720), ("30d", 43_200), ("2w", 20_160)] {
+            assert_eq!(duration(text).unwrap(), minutes * 60_000, "{text}");
+        }
+        for text in ["", "d", "30", "0d", "-1d", "1.5h", "30 d", "30x", "99999999999d"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
     }
 }

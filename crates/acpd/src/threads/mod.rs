@@ -7,5 +7,6 @@ pub mod lifecycle;
 pub mod list;
 pub mod run;
 pub mod search;
+pub mod share;
 pub mod show;
 pub mod steer;

@@ -50,9 +50,25 @@ pub(super) async fn content_stays_as_long_as_someone_needs_it(log: &SharedLog) {
     log.append_with(named, &sample::run(2..=2, 10), None, &refused)
         .await
         .unwrap_err();
+    for (thread, blob, is_its) in [
+        (one, own, true),
+        (one, both, true),
+        (one, referenced, true),
+        (other, own, false),
+        (other, both, true),
+        (other, referenced, false),
+        (named, own, false),
+        (named, both, false),
+        (named, referenced, true),
+        (sample::new_thread(), both, false),
+    ] {
+        let found = log.blob_of(thread, blob).await.unwrap();
+        assert_eq!(found.is_some(), is_its, "{blob} of {thread}");
+    }
 
     log.delete(one).await.unwrap();
     assert_eq!(log.blob(own).await, Ok(None));
+    assert_eq!(log.blob_of(one, both).await, Ok(None), "its thread is deleted");
     assert_eq!(log.blob(both).await, Ok(Some(content(one, "both"))));
     assert_eq!(log.blob(referenced).await, Ok(Some(content(one, "told"))));
     log.delete(other).await.unwrap();

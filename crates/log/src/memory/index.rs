@@ -53,6 +53,13 @@ impl Index {
         self.blobs.entry(blob).or_default().insert(thread);
     }
 
+    /// Returns whether a thread needs a blob.
+    pub(super) fn needs(&self, thread: ThreadId, blob: BlobId) -> bool {
+        self.blobs
+            .get(&blob)
+            .is_some_and(|threads| threads.contains(&thread))
+    }
+
     /// Adds the texts of a thread's events up to `until` to a thread that inherits these events.
     pub(super) fn inherit(&mut self, from: ThreadId, to: ThreadId, until: Seq) {
         let texts = self.texts.values();

@@ -403,6 +403,13 @@ impl EventLog for Memory {
         self.ask(|state| Ok(state.blobs.get(&id).cloned()))
     }
 
+    fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
+        self.ask(|state| {
+            let content = state.blobs.get(&id).filter(|_| state.index.needs(thread, id));
+            Ok(content.cloned())
+        })
+    }
+
     fn close(&self) -> Answer<'_, ()> {
         self.change(|state| {
             state.closed = true;

@@ -307,6 +307,10 @@ impl EventLog for Sqlite {
         self.ask(move |connection| query::blob(connection, id))
     }
 
+    fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
+        self.ask(move |connection| query::blob_of(connection, thread, id))
+    }
+
     fn stats(&self) -> Stats {
         self.counters
             .stats(self.jobs.max_capacity() - self.jobs.capacity())

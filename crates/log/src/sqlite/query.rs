@@ -324,6 +324,25 @@ pub(super) fn blob(connection: &Connection, id: BlobId) -> Result<Option<Vec<u8>
     Ok(found)
 }
 
+/// A blob that one thread needs.
+const BLOB_OF: &str = "
+    SELECT body FROM blob WHERE hash = ?1 AND rowid NOT IN (SELECT id FROM deleted_blob)
+        AND EXISTS (SELECT 1 FROM blob_thread CROSS JOIN thread ON thread.id = blob_thread.thread
+                    WHERE blob_thread.hash = ?1 AND thread.uuid = ?2)";
+
+/// Implements [`EventLog::blob_of`](crate::EventLog::blob_of).
+pub(super) fn blob_of(
+    connection: &Connection,
+    thread: ThreadId,
+    id: BlobId,
+) -> Result<Option<Vec<u8>>, LogError> {
+    let found = connection
+        .prepare_cached(BLOB_OF)?
+        .query_row((id.0, thread.0.as_bytes()), |row| row.get(0))
+        .optional()?;
+    Ok(found)
+}
+
 fn thread_row(connection: &Connection, thread: ThreadId) -> Result<i64, LogError> {
     connection
         .prepare_cached("SELECT id FROM thread WHERE uuid = ?")?

@@ -84,6 +84,10 @@ pub enum Reply {
     Explained(Box<Explanation>),
     /// The remembered answers of a thread and of its agent.
     Remembered(Vec<RememberedRule>),
+    /// The link that was made.
+    ShareCreated(Box<CreatedShare>),
+    /// Links that have not expired.
+    Shares(Vec<ShareInfo>),
     /// The current holder of the thread's lease.
     Lease(Option<LeaseHolder>),
     /// The agent's response, unchanged.
@@ -270,6 +274,40 @@ pub struct ListedThread {
     pub thread: ThreadId,
     /// The thread's name, state and counts, as lists show them.
     pub summary: Summary,
+}
+
+/// A link with which anyone can read a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShareInfo {
+    /// Id of the link. It is not a secret.
+    pub id: String,
+    /// The thread that it shares.
+    pub thread: ThreadId,
+    /// Its name for lists of links.
+    pub name: Option<String>,
+    /// The client that made it, as the log names clients.
+    pub created_by: String,
+    /// When it was made, in milliseconds since the epoch.
+    pub created_at: Millis,
+    /// When it expires, in milliseconds since the epoch.
+    pub expires_at: Millis,
+}
+
+/// A link, with the secret that it consists of. The secret is stored nowhere. `Debug` does not print it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CreatedShare {
+    /// What is known of the link.
+    pub share: ShareInfo,
+    /// The secret.
+    pub secret: String,
+}
+
+impl std::fmt::Debug for CreatedShare {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CreatedShare")
+            .field("share", &self.share)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A thread, with turns if the client requested them.

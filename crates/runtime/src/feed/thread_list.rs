@@ -15,7 +15,14 @@ use tokio::sync::broadcast;
 /// The channel on which every thread publishes its entry in the list.
 #[derive(Debug, Clone)]
 pub struct ThreadListFeed {
-    lanes: [(Lane, broadcast::Sender<Arc<Frames>>); Lane::ALL.len()],
+    lanes: [(Lane, broadcast::Sender<ListChange>); Lane::ALL.len()],
+}
+
+/// A change of one thread's entry in the list.
+#[derive(Debug, Clone)]
+struct ListChange {
+    thread: ThreadId,
+    frames: Arc<Frames>,
 }
 
 impl ThreadListFeed {
@@ -34,40 +41,49 @@ impl ThreadListFeed {
                 ThreadCreated(_) | MetadataSet { .. } | ThreadUnarchived {}
             )
         };
-        self.publish(Source::Listed {
+        self.publish(
             thread,
-            at: events.last().map_or(0, |event| event.at),
-            summary: Some(summary),
-            with_metadata: events.iter().any(shows_metadata),
-        });
+            Source::Listed {
+                thread,
+                at: events.last().map_or(0, |event| event.at),
+                summary: Some(summary),
+                with_metadata: events.iter().any(shows_metadata),
+            },
+        );
     }
 
     /// Publishes a thread's list entry after a change that is no event.
     pub fn shown(&self, thread: ThreadId, at: Millis, summary: &Summary) {
-        self.publish(Source::Listed {
+        self.publish(
             thread,
-            at,
-            summary: Some(summary),
-            with_metadata: false,
-        });
+            Source::Listed {
+                thread,
+                at,
+                summary: Some(summary),
+                with_metadata: false,
+            },
+        );
     }
 
     /// Publishes that a thread was deleted.
     pub fn removed(&self, thread: ThreadId, at: Millis) {
-        self.publish(Source::Listed {
+        self.publish(
             thread,
-            at,
-            summary: None,
-            with_metadata: false,
-        });
+            Source::Listed {
+                thread,
+                at,
+                summary: None,
+                with_metadata: false,
+            },
+        );
     }
 
-    fn publish(&self, change: Source<'_>) {
+    fn publish(&self, thread: ThreadId, change: Source<'_>) {
         for (lane, changes) in &self.lanes {
             if changes.receiver_count() > 0 {
-                let frames = Frames::encode(*lane, change);
+                let frames = Arc::new(Frames::encode(*lane, change));
                 // The last watcher may have gone in between.
-                let _ = changes.send(Arc::new(frames));
+                let _ = changes.send(ListChange { thread, frames });
             }
         }
     }
@@ -75,27 +91,42 @@ impl ThreadListFeed {
 
 /// A connection's subscription to the thread list.
 #[derive(Debug, Default)]
-pub struct ThreadListSubscription(Option<(Lane, broadcast::Receiver<Arc<Frames>>)>);
+pub struct ThreadListSubscription(Option<Watching>);
+
+#[derive(Debug)]
+struct Watching {
+    lane: Lane,
+    /// The only thread whose changes the client receives.
+    only: Option<ThreadId>,
+    changes: broadcast::Receiver<ListChange>,
+}
 
 impl ThreadListSubscription {
-    /// Starts watching; does nothing if the connection watches already.
-    pub fn begin(&mut self, thread_list: &ThreadListFeed, lane: Lane) {
+    /// Starts watching; does nothing if the connection watches already. With `only`, the client receives changes of that
+    /// thread alone.
+    pub fn begin(&mut self, thread_list: &ThreadListFeed, lane: Lane, only: Option<ThreadId>) {
         let channel = thread_list.lanes.iter().find(|(of, _)| *of == lane);
         if let (None, Some((_, changes))) = (&self.0, channel) {
-            self.0 = Some((lane, changes.subscribe()));
+            let changes = changes.subscribe();
+            self.0 = Some(Watching { lane, only, changes });
         }
     }
 
     /// Returns the next frames for the client. Waits forever if the connection does not watch.
     pub async fn next(&mut self) -> Arc<Frames> {
-        let Some((lane, changes)) = &mut self.0 else {
+        let Some(Watching { lane, only, changes }) = &mut self.0 else {
             return std::future::pending().await;
         };
-        match changes.recv().await {
-            Ok(frames) => frames,
-            Err(broadcast::error::RecvError::Lagged(_)) => Arc::new(Frames::encode(*lane, Source::ListReset)),
-            // The daemon is stopping.
-            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        loop {
+            match changes.recv().await {
+                Ok(change) if only.is_none_or(|only| only == change.thread) => return change.frames,
+                Ok(_) => {}
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    return Arc::new(Frames::encode(*lane, Source::ListReset));
+                }
+                // The daemon is stopping.
+                Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
+            }
         }
     }
 }
@@ -146,19 +177,37 @@ mod tests {
             ThreadListSubscription::default(),
             ThreadListSubscription::default(),
         );
-        slow.begin(&thread_list, Lane::App);
-        quick.begin(&thread_list, Lane::App);
+        slow.begin(&thread_list, Lane::App, None);
+        quick.begin(&thread_list, Lane::App, None);
         assert_eq!(take(&mut slow), [], "what came before is in the list");
         changed(&thread_list, LIST_CHANGES);
         assert_eq!(take(&mut quick).len(), LIST_CHANGES);
         changed(&thread_list, 1);
         // Subscribing again must not lose any frame.
-        slow.begin(&thread_list, Lane::App);
+        slow.begin(&thread_list, Lane::App, None);
         let kept = take(&mut slow);
         assert_eq!(kept[0], ("thread/list/reset".to_owned(), None));
         assert_eq!(kept[1], ("thread/list/changed".to_owned(), Some(1)));
         assert_eq!(kept.len(), 1 + LIST_CHANGES);
         assert_eq!(take(&mut quick), [("thread/list/changed".to_owned(), Some(0))]);
         assert!(ThreadListSubscription::default().next().now_or_never().is_none());
+    }
+
+    #[test]
+    fn a_watcher_of_one_thread_receives_no_change_of_another() {
+        let thread_list = ThreadListFeed::open();
+        let (one, other) = (ThreadId(uuid::Uuid::nil()), ThreadId(uuid::Uuid::max()));
+        let watch = |only| {
+            let mut watch = ThreadListSubscription::default();
+            watch.begin(&thread_list, Lane::App, Some(only));
+            watch
+        };
+        let (mut of_one, mut of_other) = (watch(one), watch(other));
+        changed(&thread_list, 2);
+        thread_list.removed(other, 9);
+        let changed = "thread/list/changed".to_owned();
+        let seen = take(&mut of_one);
+        assert_eq!(seen, [(changed.clone(), Some(0)), (changed, Some(1))]);
+        assert_eq!(take(&mut of_other).len(), 1, "its own deletion");
     }
 }

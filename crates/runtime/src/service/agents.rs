@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use acpd_catalog::{InstallMethod, LaunchMethod};
-use acpd_model::{ErrorCode, Failure, Origin, RawJson, Role, ThreadId};
+use acpd_model::{AccessScope, ErrorCode, Failure, Origin, RawJson, Role, ThreadId};
 use acpd_proto::agent::{AgentRequest, check_extension, with_session};
 use acpd_proto::surface::reply::{AgentHello, AgentInfo, AgentReport, AgentSandbox, Reply};
+use acpd_proto::surface::request::Permissions;
 use acpd_proto::thread::Command;
 use futures_util::FutureExt;
 
@@ -75,10 +76,13 @@ impl Service {
     /// Returns what the connection's agent declares. The connection's first session may use the process that this starts.
     pub(super) fn initialize(&self, caller: &Caller) -> Dispatched {
         let service = self.clone();
-        let (role, defaults, connections) =
-            (caller.role, Arc::clone(&caller.defaults), caller.standby.clone());
+        let (permissions, defaults, connections) = (
+            caller.permissions,
+            Arc::clone(&caller.defaults),
+            caller.standby.clone(),
+        );
         Dispatched::answer(async move {
-            let CachedInitialize { hello, standby } = service.declared(role, &defaults).await?;
+            let CachedInitialize { hello, standby } = service.declared(permissions, &defaults).await?;
             if let (Some(standby), Some(connections)) = (standby, connections) {
                 connections.put(Box::new(standby));
             }
@@ -86,12 +90,20 @@ impl Service {
         })
     }
 
-    async fn declared(&self, role: Role, defaults: &Defaults) -> Result<CachedInitialize, Failure> {
+    async fn declared(
+        &self,
+        permissions: Permissions,
+        defaults: &Defaults,
+    ) -> Result<CachedInitialize, Failure> {
+        // What an agent declares, such as its ways to sign in, is no part of a thread.
+        if permissions.scope != AccessScope::Everything {
+            return Ok(CachedInitialize::unknown());
+        }
         let agent = defaults.agent.clone()?;
         let runnable = self.context.agents.find(&agent)?;
         let cwd = directory_of(&defaults.cwd);
         // Clients without the operator role must not cause an agent to start by naming it.
-        let cwd = role.may(Role::Operator).then_some(&*cwd);
+        let cwd = permissions.role.may(Role::Operator).then_some(&*cwd);
         match self.initialize_cache.of(&agent, runnable.config, cwd).await {
             // There is no capacity for another process now. The client can still list and read existing threads.
             Err(failure) if failure.code == ErrorCode::Overloaded => Ok(CachedInitialize::unknown()),

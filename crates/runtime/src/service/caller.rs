@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use acpd_model::{Failure, Origin, Role, ThreadId};
+use acpd_model::{Failure, Origin, ThreadId};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::surface::contract::Lane;
+use acpd_proto::surface::request::Permissions;
 use acpd_proto::thread::EditorCapabilities;
 use tokio::sync::mpsc;
 
@@ -17,8 +18,8 @@ use crate::thread::delegates::ToEditor;
 pub struct Caller {
     /// The client, as the log names it.
     pub by: Origin,
-    /// The role, which limits the requests that the client may make.
-    pub role: Role,
+    /// The role and the scope, which limit the requests that the client may make.
+    pub permissions: Permissions,
     /// The encoding of the events that it receives.
     pub lane: Lane,
     /// Defaults for requests that name no agent and no directory.
@@ -57,10 +58,10 @@ pub struct Delegate {
 
 impl Caller {
     /// Creates a client that follows no thread.
-    pub fn new(by: Origin, role: Role, lane: Lane, defaults: Arc<Defaults>) -> Self {
+    pub fn new(by: Origin, permissions: impl Into<Permissions>, lane: Lane, defaults: Arc<Defaults>) -> Self {
         Self {
             by,
-            role,
+            permissions: permissions.into(),
             lane,
             defaults,
             delegate: None,

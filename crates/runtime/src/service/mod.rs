@@ -12,6 +12,7 @@ mod policies;
 mod queries;
 mod search;
 mod sessions;
+mod shares;
 mod start;
 #[cfg(test)]
 mod tests;
@@ -41,9 +42,21 @@ pub struct Dispatched {
     /// Whether the client receives events of that thread only after the answer, and none at all if the request fails.
     pub answer_first: bool,
     /// Whether the client is notified of changes to the thread list from now on; `None` leaves that as it is.
-    pub watch: Option<bool>,
+    pub watch: Option<Watch>,
     /// The rest of the request. It returns the answer.
     pub answer: BoxFuture<'static, Result<Response, Failure>>,
+}
+
+/// Which changes of the thread list a client is notified of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    /// Changes of all threads, or of one.
+    On {
+        /// The only thread.
+        only: Option<ThreadId>,
+    },
+    /// No changes.
+    Off,
 }
 
 /// The result of a successful request.
@@ -107,15 +120,16 @@ impl Service {
         }
     }
 
-    /// Carries out `request` if the caller's role allows it. The part that must run in the order of the client's
+    /// Carries out `request` if the caller's role and scope allow it. The part that must run in the order of the client's
     /// requests has finished when this returns.
     pub async fn call(&self, caller: &Caller, request: Request) -> Dispatched {
-        let needed = request.role();
-        if !caller.role.may(needed) {
-            let message = format!(
-                "this needs the role {needed}; this client has the role {}",
-                caller.role
-            );
+        let request = match caller.permissions.limit(request) {
+            Ok(request) => request,
+            Err(failure) => return Dispatched::now(Err(failure)),
+        };
+        let (needed, role) = (request.role(), caller.permissions.role);
+        if !role.may(needed) {
+            let message = format!("this needs the role {needed}; this client has the role {role}");
             return Dispatched::now(Err(Failure::new(ErrorCode::Forbidden, message)));
         }
         match request.order() {
@@ -153,7 +167,7 @@ impl Service {
             Request::ReadTurnDiff { thread, turn } => {
                 Ok(Dispatched::now(self.read_turn_diff(thread, turn).await))
             }
-            Request::WatchThreadList { on } => Ok(watch_thread_list(on)),
+            Request::WatchThreadList { on, only } => Ok(watch_thread_list(on, only)),
             Request::StartThread(start) => self.start_thread(caller, *start).await,
             Request::OpenThread(open) => self.open_thread(caller, *open).await,
             Request::CloseThread { thread, release } => Ok(self.close_thread(caller, thread, release).await),
@@ -162,10 +176,20 @@ impl Service {
             Request::ChangeThread { thread, change } => self.change_thread(by, thread, change).await,
             Request::SetThreadPolicy { thread, policy } => self.set_thread_policy(by, thread, policy).await,
             Request::ExplainPolicy { thread, tool_call } => {
-                self.explain_policy(by, caller.role, thread, tool_call).await
+                self.explain_policy(by, caller.permissions.role, thread, tool_call)
+                    .await
             }
             Request::ListRemembered { thread } => self.list_remembered(by, thread).await,
             Request::RevokeRemembered { thread, id } => self.revoke_remembered(by, thread, id).await,
+            Request::CreateShare {
+                thread,
+                expires_in_secs,
+                name,
+            } => Ok(Dispatched::now(
+                self.create_share(by, thread, expires_in_secs, name).await,
+            )),
+            Request::ListShares { thread } => Ok(Dispatched::now(self.list_shares(thread).await)),
+            Request::RevokeShare { share } => Ok(Dispatched::now(self.revoke_share(share).await)),
             Request::MoveLease { thread, take } => self.move_lease(caller, thread, take).await,
             Request::StartTurn(start) => self.start_turn(by, start).await,
             Request::SteerTurn { thread, input, turn } => self.steer_turn(by, thread, input, turn).await,
@@ -216,9 +240,9 @@ impl Service {
     }
 }
 
-fn watch_thread_list(on: bool) -> Dispatched {
+fn watch_thread_list(on: bool, only: Option<ThreadId>) -> Dispatched {
     Dispatched {
-        watch: Some(on),
+        watch: Some(if on { Watch::On { only } } else { Watch::Off }),
         ..Dispatched::now(Ok(Reply::Done))
     }
 }

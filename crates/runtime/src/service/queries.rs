@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use acpd_log::{Filter, ListCursor, ListedThread};
+use acpd_log::{Filter, ListCursor, ListedThread, LogError};
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::LIST_PAGE;
 use acpd_model::{Failure, ThreadId, ThreadStatus};
@@ -26,6 +26,7 @@ impl Service {
             status,
             search,
             id,
+            only,
         } = wanted;
         let limit = limit.unwrap_or(LIST_PAGE).clamp(1, LIST_PAGE);
         let cursor = cursor.as_deref().map(parse_cursor).transpose()?;
@@ -49,12 +50,11 @@ impl Service {
             Some(ListedStatus::Idle) => (Some(false), None, None),
             Some(ListedStatus::Failed) => (Some(false), None, Some(TurnStatus::Failed)),
         };
-        let page = self
-            .context
-            .log
-            .list(filter, cursor, limit)
-            .await
-            .map_err(|error| log_failure(&error))?;
+        let page = match only {
+            Some(thread) => self.list_one(thread, &filter, cursor).await,
+            None => self.context.log.list(filter, cursor, limit).await,
+        };
+        let page = page.map_err(|error| log_failure(&error))?;
         let next = page.last().filter(|_| page.len() == limit).map(write_cursor);
         let page = page.into_iter();
         let page = page
@@ -68,6 +68,31 @@ impl Service {
             })
             .collect();
         Ok(Reply::Threads { page, next })
+    }
+
+    /// Returns the list of the threads of which a client may see one.
+    async fn list_one(
+        &self,
+        thread: ThreadId,
+        filter: &Filter,
+        cursor: Option<ListCursor>,
+    ) -> Result<Vec<ListedThread>, LogError> {
+        let summary = match self.context.log.summary(thread).await {
+            Ok(summary) => summary,
+            Err(LogError::NoSuchThread(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let is_after = cursor.is_none_or(
+            |ListCursor {
+                 updated_at,
+                 thread: last,
+             }| { (summary.updated_at, thread) < (updated_at, last) },
+        );
+        let is_listed = is_after && filter.admits(thread, &summary);
+        Ok(is_listed
+            .then_some(ListedThread { thread, summary })
+            .into_iter()
+            .collect())
     }
 
     pub(super) async fn read_thread(&self, thread: ThreadId, turns: Option<Turns>) -> Result<Reply, Failure> {

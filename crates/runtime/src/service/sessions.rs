@@ -20,7 +20,7 @@ impl Service {
         thread: ThreadId,
         wanted: SessionOptions,
     ) -> Result<(), Failure> {
-        if caller.role.may(Role::Operator) {
+        if caller.permissions.role.may(Role::Operator) {
             let change = self.session_change(thread, wanted).await?;
             self.change_session(caller, thread, change).await?;
         }
@@ -70,7 +70,7 @@ impl Service {
         let Some(delegate) = &caller.delegate else {
             return Ok(None);
         };
-        if !caller.role.may(Role::Operator) {
+        if !caller.permissions.role.may(Role::Operator) {
             return Ok(None);
         }
         let gone = CancellationToken::new();
@@ -94,7 +94,7 @@ impl Service {
 
     /// Starts a thread's agent in the background, so that a client that only reads does not wait for it.
     pub(super) async fn wake(&self, caller: &Caller, live: &Live) -> Result<(), Failure> {
-        if !caller.role.may(Role::Operator) || !self.context.agents.knows(&live.spec.agent) {
+        if !caller.permissions.role.may(Role::Operator) || !self.context.agents.knows(&live.spec.agent) {
             return Ok(());
         }
         self.offer_standby(

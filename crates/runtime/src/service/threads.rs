@@ -70,7 +70,7 @@ impl Service {
     /// Answers a close request. The connection has already stopped following the thread.
     pub(super) async fn close_thread(&self, caller: &Caller, thread: ThreadId, release: bool) -> Dispatched {
         let was_open = caller.follows;
-        if was_open && release && caller.role.may(Role::Operator) {
+        if was_open && release && caller.permissions.role.may(Role::Operator) {
             // If the notification fails, the thread is not loaded or the daemon is shutting down.
             let _ = self.directory.closed(thread).await;
         }

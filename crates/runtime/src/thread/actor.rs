@@ -319,6 +319,7 @@ impl ThreadActor {
             Err(error) => return Err(error),
         }
         tracing::info!(thread = %self.id, "deleted");
+        self.context.shares.forget(self.id).await;
         self.context
             .thread_list
             .removed(self.id, self.context.clock.now().wall);

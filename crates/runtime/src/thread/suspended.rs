@@ -253,6 +253,7 @@ impl Suspended {
             Err(error) => return Err(error),
         }
         tracing::info!(thread = %self.id, "deleted");
+        self.context.shares.forget(self.id).await;
         self.context.log_faults.clear(self.id);
         let at = self.context.clock.now().wall;
         self.context.thread_list.removed(self.id, at);

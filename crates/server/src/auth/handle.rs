@@ -1,21 +1,26 @@
-//! The task that owns the [`AuthStore`], and stores its sessions on disk.
+//! The task that owns the [`AuthStore`], and stores its sessions and links on disk.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::limits::GATE_QUEUE;
+use acpd_model::{ErrorCode, Failure, ThreadId};
+use acpd_proto::surface::reply::{CreatedShare, ShareInfo};
 use acpd_proto::time::Now;
+use acpd_runtime::share::{NewShare, ShareStore};
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::auth::sessions::Sessions;
+use crate::auth::shares::{ShareSecret, Shares};
 use crate::auth::store::AuthStore;
 use crate::auth::tokens;
 use crate::auth::tokens::TokensError;
 use acpd_runtime::clock::Clock;
 
-/// An operation on the store. It returns a callback that runs after the changes are on disk.
-type Job = Box<dyn FnOnce(&mut AuthStore, Now) -> Box<dyn FnOnce() + Send> + Send>;
+/// An operation on the store. It returns a callback that runs after the changes are on disk, or could not be stored.
+type Job = Box<dyn FnOnce(&mut AuthStore, Now) -> Box<dyn FnOnce(std::io::Result<()>) + Send> + Send>;
 
 /// Limits one sleep, because the user can change the wall clock in the meantime.
 const NAP: Duration = Duration::from_mins(1);
@@ -31,8 +36,8 @@ impl AuthHandle {
     /// Starts the authentication task for `store`, which writes its sessions below `data_dir`.
     pub fn open(store: AuthStore, data_dir: &Path, clock: Clock) -> Self {
         let (jobs, queue) = mpsc::channel(GATE_QUEUE);
-        tokio::spawn(keep(store, queue, Sessions::path(data_dir), clock));
-        let data_dir = data_dir.into();
+        let data_dir: Arc<Path> = data_dir.into();
+        tokio::spawn(keep(store, queue, Arc::clone(&data_dir), clock));
         Self { jobs, data_dir }
     }
 
@@ -40,7 +45,7 @@ impl AuthHandle {
     pub async fn reload(&self) -> Result<(), TokensError> {
         let data_dir = Arc::clone(&self.data_dir);
         // The task reads the file, so that of two concurrent reloads the later one never applies the older content.
-        let reloaded = self.ask(move |store, _| Ok(store.set_keys(tokens::load(&data_dir)?)));
+        let reloaded = self.ask(move |store, now| Ok(store.set_keys(tokens::load(&data_dir)?, now)));
         if let Some(ended) = reloaded.await.transpose()?
             && ended > 0
         {
@@ -55,20 +60,95 @@ impl AuthHandle {
         &self,
         question: impl FnOnce(&mut AuthStore, Now) -> T + Send + 'static,
     ) -> Option<T> {
+        // Sessions that could not be stored are valid until the daemon exits.
+        Some(self.ask_stored(question).await?.0)
+    }
+
+    /// Runs `question` in the authentication task, and returns its result with whether links could be stored after it.
+    async fn ask_stored<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut AuthStore, Now) -> T + Send + 'static,
+    ) -> Option<(T, std::io::Result<()>)> {
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(|store, now| {
             let reply = question(store, now);
             // The caller may have dropped its future.
-            Box::new(|| drop(answer.send(reply)))
+            Box::new(|stored| drop(answer.send((reply, stored))))
         });
         self.jobs.send(job).await.ok()?;
         answered.await.ok()
     }
 }
 
-async fn keep(mut store: AuthStore, mut queue: mpsc::Receiver<Job>, path: PathBuf, clock: Clock) {
+impl ShareStore for AuthHandle {
+    fn create(&self, share: NewShare) -> BoxFuture<'static, Result<CreatedShare, Failure>> {
+        let auth = self.clone();
+        Box::pin(async move {
+            let secret = ShareSecret::random()
+                .map_err(|error| Failure::new(ErrorCode::Internal, format!("no random numbers: {error}")))?;
+            let kept = secret.clone();
+            let created = auth.ask_stored(move |store, now| store.create_share(share, &kept, now));
+            let (created, stored) = created.await.ok_or_else(stopping)?;
+            let share = created?;
+            if let Err(error) = stored {
+                // Nobody has its secret. Without this, it would count towards the limits.
+                let id = share.id.clone();
+                auth.ask(move |store, now| store.end_shares(|share| share.id == id, now))
+                    .await;
+                let message = format!("the link could not be stored: {error}");
+                return Err(Failure::new(ErrorCode::Storage, message));
+            }
+            tracing::info!(share = %share.id, thread = %share.thread, by = %share.created_by, "a thread was shared");
+            let secret = secret.secret;
+            Ok(CreatedShare { share, secret })
+        })
+    }
+
+    fn list(&self, thread: Option<ThreadId>) -> BoxFuture<'static, Result<Vec<ShareInfo>, Failure>> {
+        let auth = self.clone();
+        Box::pin(async move {
+            let listed = auth.ask(move |store, now| store.list_shares(thread, now));
+            listed.await.ok_or_else(stopping)
+        })
+    }
+
+    fn revoke(&self, share: String) -> BoxFuture<'static, Result<(), Failure>> {
+        let auth = self.clone();
+        Box::pin(async move {
+            let id = share.clone();
+            let ended = auth.ask_stored(move |store, now| store.end_shares(|share| share.id == id, now));
+            let (ended, stored) = ended.await.ok_or_else(stopping)?;
+            if ended == 0 {
+                return Err(Failure::not_found(format_args!("link {share:?}")));
+            }
+            tracing::info!(%share, "a link was revoked");
+            stored.map_err(|error| {
+                let message = format!(
+                    "the link is revoked, but that could not be stored: it is valid again if the daemon restarts: {error}"
+                );
+                Failure::new(ErrorCode::Storage, message)
+            })
+        })
+    }
+
+    fn forget(&self, thread: ThreadId) -> BoxFuture<'static, ()> {
+        let auth = self.clone();
+        Box::pin(async move {
+            // While the daemon stops, the next start drops the links of threads that do not exist.
+            auth.ask(move |store, now| store.end_shares(|share| share.thread == thread, now))
+                .await;
+        })
+    }
+}
+
+fn stopping() -> Failure {
+    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
+}
+
+async fn keep(mut store: AuthStore, mut queue: mpsc::Receiver<Job>, data_dir: Arc<Path>, clock: Clock) {
     loop {
-        save(&mut store, &path).await;
+        // A failure is logged. Links are stored again with the next change.
+        let _ = save(&mut store, &data_dir).await;
         let nap = store.poll_timeout().map(|due| {
             let millis = u64::try_from(due.saturating_sub(clock.now().wall)).unwrap_or(0);
             Duration::from_millis(millis).min(NAP)
@@ -88,21 +168,40 @@ async fn keep(mut store: AuthStore, mut queue: mpsc::Receiver<Job>, path: PathBu
         };
         let Some(job) = job else { return };
         let answer = job(&mut store, clock.now());
-        save(&mut store, &path).await;
-        answer();
+        let stored = save(&mut store, &data_dir).await;
+        answer(stored);
     }
 }
 
-async fn save(store: &mut AuthStore, path: &std::path::Path) {
-    let Some(bytes) = store.take_unstored() else {
-        return;
-    };
-    let place = path.to_owned();
-    let stored = tokio::task::spawn_blocking(move || Sessions::store(&place, &bytes)).await;
-    if let Err(error) = stored.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
-        // The sessions remain valid until the daemon exits.
-        tracing::error!(path = %path.display(), %error, "the sessions of browsers cannot be stored");
+/// Stores what has changed. Returns whether the links could be stored.
+async fn save(store: &mut AuthStore, data_dir: &Path) -> std::io::Result<()> {
+    if let Some(bytes) = store.take_unstored() {
+        let path = Sessions::path(data_dir);
+        if let Err(error) = write(&path, bytes, Sessions::store).await {
+            // The sessions remain valid until the daemon exits.
+            tracing::error!(path = %path.display(), %error, "the sessions of browsers cannot be stored");
+        }
     }
+    let Some(bytes) = store.take_unstored_shares() else {
+        return Ok(());
+    };
+    let path = Shares::path(data_dir);
+    let stored = write(&path, bytes, Shares::store).await;
+    if let Err(error) = &stored {
+        store.shares_not_stored();
+        tracing::error!(path = %path.display(), %error, "the links that share threads cannot be stored");
+    }
+    stored
+}
+
+async fn write(
+    path: &Path,
+    bytes: Vec<u8>,
+    store: fn(&Path, &[u8]) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let path = path.to_owned();
+    let stored = tokio::task::spawn_blocking(move || store(&path, &bytes)).await;
+    stored.unwrap_or_else(|error| Err(std::io::Error::other(error)))
 }
 
 #[cfg(test)]
@@ -127,7 +226,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let secret = create(dir.path(), "a", Role::Owner, 0, Some(1000)).unwrap();
         let owner = Token::given("a-token-of-some-length").unwrap();
-        let mut store = AuthStore::new(&owner, load(dir.path()).unwrap(), Sessions::default(), at(1));
+        let mut store = AuthStore::new(
+            &owner,
+            load(dir.path()).unwrap(),
+            Shares::default(),
+            Sessions::default(),
+            at(1),
+        );
         // The session was still valid at this earlier time.
         let identity = store.token(&secret, Source::Socket, at(2)).unwrap();
         let _gate = AuthHandle::open(store, dir.path(), Clock::start());
@@ -139,14 +244,78 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let owner = Token::given("a-token-of-some-length").unwrap();
         let clock = Clock::start();
-        let store = AuthStore::new(&owner, Vec::new(), Sessions::default(), clock.now());
+        let store = AuthStore::new(
+            &owner,
+            Vec::new(),
+            Shares::default(),
+            Sessions::default(),
+            clock.now(),
+        );
         let auth = AuthHandle::open(store, dir.path(), clock);
         let secret = SessionSecret::random().unwrap();
         let begun = secret.clone();
         let begin =
             move |store: &mut AuthStore, now| store.begin_session(&begun, &store.owner(), now).is_some();
         assert_eq!(auth.ask(begin).await, Some(true));
-        let mut again = AuthStore::new(&owner, Vec::new(), Sessions::load(dir.path()), clock.now());
+        let mut again = AuthStore::new(
+            &owner,
+            Vec::new(),
+            Shares::default(),
+            Sessions::load(dir.path()),
+            clock.now(),
+        );
         assert!(again.session(&secret, clock.now()).is_ok());
+    }
+
+    fn new_share() -> NewShare {
+        NewShare::new(ThreadId(uuid::Uuid::nil()), None, "owner".to_owned(), None).unwrap()
+    }
+
+    fn open(data_dir: &Path) -> AuthHandle {
+        let owner = Token::given("a-token-of-some-length").unwrap();
+        let clock = Clock::start();
+        let (shares, sessions) = (Shares::load(data_dir), Sessions::default());
+        let store = AuthStore::new(&owner, Vec::new(), shares, sessions, clock.now());
+        AuthHandle::open(store, data_dir, clock)
+    }
+
+    #[tokio::test]
+    async fn a_link_is_stored_before_anybody_knows_its_secret() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth = open(dir.path());
+        let made = auth.create(new_share()).await.unwrap();
+        let stored = Shares::load(dir.path()).list(None, made.share.created_at);
+        assert_eq!(stored, std::slice::from_ref(&made.share));
+        let other = auth.create(new_share()).await.unwrap();
+        auth.revoke(made.share.id.clone()).await.unwrap();
+        let again = auth.revoke(made.share.id).await.unwrap_err();
+        assert_eq!(again.code, ErrorCode::NotFound);
+        let stored = Shares::load(dir.path()).list(None, other.share.created_at);
+        assert_eq!(stored, std::slice::from_ref(&other.share));
+        auth.forget(other.share.thread).await;
+        assert_eq!(Shares::load(dir.path()).threads(), []);
+    }
+
+    #[tokio::test]
+    async fn a_link_that_cannot_be_stored_is_not_made_and_a_revoked_one_ends_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let auth = open(dir.path());
+        let made = auth.create(new_share()).await.unwrap();
+        // A directory in the place of the draft cannot be replaced.
+        std::fs::create_dir(Shares::path(dir.path()).with_extension("new")).unwrap();
+        let refused = auth.create(new_share()).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Storage);
+        let listed = auth.list(None).await.unwrap();
+        assert_eq!(listed, std::slice::from_ref(&made.share));
+        let secret = made.secret.clone();
+        let reader = auth.ask(move |store, now| store.token(&secret, Source::Socket, now));
+        let reader = reader.await.unwrap().unwrap();
+        let revoked = auth.revoke(made.share.id).await.unwrap_err();
+        assert!(revoked.message.contains("if the daemon restarts"), "{revoked}");
+        assert!(reader.ends.is_cancelled());
+        // The next change stores it.
+        std::fs::remove_dir(Shares::path(dir.path()).with_extension("new")).unwrap();
+        auth.list(None).await.unwrap();
+        assert_eq!(Shares::load(dir.path()).threads(), []);
     }
 }

@@ -1,12 +1,14 @@
-//! Authentication: tokens, tickets and sessions, and the identity behind each.
+//! Authentication: tokens, tickets, sessions and links, and the identity behind each.
 //!
-//! In: the credential that a client sends. Out: an [`Identity`](store::Identity), or an error. Owns: tokens, tickets,
-//! sessions. Never: stores a secret as text (it stores hashes; the owner's token is the exception), or writes one to a log
+//! In: the credential that a client sends. Out: an [`Identity`](identity::Identity), or an error. Owns: tokens, tickets,
+//! sessions, links that share a thread. Never: stores a secret as text (it stores hashes; the owner's token is the exception), or writes one to a log
 //! or an error.
 
 pub(crate) mod handle;
+pub(crate) mod identity;
 pub mod owner_token;
 pub(crate) mod sessions;
+pub(crate) mod shares;
 pub(crate) mod store;
 mod throttle;
 pub mod tokens;

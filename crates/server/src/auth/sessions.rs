@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use acpd_model::limits::{
     SESSION_DAYS, SESSION_MAX_DAYS, SESSION_NOTE_SECS, SESSIONS, SESSIONS_FILE_BYTES, SESSIONS_OF_ONE,
+    SHARE_SESSIONS,
 };
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -30,8 +31,11 @@ pub struct Session {
     pub hash: Hash,
     /// The hash of the key that the page sends.
     pub page_key: Hash,
-    /// The hash of the token that opened the session.
+    /// The hash of the token or the link that opened the session.
     pub key: Hash,
+    /// Whether a link opened the session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
     /// Milliseconds since the epoch.
     pub created_at: i64,
     /// Milliseconds since the epoch, accurate to [`SESSION_NOTE_SECS`].
@@ -110,12 +114,13 @@ impl Sessions {
         private_file::replace(path, bytes)
     }
 
-    /// Starts a session for a token. At the limit of a token, the token's oldest session ends; at the overall limit, the
-    /// oldest of all.
+    /// Starts a session for a token or a link. At the limit of one of these, its oldest session ends; at the overall limit, the
+    /// oldest of all. Sessions of links have an overall limit of their own, so that readers of links log out no user.
     pub fn begin(
         &mut self,
         secret: &SessionSecret,
         key: Hash,
+        shared: bool,
         ends: CancellationToken,
         now: i64,
     ) -> &Session {
@@ -125,14 +130,23 @@ impl Sessions {
             if let Some(first) = first {
                 self.remove(first);
             }
-        } else if self.all.len() >= SESSIONS {
-            self.remove(0);
+        } else {
+            let most = if shared { SHARE_SESSIONS } else { SESSIONS };
+            let places = self.all.iter().enumerate();
+            let mut alike = places.filter(|(_, session)| session.shared == shared);
+            let oldest = alike.next().map(|(place, _)| place);
+            if let Some(oldest) = oldest
+                && alike.count() + 1 >= most
+            {
+                self.remove(oldest);
+            }
         }
         self.changed = true;
         self.all.push(Session {
             hash: Hash::of(&secret.cookie),
             page_key: Hash::of(&secret.page_key),
             key,
+            shared,
             created_at: now,
             used_at: now,
             ends,
@@ -209,7 +223,7 @@ fn read(path: &Path) -> std::io::Result<Vec<Session>> {
         return Err(std::io::Error::other(message));
     }
     let File { sessions, .. } = serde_json::from_slice(&bytes)?;
-    if sessions.len() > SESSIONS {
+    if sessions.len() > SESSIONS + SHARE_SESSIONS {
         return Err(std::io::Error::other("it has too many sessions"));
     }
     Ok(sessions)

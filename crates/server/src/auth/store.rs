@@ -1,9 +1,9 @@
 //! The store that authenticates clients.
 //!
-//! In: credentials, and the current time. Out: an [`Identity`], or an error. Owns: tokens, sessions, tickets and failed
+//! In: credentials, and the current time. Out: an [`Identity`], or an error. Owns: tokens, sessions, tickets, links and failed
 //! attempts. Never: reads a clock, random numbers or files, or sees a secret that no client has sent.
 //!
-//! When the token expires or is revoked, or the session ends, `ends` of the identity is cancelled, and its connections
+//! When the token or the link expires or is revoked, or the session ends, `ends` of the identity is cancelled, and its connections
 //! close.
 
 use std::collections::HashMap;
@@ -11,58 +11,23 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::Role;
 use acpd_model::limits::{
     FAILED_LOGIN_SECS, FAILED_LOGINS, HTTP_REQUEST_MILLIS, HTTP_REQUESTS, TICKET_SECS, TICKETS,
     TICKETS_OF_ONE,
 };
+use acpd_model::{ErrorCode, Failure, Role, ThreadId};
+use acpd_proto::surface::reply::ShareInfo;
 use acpd_proto::time::{Instant, Now};
+use acpd_runtime::share::NewShare;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::auth::identity::{Identity, SharedThread};
 use crate::auth::owner_token::{Hash, Token};
-use crate::auth::sessions::{SessionSecret, Sessions};
+use crate::auth::sessions::{Session, SessionSecret, Sessions};
+use crate::auth::shares::{Share, ShareSecret, Shares};
 use crate::auth::throttle::Throttle;
 use crate::auth::tokens::{IssuedToken, OWNER};
-
-/// An authenticated client.
-#[derive(Debug, Clone)]
-pub struct Identity {
-    /// The client's name in the log.
-    pub principal: Arc<str>,
-    /// The client's permissions.
-    pub role: Role,
-    /// Cancelled when the client loses its permissions.
-    pub ends: CancellationToken,
-    /// The hash of the token behind the credential.
-    key: Hash,
-    /// The session that authenticated the client, if any, and when it expires if it is not used again.
-    pub session: Option<(Hash, i64)>,
-    /// Whether a ticket authenticated the client.
-    pub by_ticket: bool,
-}
-
-/// The identity of a client, as an editor's connection needs it.
-#[derive(Debug, Clone)]
-pub struct EditorIdentity {
-    /// The editor's name in the log.
-    pub principal: Arc<str>,
-    /// The editor's permissions.
-    pub role: Role,
-    /// Cancelled when the editor loses its permissions.
-    pub ends: CancellationToken,
-}
-
-impl Identity {
-    /// Returns the identity for an editor's connection.
-    pub fn editor_identity(&self) -> EditorIdentity {
-        EditorIdentity {
-            principal: Arc::clone(&self.principal),
-            role: self.role,
-            ends: self.ends.clone(),
-        }
-    }
-}
 
 /// The origin of an authentication attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -134,6 +99,8 @@ struct Ticket {
 pub struct AuthStore {
     /// The first entry is the owner's token.
     tokens: Vec<ActiveToken>,
+    /// Links that share a thread.
+    shares: Shares,
     /// Browser sessions.
     sessions: Sessions,
     tickets: HashMap<Hash, Ticket>,
@@ -142,8 +109,14 @@ pub struct AuthStore {
 }
 
 impl AuthStore {
-    /// Creates a store with the owner's token and the issued tokens.
-    pub fn new(owner: &Token, keys: Vec<IssuedToken>, mut sessions: Sessions, now: Now) -> Self {
+    /// Creates a store with the owner's token, the issued tokens, and the links and sessions of these.
+    pub fn new(
+        owner: &Token,
+        keys: Vec<IssuedToken>,
+        mut shares: Shares,
+        mut sessions: Sessions,
+        now: Now,
+    ) -> Self {
         let owner = ActiveToken {
             key: IssuedToken {
                 name: OWNER.to_owned(),
@@ -158,14 +131,15 @@ impl AuthStore {
         let tokens: Vec<_> = std::iter::once(owner)
             .chain(keys.into_iter().map(ActiveToken::new))
             .collect();
+        shares.end(|share| !tokens.iter().any(|tokens| tokens.key.hash == share.key));
         sessions.bind(|key| {
-            tokens
-                .iter()
-                .find(|tokens| tokens.key.hash == key)
-                .map(|tokens| tokens.ends.clone())
+            let token = tokens.iter().find(|tokens| tokens.key.hash == key);
+            let ends = token.map(|token| &token.ends);
+            ends.or(shares.find(key).map(|share| &share.ends)).cloned()
         });
         let mut store = Self {
             tokens,
+            shares,
             sessions,
             tickets: HashMap::new(),
             failed: Throttle::new(FAILED_LOGINS, Duration::from_secs(FAILED_LOGIN_SECS)),
@@ -176,7 +150,7 @@ impl AuthStore {
     }
 
     /// Replaces the issued tokens. Tokens that were removed or changed end. Returns their number.
-    pub fn set_keys(&mut self, keys: Vec<IssuedToken>) -> usize {
+    pub fn set_keys(&mut self, keys: Vec<IssuedToken>, now: Now) -> usize {
         let before = self.tokens.len();
         // The tokens file does not contain the owner's token.
         self.tokens.retain(|tokens| {
@@ -193,13 +167,46 @@ impl AuthStore {
             }
         }
         let tokens = &self.tokens;
-        self.sessions
-            .end(|session| !tokens.iter().any(|tokens| tokens.key.hash == session.key));
+        self.shares
+            .end(|share| !tokens.iter().any(|tokens| tokens.key.hash == share.key));
+        self.end_sessions(now.wall);
         self.forget_tickets();
         ended
     }
 
-    /// Authenticates a client by a token.
+    /// Makes a link in the name of the token that `share` names.
+    pub fn create_share(
+        &mut self,
+        share: NewShare,
+        secret: &ShareSecret,
+        now: Now,
+    ) -> Result<ShareInfo, Failure> {
+        let mut tokens = self.tokens.iter();
+        let token = tokens.find(|token| token.key.name == share.created_by && !token.is_over(now.wall));
+        let token = token.ok_or_else(|| {
+            let message = "the token of this connection is revoked";
+            Failure::new(ErrorCode::Forbidden, message)
+        })?;
+        // Expired links would otherwise count towards the limits until the next timeout.
+        self.shares.end(|share| share.is_over(now.wall));
+        self.shares.add(share, secret, &token.key, now.wall)
+    }
+
+    /// Returns the links that have not expired.
+    pub fn list_shares(&self, thread: Option<ThreadId>, now: Now) -> Vec<ShareInfo> {
+        self.shares.list(thread, now.wall)
+    }
+
+    /// Ends the links that `over` selects, with all sessions and connections that depend on them. Returns their number.
+    pub fn end_shares(&mut self, over: impl Fn(&Share) -> bool, now: Now) -> usize {
+        let ended = self.shares.end(over);
+        if ended > 0 {
+            self.end_sessions(now.wall);
+        }
+        ended
+    }
+
+    /// Authenticates a client by a token, or by the secret of a link.
     pub fn token(&mut self, shown: &str, source: Source, now: Now) -> Result<Identity, AuthError> {
         let shown = Hash::of(shown);
         let mut found = None;
@@ -218,7 +225,11 @@ impl AuthStore {
                 }
                 Ok(tokens.pass())
             }
-            _ => Err(self.failed(source, now)),
+            Some(_) => Err(self.failed(source, now)),
+            None => match self.shares.find(shown) {
+                Some(share) if !share.is_over(now.wall) => Ok(pass_share(share)),
+                _ => Err(self.failed(source, now)),
+            },
         }
     }
 
@@ -260,15 +271,8 @@ impl AuthStore {
     /// their cookies.
     pub fn session(&mut self, shown: &SessionSecret, now: Now) -> Result<Identity, AuthError> {
         let session = self.sessions.used(shown, now.wall).ok_or(AuthError::Wrong)?;
-        let tokens = self.tokens.iter().find(|tokens| tokens.key.hash == session.key);
-        let tokens = tokens
-            .filter(|tokens| !tokens.is_over(now.wall))
-            .ok_or(AuthError::Wrong)?;
-        Ok(Identity {
-            ends: session.ends.clone(),
-            session: Some((session.hash, session.expires_at())),
-            ..tokens.pass()
-        })
+        let opened_by = identity_of(&self.tokens, &self.shares, session.key, now.wall);
+        Ok(with_session(opened_by.ok_or(AuthError::Wrong)?, session))
     }
 
     /// Returns the owner's identity, for a client that the operating system has authenticated.
@@ -332,17 +336,10 @@ impl AuthStore {
         identity: &Identity,
         now: Now,
     ) -> Option<Identity> {
-        let tokens = self
-            .tokens
-            .iter()
-            .find(|tokens| tokens.key.hash == identity.key)?;
-        let (ends, known) = (tokens.ends.child_token(), tokens.pass());
-        let session = self.sessions.begin(secret, identity.key, ends, now.wall);
-        Some(Identity {
-            ends: session.ends.clone(),
-            session: Some((session.hash, session.expires_at())),
-            ..known
-        })
+        let known = identity_of(&self.tokens, &self.shares, identity.key, now.wall)?;
+        let (ends, shared) = (known.ends.child_token(), known.share.is_some());
+        let session = self.sessions.begin(secret, identity.key, shared, ends, now.wall);
+        Some(with_session(known, session))
     }
 
     /// Ends the session of an identity, and all connections and tickets that depend on it.
@@ -353,31 +350,47 @@ impl AuthStore {
         }
     }
 
-    /// Ends the tokens, sessions and tickets that have expired.
+    /// Ends the tokens, links, sessions and tickets that have expired.
     pub fn handle_timeout(&mut self, now: Now) {
         for tokens in self.tokens.iter().filter(|tokens| tokens.is_over(now.wall)) {
             tokens.ends.cancel();
         }
-        let tokens = &self.tokens;
-        self.sessions.end(|session| {
-            let key = tokens.iter().find(|tokens| tokens.key.hash == session.key);
-            session.expires_at() <= now.wall || key.is_none_or(|tokens| tokens.is_over(now.wall))
-        });
+        self.shares.end(|share| share.is_over(now.wall));
+        self.end_sessions(now.wall);
         self.forget_tickets();
         self.tickets.retain(|_, ticket| ticket.until > now.mono);
     }
 
-    /// Returns when the next token or session expires, in milliseconds since the epoch.
+    /// Returns when the next token, link or session expires, in milliseconds since the epoch.
     pub fn poll_timeout(&self) -> Option<i64> {
         let live = self.tokens.iter().filter(|tokens| !tokens.ends.is_cancelled());
         live.filter_map(|tokens| tokens.key.expires_at)
             .chain(self.sessions.next_end())
+            .chain(self.shares.next_end())
             .min()
     }
 
     /// Returns the sessions if the file on disk is outdated.
     pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
         self.sessions.take_unstored()
+    }
+
+    /// Returns the links if the file on disk is outdated.
+    pub fn take_unstored_shares(&mut self) -> Option<Vec<u8>> {
+        self.shares.take_unstored()
+    }
+
+    /// Records that the links could not be stored.
+    pub fn shares_not_stored(&mut self) {
+        self.shares.not_stored();
+    }
+
+    /// Ends the sessions that have expired, and those whose token or link has ended.
+    fn end_sessions(&mut self, wall: i64) {
+        let (tokens, shares) = (&self.tokens, &self.shares);
+        self.sessions.end(|session| {
+            session.expires_at() <= wall || identity_of(tokens, shares, session.key, wall).is_none()
+        });
     }
 
     fn failed(&mut self, source: Source, now: Now) -> AuthError {
@@ -394,13 +407,51 @@ impl AuthStore {
     }
 
     fn holds(&self, identity: &Identity, wall: i64) -> bool {
-        let tokens = self.tokens.iter().find(|tokens| tokens.key.hash == identity.key);
-        !identity.ends.is_cancelled() && tokens.is_some_and(|tokens| !tokens.is_over(wall))
+        let known = identity_of(&self.tokens, &self.shares, identity.key, wall);
+        !identity.ends.is_cancelled() && known.is_some()
     }
 
     fn forget_tickets(&mut self) {
         self.tickets
             .retain(|_, ticket| !ticket.identity.ends.is_cancelled());
+    }
+}
+
+/// Returns the identity of the token or the link with this hash, unless it has ended.
+fn identity_of(tokens: &[ActiveToken], shares: &Shares, key: Hash, wall: i64) -> Option<Identity> {
+    if let Some(token) = tokens.iter().find(|token| token.key.hash == key) {
+        return (!token.is_over(wall)).then(|| token.pass());
+    }
+    let share = shares.find(key).filter(|share| !share.is_over(wall));
+    share.map(pass_share)
+}
+
+/// Returns an identity whose client is a browser with this session.
+fn with_session(identity: Identity, session: &Session) -> Identity {
+    let expires_at = identity.share.as_ref().map(|share| share.expires_at);
+    let expires_at = expires_at.map_or(session.expires_at(), |end| end.min(session.expires_at()));
+    Identity {
+        ends: session.ends.clone(),
+        session: Some((session.hash, expires_at)),
+        ..identity
+    }
+}
+
+/// Returns the identity of whoever has a link.
+fn pass_share(share: &Share) -> Identity {
+    Identity {
+        principal: share.principal().into(),
+        role: Share::ROLE,
+        share: Some(SharedThread {
+            id: share.id.as_str().into(),
+            thread: share.thread,
+            expires_at: share.expires_at,
+            room: Arc::clone(&share.room),
+        }),
+        ends: share.ends.clone(),
+        key: share.hash,
+        session: None,
+        by_ticket: false,
     }
 }
 
@@ -421,6 +472,7 @@ impl ActiveToken {
         Identity {
             principal: self.key.name.as_str().into(),
             role: self.key.role,
+            share: None,
             ends: self.ends.clone(),
             key: self.key.hash,
             session: None,

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::limits::{LAST_REQUESTS_SECS, LAST_WORDS_SECS, TURN_BYTES};
-use acpd_model::{ErrorCode, Failure, Origin, Role, ThreadId};
+use acpd_model::{AccessScope, ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile, Subscriber, Surface};
 use acpd_proto::surface::reply::Reply;
-use acpd_proto::surface::request::Request;
+use acpd_proto::surface::request::{Permissions, Request};
 use acpd_runtime::feed::thread_list::ThreadListSubscription;
 use acpd_runtime::metrics::Present;
-use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service};
+use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service, Watch};
 use acpd_runtime::standby::task::StandbyHandle;
 use acpd_runtime::thread::delegates::ToEditor;
 use acpd_runtime::thread::subscription::{FollowRequest, News};
@@ -32,8 +32,8 @@ use crate::transport::End;
 /// What a connection is given when it starts, besides its transport.
 #[derive(Debug)]
 pub struct Access {
-    /// The role of the client.
-    pub role: Role,
+    /// What the client may do.
+    pub permissions: Permissions,
     /// The name of the connection, which is unique.
     pub connection: Arc<str>,
     /// The default agent and directory.
@@ -332,7 +332,7 @@ impl<S: Surface> Connection<S> {
         });
         Caller {
             by: Origin::Client(Box::new(origin)),
-            role: self.access.role,
+            permissions: self.access.permissions,
             lane: self.surface.lane(),
             defaults: Arc::clone(&self.access.defaults),
             delegate,
@@ -366,11 +366,11 @@ impl<S: Surface> Connection<S> {
             answer,
         } = dispatched;
         match watch {
-            Some(true) => {
+            Some(Watch::On { only }) => {
                 let feed = &self.service.context.thread_list;
-                self.list.begin(feed, self.surface.lane());
+                self.list.begin(feed, self.surface.lane(), only);
             }
-            Some(false) => self.list = ThreadListSubscription::default(),
+            Some(Watch::Off) => self.list = ThreadListSubscription::default(),
             None => {}
         }
         match follow {
@@ -418,6 +418,8 @@ impl<S: Surface> Connection<S> {
             who: origin,
             may_answer,
         };
+        // A reader of a shared thread is seen by the others, and sees none of them.
+        let sees_subscribers = sees_subscribers && self.access.permissions.scope == AccessScope::Everything;
         let subscribers = &self.service.context.subscribers;
         let presence = subscribers.join(follow.thread, subscriber, sees_subscribers);
         self.followed

@@ -29,8 +29,8 @@ use futures_util::stream;
 use serde_json::json;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::auth::identity::{Identity, Place};
 use crate::auth::owner_token::random;
-use crate::auth::store::Identity;
 use crate::http::{ServerState, refuse};
 use crate::net::counted::Traffic;
 use crate::transport::event_stream::connection::{Connection, StreamReader};
@@ -265,6 +265,7 @@ async fn begin(
         let message = "the system has no random numbers";
         no(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     })?;
+    let place = take_place(identity)?;
     let opened = server.setup.connections.open(&id, identity.clone());
     let (connection, exchange, said) = opened.ok_or_else(|| {
         let message = "too many editor connections: close some or retry later";
@@ -272,9 +273,10 @@ async fn begin(
     })?;
     let mut beginning = InitializeGuard(Some(Arc::clone(&connection)));
     let (setup, identity, agent) = (server.setup, identity.editor_identity(), agent(uri));
-    server
-        .peers
-        .spawn(async move { setup.serve(exchange, identity, agent).await });
+    server.peers.spawn(async move {
+        setup.serve(exchange, identity, agent).await;
+        drop(place);
+    });
     connection
         .with(|streams| streams.posted(message, None))
         .map_err(StreamError::answer)?;
@@ -321,8 +323,12 @@ async fn listen(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     if headers.contains_key(header::UPGRADE) {
+        let place = match take_place(&identity) {
+            Ok(place) => place,
+            Err(refused) => return *refused,
+        };
         return match upgrade {
-            Ok(upgrade) => websocket(server, &identity, traffic, &uri, upgrade),
+            Ok(upgrade) => websocket(server, &identity, place, traffic, &uri, upgrade),
             Err(rejection) => rejection.into_response(),
         };
     }
@@ -375,6 +381,7 @@ fn events(server: &ServerState, identity: &Identity, headers: &HeaderMap) -> Ans
 fn websocket(
     server: ServerState,
     identity: &Identity,
+    place: Place,
     traffic: Traffic,
     uri: &Uri,
     upgrade: WebSocketUpgrade,
@@ -392,13 +399,22 @@ fn websocket(
             let socket = Socket::new(socket, traffic, Binary::Text);
             let setup = server.setup;
             // Boxed because the future is large: it contains a process that waits for a session.
-            let served = async move { Box::pin(setup.serve(socket, identity, agent)).await };
+            let served = async move {
+                Box::pin(setup.serve(socket, identity, agent)).await;
+                drop(place);
+            };
             server.peers.spawn(served);
         });
     if let Ok(id) = HeaderValue::from_str(&uuid::Uuid::now_v7().to_string()) {
         response.headers_mut().insert(CONNECTION_ID, id);
     }
     response
+}
+
+fn take_place(identity: &Identity) -> Result<Place, Box<Response>> {
+    identity
+        .take_place()
+        .map_err(|full| no(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &full.to_string()))
 }
 
 /// Returns the agent in the query of an address.

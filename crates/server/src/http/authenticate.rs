@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::Role;
+use acpd_proto::surface::request::outside;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
+use crate::auth::identity::Identity;
 use crate::auth::sessions::SessionSecret;
-use crate::auth::store::{AuthError, AuthStore, Identity, Source};
+use crate::auth::store::{AuthError, AuthStore, Source};
 use crate::http::acp_stream;
 use crate::http::{ServerState, host_check, refuse, same_user, slow_down, stopping, unauthenticated};
 use crate::net::peer_address::PeerAddress;
@@ -47,9 +49,18 @@ pub enum Credential {
     User,
 }
 
-/// Passes on requests with the role `needed`, and adds their [`Identity`] as an extension.
+/// What a route requires of a client.
+#[derive(Debug, Clone, Copy)]
+pub enum Needs {
+    /// A token of this role, or a session of one.
+    Role(Role),
+    /// A token of any role, or a link that shares a thread. The route limits the link to its thread.
+    SharedThread,
+}
+
+/// Passes on requests of clients that have what the route needs, and adds their [`Identity`] as an extension.
 pub async fn authenticate(
-    State((server, needed)): State<(ServerState, Role)>,
+    State((server, needs)): State<(ServerState, Needs)>,
     request: Request,
     next: Next,
 ) -> Result<Response, Infallible> {
@@ -58,12 +69,17 @@ pub async fn authenticate(
         Ok(identity) => identity,
         Err(refused) => return Ok(*refused),
     };
-    if !identity.role.may(needed) {
-        let message = format!(
-            "requires the role {needed}; {} has the role {}",
-            identity.principal, identity.role
-        );
-        return Ok(refuse(StatusCode::FORBIDDEN, "forbidden", &message));
+    if let Needs::Role(needed) = needs {
+        if identity.share.is_some() {
+            return Ok(refuse(StatusCode::FORBIDDEN, "forbidden", &outside().message));
+        }
+        if !identity.role.may(needed) {
+            let message = format!(
+                "requires the role {needed}; {} has the role {}",
+                identity.principal, identity.role
+            );
+            return Ok(refuse(StatusCode::FORBIDDEN, "forbidden", &message));
+        }
     }
     parts.extensions.insert(identity);
     Ok(next.run(Request::from_parts(parts, body)).await)
@@ -97,7 +113,8 @@ pub async fn check(
             if progress.is_some_and(|progress| !progress.admit()) {
                 return Err(AuthError::Full);
             }
-            if is_counted {
+            // Each request of a link's reader counts, also those that make a session: they are written to the disk.
+            if is_counted || identity.share.is_some() {
                 store.request(identity, now)
             } else {
                 Ok(())
@@ -154,7 +171,10 @@ pub fn read_credential(server: &ServerState, parts: &Parts) -> Result<Option<Cre
     }
     match parts.extensions.get() {
         Some(PeerAddress::Network { secure, .. }) => {
-            let Some(cookie) = cookie(headers, server.address.port(), *secure) else {
+            // The page key says which of the cookies belongs to the page.
+            let page_key = page_key(parts);
+            let share = page_key.as_deref().and_then(share_of);
+            let Some(cookie) = cookie(headers, server.address.port(), share, *secure) else {
                 return Ok(None);
             };
             if !host_check::cookie_counts(&parts.method, headers) {
@@ -165,7 +185,6 @@ pub fn read_credential(server: &ServerState, parts: &Parts) -> Result<Option<Cre
                 )));
             }
             // The browser sends the cookie to other ports of this host as well, so the page key must prove the page.
-            let page_key = page_key(parts);
             Ok(page_key.map(|page_key| Credential::Session(SessionSecret { cookie, page_key })))
         }
         Some(PeerAddress::Socket { peer: Peer::User }) => Ok(Some(Credential::User)),
@@ -244,13 +263,32 @@ fn ticket(query: Option<&str>) -> Option<String> {
 }
 
 /// Returns the name of the cookie. A browser sends a cookie to every port of a host, so each daemon has its own name. With
-/// TLS, the prefix guarantees that only this host can set the cookie.
-pub fn cookie_name(port: u16, secure: bool) -> String {
+/// TLS, the prefix guarantees that only this host can set the cookie. The session of a link has a cookie of its own, so that
+/// opening a link logs nobody out.
+pub fn cookie_name(port: u16, share: Option<&str>, secure: bool) -> String {
     let prefix = if secure { "__Host-" } else { "" };
-    format!("{prefix}acpd_session_{port}")
+    match share {
+        Some(id) => format!("{prefix}acpd_share_{port}_{id}"),
+        None => format!("{prefix}acpd_session_{port}"),
+    }
 }
 
-fn cookie(headers: &HeaderMap, port: u16, secure: bool) -> Option<String> {
+/// The prefix of the page keys of links.
+const SHARE_KEY: &str = "share-";
+
+/// Returns the page key of a link's session, which names the link.
+pub fn share_page_key(share: &str, key: &str) -> String {
+    format!("{SHARE_KEY}{share}-{key}")
+}
+
+/// Returns the id of the link whose session has this page key.
+fn share_of(page_key: &str) -> Option<&str> {
+    let (id, _) = page_key.strip_prefix(SHARE_KEY)?.split_once('-')?;
+    // It becomes a part of a name.
+    id.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(id)
+}
+
+fn cookie(headers: &HeaderMap, port: u16, share: Option<&str>, secure: bool) -> Option<String> {
     let named = |name: String| {
         let lines = headers
             .get_all(header::COOKIE)
@@ -264,11 +302,11 @@ fn cookie(headers: &HeaderMap, port: u16, secure: bool) -> Option<String> {
             .map(|(_, value)| value.to_owned())
     };
     // Behind a proxy with TLS, the daemon's own connection has no TLS.
-    named(cookie_name(port, true)).or_else(|| {
+    named(cookie_name(port, share, true)).or_else(|| {
         if secure {
             None
         } else {
-            named(cookie_name(port, false))
+            named(cookie_name(port, share, false))
         }
     })
 }
@@ -317,6 +355,27 @@ mod tests {
                 parts.headers.insert(name, "x".parse().unwrap());
             }
             assert_eq!(is_of_this_machine(&parts), near, "{peer_address:?} {passed_on:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_key_names_the_link_whose_cookie_counts() {
+        let key = share_page_key("0123abcd", "ff-00");
+        assert_eq!(share_of(&key), Some("0123abcd"));
+        assert_eq!(
+            cookie_name(4127, share_of(&key), true),
+            "__Host-acpd_share_4127_0123abcd"
+        );
+        assert_eq!(cookie_name(4127, share_of("ff"), false), "acpd_session_4127");
+        for odd in [
+            "",
+            "share-",
+            "share-0123abcd",
+            "share-a=b-ff",
+            "share-a;b-ff",
+            "Share-0123-ff",
+        ] {
+            assert_eq!(share_of(odd), None, "{odd}");
         }
     }
 }

@@ -4,9 +4,10 @@
 //! of the format. A client that stops reading costs only this memory and its connection.
 
 use acpd_log::{LogError, SharedLog};
-use acpd_model::{ErrorCode, Failure, Seq, Summary, ThreadId};
+use acpd_model::{AccessScope, ErrorCode, Failure, Seq, Summary, ThreadId};
 use acpd_proto::surface::contract::LostEvents;
 use acpd_proto::surface::export::{Export, Format};
+use acpd_proto::surface::request::no_thread;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, RawQuery, State};
@@ -16,7 +17,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::store::Identity;
+use crate::auth::identity::{Identity, Place};
 use crate::http::{ServerState, refuse};
 use acpd_runtime::thread::directory::log_failure;
 
@@ -30,10 +31,15 @@ pub async fn export(
     let log = server.service.context.log.clone();
     // An invalid encoding is not a valid id either.
     let thread = thread.map_or_else(|_| String::new(), |Path(thread)| thread);
-    match begin(log, &thread, query.as_deref()).await {
+    let scope = identity.permissions().scope;
+    let place = match identity.take_place() {
+        Ok(place) => place,
+        Err(full) => return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &full.to_string()),
+    };
+    match begin(log, &thread, scope, query.as_deref()).await {
         // The first piece is made before the answer begins, so that an early error is an answer of its own.
         Ok((format, writing)) => match (writing.thread, writing.next().await) {
-            (id, Ok((first, rest))) => answer(format, id, first, rest, identity.ends),
+            (id, Ok((first, rest))) => answer(format, id, first, rest, identity.ends, place),
             (_, Err(error)) => failed(&failure_of(&error)),
         },
         Err(failure) => failed(&failure),
@@ -41,11 +47,21 @@ pub async fn export(
 }
 
 /// `GET /api/blobs/{id}`: returns content that an event stores by reference.
-pub async fn blob(State(server): State<ServerState>, id: Result<Path<String>, PathRejection>) -> Response {
+pub async fn blob(
+    State(server): State<ServerState>,
+    Extension(identity): Extension<Identity>,
+    id: Result<Path<String>, PathRejection>,
+) -> Response {
     let log = &server.service.context.log;
     let id = id.map_or_else(|_| String::new(), |Path(id)| id);
     let found = match id.parse() {
-        Ok(id) => log.blob(id).await.map_err(|error| log_failure(&error)),
+        Ok(id) => {
+            let found = match identity.permissions().scope {
+                AccessScope::Everything => log.blob(id).await,
+                AccessScope::Thread(shared) => log.blob_of(shared, id).await,
+            };
+            found.map_err(|error| log_failure(&error))
+        }
         Err(error) => Err(Failure::invalid_params(format!("{error}"))),
     };
     match found {
@@ -70,11 +86,19 @@ struct Writing {
     salvages: bool,
 }
 
-async fn begin(log: SharedLog, thread: &str, query: Option<&str>) -> Result<(Format, Writing), Failure> {
+async fn begin(
+    log: SharedLog,
+    thread: &str,
+    scope: AccessScope,
+    query: Option<&str>,
+) -> Result<(Format, Writing), Failure> {
     let thread: ThreadId = thread
         .parse()
         .map_err(|error| Failure::invalid_params(format!("{error}")))?;
     let (format, salvages) = (format(query)?, salvages(query)?);
+    if !scope.includes(thread) {
+        return Err(no_thread(thread));
+    }
     let end = log.last_seq(thread).await.map_err(|error| log_failure(&error))?;
     let summary: Summary = log.summary(thread).await.map_err(|error| log_failure(&error))?;
     let mut head = Vec::new();
@@ -120,9 +144,12 @@ fn answer(
     first: Bytes,
     rest: Option<Writing>,
     ends: CancellationToken,
+    place: Place,
 ) -> Response {
     let name = format!("attachment; filename=\"{thread}.{}\"", format.word());
     let rest = stream::unfold(rest, move |writing| {
+        // The export counts as a connection until its client has read it.
+        let _place = &place;
         let ends = ends.clone();
         async move {
             let writing = writing?;
@@ -253,7 +280,9 @@ mod tests {
     #[tokio::test]
     async fn a_thread_goes_out_page_by_page_and_ends_where_it_stood() {
         let (log, thread) = thread_of(9).await;
-        let (_, writing) = begin(log.clone(), &thread.to_string(), None).await.unwrap();
+        let (_, writing) = begin(log.clone(), &thread.to_string(), AccessScope::Everything, None)
+            .await
+            .unwrap();
         log.append(thread, &sample::run(10..=12, 100), None)
             .await
             .unwrap();
@@ -272,9 +301,14 @@ mod tests {
     async fn a_log_that_fails_breaks_the_answer_off() {
         for query in ["format=jsonl", "format=html"] {
             let (log, thread) = thread_of(9).await;
-            let (_, writing) = begin(log.clone(), &thread.to_string(), Some(query))
-                .await
-                .unwrap();
+            let (_, writing) = begin(
+                log.clone(),
+                &thread.to_string(),
+                AccessScope::Everything,
+                Some(query),
+            )
+            .await
+            .unwrap();
             log.inject(Fault::FailRead { after: 2 });
             let pieces = pieces(writing).await;
             let (last, before) = pieces.split_last().unwrap();
@@ -286,7 +320,9 @@ mod tests {
     async fn an_export_leaves_damaged_events_out_only_if_asked_and_says_which() {
         let (log, thread) = thread_of(9).await;
         let (first, last) = log.damage(thread, 1).unwrap();
-        let (_, writing) = begin(log.clone(), &thread.to_string(), None).await.unwrap();
+        let (_, writing) = begin(log.clone(), &thread.to_string(), AccessScope::Everything, None)
+            .await
+            .unwrap();
         let refused = failure_of(&writing.next().await.err().unwrap());
         assert!(
             refused.message.contains(&format!("events {first} to {last} of")),
@@ -295,9 +331,14 @@ mod tests {
         assert!(refused.message.contains("--salvage"), "{refused}");
         for format in ["jsonl", "md", "html"] {
             let query = format!("format={format}&salvage=true");
-            let (_, writing) = begin(log.clone(), &thread.to_string(), Some(&query))
-                .await
-                .unwrap();
+            let (_, writing) = begin(
+                log.clone(),
+                &thread.to_string(),
+                AccessScope::Everything,
+                Some(&query),
+            )
+            .await
+            .unwrap();
             let all: Vec<u8> = pieces(writing)
                 .await
                 .into_iter()
@@ -332,7 +373,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_not_there_is_not_written() {
         let (log, _) = thread_of(1).await;
-        let code = async |thread: &str| begin(log.clone(), thread, None).await.err().map(|f| f.code);
+        let all = AccessScope::Everything;
+        let code = async |thread: &str| begin(log.clone(), thread, all, None).await.err().map(|f| f.code);
         assert_eq!(
             code(&sample::thread(2).to_string()).await,
             Some(ErrorCode::NotFound)

@@ -13,10 +13,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::auth::identity::Identity;
 use crate::auth::owner_token::random;
 use crate::auth::sessions::SessionSecret;
-use crate::auth::store::{Holder, Identity, TicketLimit};
-use crate::http::authenticate::{Credential, check, cookie_name, read_credential};
+use crate::auth::store::{Holder, TicketLimit};
+use crate::http::authenticate::{Credential, check, cookie_name, read_credential, share_page_key};
 use crate::http::{ServerState, refuse, stopping, unauthenticated};
 use crate::net::peer_address::PeerAddress;
 
@@ -115,9 +116,12 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
         Ok(identity) => identity,
         Err(refused) => return *refused,
     };
-    let Ok(secret) = SessionSecret::random() else {
+    let Ok(mut secret) = SessionSecret::random() else {
         return no_chance();
     };
+    if let Some(share) = &identity.share {
+        secret.page_key = share_page_key(&share.id, &secret.page_key);
+    }
     let kept = secret.clone();
     let begun = server
         .auth
@@ -128,15 +132,12 @@ pub async fn begin(State(server): State<ServerState>, request: Request) -> Respo
             let mut body = session_json(&identity);
             body["pageKey"] = secret.page_key.into();
             let mut answer = Json(body).into_response();
-            let secs = SESSION_MAX_DAYS * 24 * 3600;
-            set_cookie(
-                &mut answer,
-                &server,
-                &parts.extensions,
-                &parts.headers,
-                &secret.cookie,
-                secs,
-            );
+            let cookie = SessionCookie {
+                value: &secret.cookie,
+                secs: SESSION_MAX_DAYS * 24 * 3600,
+                share: identity.share.as_ref().map(|share| &*share.id),
+            };
+            set_cookie(&mut answer, &server, &parts.extensions, &parts.headers, &cookie);
             answer
         }
         // The token was revoked during this request.
@@ -156,6 +157,7 @@ pub async fn end(
     Extension(identity): Extension<Identity>,
     request: Request,
 ) -> Response {
+    let share = identity.share.clone();
     if server
         .auth
         .ask(move |store, _| store.end_session(&identity))
@@ -166,7 +168,12 @@ pub async fn end(
     }
     let (parts, _) = request.into_parts();
     let mut answer = StatusCode::NO_CONTENT.into_response();
-    set_cookie(&mut answer, &server, &parts.extensions, &parts.headers, "", 0);
+    let cookie = SessionCookie {
+        value: "",
+        secs: 0,
+        share: share.as_ref().map(|share| &*share.id),
+    };
+    set_cookie(&mut answer, &server, &parts.extensions, &parts.headers, &cookie);
     answer
 }
 
@@ -175,10 +182,26 @@ fn session_json(identity: &Identity) -> serde_json::Value {
         principal,
         role,
         session,
+        share,
         ..
     } = identity;
     let role: Role = *role;
-    json!({ "principal": **principal, "role": role, "expiresAt": session.map(|(_, expires_at)| expires_at) })
+    let mut answer = json!({ "principal": **principal, "role": role, "expiresAt": session.map(|(_, expires_at)| expires_at) });
+    if let Some(share) = share {
+        answer["share"] = json!({
+            "id": *share.id, "threadId": share.thread.to_string(), "expiresAt": share.expires_at,
+        });
+    }
+    answer
+}
+
+/// A session's cookie. Not printed.
+struct SessionCookie<'a> {
+    value: &'a str,
+    /// Seconds until the browser deletes it.
+    secs: i64,
+    /// The link that opened the session.
+    share: Option<&'a str>,
 }
 
 fn set_cookie(
@@ -186,8 +209,7 @@ fn set_cookie(
     server: &ServerState,
     extensions: &axum::http::Extensions,
     headers: &HeaderMap,
-    value: &str,
-    secs: i64,
+    cookie: &SessionCookie<'_>,
 ) {
     // Behind a proxy with TLS, the page's origin shows TLS. The origin check has already passed.
     let page = headers
@@ -196,7 +218,8 @@ fn set_cookie(
         .unwrap_or_default();
     let secure = matches!(extensions.get(), Some(PeerAddress::Network { secure: true, .. }))
         || page.starts_with(b"https:");
-    let name = cookie_name(server.address.port(), secure);
+    let SessionCookie { value, secs, share } = cookie;
+    let name = cookie_name(server.address.port(), *share, secure);
     let flag = if secure { "; Secure" } else { "" };
     let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={secs}{flag}");
     if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {

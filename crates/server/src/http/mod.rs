@@ -1,7 +1,7 @@
 //! HTTP: the routes, the permissions that they require, and the listeners.
 //!
 //! In: connections from the network and the local sockets. Out: requests with an
-//! [`Identity`](crate::auth::store::Identity), and upgraded sockets. Owns: the routes. Never: acts on a thread.
+//! [`Identity`](crate::auth::identity::Identity), and upgraded sockets. Owns: the routes. Never: acts on a thread.
 
 mod acp_stream;
 mod authenticate;

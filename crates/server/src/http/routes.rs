@@ -17,10 +17,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tower_service::Service;
 
-use crate::auth::store::Identity;
+use crate::auth::identity::Identity;
 use crate::connection::driver::{Access, Connection};
 use crate::connection::link::Link;
 use crate::http::acp_stream;
+use crate::http::authenticate::Needs;
 use crate::http::export::{blob, export};
 use crate::http::host_check::{self, HostError, is_forwarded_or_foreign};
 use crate::http::{ServerState, authenticate, login, refuse, refuse_page};
@@ -31,20 +32,24 @@ use crate::transport::websocket::{Binary, Socket};
 /// Returns all routes. Each group of routes requires a role; the app protocol checks each of its methods itself.
 pub fn router(server: ServerState) -> Router {
     let needs =
-        |role: Role| middleware::from_fn_with_state((server.clone(), role), authenticate::authenticate);
-    let observer = Router::new()
+        |needs: Needs| middleware::from_fn_with_state((server.clone(), needs), authenticate::authenticate);
+    // These limit a client to the thread that was shared with it.
+    let shared = Router::new()
         .route("/ws", get(websocket))
-        .route("/metrics", get(crate::http::metrics::expose))
         .route("/api/threads/{thread}/export", get(export))
         .route("/api/blobs/{id}", get(blob))
-        .route("/api/tickets", post(login::ticket))
-        .route("/api/tickets/used", post(login::used))
         .route("/api/session", get(login::who).delete(login::end))
         .merge(acp_stream::router())
-        .route_layer(needs(Role::Observer));
+        .route_layer(needs(Needs::SharedThread));
+    let observer = Router::new()
+        .route("/metrics", get(crate::http::metrics::expose))
+        .route("/api/tickets", post(login::ticket))
+        .route("/api/tickets/used", post(login::used))
+        .route_layer(needs(Needs::Role(Role::Observer)))
+        .merge(shared);
     let owner = Router::new()
         .route("/api/tokens/reload", post(reload))
-        .route_layer(needs(Role::Owner));
+        .route_layer(needs(Needs::Role(Role::Owner)));
     // This route reads the credential itself.
     let observer = observer.merge(Router::new().route("/api/session", post(login::begin)));
     let routes = health()
@@ -74,7 +79,7 @@ fn codex<F>(server: &ServerState, otherwise: fn(Request) -> F) -> Router<ServerS
 where
     F: Future<Output = Response> + Send + 'static,
 {
-    let needs = (server.clone(), Role::Observer);
+    let needs = (server.clone(), Needs::SharedThread);
     let sockets = Router::new()
         .route("/", get(codex_socket))
         .route("/rpc", get(codex_socket))
@@ -206,7 +211,7 @@ async fn websocket(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let gate = server.service.context.gate();
-    let peer = app::Peer::new(identity.principal.to_string(), identity.role, gate);
+    let peer = app::Peer::new(identity.principal.to_string(), identity.permissions(), gate);
     let bytes = server.service.context.limits.now().client_message_bytes;
     connect(server, identity, traffic, upgrade, bytes, peer)
 }
@@ -218,18 +223,27 @@ async fn codex_socket(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let gate = server.service.context.gate();
-    let home = std::env::home_dir().unwrap_or_else(|| "/".into());
-    let host = codex::Host {
-        home: home.to_string_lossy().into_owned(),
-        default_agent: server
-            .service
-            .context
-            .agents
-            .book()
-            .default_agent()
-            .map(str::to_owned),
+    let host = match &identity.share {
+        // A shared thread includes nothing of the host.
+        Some(_) => codex::Host {
+            home: "/".to_owned(),
+            default_agent: None,
+        },
+        None => codex::Host {
+            home: std::env::home_dir()
+                .unwrap_or_else(|| "/".into())
+                .to_string_lossy()
+                .into_owned(),
+            default_agent: server
+                .service
+                .context
+                .agents
+                .book()
+                .default_agent()
+                .map(str::to_owned),
+        },
     };
-    let peer = codex::Peer::new(identity.principal.to_string(), identity.role, host, gate);
+    let peer = codex::Peer::new(identity.principal.to_string(), identity.permissions(), host, gate);
     // A prompt contains its images.
     let bytes = server.service.context.limits.now().editor_message_bytes();
     connect(server, identity, traffic, upgrade, bytes, peer)
@@ -244,6 +258,10 @@ fn connect<S: Surface>(
     bytes: usize,
     peer: S,
 ) -> Response {
+    let place = match identity.take_place() {
+        Ok(place) => place,
+        Err(full) => return refuse(StatusCode::SERVICE_UNAVAILABLE, "overloaded", &full.to_string()),
+    };
     let limits = server.service.context.limits.now();
     let peers = server.peers.clone();
     upgrade
@@ -258,7 +276,7 @@ fn connect<S: Surface>(
         .on_upgrade(move |socket| async move {
             let link = Link::new(Box::new(Socket::new(socket, traffic, Binary::Refused)), &limits);
             let access = Access {
-                role: identity.role,
+                permissions: identity.permissions(),
                 connection: server.service.context.ids.connection().into(),
                 defaults: Defaults::none(),
                 standby: None,
@@ -266,7 +284,11 @@ fn connect<S: Surface>(
                 ends: identity.ends,
             };
             // A task of its own, which the daemon waits for when it stops. This one ends, and frees its memory.
-            peers.spawn(Connection::new(link, peer, server.service, access).run(None));
+            let connection = Connection::new(link, peer, server.service, access);
+            peers.spawn(async move {
+                connection.run(None).await;
+                drop(place);
+            });
         })
         .into_response()
 }

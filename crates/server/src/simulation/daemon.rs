@@ -16,6 +16,7 @@ use acpd_runtime::live_limits::LiveLimits;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::RememberedAnswers;
 use acpd_runtime::service::{Defaults, Service};
+use acpd_runtime::share::NoShares;
 use acpd_runtime::thread::directory::Directory;
 use serde_json::json;
 use tokio::sync::watch;
@@ -24,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::ScriptedHost;
 use super::log::SlowLog;
-use crate::auth::store::EditorIdentity;
+use crate::auth::identity::EditorIdentity;
 use crate::connection::acp::setup::ConnectionSetup;
 use crate::connection::driver::{Access, Connection};
 use crate::connection::link::Link;
@@ -74,6 +75,7 @@ impl Daemon {
             host,
             reserved: Arc::default(),
             bulk: Bulk::here(),
+            shares: Arc::new(NoShares),
         });
         // Every few events, so that restarts begin in the middle of turns.
         context.snapshot_bytes = 4 << 10;
@@ -93,7 +95,7 @@ impl Daemon {
         let context = &self.service.context;
         let peer = Peer::new("sim".to_owned(), Role::Owner, context.gate());
         let access = Access {
-            role: Role::Owner,
+            permissions: Role::Owner.into(),
             connection: context.ids.connection().into(),
             defaults: Defaults::none(),
             standby: None,
@@ -112,7 +114,7 @@ impl Daemon {
         let setup = ConnectionSetup::open(self.service.clone(), self.stop.clone());
         let identity = EditorIdentity {
             principal: "editor".into(),
-            role: Role::Owner,
+            permissions: Role::Owner.into(),
             ends: CancellationToken::new(),
         };
         tokio::spawn(async move { setup.serve(transport, identity, None).await });

@@ -233,6 +233,10 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.blob(id))
     }
 
+    fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
+        self.call(|memory| memory.blob_of(thread, id))
+    }
+
     fn close(&self) -> Answer<'_, ()> {
         // Stored events survive the daemon.
         Box::pin(std::future::ready(Ok(())))

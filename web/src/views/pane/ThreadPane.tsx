@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { go } from "../../app/route.ts";
 import { open, see, unarchive } from "../../app/threads.ts";
-import { online, standing } from "../../connection/connection.ts";
+import { online, shared, standing } from "../../connection/connection.ts";
 import type { OpenThread, Shown } from "../../connection/open-thread.ts";
 import { queueOf } from "../../state/fold-turns.ts";
 import { type ThreadActivity, nameOf } from "../../state/threads.ts";
@@ -100,9 +100,11 @@ function Pane({ open: thread, shown, target, find }: { open: OpenThread; shown: 
       {head.archived && (
         <p class="pane-note">
           This thread is archived.
-          <button type="button" class="button" onClick={() => void unarchive(state.threadId)}>
-            Unarchive
-          </button>
+          {(role === "operator" || role === "owner") && (
+            <button type="button" class="button" onClick={() => void unarchive(state.threadId)}>
+              Unarchive
+            </button>
+          )}
         </p>
       )}
       {state.deleted && <p class="pane-note">This thread was deleted.</p>}
@@ -137,11 +139,13 @@ function Failed({ error }: { error: Error }) {
       <Head title="Thread" />
       <div class="empty" role="alert">
         <p>{isMissing(error) ? "This thread does not exist. It may have been deleted." : `Couldn’t open the thread: ${error.message}`}</p>
-        <p>
-          <button type="button" class="button" onClick={() => go({ view: "home" })}>
-            New thread
-          </button>
-        </p>
+        {shared.value === undefined && (
+          <p>
+            <button type="button" class="button" onClick={() => go({ view: "home" })}>
+              New thread
+            </button>
+          </p>
+        )}
       </div>
     </div>
   );

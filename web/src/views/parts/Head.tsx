@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 
 import { drawer, narrow } from "../../app/layout.ts";
 import { waiting } from "../../app/threads.ts";
+import { shared } from "../../connection/connection.ts";
 import { Icon } from "./Icon.tsx";
 
 interface Props {
@@ -16,7 +17,7 @@ export function Head({ title, sub, children }: Props) {
   const count = waiting.value.length;
   return (
     <header class="view-head">
-      {narrow.value && (
+      {narrow.value && shared.value === undefined && (
         <button
           type="button"
           class="button quiet icon drawer-button"

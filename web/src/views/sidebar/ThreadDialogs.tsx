@@ -3,10 +3,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { type ExportFormat, exportThread } from "../../app/export.ts";
-import { exporting, renaming } from "../../app/renaming.ts";
+import { exporting, renaming, sharing } from "../../app/renaming.ts";
 import { rename } from "../../app/threads.ts";
 import { nameOf } from "../../state/threads.ts";
+import type { ShareDialogProps } from "../share/ShareDialog.tsx";
 import { Dialog } from "../parts/Dialog.tsx";
+import { lazy } from "../parts/lazy.tsx";
+
+const ShareDialog = lazy<ShareDialogProps>(() => import("../share/ShareDialog.tsx"));
 
 const FORMATS: readonly [ExportFormat, string, string][] = [
   ["md", "Markdown", "For reading and pasting: text, tool calls, diffs, commands and approvals."],
@@ -17,9 +21,11 @@ const FORMATS: readonly [ExportFormat, string, string][] = [
 /** The dialogs of the menu. */
 export default function ThreadDialogs() {
   const { value: thread } = exporting;
+  const { value: shown } = sharing;
   return (
     <>
       <Renaming />
+      {shown && <ShareDialog key={shown.id} thread={shown} onClose={() => (sharing.value = undefined)} />}
       {thread && <Export thread={thread} onClose={() => (exporting.value = undefined)} />}
     </>
   );

@@ -4,10 +4,10 @@ import type { ThreadSummary } from "@acpd/client";
 
 import { copyConversation, copyLink } from "../../app/export.ts";
 import { printThread } from "../../app/print.ts";
-import { exporting, renaming } from "../../app/renaming.ts";
+import { exporting, renaming, sharing } from "../../app/renaming.ts";
 import { go } from "../../app/route.ts";
 import { archive, fork, remove, unarchive } from "../../app/threads.ts";
-import { standing } from "../../connection/connection.ts";
+import { shared, standing } from "../../connection/connection.ts";
 import { nameOf } from "../../state/threads.ts";
 import { Icon } from "../parts/Icon.tsx";
 import { Menu, type MenuItem } from "../parts/Menu.tsx";
@@ -26,6 +26,11 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
   const may = role === "operator" || role === "owner";
   // The daemon refuses these while a turn runs, so the menu disables them.
   const busy = thread.status === "running" || thread.status === "waiting";
+  const exports: MenuItem[] = [
+    { label: "Copy as Markdown", icon: "copy", run: () => void copyConversation(thread.id), disabled: thread.turnCount === 0 },
+    { label: "Export…", icon: "download", run: () => (exporting.value = thread) },
+    { label: "Print…", icon: "print", run: () => void printThread(thread.id), disabled: thread.turnCount === 0 },
+  ];
   const items: MenuItem[] = [
     ...(may
       ? ([
@@ -34,9 +39,8 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
         ] satisfies MenuItem[])
       : []),
     { label: "Copy link", icon: "link", run: () => void copyLink(thread.id) },
-    { label: "Copy as Markdown", icon: "copy", run: () => void copyConversation(thread.id), disabled: thread.turnCount === 0 },
-    { label: "Export…", icon: "download", run: () => (exporting.value = thread) },
-    { label: "Print…", icon: "print", run: () => void printThread(thread.id), disabled: thread.turnCount === 0 },
+    ...(may ? [{ label: "Share…", icon: "share", run: () => (sharing.value = thread) } as const] : []),
+    ...exports,
     { label: "Policy and decisions", icon: "shield", run: () => go({ view: "policy", threadId: thread.id }) },
     ...(may
       ? [
@@ -50,7 +54,7 @@ export function ThreadMenu({ thread, tabIndex, class: extra }: Props) {
       : []),
   ];
   return (
-    <Menu label={`More about ${nameOf(thread)}`} items={items} tabIndex={tabIndex} class={extra}>
+    <Menu label={`More about ${nameOf(thread)}`} items={shared.value ? exports : items} tabIndex={tabIndex} class={extra}>
       <Icon name="more" />
     </Menu>
   );

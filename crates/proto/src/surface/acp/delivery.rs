@@ -172,7 +172,7 @@ impl Peer {
     }
 
     fn can_answer(&self, question: Question) -> bool {
-        self.role.may(RequestKind::Answer.role()) && self.client.answers(question)
+        self.permissions.may(RequestKind::Answer) && self.client.answers(question)
     }
 
     /// Sends a frame's message. Before the response for a new session, messages and questions are held back.

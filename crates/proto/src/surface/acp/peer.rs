@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use acpd_model::event::ClientOrigin;
 use acpd_model::limits::{EDITOR_EARLY, EDITOR_EARLY_BYTES};
-use acpd_model::{ErrorCode, Failure, RawJson, Role, Seq, ThreadId, TurnId};
+use acpd_model::{ErrorCode, Failure, RawJson, Seq, ThreadId, TurnId};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -21,7 +21,7 @@ use crate::surface::contract::{
     ANSWER, Delegated, Delivery, Gate, Lane, Output, Profile, Source, Surface, Token, UNKNOWN_METHOD,
 };
 use crate::surface::reply::Reply;
-use crate::surface::request::{Request, RequestKind, StartTurn};
+use crate::surface::request::{Permissions, Request, RequestKind, StartTurn};
 use crate::thread::{EditorCommand, InterruptOptions};
 use crate::time::{Instant, Now};
 use crate::wire::{self, Message, RpcError, one_line};
@@ -95,7 +95,7 @@ pub(super) struct Prompt {
 pub struct Peer {
     pub(super) gate: Gate,
     principal: String,
-    pub(super) role: Role,
+    pub(super) permissions: Permissions,
     /// Identifies the connection among all others; part of the ids of its turns.
     pub(super) connection: String,
     pub(super) phase: Phase,
@@ -144,7 +144,7 @@ impl Surface for Peer {
                 principal: self.principal.clone(),
                 client: self.client.name.clone(),
             },
-            may_answer: self.role.may(RequestKind::Answer.role()),
+            may_answer: self.permissions.may(RequestKind::Answer),
             sees_subscribers: false,
             abilities: Some(self.client.abilities()),
         }
@@ -200,11 +200,16 @@ impl Surface for Peer {
 impl Peer {
     /// Creates a connection of `principal`, before its handshake. The name `connection` must be unique, also among past
     /// connections.
-    pub fn new(principal: String, role: Role, connection: String, gate: Gate) -> Self {
+    pub fn new(
+        principal: String,
+        permissions: impl Into<Permissions>,
+        connection: String,
+        gate: Gate,
+    ) -> Self {
         Self {
             gate,
             principal,
-            role,
+            permissions: permissions.into(),
             connection,
             phase: Phase::New,
             client: Client::default(),
@@ -269,7 +274,7 @@ impl Peer {
                 return self.send_error(&id.into(), &failure);
             }
         };
-        let permitted = kind_of(method).and_then(|kind| self.need(kind.role(), method));
+        let permitted = kind_of(method).and_then(|kind| self.need(kind, method));
         let read = permitted.and_then(|()| match method {
             "session/prompt" => self.read_prompt(params).map(Read::Prompt),
             _ => self.read(method, params).map(Read::Other),
@@ -300,14 +305,13 @@ impl Peer {
         self.gate.begin(metric_name(method))
     }
 
-    fn need(&self, role: Role, what: &str) -> Result<(), Failure> {
-        if self.role.may(role) {
+    fn need(&self, kind: RequestKind, what: &str) -> Result<(), Failure> {
+        self.permissions.check_scope(kind)?;
+        let (needed, role) = (kind.role(), self.permissions.role);
+        if role.may(needed) {
             return Ok(());
         }
-        let message = format!(
-            "{what} needs the role {role}; this connection has the role {}",
-            self.role
-        );
+        let message = format!("{what} needs the role {needed}; this connection has the role {role}");
         Err(Failure::new(ErrorCode::Forbidden, message))
     }
 

@@ -130,7 +130,7 @@ impl Peer {
             "session/cancel" | "$/cancel_request" => RequestKind::Interrupt,
             _ => RequestKind::NotifyAgent,
         };
-        if self.phase != Phase::Ready || !self.role.may(kind.role()) {
+        if self.phase != Phase::Ready || !self.permissions.may(kind) {
             return;
         }
         match method {

@@ -6,6 +6,7 @@ use acpd_model::{Failure, IdPart, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::strict::{read, read_strictly};
+use super::thread_params::{ListShares, RevokeShare};
 use crate::agent::ConfigValue;
 use crate::projection::{SessionChange, text_block};
 use crate::surface::request::{
@@ -121,7 +122,9 @@ plain!(
     ListThreads,
     SearchThreads,
     Approve,
-    AnswerInput
+    AnswerInput,
+    ListShares,
+    RevokeShare
 );
 
 pub(super) fn missing(name: &str) -> Failure {
@@ -378,6 +381,7 @@ impl From<ListThreads> for request::ListThreads {
             status: params.status,
             search: params.search_term,
             id: params.id_part,
+            only: None,
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::surface::contract::{
     ANSWER, Delivery, Gate, Lane, Notice, Output, Pending, Profile, Source, Surface, Token, UNKNOWN_METHOD,
 };
 use crate::surface::reply::Reply;
-use crate::surface::request::{Request, RequestKind};
+use crate::surface::request::{Permissions, Request, RequestKind};
 use crate::time::{Instant, Now};
 use crate::wire::{Message, Object};
 
@@ -72,7 +72,7 @@ struct Opening {
 pub struct Peer {
     gate: Gate,
     principal: String,
-    role: Role,
+    permissions: Permissions,
     phase: Phase,
     client: Client,
     current: Option<ThreadId>,
@@ -225,11 +225,11 @@ impl Surface for Peer {
 
 impl Peer {
     /// Creates a connection of `principal`, before its handshake.
-    pub fn new(principal: String, role: Role, gate: Gate) -> Self {
+    pub fn new(principal: String, permissions: impl Into<Permissions>, gate: Gate) -> Self {
         Self {
             gate,
             principal,
-            role,
+            permissions: permissions.into(),
             phase: Phase::New,
             client: Client::default(),
             current: None,
@@ -298,7 +298,7 @@ impl Peer {
 
     /// Returns whether the client receives questions as requests: it answers them, and its role allows that.
     fn answers(&self) -> bool {
-        self.client.approvals && self.role.may(RequestKind::Answer.role())
+        self.client.approvals && self.permissions.may(RequestKind::Answer)
     }
 
     fn request(
@@ -325,19 +325,18 @@ impl Peer {
         }
         let method = Method::find(method)
             .ok_or_else(|| Failure::new(ErrorCode::MethodNotFound, format!("unknown method {method:?}")))?;
+        self.permissions.check_scope(method.kind)?;
         self.check_role(method.role(), method.name)?;
         let request = method.read(params.map_or("{}", RawValue::get), self.current)?;
         self.call(request, method.name, ReplyTo::Request(id.into(), method.result))
     }
 
     fn check_role(&self, needed: Role, what: &str) -> Result<(), Failure> {
-        if self.role.may(needed) {
+        let role = self.permissions.role;
+        if role.may(needed) {
             return Ok(());
         }
-        let message = format!(
-            "{what} needs the role {needed}; this token has the role {}",
-            self.role
-        );
+        let message = format!("{what} needs the role {needed}; this token has the role {role}");
         Err(Failure::new(ErrorCode::Forbidden, message))
     }
 
@@ -349,7 +348,9 @@ impl Peer {
             );
         };
         let called = self
-            .check_role(RequestKind::Answer.role(), "an answer")
+            .permissions
+            .check_scope(RequestKind::Answer)
+            .and_then(|()| self.check_role(RequestKind::Answer.role(), "an answer"))
             .and_then(|()| Response::read(request, result.map(RawValue::get)))
             .and_then(|answered| self.call(answered.into(), ANSWER, ReplyTo::Response(request)));
         if let Err(failure) = called {
@@ -420,7 +421,7 @@ impl Peer {
         let mut out = Vec::new();
         let mut message = Object::open(&mut out);
         message.raw("jsonrpc", "\"2.0\"").raw("id", id.get());
-        let welcome = Initialized::of(self.gate.limits(), &self.principal, self.role);
+        let welcome = Initialized::of(self.gate.limits(), &self.principal, self.permissions.role);
         message.with("result", |out| welcome.write(out));
         message.close();
         self.out.push(Output::Send(out.into()));

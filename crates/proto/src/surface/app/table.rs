@@ -12,13 +12,14 @@ use super::params::{
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
-    ArrangeQueue, EditQueued, ForkThread, RollBack, RunCommand, SetMetadata, SetName, SteerQueued, SteerTurn,
+    ArrangeQueue, CreateShare, EditQueued, ForkThread, ListShares, RevokeShare, RollBack, RunCommand,
+    SetMetadata, SetName, SteerQueued, SteerTurn,
 };
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
-    FoldersListed, Nothing, PoliciesRead, PolicyExplained, RememberedListed, RolledBack, TextsFound,
-    ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnDiffRead,
-    TurnStartedResult, TurnSteered, Unsubscribed,
+    FoldersListed, Nothing, PoliciesRead, PolicyExplained, RememberedListed, RolledBack, ShareCreated,
+    SharesListed, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed,
+    TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
@@ -154,11 +155,11 @@ methods! {
     /// threads that it does not follow. Request the list after this method. If a change to a thread arrives before the list,
     /// the change takes precedence.
     "thread/list/watch" WatchThreadList(NoParams) -> Nothing,
-        |_| Ok(Request::WatchThreadList { on: true });
+        |_| Ok(Request::WatchThreadList { on: true, only: None });
 
     /// Stops watching the thread list.
     "thread/list/unwatch" WatchThreadList(NoParams) -> Nothing,
-        |_| Ok(Request::WatchThreadList { on: false });
+        |_| Ok(Request::WatchThreadList { on: false, only: None });
 
     /// Reads a thread without following it and without starting its agent.
     "thread/read" ReadThread(On<ReadThread>) -> ThreadFound,
@@ -209,6 +210,21 @@ methods! {
     /// of the shared events. Returns `conflict` if the turn is not over.
     "thread/fork" ForkThread(On<ForkThread>) -> ThreadForkedResult,
         |On { thread, params }| Ok(Request::ForkThread(Box::new(params.on(thread))));
+
+    /// Makes a link with which anyone can read this thread until the link expires, and nothing else. The thread includes its
+    /// later turns. The result contains the link's secret. The link ends with the token that made it, and with the thread.
+    "thread/share/create" CreateShare(Named<CreateShare>) -> ShareCreated,
+        |Named { thread, params: CreateShare { expires_in_secs, name } }| {
+            Ok(Request::CreateShare { thread, expires_in_secs, name })
+        };
+
+    /// Lists the links that have not expired, oldest first.
+    "thread/share/list" ListShares(ListShares) -> SharesListed,
+        |params| Ok(Request::ListShares { thread: params.thread_id });
+
+    /// Revokes a link. Connections that it authenticated end before the response. Returns `not_found` if there is no such link.
+    "thread/share/revoke" RevokeShare(RevokeShare) -> Nothing,
+        |params| Ok(Request::RevokeShare { share: params.share_id });
 
     /// Sets the agent's mode. Returns once the agent has accepted it.
     "thread/mode/set" AskAgent(On<SetMode>) -> Nothing,

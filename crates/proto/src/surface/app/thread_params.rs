@@ -33,6 +33,39 @@ pub struct RunCommand {
     pub command: String,
 }
 
+/// Params of `thread/share/create`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct CreateShare {
+    /// Seconds until the link expires, from 60 to 31,536,000 (a year); 604,800 (7 days) if absent.
+    #[serde(default)]
+    pub expires_in_secs: Option<u64>,
+    /// A name for the list of links, at most 100 bytes. Readers of the thread do not see it.
+    #[serde(default)]
+    pub name: Option<String>,
+}
+
+/// Params of `thread/share/list`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct ListShares {
+    /// Only links of this thread; by default, of all threads.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub thread_id: Option<ThreadId>,
+}
+
+/// Params of `thread/share/revoke`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct RevokeShare {
+    /// Id of the link, as in `thread/share/list`.
+    pub share_id: String,
+}
+
 /// Params of `thread/metadata/set`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::collections::free_if_empty;
 use acpd_model::event::ClientOrigin;
-use acpd_model::{ErrorCode, Failure, Millis, RawJson, RequestId, Role, Seq, ThreadId};
+use acpd_model::{ErrorCode, Failure, Millis, RawJson, RequestId, Seq, ThreadId};
 use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -23,7 +23,7 @@ use crate::surface::contract::{
     ANSWER, Delivery, Gate, Lane, Notice, Output, Profile, Source, Surface, Token, UNKNOWN_METHOD,
 };
 use crate::surface::reply::Reply;
-use crate::surface::request::{Request, RequestKind};
+use crate::surface::request::{Permissions, Request, RequestKind};
 use crate::thread::InterruptOptions;
 use crate::time::Now;
 use crate::wire::{Message, Object};
@@ -69,7 +69,7 @@ const CODEX_VERSION: &str = "0.169.0";
 pub struct Peer {
     gate: Gate,
     principal: String,
-    role: Role,
+    permissions: Permissions,
     pub(super) host: Host,
     phase: Phase,
     client: String,
@@ -214,11 +214,11 @@ impl Surface for Peer {
 
 impl Peer {
     /// Creates a connection of `principal`, before its handshake.
-    pub fn new(principal: String, role: Role, host: Host, gate: Gate) -> Self {
+    pub fn new(principal: String, permissions: impl Into<Permissions>, host: Host, gate: Gate) -> Self {
         Self {
             gate,
             principal,
-            role,
+            permissions: permissions.into(),
             host,
             phase: Phase::New,
             client: String::new(),
@@ -236,7 +236,7 @@ impl Peer {
     }
 
     fn may_answer(&self) -> bool {
-        self.role.may(RequestKind::Answer.role())
+        self.permissions.may(RequestKind::Answer)
     }
 
     fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>, now: Now) {
@@ -293,17 +293,21 @@ impl Peer {
             "codexHome": self.host.home, "platformFamily": std::env::consts::FAMILY, "platformOs": std::env::consts::OS,
         });
         self.respond(request, &welcome);
-        self.call(Request::WatchThreadList { on: true }, None, Step::Ignored);
+        self.call(
+            Request::WatchThreadList { on: true, only: None },
+            None,
+            Step::Ignored,
+        );
     }
 
     /// Executes a request of the daemon. Its reply goes to `step`.
     pub(super) fn call(&mut self, mut request: Request, open: Option<OpenRequest>, step: Step) {
-        let needed = request.role();
-        if !self.role.may(needed) {
-            let message = format!(
-                "this needs the role {needed}; your token has the role {}",
-                self.role
-            );
+        if let Err(failure) = self.permissions.check_scope(request.kind()) {
+            return self.advance(open, step, Err(failure));
+        }
+        let (needed, role) = (request.role(), self.permissions.role);
+        if !role.may(needed) {
+            let message = format!("this needs the role {needed}; your token has the role {role}");
             return self.advance(open, step, Err(Failure::new(ErrorCode::Forbidden, message)));
         }
         if let Request::StartThread(start) = &mut request {

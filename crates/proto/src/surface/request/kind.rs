@@ -52,6 +52,9 @@ pub enum RequestKind {
     ExplainPolicy,
     ListRemembered,
     RevokeRemembered,
+    CreateShare,
+    ListShares,
+    RevokeShare,
     MoveLease,
     StartTurn,
     SteerTurn,
@@ -91,6 +94,10 @@ impl RequestKind {
             | Self::StartThread
             | Self::ForkThread
             | Self::ChangeThread
+            // An operator can export every thread anyway.
+            | Self::CreateShare
+            | Self::ListShares
+            | Self::RevokeShare
             | Self::MoveLease
             | Self::StartTurn
             | Self::SteerTurn
@@ -121,7 +128,10 @@ impl RequestKind {
             | Self::ListThreads
             | Self::SearchThreads
             | Self::ReadThread
-            | Self::ReadTurnDiff => Order::Free,
+            | Self::ReadTurnDiff
+            | Self::CreateShare
+            | Self::ListShares
+            | Self::RevokeShare => Order::Free,
             Self::CreateFolder
             | Self::WatchThreadList
             | Self::StartThread
@@ -176,6 +186,9 @@ impl Request {
             Self::ExplainPolicy { .. } => RequestKind::ExplainPolicy,
             Self::ListRemembered { .. } => RequestKind::ListRemembered,
             Self::RevokeRemembered { .. } => RequestKind::RevokeRemembered,
+            Self::CreateShare { .. } => RequestKind::CreateShare,
+            Self::ListShares { .. } => RequestKind::ListShares,
+            Self::RevokeShare { .. } => RequestKind::RevokeShare,
             Self::MoveLease { .. } => RequestKind::MoveLease,
             Self::StartTurn(_) => RequestKind::StartTurn,
             Self::SteerTurn { .. } => RequestKind::SteerTurn,
@@ -230,6 +243,7 @@ impl Request {
             | Self::ExplainPolicy { thread, .. }
             | Self::ListRemembered { thread }
             | Self::RevokeRemembered { thread, .. }
+            | Self::CreateShare { thread, .. }
             | Self::MoveLease { thread, .. }
             | Self::SteerTurn { thread, .. }
             | Self::RunCommand { thread, .. }
@@ -246,7 +260,9 @@ impl Request {
             | Self::ReadPolicies { .. }
             | Self::ListThreads(_)
             | Self::SearchThreads(_)
-            | Self::WatchThreadList { .. } => None,
+            | Self::WatchThreadList { .. }
+            | Self::ListShares { .. }
+            | Self::RevokeShare { .. } => None,
         }
     }
 

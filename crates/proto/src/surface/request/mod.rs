@@ -1,10 +1,11 @@
 //! The requests of clients, independent of their protocol.
 //!
 //! A surface decodes its client's messages into [`Request`]s. The runtime executes them and sends a
-//! [`Reply`](super::reply::Reply) to each. This module defines the role that a request needs and the order in which
-//! requests execute.
+//! [`Reply`](super::reply::Reply) to each. This module defines the role that a request needs, the order in which
+//! requests execute, and what a client may request of a thread that was shared with it.
 
 mod kind;
+mod scope;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use self::kind::{Order, RequestKind};
+pub use self::scope::{Permissions, SharedAccess, no_thread, outside};
 use crate::agent::{AgentRequest, ConfigValue};
 use crate::projection::SessionChange;
 use crate::thread::{Answer, Change, InterruptOptions, QueueChange};
@@ -68,6 +70,8 @@ pub enum Request {
     WatchThreadList {
         /// Whether to watch the list.
         on: bool,
+        /// The only thread whose changes the client receives.
+        only: Option<ThreadId>,
     },
     /// Creates a thread and follows it from its first event.
     StartThread(Box<StartThread>),
@@ -119,6 +123,25 @@ pub enum Request {
         thread: ThreadId,
         /// Id of the remembered answer.
         id: u64,
+    },
+    /// Makes a link with which anyone can read a thread.
+    CreateShare {
+        /// The thread to share.
+        thread: ThreadId,
+        /// Seconds until the link expires; the default if absent.
+        expires_in_secs: Option<u64>,
+        /// A name for lists of links.
+        name: Option<String>,
+    },
+    /// Lists the links that have not expired.
+    ListShares {
+        /// The only thread whose links are listed.
+        thread: Option<ThreadId>,
+    },
+    /// Revokes a link.
+    RevokeShare {
+        /// Id of the link.
+        share: String,
     },
     /// Acquires a thread's lease, or releases it.
     MoveLease {
@@ -219,6 +242,8 @@ pub struct ListThreads {
     pub search: Option<String>,
     /// Only threads whose id begins or ends like this.
     pub id: Option<IdPart>,
+    /// Only this thread.
+    pub only: Option<ThreadId>,
 }
 
 /// Selects threads by their agent.

@@ -47,7 +47,7 @@ impl Client {
             &json!({ "clientInfo": { "name": "tui", "version": "1" } }),
         );
         assert_eq!(hello["result"]["codexHome"], "/home/u");
-        assert_eq!(client.take(), Request::WatchThreadList { on: true });
+        assert_eq!(client.take(), Request::WatchThreadList { on: true, only: None });
         client
     }
 

@@ -1,4 +1,6 @@
-use acpd_model::limits::SESSION_DAYS;
+use acpd_model::AccessScope;
+use acpd_model::limits::{SESSION_DAYS, SHARE_CONNECTIONS};
+use acpd_proto::surface::request::Permissions;
 
 use super::*;
 use crate::auth::owner_token::random;
@@ -25,7 +27,7 @@ fn key(name: &str, role: Role, secret: &str, expires_at: Option<i64>) -> IssuedT
 
 fn guard(keys: Vec<IssuedToken>) -> AuthStore {
     let owner = Token::given("thought-up-by-a-person").unwrap();
-    AuthStore::new(&owner, keys, Sessions::default(), at(1))
+    AuthStore::new(&owner, keys, Shares::default(), Sessions::default(), at(1))
 }
 
 /// Returns a session secret with the cookie `name`.
@@ -77,11 +79,11 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
         .add_ticket("ticket", session.clone(), Holder::Anyone, at(2))
         .unwrap();
     assert_eq!(
-        store.set_keys(vec![a.clone(), b.clone()]),
+        store.set_keys(vec![a.clone(), b.clone()], at(2)),
         0,
         "nothing has changed"
     );
-    assert_eq!(store.set_keys(vec![b.clone()]), 1);
+    assert_eq!(store.set_keys(vec![b.clone()], at(2)), 1);
     assert!(identity.ends.is_cancelled() && session.ends.is_cancelled());
     assert!(!other.ends.is_cancelled());
     assert!(store.token("a", HERE, at(3)).is_err());
@@ -92,7 +94,7 @@ fn what_is_revoked_ends_with_all_that_came_of_it() {
         role: Role::Observer,
         ..b
     };
-    assert_eq!(store.set_keys(vec![less]), 1);
+    assert_eq!(store.set_keys(vec![less], at(2)), 1);
     assert!(other.ends.is_cancelled());
     assert_eq!(store.token("b", HERE, at(3)).unwrap().role, Role::Observer);
     assert!(store.token("thought-up-by-a-person", HERE, at(3)).is_ok());
@@ -159,7 +161,7 @@ fn what_a_ticket_has_opened_ends_with_the_token_behind_it() {
         "it is over, even before the time-out"
     );
     let identity = enter(&mut store);
-    store.set_keys(Vec::new());
+    store.set_keys(Vec::new(), at(3));
     assert_eq!(store.connection(identity, at(4)).unwrap_err(), AuthError::Wrong);
 }
 
@@ -233,11 +235,17 @@ fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
     assert_eq!(before.take_unstored(), None, "nothing has changed since");
     Sessions::store(&Sessions::path(dir.path()), &stored).unwrap();
     let owner = Token::given("another-owner's-token").unwrap();
-    let mut after = AuthStore::new(&owner, keys[..1].to_vec(), Sessions::load(dir.path()), at(3));
+    let mut after = AuthStore::new(
+        &owner,
+        keys[..1].to_vec(),
+        Shares::default(),
+        Sessions::load(dir.path()),
+        at(3),
+    );
     let identity = after.session(&secret("cookie of a"), at(3)).unwrap();
     assert_eq!((&*identity.principal, identity.role), ("a", Role::Operator));
     assert!(after.session(&secret("cookie of b"), at(3)).is_err());
-    after.set_keys(Vec::new());
+    after.set_keys(Vec::new(), at(3));
     assert!(identity.ends.is_cancelled(), "it hangs on its token again");
 }
 
@@ -289,4 +297,152 @@ fn one_principal_does_not_use_up_anothers_requests() {
     assert!(store.request(&a, at(2)).is_err());
     assert_eq!(store.request(&owner, at(2)), Ok(()));
     assert_eq!(store.request(&a, at(3)), Ok(()));
+}
+
+fn thread(number: u128) -> ThreadId {
+    ThreadId(uuid::Uuid::from_u128(number))
+}
+
+/// Makes a link in the name of a token that expires after `secs` seconds. Returns its id and its secret.
+fn share(store: &mut AuthStore, by: &str, of: ThreadId, secs: u64, now: Now) -> (String, String) {
+    let new = NewShare::new(of, None, by.to_owned(), Some(secs)).unwrap();
+    let secret = ShareSecret::random().unwrap();
+    let made = store.create_share(new, &secret, now).unwrap();
+    assert_eq!((made.id, made.thread), (secret.id.clone(), of));
+    (secret.id, secret.secret)
+}
+
+#[test]
+fn a_link_reads_one_thread_until_it_expires() {
+    let mut store = guard(Vec::new());
+    let (id, link) = share(&mut store, "owner", thread(1), 60, at(2));
+    let identity = store.token(&link, HERE, at(61)).unwrap();
+    assert_eq!(*identity.principal, format!("share:{id}"));
+    let scope = AccessScope::Thread(thread(1));
+    let role = Role::Observer;
+    assert_eq!(identity.permissions(), Permissions { role, scope });
+    // Its session expires with it, however long sessions last.
+    let opened = store.begin_session(&secret("page"), &identity, at(3)).unwrap();
+    assert_eq!(opened.permissions(), identity.permissions());
+    assert_eq!(opened.session.unwrap().1, 62_000);
+    let page = store.session(&secret("page"), at(61)).unwrap();
+    assert_eq!(page.permissions().scope, scope);
+    assert!(!page.ends.is_cancelled() && !identity.ends.is_cancelled());
+    assert_eq!(store.poll_timeout(), Some(62_000));
+    assert_eq!(store.token(&link, HERE, at(62)).err(), Some(AuthError::Wrong));
+    assert_eq!(
+        store.session(&secret("page"), at(62)).err(),
+        Some(AuthError::Wrong)
+    );
+    store.handle_timeout(at(62));
+    assert!(page.ends.is_cancelled() && identity.ends.is_cancelled());
+    assert_eq!(store.list_shares(None, at(62)), []);
+}
+
+#[test]
+fn a_revoked_link_ends_everything_that_it_opened_and_nothing_else() {
+    let mut store = guard(Vec::new());
+    let (id, link) = share(&mut store, "owner", thread(1), 60, at(2));
+    let (_, other_link) = share(&mut store, "owner", thread(1), 60, at(2));
+    let opened = store.token(&link, HERE, at(3)).unwrap();
+    let page = store.begin_session(&secret("page"), &opened, at(3)).unwrap();
+    let other = store.token(&other_link, HERE, at(3)).unwrap();
+    let owner = store.owner();
+    assert_eq!(store.end_shares(|share| share.id == id, at(4)), 1);
+    assert!(opened.ends.is_cancelled() && page.ends.is_cancelled());
+    assert!(!other.ends.is_cancelled() && !owner.ends.is_cancelled());
+    assert!(store.token(&link, HERE, at(4)).is_err() && store.session(&secret("page"), at(4)).is_err());
+    assert!(store.begin_session(&secret("late"), &opened, at(4)).is_none());
+    assert!(store.connection(opened, at(4)).is_err());
+    assert_eq!(store.end_shares(|share| share.id == id, at(4)), 0);
+}
+
+#[test]
+fn a_link_ends_with_the_token_that_made_it() {
+    let ann = key("ann", Role::Operator, "ann's", Some(30_000));
+    let bob = key("bob", Role::Operator, "bob's", None);
+    let mut store = guard(vec![ann.clone(), bob.clone()]);
+    let (_, of_ann) = share(&mut store, "ann", thread(1), 3600, at(2));
+    let (_, of_bob) = share(&mut store, "bob", thread(1), 3600, at(2));
+    let (_, of_owner) = share(&mut store, "owner", thread(1), 3600, at(2));
+    assert!(store.token(&of_ann, HERE, at(29)).is_ok());
+    store.handle_timeout(at(30));
+    assert!(
+        store.token(&of_ann, HERE, at(30)).is_err(),
+        "her token has expired"
+    );
+    let reader = store.token(&of_bob, HERE, at(30)).unwrap();
+    store.set_keys(vec![ann], at(31));
+    assert!(reader.ends.is_cancelled() && store.token(&of_bob, HERE, at(31)).is_err());
+    assert!(store.token(&of_owner, HERE, at(31)).is_ok());
+    // Another token of the same name is another token.
+    store.set_keys(vec![key("bob", Role::Operator, "bob's new", None)], at(32));
+    assert!(store.token(&of_bob, HERE, at(32)).is_err());
+    let new = NewShare::new(thread(1), None, "gone".to_owned(), None).unwrap();
+    let refused = store.create_share(new, &ShareSecret::random().unwrap(), at(32));
+    assert_eq!(refused.unwrap_err().code, ErrorCode::Forbidden);
+}
+
+#[test]
+fn readers_of_links_log_out_no_user() {
+    let mut store = guard(Vec::new());
+    let owner = store.owner();
+    store.begin_session(&secret("owner"), &owner, at(2)).unwrap();
+    for number in 0..20 {
+        let (_, link) = share(&mut store, "owner", thread(number), 3600, at(2));
+        let reader = store.token(&link, HERE, at(3)).unwrap();
+        for page in 0..60 {
+            let name = format!("{number} {page}");
+            store.begin_session(&secret(&name), &reader, at(3)).unwrap();
+        }
+    }
+    assert!(store.session(&secret("owner"), at(4)).is_ok());
+    assert!(
+        store.session(&secret("0 0"), at(4)).is_err(),
+        "the oldest of links ended"
+    );
+    assert!(store.session(&secret("19 59"), at(4)).is_ok());
+}
+
+#[test]
+fn links_and_their_sessions_survive_a_restart_unless_their_token_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let ann = key("ann", Role::Operator, "ann's", None);
+    let mut store = guard(vec![ann.clone()]);
+    let (_, link) = share(&mut store, "ann", thread(1), 3600, at(2));
+    let reader = store.token(&link, HERE, at(3)).unwrap();
+    store.begin_session(&secret("page"), &reader, at(3)).unwrap();
+    Shares::store(&Shares::path(dir.path()), &store.take_unstored_shares().unwrap()).unwrap();
+    Sessions::store(&Sessions::path(dir.path()), &store.take_unstored().unwrap()).unwrap();
+    let owner = Token::given("thought-up-by-a-person").unwrap();
+    let again = |keys: Vec<IssuedToken>| {
+        let (shares, sessions) = (Shares::load(dir.path()), Sessions::load(dir.path()));
+        AuthStore::new(&owner, keys, shares, sessions, at(4))
+    };
+    let mut store = again(vec![ann]);
+    let page = store.session(&secret("page"), at(5)).unwrap();
+    assert_eq!(page.permissions().scope, AccessScope::Thread(thread(1)));
+    assert!(store.token(&link, HERE, at(5)).is_ok());
+    store.end_shares(|_| true, at(6));
+    assert!(page.ends.is_cancelled());
+    let mut store = again(Vec::new());
+    assert!(store.token(&link, HERE, at(5)).is_err() && store.session(&secret("page"), at(5)).is_err());
+}
+
+#[test]
+fn readers_of_one_link_leave_room_for_others() {
+    let mut store = guard(Vec::new());
+    let (_, link) = share(&mut store, "owner", thread(1), 3600, at(2));
+    let (_, other) = share(&mut store, "owner", thread(1), 3600, at(2));
+    let reader = store.token(&link, HERE, at(3)).unwrap();
+    let mut places: Vec<_> = (0..SHARE_CONNECTIONS)
+        .map(|_| reader.take_place().unwrap())
+        .collect();
+    // Sessions of the link count as well.
+    let page = store.begin_session(&secret("page"), &reader, at(3)).unwrap();
+    assert!(page.take_place().is_err());
+    assert!(store.token(&other, HERE, at(3)).unwrap().take_place().is_ok());
+    assert!(store.owner().take_place().is_ok());
+    places.pop();
+    assert!(page.take_place().is_ok());
 }

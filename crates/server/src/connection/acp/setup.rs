@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use acpd_model::{ErrorCode, Failure, ThreadId};
+use acpd_model::{AccessScope, ErrorCode, Failure, ThreadId};
 use acpd_proto::surface::acp::{ConnectionStart, Peer, PendingPrompt};
+use acpd_proto::surface::request::no_thread;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::store::EditorIdentity;
+use crate::auth::identity::EditorIdentity;
 use crate::connection::acp::header::ConnectionHeader;
 use crate::connection::driver::{Access, Connection};
 use crate::connection::link::{Link, LinkEvent};
@@ -48,7 +49,7 @@ impl ConnectionSetup {
     ) {
         let EditorIdentity {
             principal,
-            role,
+            permissions,
             ends,
         } = identity;
         let mut link = Link::new(Box::new(transport), &self.service.context.limits.now());
@@ -79,9 +80,15 @@ impl ConnectionSetup {
             Ok(begun) => begun,
             Err(end) => return link.close(end).await,
         };
+        let is_limited = permissions.scope != AccessScope::Everything;
         let (header, agent) = match header {
-            Ok(header) => {
-                let agent = self.agent(header.agent.clone(), header.thread).await;
+            Ok(mut header) => {
+                if is_limited {
+                    // A reader has sent no prompts.
+                    header.prompts.clear();
+                }
+                let (named, thread) = (header.agent.clone(), header.thread);
+                let agent = self.agent(permissions.scope, named, thread).await;
                 (header, agent)
             }
             // The editor receives the error with the response to its first request.
@@ -98,23 +105,35 @@ impl ConnectionSetup {
         };
         let context = &self.service.context;
         let name = context.ids.connection();
-        let standby = StandbyHandle::open(context.clone(), agent.clone(), cwd.clone());
+        let open = || StandbyHandle::open(context.clone(), agent.clone(), cwd.clone());
+        let standby = (!is_limited).then(open);
         let access = Access {
-            role,
+            permissions,
             connection: name.as_str().into(),
             defaults: Arc::new(Defaults { agent, cwd }),
-            standby: Some(standby),
+            standby,
             stop: self.stop.clone(),
             ends,
         };
-        let peer = Peer::new(principal.to_string(), role, name, context.gate()).starting(start);
+        let peer = Peer::new(principal.to_string(), permissions, name, context.gate()).starting(start);
         Connection::new(link, peer, self.service.clone(), access)
             .run(first)
             .await;
     }
 
-    /// Returns the agent of a connection.
-    async fn agent(&self, named: Option<String>, thread: Option<ThreadId>) -> Result<String, Failure> {
+    /// Returns the agent of a connection. A connection that reaches one thread only has its agent.
+    async fn agent(
+        &self,
+        scope: AccessScope,
+        named: Option<String>,
+        thread: Option<ThreadId>,
+    ) -> Result<String, Failure> {
+        if let AccessScope::Thread(shared) = scope {
+            if let Some(other) = thread.filter(|thread| *thread != shared) {
+                return Err(no_thread(other));
+            }
+            return Ok(self.service.directory.look(shared).await?.spec.agent.clone());
+        }
         if let Some(thread) = thread {
             let agent = self.service.directory.look(thread).await?.spec.agent.clone();
             if let Some(named) = named.filter(|named| *named != agent) {

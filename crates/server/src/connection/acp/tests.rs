@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::store::EditorIdentity;
+use crate::auth::identity::EditorIdentity;
 use crate::connection::acp::setup::ConnectionSetup;
 use crate::transport::lines::Lines as Ndjson;
 use acpd_proto::surface::contract::Lane;
@@ -127,7 +127,7 @@ impl Editor {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let identity = EditorIdentity {
             principal: "owner".into(),
-            role,
+            permissions: role.into(),
             ends: CancellationToken::new(),
         };
         let (reader, writer) = split(theirs);

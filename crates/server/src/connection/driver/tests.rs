@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::pin::pin;
 
+use acpd_model::Role;
 use acpd_model::event::ClientOrigin;
 use acpd_model::{Limits, Seq};
 use acpd_proto::surface::app::Peer;
@@ -27,7 +28,7 @@ async fn connection<S: Surface>(
         &context.limits.now(),
     );
     let access = Access {
-        role: Role::Owner,
+        permissions: Role::Owner.into(),
         connection: "c".into(),
         defaults: Defaults::none(),
         standby: None,

@@ -15,8 +15,8 @@ use futures_util::task::AtomicWaker;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
+use crate::auth::identity::Identity;
 use crate::auth::owner_token::Hash;
-use crate::auth::store::Identity;
 use crate::transport::End;
 use crate::transport::event_stream::streams::{ReadOutcome, StreamKey, Streams};
 use crate::transport::{Broken, Stalled, Transport};
@@ -295,6 +295,7 @@ mod tests {
     use super::*;
     use crate::auth::owner_token::Token;
     use crate::auth::sessions::Sessions;
+    use crate::auth::shares::Shares;
     use crate::auth::store::AuthStore;
     use crate::connection::link::{Link, LinkEvent};
 
@@ -305,7 +306,7 @@ mod tests {
             mono: Duration::ZERO,
             wall: 0,
         };
-        let opener = AuthStore::new(&token, Vec::new(), Sessions::default(), now).owner();
+        let opener = AuthStore::new(&token, Vec::new(), Shares::default(), Sessions::default(), now).owner();
         let (connection, exchange, _hello) = all.open("id", opener).unwrap();
         (connection, exchange)
     }

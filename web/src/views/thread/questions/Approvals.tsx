@@ -5,8 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { formDraft, keepDraft } from "../../../app/drafts.ts";
 import { focusWhenThere } from "../../../app/focus.ts";
-import { foldedQuestion } from "../../../app/layout.ts";
-import { CLIENT_INFO, standing } from "../../../connection/connection.ts";
+import { CLIENT_INFO, shared, standing } from "../../../connection/connection.ts";
 import { heading, inOneLine } from "../../../state/subjects.ts";
 import type { Decision, Question, ThreadState } from "../../../state/thread.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";
@@ -18,7 +17,7 @@ import { diffStyle } from "../content/settings.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { who } from "../../../text/who.ts";
 import type { ElicitationProps } from "./Elicitation.tsx";
-import { layoutOf } from "./sheet.ts";
+import { layoutOf, showSheet } from "./sheet.ts";
 
 /** Agents rarely ask for forms. */
 const Elicitation = lazy<ElicitationProps>(() =>
@@ -88,13 +87,13 @@ function Questions({ thread, actions, role, online }: ThreadViewProps) {
 function Folded({ question }: { question: Question }) {
   const { params } = question;
   const open = () => {
-    foldedQuestion.value = undefined;
+    showSheet(params.requestId, true);
     focusWhenThere("[data-question]");
   };
   return (
     <button type="button" class="button th-folded" onClick={open}>
       <span class="truncate">
-        <strong>Waiting for you:</strong> {"subjects" in params ? heading(params.subjects) : visibleLine(params.title)}
+        <strong>{shared.value ? "Waiting for an answer:" : "Waiting for you:"}</strong> {"subjects" in params ? heading(params.subjects) : visibleLine(params.title)}
       </span>
       <span class="th-folded-open">Show</span>
     </button>
@@ -111,6 +110,7 @@ function others(subscribers: readonly Subscriber[]): readonly string[] {
 }
 
 function barred(role: Role, online: boolean): string | undefined {
+  if (shared.peek() !== undefined) return "Waiting for an answer.";
   if (role === "observer") return "View only. Someone else needs to answer.";
   return online ? undefined : "Not connected. You can answer after reconnecting.";
 }

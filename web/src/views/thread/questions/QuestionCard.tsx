@@ -5,11 +5,12 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 import { focusWhenThere } from "../../../app/focus.ts";
-import { foldedQuestion } from "../../../app/layout.ts";
 import { announce } from "../../../app/live-region.ts";
+import { shared } from "../../../connection/connection.ts";
 import { visibleLine } from "../../../text/bidi-guard.ts";
 import { isInSight } from "../../parts/in-sight.ts";
 import { Icon, type IconName } from "../content/Icon.tsx";
+import { showSheet } from "./sheet.ts";
 
 import "./questions.css";
 
@@ -69,7 +70,7 @@ export function QuestionCard(props: Props) {
     }
   };
   const fold = () => {
-    foldedQuestion.value = requestId;
+    showSheet(requestId, false);
     focusWhenThere(".th-folded");
   };
   const inside = (
@@ -85,10 +86,12 @@ export function QuestionCard(props: Props) {
         </p>
       )}
       {barred !== undefined && <p class="th-quiet">{barred}</p>}
-      <div class={keyed ? "th-answers is-keyed" : "th-answers"} ref={foot}>
-        {props.answers}
-        {sending && <span class="th-spinner" role="status" aria-label="Sending the answer" />}
-      </div>
+      {shared.value === undefined && (
+        <div class={keyed ? "th-answers is-keyed" : "th-answers"} ref={foot}>
+          {props.answers}
+          {sending && <span class="th-spinner" role="status" aria-label="Sending the answer" />}
+        </div>
+      )}
     </>
   );
   return (

@@ -22,6 +22,7 @@ pub mod notice;
 pub mod origin;
 pub mod question;
 pub mod results;
+pub mod share;
 pub mod thread;
 pub mod turn;
 mod value;

@@ -7,7 +7,9 @@ use acpd_policy::{Decision, Policy, RememberedRule, Rule, Scope, SubjectExplanat
 use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
-use crate::surface::reply::{AgentInfo, AgentReport, FolderList, ListedThread, Reply, RunningProcess};
+use crate::surface::reply::{
+    AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RunningProcess, ShareInfo,
+};
 use crate::thread::SteerDelivery;
 
 #[cfg(test)]
@@ -47,6 +49,8 @@ from_reply! {
     };
     PolicyExplained<'a>: Reply::Explained(why) => Self::new(Serde(&why.decision), Serde(&why.subjects));
     RememberedListed<'a>: Reply::Remembered(answers) => Self::new(answers);
+    ShareCreated<'a>: Reply::ShareCreated(created) => created;
+    SharesListed<'a>: Reply::Shares(shares) => Self::new(shares);
     ThreadStarted<'a>: Reply::Opened(new) => {
         Self::new(Thread::of(&new.live, None), new.turn.as_ref().map(Turn::started))
     };
@@ -72,6 +76,9 @@ pub type AgentExamined<'a> = &'a AgentReport;
 
 /// The result of `folder/list`.
 pub type FoldersListed<'a> = &'a FolderList;
+
+/// The result of `thread/share/create`.
+pub type ShareCreated<'a> = &'a CreatedShare;
 
 wire! {
     /// An empty result.
@@ -203,6 +210,9 @@ wire! {
         /// Every part of the call, with its matching rules.
         subjects: Serde<'a, Vec<SubjectExplanation>> as Vec<Acp>,
     }
+
+    /// The links, oldest first.
+    struct SharesListed<'a> { data: &'a [ShareInfo] }
 
     /// The remembered answers.
     struct RememberedListed<'a> { data: &'a [RememberedRule] }

@@ -1,0 +1,36 @@
+//! Links with which threads are shared.
+
+use acpd_model::{Failure, Origin, ThreadId};
+use acpd_proto::surface::reply::Reply;
+
+use crate::service::Service;
+use crate::share::NewShare;
+use crate::thread::directory::log_failure;
+
+impl Service {
+    pub(super) async fn create_share(
+        &self,
+        by: Origin,
+        thread: ThreadId,
+        expires_in_secs: Option<u64>,
+        name: Option<String>,
+    ) -> Result<Reply, Failure> {
+        let created_by = by
+            .into_client()
+            .map_or_else(String::new, |client| client.principal);
+        let share = NewShare::new(thread, name, created_by, expires_in_secs)?;
+        let found = self.context.log.summary(thread).await;
+        found.map_err(|error| log_failure(&error))?;
+        let created = self.context.shares.create(share).await?;
+        Ok(Reply::ShareCreated(Box::new(created)))
+    }
+
+    pub(super) async fn list_shares(&self, thread: Option<ThreadId>) -> Result<Reply, Failure> {
+        Ok(Reply::Shares(self.context.shares.list(thread).await?))
+    }
+
+    pub(super) async fn revoke_share(&self, share: String) -> Result<Reply, Failure> {
+        self.context.shares.revoke(share).await?;
+        Ok(Reply::Done)
+    }
+}

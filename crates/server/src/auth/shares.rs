@@ -1,0 +1,373 @@
+//! Links with which threads are shared. Whoever has a link's secret reads one thread until the link expires.
+//!
+//! `shares.json` in the data directory holds their hashes. Only a running daemon writes it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_model::limits::{SHARE_CONNECTIONS, SHARES, SHARES_FILE_BYTES, SHARES_OF_THREAD};
+use acpd_model::{ErrorCode, Failure, Role, ThreadId};
+use acpd_proto::surface::reply::ShareInfo;
+use acpd_runtime::private_file;
+use acpd_runtime::share::NewShare;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::owner_token::{Hash, random};
+use crate::auth::tokens::IssuedToken;
+
+/// The version of the file that this release writes.
+const VERSION: u32 = 1;
+
+/// The number of hexadecimal digits in the id of a link.
+const ID_DIGITS: usize = 16;
+
+/// All links, oldest first.
+#[derive(Debug, Default)]
+pub struct Shares {
+    all: Vec<Share>,
+    /// Whether the file on disk is outdated.
+    changed: bool,
+}
+
+/// The record of a link. It does not contain the secret.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Share {
+    /// Identifies the link in lists and logs.
+    pub id: String,
+    /// The hash of the secret.
+    pub hash: Hash,
+    /// The thread that it shares.
+    pub thread: ThreadId,
+    /// A name for lists of links.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The name of the token that made it.
+    pub created_by: String,
+    /// The hash of that token. The link ends with it.
+    pub key: Hash,
+    /// Milliseconds since the epoch.
+    pub created_at: i64,
+    /// Milliseconds since the epoch.
+    pub expires_at: i64,
+    /// Cancelled when the link ends.
+    #[serde(skip)]
+    pub ends: CancellationToken,
+    /// The places for connections of the link.
+    #[serde(skip, default = "room")]
+    pub room: Arc<Semaphore>,
+}
+
+fn room() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(SHARE_CONNECTIONS))
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    version: u32,
+    shares: Vec<Share>,
+}
+
+/// The id and the secret of a new link. Not printed.
+#[derive(Clone)]
+pub struct ShareSecret {
+    /// The id, which is a part of the secret. So a page can find the session of a link that it opened earlier.
+    pub id: String,
+    /// The secret.
+    pub secret: String,
+}
+
+impl ShareSecret {
+    /// Generates an id and a secret.
+    pub fn random() -> std::io::Result<Self> {
+        let mut id = random()?;
+        id.truncate(ID_DIGITS);
+        // The prefix identifies a leaked secret to readers and to secret scanners.
+        let secret = format!("acpd_share_{id}_{}", random()?);
+        Ok(Self { id, secret })
+    }
+}
+
+impl Share {
+    /// Returns the name of the link's reader in the log. No token has such a name.
+    pub fn principal(&self) -> String {
+        format!("share:{}", self.id)
+    }
+
+    /// The role of whoever has the link.
+    pub const ROLE: Role = Role::Observer;
+
+    /// Returns whether the link has ended.
+    pub fn is_over(&self, wall: i64) -> bool {
+        self.ends.is_cancelled() || self.expires_at <= wall
+    }
+
+    fn info(&self) -> ShareInfo {
+        ShareInfo {
+            id: self.id.clone(),
+            thread: self.thread,
+            name: self.name.clone(),
+            created_by: self.created_by.clone(),
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+        }
+    }
+}
+
+impl Shares {
+    /// Returns the path of the file in a data directory.
+    pub fn path(data_dir: &Path) -> PathBuf {
+        data_dir.join("shares.json")
+    }
+
+    /// Loads the links of a data directory. If the file cannot be read or has another version, all links have ended; there
+    /// is no other effect.
+    pub fn load(data_dir: &Path) -> Self {
+        let path = Self::path(data_dir);
+        let all = read(&path).unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), %error, "all links that share threads have ended");
+            Vec::new()
+        });
+        Self { all, changed: false }
+    }
+
+    /// Returns the new content of the file if the file on disk is outdated.
+    pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
+        if !std::mem::take(&mut self.changed) {
+            return None;
+        }
+        let file = File {
+            version: VERSION,
+            shares: self.all.clone(),
+        };
+        serde_json::to_vec(&file).ok()
+    }
+
+    /// Records that the bytes of [`take_unstored`](Self::take_unstored) could not be written.
+    pub fn not_stored(&mut self) {
+        self.changed = true;
+    }
+
+    /// Writes the bytes that [`take_unstored`](Self::take_unstored) returned.
+    pub fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        private_file::replace(path, bytes)
+    }
+
+    /// Adds a link that `token` made. It expires with the token at the latest.
+    pub fn add(
+        &mut self,
+        share: NewShare,
+        secret: &ShareSecret,
+        token: &IssuedToken,
+        now: i64,
+    ) -> Result<ShareInfo, Failure> {
+        let full = |message: String| Err(Failure::new(ErrorCode::Overloaded, message));
+        let of_thread = self.of(Some(share.thread)).count();
+        if of_thread >= SHARES_OF_THREAD {
+            return full(format!(
+                "this thread has {SHARES_OF_THREAD} links already: revoke one first"
+            ));
+        }
+        if self.all.len() >= SHARES {
+            return full(format!("there are {SHARES} links already: revoke one first"));
+        }
+        let until = now.saturating_add(millis(share.lifetime));
+        let share = Share {
+            id: secret.id.clone(),
+            hash: Hash::of(&secret.secret),
+            thread: share.thread,
+            name: share.name,
+            created_by: token.name.clone(),
+            key: token.hash,
+            created_at: now,
+            expires_at: token.expires_at.map_or(until, |end| end.min(until)),
+            ends: CancellationToken::new(),
+            room: room(),
+        };
+        let info = share.info();
+        self.all.push(share);
+        self.changed = true;
+        Ok(info)
+    }
+
+    /// Returns the link with a secret or a session of this hash.
+    pub fn find(&self, hash: Hash) -> Option<&Share> {
+        let mut found = None;
+        // Compares all links, so that the duration does not reveal which one matched.
+        for share in &self.all {
+            if share.hash == hash {
+                found = Some(share);
+            }
+        }
+        found
+    }
+
+    /// Returns the links that have not expired, of one thread or of all.
+    pub fn list(&self, thread: Option<ThreadId>, now: i64) -> Vec<ShareInfo> {
+        let live = self.of(thread).filter(|share| !share.is_over(now));
+        live.map(Share::info).collect()
+    }
+
+    /// Returns the threads that are shared.
+    pub fn threads(&self) -> Vec<ThreadId> {
+        self.all.iter().map(|share| share.thread).collect()
+    }
+
+    /// Ends the links that `over` selects, and returns their number.
+    pub fn end(&mut self, over: impl Fn(&Share) -> bool) -> usize {
+        let before = self.all.len();
+        self.all.retain(|share| {
+            let over = over(share);
+            if over {
+                share.ends.cancel();
+            }
+            !over
+        });
+        self.changed |= self.all.len() != before;
+        before - self.all.len()
+    }
+
+    /// Returns when the next link expires.
+    pub fn next_end(&self) -> Option<i64> {
+        self.all.iter().map(|share| share.expires_at).min()
+    }
+
+    fn of(&self, thread: Option<ThreadId>) -> impl Iterator<Item = &Share> {
+        let is_of = move |share: &&Share| thread.is_none_or(|thread| thread == share.thread);
+        self.all.iter().filter(is_of)
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<Share>> {
+    let Some(bytes) = private_file::read(path, SHARES_FILE_BYTES)? else {
+        return Ok(Vec::new());
+    };
+    let File { version, shares } = serde_json::from_slice(&bytes)?;
+    if version != VERSION {
+        let message = format!("its version is {version}, not {VERSION}");
+        return Err(std::io::Error::other(message));
+    }
+    if shares.len() > SHARES {
+        return Err(std::io::Error::other("it has too many links"));
+    }
+    Ok(shares)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn thread(number: u128) -> ThreadId {
+        ThreadId(uuid::Uuid::from_u128(number))
+    }
+
+    fn token(expires_at: Option<i64>) -> IssuedToken {
+        IssuedToken {
+            name: "ann".to_owned(),
+            role: Role::Operator,
+            hash: Hash::of("ann's secret"),
+            created_at: 0,
+            expires_at,
+        }
+    }
+
+    fn new(of: ThreadId) -> NewShare {
+        NewShare::new(of, Some("for Bob".to_owned()), "ann".to_owned(), Some(60)).unwrap()
+    }
+
+    #[test]
+    fn a_link_is_kept_as_a_hash_in_a_private_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let secret = ShareSecret::random().unwrap();
+        let mut shares = Shares::load(dir.path());
+        let made = shares.add(new(thread(1)), &secret, &token(None), 5).unwrap();
+        assert_eq!((made.created_at, made.expires_at), (5, 60_005));
+        let bytes = shares.take_unstored().unwrap();
+        assert!(shares.take_unstored().is_none());
+        Shares::store(&Shares::path(dir.path()), &bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let (_, random_part) = secret.secret.rsplit_once('_').unwrap();
+        assert!(text.contains(&secret.id) && !text.contains(random_part), "{text}");
+        let mode = std::fs::metadata(Shares::path(dir.path()))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let again = Shares::load(dir.path());
+        assert_eq!(again.list(None, 60_004), [made]);
+        assert_eq!(again.list(None, 60_005), []);
+        assert!(again.find(Hash::of(&secret.secret)).is_some());
+        assert!(again.find(Hash::of(random_part)).is_none());
+    }
+
+    #[test]
+    fn a_damaged_or_open_file_has_no_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Shares::path(dir.path());
+        let mut shares = Shares::default();
+        let secret = ShareSecret::random().unwrap();
+        shares.add(new(thread(1)), &secret, &token(None), 5).unwrap();
+        let bytes = shares.take_unstored().unwrap();
+        Shares::store(&path, &bytes).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(Shares::load(dir.path()).threads(), []);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(Shares::load(dir.path()).threads(), [thread(1)]);
+        for text in [
+            "",
+            "{}",
+            r#"{"version":2,"shares":[]}"#,
+            r#"{"version":1,"shares":[{}]}"#,
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(Shares::load(dir.path()).threads(), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn links_are_bounded_and_the_longest_file_can_be_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut shares = Shares::default();
+        let secret = || ShareSecret::random().unwrap();
+        let longest = |of| {
+            let name = Some("\u{10ffff}".repeat(acpd_model::limits::SHARE_NAME_BYTES / 4));
+            NewShare::new(of, name, "ann".to_owned(), None).unwrap()
+        };
+        let ann = IssuedToken {
+            name: "x".repeat(acpd_model::limits::TOKEN_NAME_BYTES),
+            ..token(None)
+        };
+        for number in 0..SHARES {
+            let of = thread((number / SHARES_OF_THREAD) as u128);
+            shares.add(longest(of), &secret(), &ann, 0).unwrap();
+        }
+        let refused = |shares: &mut Shares, of| shares.add(new(of), &secret(), &ann, 0).unwrap_err().message;
+        assert!(refused(&mut shares, thread(0)).starts_with("this thread has 32 links"));
+        assert!(refused(&mut shares, thread(9999)).starts_with("there are 512 links"));
+        let bytes = shares.take_unstored().unwrap();
+        Shares::store(&Shares::path(dir.path()), &bytes).unwrap();
+        assert_eq!(Shares::load(dir.path()).threads().len(), SHARES);
+        assert_eq!(shares.end(|share| share.thread == thread(0)), SHARES_OF_THREAD);
+        assert!(shares.add(new(thread(0)), &secret(), &ann, 0).is_ok());
+    }
+
+    #[test]
+    fn a_link_expires_with_the_token_that_made_it_at_the_latest() {
+        let mut shares = Shares::default();
+        let secret = ShareSecret::random().unwrap();
+        let made = shares
+            .add(new(thread(1)), &secret, &token(Some(1000)), 5)
+            .unwrap();
+        assert_eq!(made.expires_at, 1000);
+        assert_eq!(shares.next_end(), Some(1000));
+    }
+}
