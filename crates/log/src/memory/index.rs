@@ -53,6 +53,19 @@ impl Index {
         self.blobs.entry(blob).or_default().insert(thread);
     }
 
+    /// Returns the threads that need a blob.
+    pub(super) fn needs(&self, blob: BlobId) -> impl Iterator<Item = ThreadId> {
+        self.blobs.get(&blob).into_iter().flatten().copied()
+    }
+
+    /// Returns the blobs that a thread needs.
+    pub(super) fn blobs_of(&self, thread: ThreadId) -> impl Iterator<Item = BlobId> {
+        let blobs = self.blobs.iter();
+        blobs
+            .filter(move |(_, threads)| threads.contains(&thread))
+            .map(|(blob, _)| *blob)
+    }
+
     /// Adds the texts of a thread's events up to `until` to a thread that inherits these events.
     pub(super) fn inherit(&mut self, from: ThreadId, to: ThreadId, until: Seq) {
         let texts = self.texts.values();
