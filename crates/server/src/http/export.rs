@@ -50,8 +50,25 @@ pub async fn blob(State(server): State<ServerState>, id: Result<Path<String>, Pa
     };
     match found {
         Ok(Some(content)) => ([(header::CONTENT_TYPE, "application/octet-stream")], content).into_response(),
-        Ok(None) => failed(&Failure::not_found(format!("blob {id}"))),
+        Ok(None) => missing(log, &id).await,
         Err(failure) => failed(&failure),
+    }
+}
+
+/// Answers for content that is not in the log: retention removed it, or nothing has that id.
+async fn missing(log: &SharedLog, id: &str) -> Response {
+    let removed = match id.parse() {
+        Ok(id) => log.is_removed(id).await,
+        Err(_) => Ok(false),
+    };
+    match removed {
+        Ok(true) => {
+            let message = "this attachment was removed, because its thread was not used for as long as attachments_max_age in \
+                           [retention] of the configuration says";
+            refuse(StatusCode::GONE, "removed", message)
+        }
+        Ok(false) => failed(&Failure::not_found(format!("blob {id}"))),
+        Err(error) => failed(&log_failure(&error)),
     }
 }
 

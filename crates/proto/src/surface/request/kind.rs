@@ -46,6 +46,7 @@ pub enum RequestKind {
     OpenThread,
     CloseThread,
     ForkThread,
+    RunRetention,
     DeleteThread,
     ChangeThread,
     SetThreadPolicy,
@@ -101,6 +102,7 @@ impl RequestKind {
             | Self::AskAgent
             | Self::NotifyAgent => Role::Operator,
             Self::InstallAgent
+            | Self::RunRetention
             | Self::DeleteThread
             | Self::SetThreadPolicy
             | Self::SignIn
@@ -121,7 +123,8 @@ impl RequestKind {
             | Self::ListThreads
             | Self::SearchThreads
             | Self::ReadThread
-            | Self::ReadTurnDiff => Order::Free,
+            | Self::ReadTurnDiff
+            | Self::RunRetention => Order::Free,
             Self::CreateFolder
             | Self::WatchThreadList
             | Self::StartThread
@@ -170,6 +173,7 @@ impl Request {
             Self::OpenThread(_) => RequestKind::OpenThread,
             Self::CloseThread { .. } => RequestKind::CloseThread,
             Self::ForkThread(_) => RequestKind::ForkThread,
+            Self::RunRetention { .. } => RequestKind::RunRetention,
             Self::DeleteThread { .. } => RequestKind::DeleteThread,
             Self::ChangeThread { .. } => RequestKind::ChangeThread,
             Self::SetThreadPolicy { .. } => RequestKind::SetThreadPolicy,
@@ -246,6 +250,7 @@ impl Request {
             | Self::ReadPolicies { .. }
             | Self::ListThreads(_)
             | Self::SearchThreads(_)
+            | Self::RunRetention { .. }
             | Self::WatchThreadList { .. } => None,
         }
     }
