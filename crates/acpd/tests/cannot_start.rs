@@ -85,13 +85,13 @@ fn a_wrong_configuration() {
             "listen = 1\n",
             ["line 1", "at listen", "such as \"127.0.0.1:4127\""],
         ),
-        ("[agents.a\n", ["line 1", "is wrong", "config.toml"]),
+        ("[agents.a\n", ["line 1", "is wrong", "unclosed table"]),
     ] {
         place.configure(text);
         refused(&acpd(&place, &["serve"]), 2, &parts);
         refused(&acpd(&place, &["config", "check"]), 2, &parts);
     }
-    assert_eq!(files(&place.data()), before);
+    assert!(files(&place.data()) == before, "the data directory has changed");
     place.configure(&right);
     goes_on(place, &thread);
 }
@@ -101,7 +101,6 @@ fn a_taken_port() {
     let (place, thread) = used_place("");
     let other = Daemon::start();
     let address = other.address().to_string();
-    let before = files(&place.data()).remove(&place.data().join("log.db").display().to_string());
     let taken = acpd(&place, &["serve", "--listen", &address]);
     let config = place.config().display().to_string();
     let parts = [
@@ -112,8 +111,6 @@ fn a_taken_port() {
         &config,
     ];
     refused(&taken, 1, &parts);
-    let after = files(&place.data()).remove(&place.data().join("log.db").display().to_string());
-    assert_eq!(after, before);
     // Neither does it disturb the daemon that listens.
     Client::new(&other).thread(&other);
     goes_on(place, &thread);
@@ -179,7 +176,7 @@ fn a_read_only_data_directory() {
     refused(&outcome(&mut behind(&place, &wrapper, &["serve"])), 1, &parts);
     // A command that would start the daemon in the background says the same.
     refused(&outcome(&mut behind(&place, &wrapper, &["threads"])), 6, &parts);
-    assert_eq!(files(&place.data()), before);
+    assert!(files(&place.data()) == before, "the data directory has changed");
     goes_on(place, &thread);
 }
 
@@ -208,7 +205,11 @@ fn a_dead_agent() {
         Daemon::with("[agents.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no key >&2; exit 3\"]\n");
     let place = &daemon.place;
     let dead = acpd(place, &["run", "--agent", "dead", "hello"]);
-    refused(&dead, 1, &["dead", "no key", "acpd agents doctor dead"]);
+    refused(
+        &dead,
+        1,
+        &["sh exited with code 3", "no key", "acpd agents doctor NAME"],
+    );
     let crashed = acpd(place, &["run", "--agent", "fake", "crash code=3"]);
     refused(&crashed, 1, &["exit"]);
     // The thread has what happened, and its next turn starts the agent again.
@@ -243,6 +244,6 @@ fn no_network() {
     let listed = outcome(&mut behind(&place, &wrapper, &["agents", "list"]));
     assert_eq!(listed.code, Some(0), "{}", listed.stderr);
     assert!(listed.stdout.contains("goose"), "{}", listed.stdout);
-    let installed = std::fs::read_dir(place.data().join("agents")).map_or(0, Iterator::count);
-    assert_eq!(installed, 0, "{:?}", files(&place.data()));
+    let none = outcome(&mut behind(&place, &wrapper, &["agents", "uninstall", "goose"]));
+    refused(&none, 5, &["goose is not installed by acpd"]);
 }

@@ -20,6 +20,13 @@ cp -a "$0/." "$0.small" && mount --bind "$0.small" "$0" && exec "$@"
     unshared(script, &place.data())
 }
 
+/// Returns a program that puts a file system of 64 KiB in the place of a directory, and becomes another program. Returns
+/// `None` where a user cannot mount one.
+pub fn tiny_disk(directory: &Path) -> Option<Vec<String>> {
+    let script = r#"mount -t tmpfs -o size=64k,mode=700 none "$0" && exec "$@""#;
+    unshared(script.to_owned(), directory)
+}
+
 /// Returns a program that makes a directory read-only, also for root, and becomes another program. Returns `None` where a
 /// user cannot do that.
 pub fn read_only(directory: &Path) -> Option<Vec<String>> {
