@@ -22,7 +22,7 @@ use crate::cli::{Cli, Command, Common, Parsed, PolicyCommand};
 use crate::daemon::{control, logs, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
 use crate::terminal::{plain, print};
-use crate::threads::{answer, export, lifecycle, list, run, search, share, show, steer};
+use crate::threads::{answer, export, lifecycle, list, prune, run, search, share, show, steer};
 
 /// Time for the tasks of an interrupted command to end.
 const ENDING: Duration = Duration::from_millis(250);
@@ -153,6 +153,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Archive(args) => lifecycle::archive(settings, &args).await,
         Command::Unarchive(args) => lifecycle::unarchive(settings, &args).await,
         Command::Delete(args) => lifecycle::delete(settings, &args).await,
+        Command::Prune(args) => prune::prune(settings, &args).await,
         Command::Export(args) => export::export(settings, &args).await,
         Command::Share(command) => share::share(settings, &command).await,
         Command::Agents(command) => agents::agents(settings.clone(), &command).await,

@@ -1,4 +1,5 @@
-//! A disk that fills up while a turn runs, and has room again later: a small file system of the daemon's own.
+//! A disk that fills up while a turn runs, and has room again later: a small file system of the daemon's own. A start on a
+//! full disk is in `cannot_start.rs`.
 
 mod support;
 
@@ -8,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use support::{Client, Daemon, Place, on_small_disk};
+use support::{Client, Daemon, Place, acpd, on_small_disk, outcome, tiny_disk};
 
 /// Starts a daemon whose data is on a small file system. Returns `None` where a user cannot mount one.
 fn full_disk_daemon() -> Option<(Daemon, PathBuf)> {
@@ -78,4 +79,37 @@ fn a_full_disk_fails_the_turn_and_loses_nothing() {
     late.resume(&thread, 0);
     late.until(|message| message.seq() >= after.messages.last().expect("it has messages").seq());
     assert!(daemon.stop().success());
+}
+
+#[test]
+fn a_backup_to_a_full_disk_leaves_nothing_behind_and_damages_nothing() {
+    let daemon = Daemon::at(Place::without_sandbox(""));
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    assert_eq!(client.turn(&thread, "say before").said(), "before");
+    let place = &daemon.place;
+    let target = place.home().join("backups");
+    std::fs::create_dir(&target).expect("it can be made");
+    let file = target.join("acpd.tar").display().to_string();
+    let Some(mut wrapper) = tiny_disk(&target) else {
+        return;
+    };
+    // Lists what is left on the file system that only the command sees.
+    let script = r#""$@"; code=$?; ls -A "$0" >&2; exit $code"#;
+    wrapper.extend(["sh", "-c", script, &target.display().to_string()].map(str::to_owned));
+    let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+    let refused = outcome(&mut place.command_behind(&wrapper, &["backup", &file]));
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    for part in ["of free space", "are free", "name a file on another disk"] {
+        assert!(refused.stderr.contains(part), "{part:?}: {}", refused.stderr);
+    }
+    let last = refused.stderr.lines().last().unwrap_or_default();
+    assert!(
+        last.contains("name a file on another disk"),
+        "something is left: {}",
+        refused.stderr
+    );
+    assert_eq!(client.turn(&thread, "say after").said(), "after");
+    let written = acpd(place, &["backup", &file]);
+    assert_eq!(written.code, Some(0), "{}", written.stderr);
 }

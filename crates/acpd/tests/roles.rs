@@ -40,6 +40,7 @@ const TABLE: &str = "
     app    thread/metadata/set             operator
     app    thread/archive                  operator
     app    thread/unarchive                operator
+    app    retention/run                   owner
     app    thread/delete                   owner
     app    thread/rollback                 operator
     app    thread/fork                     operator

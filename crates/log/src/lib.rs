@@ -22,6 +22,7 @@ pub mod chunk;
 pub mod conformance;
 mod filter;
 mod memory;
+mod retention;
 mod search;
 mod sqlite;
 pub mod stats;
@@ -29,6 +30,7 @@ mod turns;
 
 pub use append::{Append, Carried, Claim, Snapshot};
 pub use memory::{Fault, Memory};
+pub use retention::{Measure, Unused, UnusedPage, UnusedThread, Usage};
 pub use search::{Search, SearchCursor};
 pub use sqlite::{Durability, Sqlite, free_bytes};
 
@@ -227,7 +229,8 @@ pub enum Lacking {
 /// * Deleted data is overwritten in steps that delay no append noticeably. [`Stats::erasing`](stats::Stats::erasing)
 ///   is false when no file of the log contains it any more. A log that is closed continues for a limited time
 ///   ([`LOG_CLOSE_MILLIS`](acpd_model::limits::LOG_CLOSE_MILLIS)), and continues when it is opened again.
-/// * A blob is kept while a thread exists that stored the blob, or whose events reference it.
+/// * A blob is kept while a thread exists that stored the blob, or whose events reference it, unless it is
+///   [removed](Self::remove_blobs). Storing the same content again brings it back.
 /// * Dropping the future of an append does not undo the append.
 pub trait EventLog: Send + Sync + std::fmt::Debug {
     /// Appends events to a thread. The thread is created if [`after`](Append::after) is 0, or if it inherits events.
@@ -343,6 +346,21 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     /// Returns the content of a blob if this thread stored it, or if the thread's events are known to reference it. A thread
     /// whose events have not been [searched for blobs](Lacking::Texts) may lack some.
     fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>>;
+    /// Returns whether the content of this id was [removed](Self::remove_blobs), and a thread that exists still references
+    /// it.
+    fn is_removed(&self, id: BlobId) -> Answer<'_, bool>;
+
+    /// Returns up to `limit` threads that do nothing and were not used, the longest unused first: by `updated_at`, then by id.
+    /// Returns fewer if many had to be passed over; the page says where to continue.
+    fn unused(&self, wanted: Unused, limit: usize) -> Answer<'_, UnusedPage>;
+
+    /// Returns the bytes that the log takes.
+    fn usage(&self) -> Answer<'_, Usage>;
+
+    /// Removes the content of blobs of a thread: of those that only threads need which do nothing, and whose `updated_at` is
+    /// smaller than `before`. Removes up to [`BLOBS_REMOVED`](acpd_model::limits::BLOBS_REMOVED) of them. The events that
+    /// reference them stay.
+    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> Answer<'_, ()>;
 
     /// Returns counters since the log was opened. A backend that does not count returns the default.
     fn stats(&self) -> stats::Stats {

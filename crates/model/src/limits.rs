@@ -561,6 +561,23 @@ pub const STRAY_LINES: usize = 5;
 pub const LOG_ERASE_BYTES: usize = 512 << 10;
 /// Rows of a deleted thread that the log removes in one step.
 pub const LOG_ERASE_ROWS: u32 = 64;
+/// Time between the start of the daemon, or a change of the limits, and the next run of retention, in seconds. A wrong limit
+/// can be corrected meanwhile.
+pub const RETENTION_DELAY_SECS: u64 = 60;
+/// Time between two runs of retention, in seconds.
+pub const RETENTION_INTERVAL_SECS: u64 = 60 * 60;
+/// Age, in milliseconds, below which no thread is removed because of the size of the log.
+pub const RETENTION_SIZE_AGE_MILLIS: i64 = 24 * 60 * 60 * 1000;
+/// Removed threads that a report of retention lists.
+pub const RETENTION_LISTED: usize = 1000;
+/// Threads that one look for unused threads returns.
+pub const RETENTION_PAGE: usize = 32;
+/// Requests to run retention that wait while it runs.
+pub const RETENTION_REQUESTS: usize = 4;
+/// Blobs of a thread whose content retention removes in one transaction.
+pub const BLOBS_REMOVED: u32 = 256;
+/// Threads without removable blobs that one look for unused threads passes over.
+pub const UNUSED_PASSED_OVER: usize = 1000;
 /// Words that the log removes from the full-text index in one step.
 pub const LOG_ERASE_WORDS: usize = 32;
 /// Pages of the database that one step searches for remains of deleted data.

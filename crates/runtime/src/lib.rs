@@ -6,7 +6,7 @@
 //!
 //! Each task has a bounded mailbox. [`thread`] runs one task for each loaded thread and one for the thread directory.
 //! [`agent`] runs one for each agent process. [`policy::remembered`] runs one for the answers that apply to all threads
-//! of an agent.
+//! of an agent, and [`retention`] one that removes old data.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -22,6 +22,7 @@ pub mod live_limits;
 pub mod metrics;
 pub mod policy;
 pub mod private_file;
+pub mod retention;
 pub mod room;
 pub mod service;
 pub mod share;

@@ -15,6 +15,7 @@ use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::registry::AgentBook;
 use acpd_runtime::agent::sandbox::SandboxSettings;
 use acpd_runtime::policy::book::PolicyBook;
+use acpd_runtime::retention::RetentionSettings;
 
 /// The configuration of a daemon.
 #[derive(Debug, Clone)]
@@ -43,6 +44,8 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     /// The limits of this daemon.
     pub limits: Limits,
+    /// The limits above which old data is removed.
+    pub retention: RetentionSettings,
     /// A program that calls [`acpd_host::keep`] for `PROGRAM keep RUN`. It terminates the agents of a daemon that was killed.
     /// With `None`, the next start of the daemon terminates them.
     pub keeper: Option<PathBuf>,

@@ -42,6 +42,7 @@ use acpd_runtime::live_limits::LiveLimits;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::{AnswersError, RememberedAnswers};
 use acpd_runtime::private_file;
+use acpd_runtime::retention::RetentionSettings;
 use acpd_runtime::service::Service;
 use acpd_runtime::thread::directory::Directory;
 use acpd_runtime::thread::indexing::index_backlog;
@@ -70,6 +71,7 @@ struct LiveSettings {
     policies: watch::Sender<PolicyBook>,
     agents: watch::Sender<Arc<AgentBook>>,
     limits: watch::Sender<Arc<Limits>>,
+    retention: watch::Sender<RetentionSettings>,
 }
 
 /// The result of a reload of the configuration.
@@ -179,11 +181,13 @@ impl Daemon {
         let (policies, policies_now) = watch::channel(config.policy_book());
         let (agents, agents_now) = watch::channel(Arc::new(config.agent_book()));
         let (limits, limits_now) = watch::channel(Arc::new(config.limits.clone()));
+        let (retention, retention_now) = watch::channel(config.retention.clone());
         let settings = LiveSettings {
             started: config.clone(),
             policies,
             agents,
             limits,
+            retention,
         };
         let Config {
             listen,
@@ -255,6 +259,7 @@ impl Daemon {
             answers: RememberedAnswers::open(Arc::clone(&host), &data_dir)?,
             host,
             policies: policies_now,
+            retention: retention_now,
             reserved,
             bulk: Bulk::start().map_err(StartError::Threads)?,
             shares: Arc::new(auth.clone()),
@@ -311,7 +316,7 @@ impl Daemon {
         })
     }
 
-    /// Replaces the settings that a running daemon can change: policies, agents and limits. Agents, threads and
+    /// Replaces the settings that a running daemon can change: policies, agents, limits and retention. Agents, threads and
     /// connections that exist keep the other settings that they started with.
     pub fn reload(&self, config: &Config) -> Reloaded {
         let settings = &self.settings;
@@ -321,6 +326,10 @@ impl Daemon {
             (
                 "limits",
                 replace(&settings.limits, Arc::new(config.limits.clone())),
+            ),
+            (
+                "retention",
+                replace(&settings.retention, config.retention.clone()),
             ),
         ];
         let changed = changed.into_iter().filter(|(_, changed)| *changed);
@@ -482,6 +491,7 @@ mod tests {
             policy: None,
             sandbox: acpd_runtime::agent::sandbox::SandboxSettings::default(),
             limits: Limits::default(),
+            retention: RetentionSettings::default(),
             keeper: None,
         };
         let path = unix_socket::path(&config.data_dir);

@@ -30,7 +30,7 @@ fn threads(count: u64) -> String {
 }
 
 /// Returns a size as users read it.
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_048_576 => format!("{} KiB", bytes.div_ceil(1 << 10)),
         bytes => format!("{} MiB", bytes.div_ceil(1 << 20)),

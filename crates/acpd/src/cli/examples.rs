@@ -36,6 +36,10 @@ acpd answer @last --dismiss",
     ("unarchive", "acpd unarchive \"Fix the login\""),
     ("delete", "acpd delete 5e31c427"),
     (
+        "prune",
+        "acpd prune --dry-run\nacpd prune --yes --json | jq .bytes",
+    ),
+    (
         "export",
         "acpd export @last -o story.md\nacpd export 5e31c427 | jq .type",
     ),

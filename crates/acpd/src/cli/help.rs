@@ -22,6 +22,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "archive",
             "unarchive",
             "delete",
+            "prune",
             "export",
             "share",
         ],

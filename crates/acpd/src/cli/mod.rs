@@ -166,6 +166,8 @@ pub enum Command {
     /// Delete a thread and its log, for good
     #[command(alias = "rm")]
     Delete(DeleteArgs),
+    /// Remove threads and attachments that exceed the limits of [retention] in the configuration
+    Prune(PruneArgs),
     /// Export a thread as JSON lines, Markdown or HTML
     Export(ExportArgs),
     /// Create, list and revoke links with which anyone can read one thread

@@ -179,6 +179,19 @@ pub struct DeleteArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct PruneArgs {
+    /// Remove nothing, and print what would be removed
+    #[arg(long, short = 'n', conflicts_with = "yes")]
+    pub dry_run: bool,
+    /// Remove it without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct RenameArgs {
     #[command(flatten)]
     pub thread: ThreadArg,

@@ -10,6 +10,7 @@ pub mod ticket;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use acpd_model::ErrorCode;
 use anyhow::{Context as _, bail};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -218,16 +219,20 @@ fn lost() -> anyhow::Error {
 /// Returns a JSON-RPC error of the daemon as an error of the command.
 pub fn refusal(error: &Value) -> anyhow::Error {
     let code = serde_json::from_value(error["data"]["code"].clone()).ok();
-    Exit::of_code(code).error(describe(error))
+    Exit::of_code(code).error(describe(error, code))
 }
 
 /// Formats a JSON-RPC error for the user.
-fn describe(error: &Value) -> String {
-    let message = error["message"]
+fn describe(error: &Value, code: Option<ErrorCode>) -> String {
+    let mut message = error["message"]
         .as_str()
-        .unwrap_or("the daemon refused without a reason");
+        .unwrap_or("the daemon refused without a reason")
+        .to_owned();
+    if code == Some(ErrorCode::AgentFailed) && !message.contains("agents doctor") {
+        message.push_str("; \"acpd agents doctor NAME\" shows what the agent does");
+    }
     match error["data"]["detail"].as_str() {
         Some(detail) => format!("{message}\n{detail}"),
-        None => message.to_owned(),
+        None => message,
     }
 }

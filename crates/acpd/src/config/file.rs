@@ -11,6 +11,7 @@ use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::mcp::McpServer;
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox::{self, SandboxSettings};
+use acpd_runtime::retention::RetentionSettings;
 use acpd_server::{CodexConfig, ServerConfig};
 use serde::Deserialize;
 use toml::de::DeTable;
@@ -43,6 +44,8 @@ pub struct File {
     pub registry_url: Option<String>,
     /// Limits of the daemon.
     pub limits: Limits,
+    /// Limits above which old data is removed.
+    pub retention: RetentionSettings,
 }
 
 /// The failure that a stored event survives.
@@ -263,6 +266,24 @@ mod tests {
                 "listen = '127.0.0.1:1'\n[codex]\nlisten = '127.0.0.1:1'",
                 "codex.listen is 127.0.0.1:1, the same as listen, where Codex clients are served already: remove \
                  codex.listen, or choose another address",
+            ),
+            (
+                "[retention]\nmax_age = 90",
+                "line 2, at retention.max_age: expected an age, such as \"12h\", \"90d\" or \"26w\", found the number 90",
+            ),
+            (
+                "[retention]\narchived_max_age = '90 days'",
+                "line 2, at retention.archived_max_age: expected an age, such as \"12h\", \"90d\" or \"26w\", found the text \
+                 \"90 days\"",
+            ),
+            (
+                "[retention]\nmax_size = '20 GB'",
+                "line 2, at retention.max_size: expected a size, such as \"500 MiB\", \"20 GiB\" or \"1 TiB\", found the text \
+                 \"20 GB\"",
+            ),
+            (
+                "[retention]\nmax_agee = '90d'",
+                "line 2, at retention: unknown key \"max_agee\"; did you mean \"max_age\"?",
             ),
             (
                 "registry_url = 'ftp://x'",

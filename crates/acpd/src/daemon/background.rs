@@ -15,6 +15,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 
+use crate::daemon::hindrance::{explained, hindrance};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
@@ -148,7 +149,11 @@ pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<U
             && !came_second(settings, said_before)
         {
             let tail = stderr_tail(settings, said_before);
-            return Err(Exit::Unreachable.error(format!("the daemon did not start ({status}); {tail}")));
+            let hindrance = hindrance(&settings.daemon.data_dir);
+            let hindrance = hindrance.map_or_else(String::new, |hindrance| format!("\n{hindrance}"));
+            return Err(
+                Exit::Unreachable.error(format!("the daemon did not start ({status}); {tail}{hindrance}"))
+            );
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -183,6 +188,7 @@ pub async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStrea
 pub fn make_data_dir(data_dir: &Path) -> anyhow::Result<()> {
     private_file::directory(data_dir)
         .with_context(|| format!("the data directory {} cannot be used", data_dir.display()))
+        .map_err(|error| explained(error, data_dir))
 }
 
 /// Returns the file with the log of a daemon in the background.
@@ -197,7 +203,9 @@ fn start(settings: &Settings, options: &[String]) -> anyhow::Result<Child> {
         .append(true)
         .create(true)
         .mode(0o600)
-        .open(log_path(settings))?;
+        .open(log_path(settings))
+        .with_context(|| format!("{} cannot be opened", log_path(settings).display()))
+        .map_err(|error| Exit::Unreachable.error(explained(error, data_dir).to_string()))?;
     let mut command = std::process::Command::new(std::env::current_exe()?);
     command.arg("serve").args(options).arg("--data-dir").arg(data_dir);
     command.env(LOG_FILE, log_path(settings));

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 
 use acpd_host::ServiceManager;
+use acpd_log::LogError;
 use acpd_runtime::agent::registry::DEMO;
 use acpd_server::auth::owner_token::Token;
 use acpd_server::{Config, Daemon, StartError};
@@ -12,6 +13,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{Common, LogFormat, ServeArgs};
 use crate::daemon::background::{Notice, Running, reachable};
+use crate::daemon::hindrance::explained;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -162,7 +164,7 @@ async fn serve_until_stopped(
 fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
     let data_dir = &settings.daemon.data_dir;
     match &error {
-        StartError::Log(acpd_log::LogError::InUse(_)) => {
+        StartError::Log(LogError::InUse(_)) => {
             let other = Notice::read(data_dir).ok();
             let other = other.map_or_else(String::new, |notice| {
                 format!(" (process {}, {})", notice.pid, notice.address())
@@ -184,7 +186,12 @@ fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
                 settings.config_path.display()
             )
         }
-        _ => error.into(),
+        // The error says itself what to do.
+        StartError::Log(LogError::Newer { .. } | LogError::NoSpace { .. })
+        | StartError::Listen { .. }
+        | StartError::NotLoopback(_)
+        | StartError::Host(_) => error.into(),
+        _ => explained(error.into(), data_dir),
     }
 }
 

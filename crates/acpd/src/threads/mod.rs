@@ -5,6 +5,7 @@ pub mod export;
 pub mod find;
 pub mod lifecycle;
 pub mod list;
+pub mod prune;
 pub mod run;
 pub mod search;
 pub mod share;

@@ -46,7 +46,7 @@ pub use processes::{
 };
 pub use recording::Recording;
 pub use screen::Screen;
-pub use small_disk::on_small_disk;
+pub use small_disk::{on_small_disk, read_only, tiny_disk, without_network};
 
 /// Timeout of every wait. Long, since hosts can be slow; only failures reach it.
 pub const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,5 +1,6 @@
-//! A small file system for the data directory, which only the daemon sees.
+//! File systems that only the daemon sees: a small one for the data directory, and one that cannot be written.
 
+use std::path::Path;
 use std::process::Command;
 
 use super::Place;
@@ -10,26 +11,54 @@ const UNSHARE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];
 /// Returns a program that copies the place's data directory to a file system of this size, which hides the directory from
 /// then on, and becomes another program. Returns `None` where a user cannot mount one.
 pub fn on_small_disk(place: &Place, size: &str) -> Option<Vec<String>> {
-    let may_mount = Command::new(UNSHARE[0])
-        .args(&UNSHARE[1..])
-        .args(["mount", "-t", "tmpfs", "none", "/mnt"])
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !may_mount {
-        println!("skipped: a user cannot mount a file system here");
-        return None;
-    }
     let script = format!(
         r#"
 mkdir "$0.small" && mount -t tmpfs -o size={size},mode=700 none "$0.small" &&
 cp -a "$0/." "$0.small" && mount --bind "$0.small" "$0" && exec "$@"
 "#
     );
-    let data = place.data().display().to_string();
-    let program = UNSHARE.map(str::to_owned).into_iter();
-    Some(
-        program
-            .chain(["sh".to_owned(), "-c".to_owned(), script, data])
-            .collect(),
-    )
+    unshared(script, &place.data())
+}
+
+/// Returns a program that puts a file system of 64 KiB in the place of a directory, and becomes another program. Returns
+/// `None` where a user cannot mount one.
+pub fn tiny_disk(directory: &Path) -> Option<Vec<String>> {
+    let script = r#"mount -t tmpfs -o size=64k,mode=700 none "$0" && exec "$@""#;
+    unshared(script.to_owned(), directory)
+}
+
+/// Returns a program that makes a directory read-only, also for root, and becomes another program. Returns `None` where a
+/// user cannot do that.
+pub fn read_only(directory: &Path) -> Option<Vec<String>> {
+    let script = r#"mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@""#;
+    unshared(script.to_owned(), directory)
+}
+
+/// Returns a program that has no network, and becomes another program. Returns `None` where a user cannot do that.
+pub fn without_network() -> Option<Vec<String>> {
+    let program = ["unshare", "--user", "--map-root-user", "--net"];
+    if !works(&program, &["true"]) {
+        println!("skipped: a user cannot leave the network here");
+        return None;
+    }
+    Some(program.map(str::to_owned).to_vec())
+}
+
+/// Returns a program that runs a script where it may mount file systems, with a directory as `$0`.
+fn unshared(script: String, directory: &Path) -> Option<Vec<String>> {
+    if !works(&UNSHARE, &["mount", "-t", "tmpfs", "none", "/mnt"]) {
+        println!("skipped: a user cannot mount a file system here");
+        return None;
+    }
+    let directory = directory.display().to_string();
+    let script = ["sh".to_owned(), "-c".to_owned(), script, directory];
+    Some(UNSHARE.map(str::to_owned).into_iter().chain(script).collect())
+}
+
+fn works(program: &[&str], args: &[&str]) -> bool {
+    Command::new(program[0])
+        .args(&program[1..])
+        .args(args)
+        .output()
+        .is_ok_and(|output| output.status.success())
 }

@@ -12,6 +12,7 @@ mod inherit;
 mod list;
 mod read;
 mod reopen;
+mod retention;
 pub mod sample;
 mod search;
 mod turns;
@@ -66,6 +67,10 @@ pub async fn check(open: impl AsyncFn() -> SharedLog) {
 
     blob::content_has_one_name(&open().await).await;
     blob::content_stays_as_long_as_someone_needs_it(&open().await).await;
+
+    retention::the_longest_unused_comes_first(&open().await).await;
+    retention::a_thread_is_measured_with_what_it_alone_needs(&open().await).await;
+    retention::blobs_are_removed_where_no_used_thread_needs_them(&open().await).await;
 
     search::words_are_found(&open().await).await;
     search::a_hit_leads_to_its_event(&open().await).await;

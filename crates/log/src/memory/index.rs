@@ -54,10 +54,23 @@ impl Index {
     }
 
     /// Returns whether a thread needs a blob.
-    pub(super) fn needs(&self, thread: ThreadId, blob: BlobId) -> bool {
+    pub(super) fn is_needed_by(&self, blob: BlobId, thread: ThreadId) -> bool {
         self.blobs
             .get(&blob)
             .is_some_and(|threads| threads.contains(&thread))
+    }
+
+    /// Returns the threads that need a blob.
+    pub(super) fn needs(&self, blob: BlobId) -> impl Iterator<Item = ThreadId> {
+        self.blobs.get(&blob).into_iter().flatten().copied()
+    }
+
+    /// Returns the blobs that a thread needs.
+    pub(super) fn blobs_of(&self, thread: ThreadId) -> impl Iterator<Item = BlobId> {
+        let blobs = self.blobs.iter();
+        blobs
+            .filter(move |(_, threads)| threads.contains(&thread))
+            .map(|(blob, _)| *blob)
     }
 
     /// Adds the texts of a thread's events up to `until` to a thread that inherits these events.

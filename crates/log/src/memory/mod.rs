@@ -5,19 +5,21 @@
 
 mod index;
 mod marks;
+mod unused;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use acpd_model::limits::LOG_LOOKUP_BYTES;
-use acpd_model::{BlobId, Event, Extract, Inherited, SearchHit, Seq, Summary, ThreadId, TurnId};
+use acpd_model::limits::{BLOBS_REMOVED, LOG_LOOKUP_BYTES};
+use acpd_model::{BlobId, Event, Extract, Inherited, Millis, SearchHit, Seq, Summary, ThreadId, TurnId};
 use tokio::sync::oneshot;
 
 use crate::chunk::{Chunk, RowSpan};
 use crate::{
     Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
-    Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, blob_id, chunk, turns,
+    Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage, blob_id, chunk,
+    turns,
 };
 use index::Index;
 use marks::Marks;
@@ -405,8 +407,37 @@ impl EventLog for Memory {
 
     fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
         self.ask(|state| {
-            let content = state.blobs.get(&id).filter(|_| state.index.needs(thread, id));
+            let content = state
+                .blobs
+                .get(&id)
+                .filter(|_| state.index.is_needed_by(id, thread));
             Ok(content.cloned())
+        })
+    }
+
+    fn is_removed(&self, id: BlobId) -> Answer<'_, bool> {
+        self.ask(|state| Ok(state.index.needs(id).next().is_some() && !state.blobs.contains_key(&id)))
+    }
+
+    fn unused(&self, wanted: Unused, limit: usize) -> Answer<'_, UnusedPage> {
+        self.ask(|state| Ok(state.unused(&wanted, limit)))
+    }
+
+    fn usage(&self) -> Answer<'_, Usage> {
+        self.ask(|state| Ok(state.usage()))
+    }
+
+    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> Answer<'_, ()> {
+        self.change(move |state| {
+            state.thread(thread)?;
+            for blob in state
+                .removable(thread, before)
+                .into_iter()
+                .take(BLOBS_REMOVED as usize)
+            {
+                state.blobs.remove(&blob);
+            }
+            Ok(())
         })
     }
 

@@ -1,6 +1,6 @@
 //! What is stored: appends and other changes, encoded by whoever asks for them.
 
-use acpd_model::{BlobId, Extract, Inherited, RawJson, Seq, Summary, ThreadId, TurnMarks};
+use acpd_model::{BlobId, Extract, Inherited, Millis, RawJson, Seq, Summary, ThreadId, TurnMarks};
 
 use super::blocks::Packed;
 use super::divide::Part;
@@ -24,6 +24,11 @@ pub(super) enum Change {
     },
     Divide(Part),
     Delete(ThreadId),
+    /// Removes blobs that only threads need which do nothing and were not used since `before`.
+    RemoveBlobs {
+        thread: ThreadId,
+        before: Millis,
+    },
 }
 
 impl Change {
@@ -34,7 +39,7 @@ impl Change {
             Self::Blob { content, .. } => content.len(),
             Self::CatchUp { data, .. } => data.bytes(),
             Self::Divide(part) => part.bytes(),
-            Self::Delete(_) => 0,
+            Self::Delete(_) | Self::RemoveBlobs { .. } => 0,
         }
     }
 }

@@ -21,6 +21,7 @@
 //! | `reader` | the reading threads |
 //! | `backup` | copies for backups, while a daemon writes |
 //! | `query` | the queries of reads |
+//! | `unused` | threads that were not used for long, and the bytes that they take |
 
 mod backup;
 mod blocks;
@@ -37,6 +38,7 @@ mod query;
 mod reader;
 mod schema;
 mod store;
+mod unused;
 mod upgrade;
 mod writer;
 
@@ -48,7 +50,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use acpd_model::limits::{LOG_QUEUE, LOG_QUEUE_BYTES};
-use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId, TurnId};
+use acpd_model::{BlobId, Event, Extract, Millis, SearchHit, Seq, Summary, ThreadId, TurnId};
 use rusqlite::Connection;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -56,7 +58,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use crate::stats::{Counters, Stats};
 use crate::{
     Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
-    Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, blob_id,
+    Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage, blob_id,
 };
 use change::{Batch, Change, Missing};
 use reader::{Queries, Reader};
@@ -309,6 +311,24 @@ impl EventLog for Sqlite {
 
     fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
         self.ask(move |connection| query::blob_of(connection, thread, id))
+    }
+
+    fn is_removed(&self, id: BlobId) -> Answer<'_, bool> {
+        self.ask(move |connection| unused::is_removed(connection, id))
+    }
+
+    // Measuring a large thread takes long, so it is not done by a reader of threads.
+    fn unused(&self, wanted: Unused, limit: usize) -> Answer<'_, UnusedPage> {
+        self.searches
+            .ask(move |connection| unused::unused(connection, &wanted, limit))
+    }
+
+    fn usage(&self) -> Answer<'_, Usage> {
+        self.searches.ask(unused::usage)
+    }
+
+    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> Answer<'_, ()> {
+        self.submit(Work::Store(Change::RemoveBlobs { thread, before }))
     }
 
     fn stats(&self) -> Stats {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use acpd_model::limits::SNAPSHOT_SPACING;
-use acpd_model::{BlobId, Inherited, RawJson, Seq, ThreadId};
+use acpd_model::{BlobId, Inherited, Millis, RawJson, Seq, ThreadId};
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
@@ -169,6 +169,7 @@ impl Store {
             },
             Change::Divide(part) => self.divide(part),
             Change::Delete(thread) => self.delete(*thread),
+            Change::RemoveBlobs { thread, before } => self.remove_blobs(*thread, *before),
         }
     }
 
@@ -464,13 +465,22 @@ impl Store {
         Ok(Ok(()))
     }
 
+    fn remove_blobs(&mut self, thread: ThreadId, before: Millis) -> rusqlite::Result<Result<(), LogError>> {
+        let Some(Position { row, .. }) = self.position(thread)? else {
+            return Ok(Err(LogError::NoSuchThread(thread)));
+        };
+        if let Err(error) = self.retire_copies() {
+            return Ok(Err(error));
+        }
+        cleanup::remove_blobs(&self.connection, row, before)?;
+        Ok(Ok(()))
+    }
+
     /// Gives up the copies from before an upgrade, which contain the thread that is deleted.
     fn retire_copies(&mut self) -> Result<(), LogError> {
         if self.copies.exist() {
             self.copies.retire()?;
-            tracing::info!(
-                "removing the copy of the log from before its upgrade, because a thread is deleted"
-            );
+            tracing::info!("removing the copy of the log from before its upgrade, because data is deleted");
         }
         Ok(())
     }

@@ -175,7 +175,7 @@ impl Erasing {
         self.commits = self.commits.saturating_sub(1);
         // The end of a backlog also leaves blobs to erase, and dropped turns leave their texts.
         let erases = |(change, ..): &Waiting| match change {
-            Change::Delete(_) | Change::CatchUp { .. } => true,
+            Change::Delete(_) | Change::CatchUp { .. } | Change::RemoveBlobs { .. } => true,
             Change::Divide(part) => part.is_last(),
             Change::Append(batch) => batch.drops_turns(),
             Change::Blob { .. } => false,

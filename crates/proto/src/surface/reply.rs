@@ -90,8 +90,59 @@ pub enum Reply {
     Shares(Vec<ShareInfo>),
     /// The current holder of the thread's lease.
     Lease(Option<LeaseHolder>),
+    /// What retention removed, or would remove.
+    Retention(Box<RetentionReport>),
     /// The agent's response, unchanged.
     Agent(RawJson),
+}
+
+/// What a run of retention removed, or would remove.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RetentionReport {
+    /// Whether the configuration has any limit.
+    pub configured: bool,
+    /// Whether nothing was removed.
+    pub dry_run: bool,
+    /// What was removed, in the order of removal; the first [`RETENTION_LISTED`](acpd_model::limits::RETENTION_LISTED) of it.
+    pub removed: Vec<Removal>,
+    /// Number of removed threads.
+    pub threads: u64,
+    /// Number of removed attachments of threads that stay.
+    pub attachments: u64,
+    /// About how many bytes both took.
+    pub bytes: u64,
+    /// Threads that stay although a limit applies, because they are in use or cannot be read.
+    pub kept: u64,
+    /// Bytes that the log takes without them.
+    pub log_bytes: u64,
+}
+
+/// A thread that was removed, or whose attachments were.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// Id of the thread.
+    pub thread: ThreadId,
+    /// The thread's name.
+    pub name: Option<String>,
+    /// When a turn of it last started or ended.
+    pub updated_at: Millis,
+    /// The limit that applied.
+    pub limit: RetentionLimit,
+    /// About how many bytes were removed.
+    pub bytes: u64,
+}
+
+/// A limit of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RetentionLimit {
+    /// The age of threads.
+    MaxAge,
+    /// The age of archived threads.
+    ArchivedMaxAge,
+    /// The size of the log.
+    MaxSize,
+    /// The age of attachments, whose thread stays.
+    AttachmentsMaxAge,
 }
 
 /// An agent that the daemon knows.

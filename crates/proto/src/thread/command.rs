@@ -1,6 +1,6 @@
 //! The commands of clients to a thread.
 
-use acpd_model::{RawJson, RequestId, TurnId};
+use acpd_model::{Millis, RawJson, RequestId, TurnId};
 use acpd_policy::Scope;
 
 use super::editors::EditorCapabilities;
@@ -52,6 +52,8 @@ pub enum Command {
     Change(Change),
     /// Deletes the thread. The reply follows when all of its data is deleted.
     Delete,
+    /// Deletes the thread because it was not used for long. Rejected with `conflict` if it is in use, or was used since.
+    DeleteUnused(LastUse),
     /// Returns the point for a fork of this thread, as [`Reply::Fork`](super::Reply::Fork).
     Fork {
         /// The last turn to include; if absent, the last finished turn.
@@ -132,6 +134,17 @@ pub struct InterruptOptions {
     pub pause_queue: bool,
     /// Terminates the agent instead of waiting for it. This also applies to a turn that was interrupted before.
     pub at_once: bool,
+}
+
+/// The last use of a thread, as a list shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastUse {
+    /// When a turn last started or ended.
+    pub updated_at: Millis,
+    /// Whether the thread is archived.
+    pub archived: bool,
+    /// Whether the thread is only checked and stays.
+    pub check_only: bool,
 }
 
 /// A change to the queue of turns.

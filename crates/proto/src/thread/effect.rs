@@ -11,6 +11,17 @@ use crate::agent::{AgentCommand, Start};
 use crate::fanout::LiveUpdate;
 use crate::projection::DroppedTurns;
 
+/// Why a thread is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deletion {
+    /// A client requested it.
+    Requested,
+    /// The thread was not used for long.
+    Unused,
+    /// The daemon ended during an earlier deletion.
+    Interrupted,
+}
+
 /// An effect to carry out after the events before it are stored.
 #[derive(Debug)]
 pub enum Effect {
@@ -77,6 +88,10 @@ pub enum Effect {
     Delete {
         /// The command to reply to afterwards. It is unknown after a restart.
         call: Option<u64>,
+        /// What requested the deletion.
+        by: Origin,
+        /// Why the thread is deleted.
+        reason: Deletion,
     },
     /// Sends a command to an editor.
     Editor {

@@ -26,10 +26,12 @@ mod tool_call;
 mod turn;
 
 pub use approval::Policies;
-pub use command::{Answer, Change, Command, InterruptOptions, PickedOption, QueueChange, Sight, Verdict};
+pub use command::{
+    Answer, Change, Command, InterruptOptions, LastUse, PickedOption, QueueChange, Sight, Verdict,
+};
 pub(crate) use editors::EditorRequest;
 pub use editors::{EditorCapabilities, EditorCommand};
-pub use effect::{Effect, RememberedChange, RememberedOutcome, UserLine, Waiter};
+pub use effect::{Deletion, Effect, RememberedChange, RememberedOutcome, UserLine, Waiter};
 pub use host_call::{HostCall, HostReply, TerminalEvent};
 pub use input::{AgentExit, Input};
 pub use machine::Thread;

@@ -4,7 +4,7 @@ use acpd_model::event::SessionDeleted;
 use acpd_model::{ErrorCode, EventKind, Failure, RawJson, ThreadStatus, TurnId};
 use acpd_proto::agent::AgentRequest;
 use acpd_proto::projection::text_block;
-use acpd_proto::thread::{Change, Command, Input, InterruptOptions, Reply};
+use acpd_proto::thread::{Change, Command, Input, InterruptOptions, LastUse, Reply};
 use serde_json::json;
 
 use crate::support::{FULL, Scene, check};
@@ -235,6 +235,61 @@ fn the_agent_deletes_its_session_first_where_it_can() {
         s.later(100);
         s.answer("session/delete", "{}");
         vanished(s, SessionDeleted::Deleted);
+    });
+}
+
+#[test]
+fn an_unused_thread_is_deleted_only_if_nothing_uses_it() {
+    let last = |s: &Scene| {
+        let summary = &s.thread.live().summary;
+        LastUse {
+            updated_at: summary.updated_at,
+            archived: summary.archived,
+            check_only: false,
+        }
+    };
+    let refused = |s: &mut Scene, last: LastUse| {
+        let events = s.log.len();
+        for check_only in [false, true] {
+            let command = Command::DeleteUnused(LastUse { check_only, ..last });
+            assert_eq!(s.ask(command).unwrap_err().code, ErrorCode::Conflict);
+        }
+        assert_eq!((s.log.len(), s.deleted.len()), (events, 0));
+    };
+    check(|s| {
+        s.create();
+        s.answer("initialize", DELETES);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        s.later(10);
+        let before = last(s);
+        s.start_turn(vec![text_block("x")], None).unwrap();
+        refused(s, last(s));
+        s.later(10);
+        s.stops_with("end_turn");
+        // The agent still runs.
+        refused(s, last(s));
+        s.exits("exit status 0");
+        refused(s, before);
+        refused(
+            s,
+            LastUse {
+                archived: true,
+                ..last(s)
+            },
+        );
+        let only = LastUse {
+            check_only: true,
+            ..last(s)
+        };
+        s.ask(Command::DeleteUnused(only)).unwrap();
+        assert_eq!(s.deleted, []);
+        let call = s.send(Command::DeleteUnused(last(s)));
+        assert!(
+            s.sent_as("session/delete").is_empty(),
+            "no agent is started for it"
+        );
+        vanished(s, SessionDeleted::NotAsked);
+        assert_eq!(s.deleted, [Some(call)]);
     });
 }
 

@@ -333,7 +333,7 @@ impl Scene {
                 };
                 self.collect(Input::ExchangesCollected(known));
             }
-            Effect::Delete { call } => self.deleted.push(call),
+            Effect::Delete { call, .. } => self.deleted.push(call),
             Effect::Editor { connection, order } => self.orders.push((connection, order)),
             Effect::UserHost {
                 what: HostCall::ReleaseTerminal { terminal_id },

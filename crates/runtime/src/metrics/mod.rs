@@ -16,6 +16,7 @@ use acpd_log::SharedLog;
 use acpd_log::stats::{Distribution, SIZES, TIMES};
 use acpd_model::{ErrorCode, Event};
 use acpd_proto::surface::contract::Handled;
+use acpd_proto::surface::reply::RetentionReport;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -57,6 +58,9 @@ pub struct Metrics {
     lag_events: Arc<Distribution>,
     batch_events: Arc<Distribution>,
     append_time: Arc<Distribution>,
+    retention_threads: Counter,
+    retention_attachments: Counter,
+    retention_bytes: Counter,
 }
 
 /// Counts one object in a gauge until dropped.
@@ -108,6 +112,9 @@ impl Metrics {
             lag_events: Arc::new(Distribution::new(LAGS)),
             batch_events: Arc::new(Distribution::new(SIZES)),
             append_time: Arc::new(Distribution::new(TIMES)),
+            retention_threads: Counter::default(),
+            retention_attachments: Counter::default(),
+            retention_bytes: Counter::default(),
         };
         metrics.registry = metrics.registered(log);
         metrics
@@ -223,6 +230,22 @@ impl Metrics {
             Unit::Seconds,
             Shown::time(&self.append_time),
         );
+        r.register(
+            "retention_threads",
+            "Threads that retention has removed",
+            self.retention_threads.clone(),
+        );
+        r.register(
+            "retention_attachments",
+            "Attachments that retention has removed from threads that stay",
+            self.retention_attachments.clone(),
+        );
+        r.register_with_unit(
+            "retention",
+            "Bytes that both took",
+            Unit::Bytes,
+            self.retention_bytes.clone(),
+        );
         r.register_collector(Box::new(Log(log)));
         registry
     }
@@ -252,6 +275,13 @@ impl Metrics {
         let seen = self.events.count(events);
         self.threads_started.inc_by(seen.threads);
         self.agents_failed.inc_by(seen.lost);
+    }
+
+    /// Counts what a run of retention has removed.
+    pub fn retained(&self, report: &RetentionReport) {
+        self.retention_threads.inc_by(report.threads);
+        self.retention_attachments.inc_by(report.attachments);
+        self.retention_bytes.inc_by(report.bytes);
     }
 
     /// Sets the memory of all agents, in bytes.

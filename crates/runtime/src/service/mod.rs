@@ -31,6 +31,7 @@ use futures_util::future::BoxFuture;
 
 pub use self::caller::{Caller, Defaults, Delegate};
 use crate::context::Context;
+use crate::retention::Retention;
 use crate::standby::initialize_cache::InitializeCache;
 use crate::thread::directory::{Answer, Directory};
 use crate::thread::subscription::FollowRequest;
@@ -106,15 +107,18 @@ pub struct Service {
     pub directory: Directory,
     /// State that the threads share.
     pub context: Context,
+    /// Removes old threads.
+    retention: Retention,
     /// The initialize results that agents returned.
     initialize_cache: InitializeCache,
 }
 
 impl Service {
-    /// Creates the service and starts the task that owns the initialize cache.
+    /// Creates the service, and starts the tasks of the initialize cache and of retention.
     pub fn new(directory: Directory, context: Context) -> Self {
         Self {
             initialize_cache: InitializeCache::open(context.clone()),
+            retention: Retention::open(directory.clone(), context.clone()),
             directory,
             context,
         }
@@ -172,6 +176,7 @@ impl Service {
             Request::OpenThread(open) => self.open_thread(caller, *open).await,
             Request::CloseThread { thread, release } => Ok(self.close_thread(caller, thread, release).await),
             Request::ForkThread(fork) => self.fork_thread(caller, *fork).await,
+            Request::RunRetention { dry_run } => Ok(self.run_retention(by, dry_run)),
             Request::DeleteThread { thread } => self.delete_thread(by, thread).await,
             Request::ChangeThread { thread, change } => self.change_thread(by, thread, change).await,
             Request::SetThreadPolicy { thread, policy } => self.set_thread_policy(by, thread, policy).await,

@@ -77,6 +77,14 @@ impl Service {
         Dispatched::now(Ok(Reply::Closed { was_open }))
     }
 
+    pub(super) fn run_retention(&self, by: Origin, dry_run: bool) -> Dispatched {
+        let retention = self.retention.clone();
+        Dispatched::answer(async move {
+            let report = retention.run(by, dry_run).await?;
+            Ok(Reply::Retention(Box::new(report)))
+        })
+    }
+
     pub(super) async fn delete_thread(&self, by: Origin, thread: ThreadId) -> Result<Dispatched, Failure> {
         self.command(by, thread, Command::Delete).await
     }

@@ -2,6 +2,7 @@
 
 mod begin;
 mod commit;
+mod deletion;
 mod user_commands;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::host::budget::Charge;
 use crate::host::callbacks::{Callbacks, HostMessage};
 use crate::metrics::Present;
 use crate::standby::process::{Standby, over};
+use crate::thread::actor::deletion::PendingDeletion;
 use crate::thread::actor::user_commands::UserCommands;
 use crate::thread::delegates::{Attachment, Editors};
 use crate::thread::state::{SnapshotPlan, load_state};
@@ -123,13 +125,6 @@ pub struct ThreadActor {
     /// Set once the last event is stored: what remains is to delete the log and to answer the command.
     pending_deletion: Option<PendingDeletion>,
     _awake: Present,
-}
-
-/// A thread of which only the log remains.
-#[derive(Debug, Clone, Copy)]
-struct PendingDeletion {
-    /// The command that requested the deletion; unknown after a restart.
-    call: Option<u64>,
 }
 
 /// How long a thread with no work and no agent stays loaded.
@@ -311,24 +306,6 @@ impl ThreadActor {
         }
     }
 
-    /// Stops the agent, then deletes the log. By then subscribers have received the last event, or never will.
-    async fn finish_deletion(&mut self, PendingDeletion { call }: PendingDeletion) -> Result<(), LogError> {
-        self.wait_for_agent().await;
-        match self.context.log.delete(self.id).await {
-            Ok(()) | Err(LogError::NoSuchThread(_)) => {}
-            Err(error) => return Err(error),
-        }
-        tracing::info!(thread = %self.id, "deleted");
-        self.context.shares.forget(self.id).await;
-        self.context
-            .thread_list
-            .removed(self.id, self.context.clock.now().wall);
-        if let Some(call) = call {
-            self.reply(call, Ok(Reply::Done));
-        }
-        Ok(())
-    }
-
     async fn next(&mut self, requests_rx: &mut mpsc::Receiver<ToThread>) -> ActorInput {
         let due = self
             .machine
@@ -371,7 +348,10 @@ impl ThreadActor {
             ToThread::Command { order, reply } => {
                 let (by, command) = *order;
                 self.replies.insert(self.next_call, reply);
-                self.command(by, command);
+                match self.refusal_of(&command) {
+                    Some(failure) => self.refuse_command(failure),
+                    None => self.command(by, command),
+                }
             }
             ToThread::Closed => self.leaves = true,
             ToThread::Standby { mut standby, back } => {

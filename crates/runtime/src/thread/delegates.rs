@@ -127,6 +127,11 @@ impl Editors {
         }
     }
 
+    /// Returns whether no editor is attached.
+    pub fn is_empty(&self) -> bool {
+        self.attached.is_empty()
+    }
+
     /// Adds an editor. Returns the input that must be handled first if an earlier attachment of the same connection is over.
     pub fn attach(&mut self, attachment: &Attachment) -> Option<Input> {
         let name = &attachment.connection;

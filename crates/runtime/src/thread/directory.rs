@@ -8,7 +8,7 @@ use acpd_model::limits::LIST_PAGE;
 use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::Lane;
-use acpd_proto::thread::{Command, Reply};
+use acpd_proto::thread::{Command, LastUse, Reply};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -27,6 +27,10 @@ enum ToDirectory {
         create: bool,
         message: ToThread,
         reply: oneshot::Sender<Result<(), Failure>>,
+    },
+    IsLoaded {
+        thread: ThreadId,
+        reply: oneshot::Sender<bool>,
     },
     Close {
         reply: oneshot::Sender<()>,
@@ -139,6 +143,30 @@ impl Directory {
         Err(unavailable())
     }
 
+    /// Deletes a thread that was last used as a list shows it. Returns `conflict` if it is in use or was used since. A check
+    /// alone loads no thread: one that is not loaded is not in use.
+    pub async fn delete_unused(&self, thread: ThreadId, by: Origin, last: LastUse) -> Result<(), Failure> {
+        if last.check_only && !self.is_loaded(thread).await? {
+            return Ok(());
+        }
+        for _ in 0..ATTEMPTS {
+            let answer = self
+                .command(thread, by.clone(), Command::DeleteUnused(last))
+                .await?;
+            if let Ok(deleted) = answer.await {
+                return deleted.map(drop);
+            }
+        }
+        Err(unavailable())
+    }
+
+    async fn is_loaded(&self, thread: ThreadId) -> Result<bool, Failure> {
+        let (reply, answer) = oneshot::channel();
+        let message = ToDirectory::IsLoaded { thread, reply };
+        self.requests_tx.send(message).await.map_err(|_| stopping())?;
+        answer.await.map_err(|_| stopping())
+    }
+
     /// Returns whether the daemon has stopped all threads.
     pub fn is_stopping(&self) -> bool {
         self.requests_tx.is_closed()
@@ -219,6 +247,11 @@ impl Task {
                         let delivered = self.deliver(thread, create, message);
                         // If the caller has gone, the thread was loaded for nothing and unloads again later.
                         let _ = reply.send(delivered);
+                    }
+                    Some(ToDirectory::IsLoaded { thread, reply }) => {
+                        let is_loaded = self.awake.get(&thread).is_some_and(|mailbox| !mailbox.is_closed());
+                        // If the caller has gone, nothing needs the answer.
+                        let _ = reply.send(is_loaded);
                     }
                     Some(ToDirectory::Close { reply }) => {
                         self.close().await;

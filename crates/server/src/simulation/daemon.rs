@@ -15,6 +15,7 @@ use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::RememberedAnswers;
+use acpd_runtime::retention::RetentionSettings;
 use acpd_runtime::service::{Defaults, Service};
 use acpd_runtime::share::NoShares;
 use acpd_runtime::thread::directory::Directory;
@@ -73,6 +74,7 @@ impl Daemon {
             ids: ids.clone(),
             answers: RememberedAnswers::open(Arc::clone(&host), place).unwrap(),
             host,
+            retention: watch::channel(RetentionSettings::default()).1,
             reserved: Arc::default(),
             bulk: Bulk::here(),
             shares: Arc::new(NoShares),

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use acpd_log::{
     Answer, Append, Backlog, Carried, Claim, EventLog, Filter, Lacking, ListCursor, ListedThread, LogError,
-    Memory, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted,
+    Memory, Page, Search, SearchCursor, Snapshot, TurnsFound, TurnsWanted, Unused, UnusedPage, Usage,
 };
-use acpd_model::{BlobId, Event, Extract, SearchHit, Seq, Summary, ThreadId, TurnId};
+use acpd_model::{BlobId, Event, Extract, Millis, SearchHit, Seq, Summary, ThreadId, TurnId};
 
 use tokio::sync::watch;
 
@@ -235,6 +235,22 @@ impl EventLog for SlowLog {
 
     fn blob_of(&self, thread: ThreadId, id: BlobId) -> Answer<'_, Option<Vec<u8>>> {
         self.call(|memory| memory.blob_of(thread, id))
+    }
+
+    fn is_removed(&self, id: BlobId) -> Answer<'_, bool> {
+        self.call(|memory| memory.is_removed(id))
+    }
+
+    fn unused(&self, wanted: Unused, limit: usize) -> Answer<'_, UnusedPage> {
+        self.call(|memory| memory.unused(wanted, limit))
+    }
+
+    fn usage(&self) -> Answer<'_, Usage> {
+        self.call(Memory::usage)
+    }
+
+    fn remove_blobs(&self, thread: ThreadId, before: Millis) -> Answer<'_, ()> {
+        self.call(|memory| memory.remove_blobs(thread, before))
     }
 
     fn close(&self) -> Answer<'_, ()> {

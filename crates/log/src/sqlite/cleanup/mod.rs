@@ -17,11 +17,13 @@ mod tests;
 
 use std::time::Duration;
 
-use acpd_model::limits::LOG_ERASE_CHECKPOINT;
+use acpd_model::Millis;
+use acpd_model::limits::{BLOBS_REMOVED, LOG_ERASE_CHECKPOINT};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::files::BUSY;
+use super::unused;
 use crate::LogError;
 use erase::Eraser;
 use scrub::Scrubbed;
@@ -112,6 +114,16 @@ enum Step {
     Scrubbed,
     Shrunk,
     Nothing,
+}
+
+/// Marks blobs of a thread as deleted, which are erased in steps. The threads that need them keep naming them.
+pub(super) fn remove_blobs(connection: &Connection, row: i64, before: Millis) -> rusqlite::Result<()> {
+    for (blob, _) in unused::removable(connection, row, before, Some(BLOBS_REMOVED))? {
+        connection
+            .prepare_cached("INSERT OR IGNORE INTO deleted_blob VALUES (?)")?
+            .execute([blob])?;
+    }
+    scrub::begin(connection)
 }
 
 /// Moves the write-ahead log into the database, whose connection is closed next. Keeps a write-ahead log of more than

@@ -116,6 +116,7 @@ plain!(
     StartThread,
     ExamineAgent,
     InstallAgent,
+    RunRetention,
     ListFolders,
     CreateFolder,
     ReadPolicy,
@@ -152,6 +153,15 @@ pub struct ExamineAgent {
 pub struct InstallAgent {
     /// Name of the agent, as in `agent/list`.
     pub agent_type: String,
+}
+
+/// Params of `retention/run`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct RunRetention {
+    /// Whether nothing is removed: the result is what would be.
+    pub dry_run: Option<bool>,
 }
 
 /// Params of `folder/list`.

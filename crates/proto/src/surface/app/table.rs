@@ -7,8 +7,8 @@ use acpd_model::{Failure, ThreadId};
 use super::params::{
     AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
     ExplainPolicy, InstallAgent, InterruptTurn, ListFolders, ListSessions, ListThreads, Named, NoParams, On,
-    Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeRemembered, SearchThreads, SetConfig,
-    SetMode, SetPolicy, StartThread, StartTurn,
+    Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeRemembered, RunRetention,
+    SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -17,9 +17,9 @@ use super::thread_params::{
 };
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
-    FoldersListed, Nothing, PoliciesRead, PolicyExplained, RememberedListed, RolledBack, ShareCreated,
-    SharesListed, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed,
-    TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed,
+    FoldersListed, Nothing, PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack,
+    ShareCreated, SharesListed, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted,
+    ThreadsListed, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
@@ -197,6 +197,11 @@ methods! {
     /// Subscribers receive `thread/deleted` as the thread's last notification.
     "thread/delete" DeleteThread(Named<NoParams>) -> Nothing,
         |Named { thread, .. }| Ok(Request::DeleteThread { thread });
+
+    /// Removes what exceeds the limits of `[retention]` in the configuration, as the daemon does each hour. Threads that are in
+    /// use stay. Returns when no request finds the removed threads any more.
+    "retention/run" RunRetention(RunRetention) -> RetentionRun,
+        |params| Ok(Request::RunRetention { dry_run: params.dry_run.unwrap_or(false) });
 
     /// Drops the turns after `turnId` from the conversation. Views and agents do not receive them; the log and exports keep
     /// them. Releases the agent's session. The next prompt opens a new one, which receives the remaining conversation.

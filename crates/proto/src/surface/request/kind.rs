@@ -46,6 +46,7 @@ pub enum RequestKind {
     OpenThread,
     CloseThread,
     ForkThread,
+    RunRetention,
     DeleteThread,
     ChangeThread,
     SetThreadPolicy,
@@ -108,6 +109,7 @@ impl RequestKind {
             | Self::AskAgent
             | Self::NotifyAgent => Role::Operator,
             Self::InstallAgent
+            | Self::RunRetention
             | Self::DeleteThread
             | Self::SetThreadPolicy
             | Self::SignIn
@@ -131,7 +133,8 @@ impl RequestKind {
             | Self::ReadTurnDiff
             | Self::CreateShare
             | Self::ListShares
-            | Self::RevokeShare => Order::Free,
+            | Self::RevokeShare
+            | Self::RunRetention => Order::Free,
             Self::CreateFolder
             | Self::WatchThreadList
             | Self::StartThread
@@ -180,6 +183,7 @@ impl Request {
             Self::OpenThread(_) => RequestKind::OpenThread,
             Self::CloseThread { .. } => RequestKind::CloseThread,
             Self::ForkThread(_) => RequestKind::ForkThread,
+            Self::RunRetention { .. } => RequestKind::RunRetention,
             Self::DeleteThread { .. } => RequestKind::DeleteThread,
             Self::ChangeThread { .. } => RequestKind::ChangeThread,
             Self::SetThreadPolicy { .. } => RequestKind::SetThreadPolicy,
@@ -262,7 +266,8 @@ impl Request {
             | Self::SearchThreads(_)
             | Self::WatchThreadList { .. }
             | Self::ListShares { .. }
-            | Self::RevokeShare { .. } => None,
+            | Self::RevokeShare { .. }
+            | Self::RunRetention { .. } => None,
         }
     }
 

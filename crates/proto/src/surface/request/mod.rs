@@ -86,6 +86,11 @@ pub enum Request {
     },
     /// Creates a thread that continues another one, and follows the new thread.
     ForkThread(Box<ForkThread>),
+    /// Removes what exceeds the limits of the configuration.
+    RunRetention {
+        /// Whether nothing is removed, and only the report is made.
+        dry_run: bool,
+    },
     /// Deletes a thread and its log.
     DeleteThread {
         /// The thread to delete.

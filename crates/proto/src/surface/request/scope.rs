@@ -59,6 +59,7 @@ impl RequestKind {
             | Self::StartThread
             | Self::ForkThread
             | Self::DeleteThread
+            | Self::RunRetention
             | Self::ChangeThread
             | Self::SetThreadPolicy
             | Self::ExplainPolicy
@@ -134,6 +135,7 @@ impl Permissions {
             | Request::StartThread(_)
             | Request::ForkThread(_)
             | Request::DeleteThread { .. }
+            | Request::RunRetention { .. }
             | Request::ChangeThread { .. }
             | Request::SetThreadPolicy { .. }
             | Request::ExplainPolicy { .. }

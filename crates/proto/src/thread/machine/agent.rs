@@ -5,6 +5,7 @@ use acpd_model::{EventKind, Failure, ItemOutcome, Origin};
 
 use super::Thread;
 use crate::agent::{AgentEvent, AgentRequest, Opened};
+use crate::thread::effect::Deletion;
 use crate::thread::input::AgentExit;
 use crate::thread::session::{Continuation, Continued, Wake};
 use crate::thread::turn::{self, TurnResult};
@@ -249,7 +250,7 @@ impl Thread {
                     Ok(_) => SessionDeleted::Deleted,
                     Err(_) => SessionDeleted::Failed,
                 };
-                self.finish_deletion(call, by, session);
+                self.finish_deletion(call, by, session, Deletion::Requested);
             }
         }
     }

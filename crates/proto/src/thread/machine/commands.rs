@@ -60,6 +60,7 @@ impl Thread {
             Command::RunCommand { line } => return self.run_command(call, by, line),
             Command::Change(change) => self.change(by, change),
             Command::Delete => return self.delete(call, by),
+            Command::DeleteUnused(last) => return self.delete_unused(call, by, last),
             Command::Fork { turn } => return self.fork(call, by, turn),
             Command::Adopt(adopted) => self.adopt(&by, *adopted),
             Command::Interrupt { turn, options } => self.interrupt(&by, turn, options).map(|()| Reply::Done),

@@ -6,8 +6,8 @@ use acpd_model::{ErrorCode, EventKind, Failure, ItemOutcome, Origin, RawJson, Tu
 
 use super::Thread;
 use crate::agent::AgentRequest;
-use crate::thread::command::Change;
-use crate::thread::effect::Effect;
+use crate::thread::command::{Change, LastUse};
+use crate::thread::effect::{Deletion, Effect};
 use crate::thread::reply::Reply;
 use crate::thread::session::{Continuation, history_fidelity};
 
@@ -129,20 +129,57 @@ impl Thread {
                 let request = AgentRequest::DeleteSession { session_id };
                 self.request_agent(call, by, request, Some(then));
             }
-            None => self.finish_deletion(call, by, SessionDeleted::NotAsked),
+            None => self.finish_deletion(call, by, SessionDeleted::NotAsked, Deletion::Requested),
         }
     }
 
+    /// Deletes the thread if nothing has happened in it since `last`, and nothing uses it. The agent's session stays: the agent
+    /// does not run, and starting it to forget a session would take more than it frees.
+    pub(super) fn delete_unused(&mut self, call: u64, by: Origin, last: LastUse) {
+        match self.check_unused(last) {
+            Err(failure) => self.journal.reply(call, Err(failure)),
+            Ok(()) if last.check_only => self.journal.reply(call, Ok(Reply::Done)),
+            Ok(()) => self.finish_deletion(call, by, SessionDeleted::NotAsked, Deletion::Unused),
+        }
+    }
+
+    fn check_unused(&self, last: LastUse) -> Result<(), Failure> {
+        self.check_idle()?;
+        let summary = &self.live().summary;
+        let used = if summary.updated_at != last.updated_at || summary.archived != last.archived {
+            "the thread was used meanwhile"
+        } else if !self.live().requests.is_empty() {
+            "a question is open"
+        } else if self.has_agent() {
+            "its agent runs"
+        } else if self.has_pending_work() {
+            "a command or a file write has not ended"
+        } else {
+            return Ok(());
+        };
+        Err(Failure::new(ErrorCode::Conflict, used))
+    }
+
     /// Records the last event of the thread and deletes its log.
-    pub(super) fn finish_deletion(&mut self, call: u64, by: Origin, session: SessionDeleted) {
+    pub(super) fn finish_deletion(
+        &mut self,
+        call: u64,
+        by: Origin,
+        session: SessionDeleted,
+        reason: Deletion,
+    ) {
         self.close_items(ItemOutcome::Completed);
         self.stop_agent();
         self.callbacks.withdraw_delegations(&mut self.journal);
         self.callbacks.drop_in_editors(&mut self.journal);
         self.callbacks.close_terminals(&mut self.journal);
         self.journal
-            .emit_in(None, by, EventKind::ThreadDeleted { session }, None);
-        self.journal.push(Effect::Delete { call: Some(call) });
+            .emit_in(None, by.clone(), EventKind::ThreadDeleted { session }, None);
+        self.journal.push(Effect::Delete {
+            call: Some(call),
+            by,
+            reason,
+        });
     }
 }
 

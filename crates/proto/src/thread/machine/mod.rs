@@ -22,7 +22,7 @@ use acpd_model::{Event, Failure, Inherited, Limits, Origin, Summary, ThreadId, T
 
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
-use super::effect::Effect;
+use super::effect::{Deletion, Effect};
 use super::input::Input;
 use super::journal::Journal;
 use super::message::Messages;
@@ -86,7 +86,11 @@ impl Thread {
     fn recover_from(&mut self, code: &str, reason: &str, status: TurnStatus, now: Now) {
         self.journal.set_now(now);
         if self.live().is_deleted() {
-            return self.journal.push(Effect::Delete { call: None });
+            return self.journal.push(Effect::Delete {
+                call: None,
+                by: Origin::Daemon,
+                reason: Deletion::Interrupted,
+            });
         }
         self.callbacks.recover(self.live().last_terminal);
         self.callbacks.void_lease(&mut self.journal);

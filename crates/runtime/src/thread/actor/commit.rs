@@ -13,7 +13,8 @@ use crate::agent::running::Rank;
 use crate::feed::batch::Shown;
 use crate::feed::publisher::Encoded;
 use crate::host::paths;
-use crate::thread::actor::{PendingDeletion, ThreadActor, from_agent};
+use crate::thread::actor::deletion::PendingDeletion;
+use crate::thread::actor::{ThreadActor, from_agent};
 use crate::thread::directory::log_failure;
 use crate::thread::history::{exchanges_input, history_input};
 
@@ -185,7 +186,9 @@ impl ThreadActor {
                     agent.send_command(command, charge).await;
                 }
             }
-            Effect::Delete { call } => self.pending_deletion = Some(PendingDeletion { call }),
+            Effect::Delete { call, by, reason } => {
+                self.pending_deletion = Some(PendingDeletion { call, by, reason });
+            }
             Effect::CollectHistory {
                 except,
                 dropped,

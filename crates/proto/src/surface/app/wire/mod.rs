@@ -22,6 +22,7 @@ pub mod notice;
 pub mod origin;
 pub mod question;
 pub mod results;
+mod retention;
 pub mod share;
 pub mod thread;
 pub mod turn;

@@ -8,7 +8,8 @@ use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
 use crate::surface::reply::{
-    AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RunningProcess, ShareInfo,
+    AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport, RunningProcess,
+    ShareInfo,
 };
 use crate::thread::SteerDelivery;
 
@@ -61,6 +62,7 @@ from_reply! {
     ThreadFound<'a>: Reply::Thread(found) => Self::new(Thread::of(&found.live, found.turns.as_ref()));
     ThreadsListed<'a>: Reply::Threads { page, next } => Self::new(page, next.as_ref());
     TextsFound<'a>: Reply::Hits { page, next } => Self::new(page, next.as_ref());
+    RetentionRun<'a>: Reply::Retention(report) => report;
     Unsubscribed: Reply::Closed { was_open } => {
         Self::new(Plain(if *was_open { "unsubscribed" } else { "notSubscribed" }))
     };
@@ -73,6 +75,9 @@ from_reply! {
 
 /// The findings of `agent/doctor`.
 pub type AgentExamined<'a> = &'a AgentReport;
+
+/// The result of `retention/run`.
+pub type RetentionRun<'a> = &'a RetentionReport;
 
 /// The result of `folder/list`.
 pub type FoldersListed<'a> = &'a FolderList;

@@ -58,6 +58,7 @@ fn requests(thread: ThreadId) -> Vec<Request> {
         Request::Initialize,
         Request::ListAgents,
         Request::ListRunningAgents,
+        Request::RunRetention { dry_run: true },
         Request::ExamineAgent { agent: String::new() },
         Request::InstallAgent { agent: String::new() },
         Request::ListFolders { path: None },

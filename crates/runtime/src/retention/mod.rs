@@ -1,0 +1,169 @@
+//! Retention: removes threads and attachments that exceed the limits of the configuration.
+//!
+//! In: the limits, the time, and requests of clients. Out: deletions of threads, by way of the thread directory, and removed
+//! attachments. Owns: one task, which runs at most one sweep at a time. Never: removes anything without a limit, a thread that
+//! is in use, or one that was used after the sweep had looked at it.
+
+mod settings;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use acpd_model::limits::{RETENTION_DELAY_SECS, RETENTION_INTERVAL_SECS, RETENTION_REQUESTS};
+use acpd_model::{ErrorCode, Failure, Origin};
+use acpd_proto::surface::reply::RetentionReport;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+use crate::agent::process::sleep_until;
+use crate::context::Context;
+use crate::thread::directory::Directory;
+
+pub use self::settings::{Age, RetentionSettings, Size};
+use self::sweep::{Progress, Sweep};
+
+const DELAY: Duration = Duration::from_secs(RETENTION_DELAY_SECS);
+const INTERVAL: Duration = Duration::from_secs(RETENTION_INTERVAL_SECS);
+
+/// A client's request for a sweep.
+#[derive(Debug)]
+struct Request {
+    by: Origin,
+    dry_run: bool,
+    reply: oneshot::Sender<Result<RetentionReport, Failure>>,
+}
+
+/// Gives access to the task that runs sweeps; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Retention {
+    requests_tx: mpsc::Sender<Request>,
+}
+
+impl Retention {
+    /// Starts the task. It ends when the last clone is dropped.
+    pub fn open(directory: Directory, context: Context) -> Self {
+        let (requests_tx, requests_rx) = mpsc::channel(RETENTION_REQUESTS);
+        let task = Task {
+            settings: context.retention.clone(),
+            directory,
+            context,
+            progress: Progress::default(),
+        };
+        tokio::spawn(task.run(requests_rx));
+        Self { requests_tx }
+    }
+
+    /// Runs a sweep. If `dry_run`, only finds out what it would remove.
+    pub async fn run(&self, by: Origin, dry_run: bool) -> Result<RetentionReport, Failure> {
+        let (reply, answer) = oneshot::channel();
+        let request = Request { by, dry_run, reply };
+        self.requests_tx.try_send(request).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => Failure::new(
+                ErrorCode::Overloaded,
+                format!(
+                    "retention is running, and {RETENTION_REQUESTS} requests wait for it; try again later"
+                ),
+            ),
+            mpsc::error::TrySendError::Closed(_) => stopping(),
+        })?;
+        answer.await.map_err(|_| stopping())?
+    }
+}
+
+fn stopping() -> Failure {
+    Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
+}
+
+struct Task {
+    settings: watch::Receiver<RetentionSettings>,
+    directory: Directory,
+    context: Context,
+    progress: Progress,
+}
+
+impl Task {
+    async fn run(mut self, mut requests_rx: mpsc::Receiver<Request>) {
+        let mut next = Instant::now() + DELAY;
+        loop {
+            let due = self.settings.borrow_and_update().is_on().then_some(next);
+            tokio::select! {
+                biased;
+                request = requests_rx.recv() => {
+                    let Some(Request { by, dry_run, reply }) = request else {
+                        return;
+                    };
+                    // A client that has gone does not need the report. What it wanted is done anyway.
+                    let _ = reply.send(self.sweep(by, dry_run, false).await);
+                }
+                () = changed(&mut self.settings) => next = Instant::now() + DELAY,
+                () = sleep_until(due) => {
+                    // The next one tries again; the sweep has logged why it failed.
+                    let _ = self.sweep(Origin::Daemon, false, true).await;
+                    next = Instant::now() + INTERVAL;
+                }
+            }
+        }
+    }
+
+    /// Runs a sweep and logs what it removed. `slowly` leaves pauses for other work.
+    async fn sweep(&mut self, by: Origin, dry_run: bool, slowly: bool) -> Result<RetentionReport, Failure> {
+        let settings = self.settings.borrow().clone();
+        let mut sweep = Sweep {
+            context: &self.context,
+            directory: &self.directory,
+            settings: &settings,
+            by,
+            slowly,
+            now: self.context.clock.now().wall,
+            progress: &mut self.progress,
+            report: RetentionReport {
+                configured: settings.is_on(),
+                dry_run,
+                ..RetentionReport::default()
+            },
+            planned_until: None,
+        };
+        let ended = sweep.run().await;
+        let report = sweep.report;
+        if !dry_run {
+            self.context.metrics.retained(&report);
+            log(&report, &ended, &settings);
+        }
+        ended.map(|()| report)
+    }
+}
+
+fn log(report: &RetentionReport, ended: &Result<(), Failure>, settings: &RetentionSettings) {
+    let RetentionReport {
+        threads,
+        attachments,
+        bytes,
+        kept,
+        log_bytes,
+        ..
+    } = report;
+    if threads + attachments > 0 {
+        tracing::info!(threads, attachments, bytes, kept, "retention removed old data");
+    } else {
+        tracing::debug!(kept, "retention found nothing to remove");
+    }
+    match (ended, settings.max_size) {
+        (Err(failure), _) => {
+            tracing::warn!(error = %failure, "retention stopped early; it tries again in an hour")
+        }
+        (Ok(()), Some(most)) if *log_bytes > most.bytes() => tracing::warn!(
+            log_bytes,
+            "the log is larger than retention.max_size, {most}: all other threads are in use, or were used within a day"
+        ),
+        (Ok(()), _) => {}
+    }
+}
+
+/// Waits until the settings change. Settings that cannot change are waited for forever.
+async fn changed(settings: &mut watch::Receiver<RetentionSettings>) {
+    if settings.changed().await.is_err() {
+        std::future::pending().await
+    }
+}
