@@ -98,23 +98,25 @@ fn create(path: &Path, bytes: &[u8], like: Option<&Metadata>, mode: u32) -> Resu
         .create_new(true)
         .mode(0o600)
         .open(path)?;
-    let filled = (|| {
-        if let Some(like) = like {
-            let made = file.metadata()?;
-            if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
-                std::os::unix::fs::fchown(&file, Some(like.uid()), Some(like.gid()))?;
-            }
-        }
-        let mode = like.map_or(mode, |like| like.mode() & 0o777);
-        file.set_permissions(Permissions::from_mode(mode))?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    })();
+    let filled = fill(&mut file, bytes, like, mode);
     if filled.is_err() {
         // A part of a file is worse than none; the first error is the one to report.
         let _ = std::fs::remove_file(path);
     }
     filled
+}
+
+fn fill(file: &mut File, bytes: &[u8], like: Option<&Metadata>, mode: u32) -> Result<()> {
+    if let Some(like) = like {
+        let made = file.metadata()?;
+        if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
+            std::os::unix::fs::fchown(&*file, Some(like.uid()), Some(like.gid()))?;
+        }
+    }
+    let mode = like.map_or(mode, |like| like.mode() & 0o777);
+    file.set_permissions(Permissions::from_mode(mode))?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 #[cfg(test)]

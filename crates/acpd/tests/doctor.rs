@@ -71,7 +71,7 @@ fn an_empty_home_has_no_problem() {
         "the first daemon creates it",
         "daemon: it is not running",
         "addresses: 127.0.0.1:0 is free",
-        "network: nothing was connected to",
+        "network: acpd itself needs no network",
         "service: none is installed",
         "editors: none of the editors",
     ] {

@@ -132,6 +132,36 @@ fn the_demo_begins_a_thread_in_the_terminal_and_writes_no_configuration() {
 }
 
 #[test]
+fn an_own_configuration_is_used_and_stays_as_it_is() {
+    let place = home(&["gemini"]);
+    let text = format!(
+        "{}{}",
+        place.agent("one", &["--pace", "0"], &[]),
+        place.agent("two", &["--pace", "0"], &[])
+    );
+    std::fs::create_dir_all(place.home_config().parent().unwrap()).unwrap();
+    std::fs::write(place.home_config(), &text).unwrap();
+    let screen = start(&alone(&place));
+    // None of them is the default, and what else is on the host is not offered.
+    screen.wait_for("Which one?");
+    let shown = screen.text();
+    assert!(shown.contains("2) two") && !shown.contains("gemini"), "{shown}");
+    screen.press("2\r");
+    screen.wait_for("with two in");
+    let _daemon = background(&place);
+    screen.press("1\r");
+    screen.wait_for("Prompt");
+    screen.press("say from two");
+    screen.wait_for("say from two");
+    screen.press("\r");
+    screen.wait_until("the answer", |shown| shown.contains("\nfrom two\n"));
+    screen.press("\u{3}");
+    screen.press("\u{3}");
+    assert_eq!(screen.finish().0.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(place.home_config()).unwrap(), text);
+}
+
+#[test]
 fn ctrl_c_leaves_nothing_behind() {
     let place = home(&["gemini"]);
     for key in ["\u{3}", "\u{4}"] {

@@ -62,7 +62,10 @@ fn facts(subject: &Subject) -> Facts {
 fn findings(facts: &Facts, now: Timestamp) -> Vec<Finding> {
     let group = Group::Certificate;
     let finding = match facts {
-        Facts::None => Finding::ok(group, "there is none; clients on other hosts need one"),
+        Facts::None => Finding::ok(
+            group,
+            "there is none; the daemon needs one to listen on the network",
+        ),
         Facts::ToBeMade => Finding::ok(group, "the daemon makes a self-signed certificate when it starts"),
         Facts::Broken(reason) => Finding::problem(group, format!("TLS cannot be used: {reason}"))
             .fix("correct cert and key of [server.tls] in the configuration"),

@@ -107,14 +107,15 @@ fn state(dir: &Path, nearest: &Path) -> State {
 #[cfg(target_os = "linux")]
 fn file_system(path: &Path) -> FileSystem {
     // From linux/magic.h.
-    match rustix::fs::statfs(path).map(|found| found.f_type as u32) {
-        Ok(0x6969) => FileSystem::Network("NFS"),
-        Ok(0x517b | 0xff53_4d42 | 0xfe53_4d42) => FileSystem::Network("SMB"),
-        Ok(0x0102_1997) => FileSystem::Network("9p"),
-        Ok(0x5346_414f) => FileSystem::Network("AFS"),
-        Ok(0x00c3_6400) => FileSystem::Network("Ceph"),
-        Ok(0x6573_5546) => FileSystem::Network("FUSE"),
-        Ok(0x0102_1994 | 0x8584_58f6) => FileSystem::Memory,
+    let kind = rustix::fs::statfs(path).ok();
+    match kind.and_then(|found| u32::try_from(found.f_type).ok()) {
+        Some(0x6969) => FileSystem::Network("NFS"),
+        Some(0x517b | 0xff53_4d42 | 0xfe53_4d42) => FileSystem::Network("SMB"),
+        Some(0x0102_1997) => FileSystem::Network("9p"),
+        Some(0x5346_414f) => FileSystem::Network("AFS"),
+        Some(0x00c3_6400) => FileSystem::Network("Ceph"),
+        Some(0x6573_5546) => FileSystem::Network("FUSE"),
+        Some(0x0102_1994 | 0x8584_58f6) => FileSystem::Memory,
         _ => FileSystem::Local,
     }
 }

@@ -52,7 +52,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
     found.push(match &facts.registry {
         None => Finding::ok(
             group,
-            "nothing was connected to: acpd itself needs no network; --network tries the registry of agents",
+            "acpd itself needs no network, and connected to nothing; --network fetches the registry of agents",
         ),
         Some(Ok(count)) => Finding::ok(group, format!("the registry at {url} has {count} agents")),
         Some(Err(reason)) => Finding::warning(group, format!("the registry cannot be fetched: {reason}"))

@@ -55,8 +55,13 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
 
 #[cfg(target_os = "linux")]
 fn seccomp() -> Option<bool> {
-    let actions = std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail");
-    Some(actions.is_ok_and(|actions| actions.split_whitespace().any(|action| action == "errno")))
+    // Without this directory, nothing can be said; without the file in it, the kernel has no filters.
+    let kernel = std::path::Path::new("/proc/sys/kernel");
+    let actions = std::fs::read_to_string(kernel.join("seccomp/actions_avail"));
+    let has_errno = |actions: &str| actions.split_whitespace().any(|action| action == "errno");
+    kernel
+        .is_dir()
+        .then(|| actions.is_ok_and(|actions| has_errno(&actions)))
 }
 
 #[cfg(target_os = "linux")]

@@ -111,15 +111,13 @@ fn findings(secrets: &[Secret], user: u32) -> Vec<Finding> {
         });
     }
     if found.is_empty() {
-        let count = secrets.len();
-        let files = if count == 1 {
-            "1 file"
-        } else {
-            &*format!("{count} files")
-        };
         found.push(Finding::ok(
             group,
-            format!("no other user can read the {files} with secrets"),
+            match secrets.len() {
+                0 => "there are no files with secrets yet".to_owned(),
+                1 => "no other user can read the file with secrets".to_owned(),
+                many => format!("no other user can read the {many} files with secrets"),
+            },
         ));
     }
     found

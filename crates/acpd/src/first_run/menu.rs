@@ -12,6 +12,9 @@ use crate::terminal::plain::plain_line;
 /// Longest name of a thread in the menu, in characters.
 const NAME_CHARS: usize = 48;
 
+/// The question below the menu.
+pub const QUESTION: &str = "What next? Its number, Enter for 1, or q to quit: ";
+
 /// What the menu is about.
 #[derive(Debug, Clone)]
 pub struct Menu {
@@ -86,11 +89,6 @@ impl Menu {
             text.push_str(&format!("  {number}) {line}\n"));
         }
         text
-    }
-
-    /// Returns the question below the menu.
-    pub fn question(&self) -> String {
-        "What next? Its number, Enter for 1, or q to quit: ".to_owned()
     }
 
     /// Returns the entry that the user typed.

@@ -14,7 +14,7 @@ use acpd_runtime::agent::registry::DEMO;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use self::menu::{Entry, Menu};
+use self::menu::{Entry, Menu, QUESTION};
 use self::place::Place;
 use crate::cli::{AttachArgs, Common, OpenArgs, Permissions, RunArgs, ThreadArg};
 use crate::client::Client;
@@ -69,7 +69,7 @@ pub async fn begin(settings: &Settings) -> anyhow::Result<Next> {
     let mut client = Client::connect(settings, false).await?;
     let menu = menu(settings, &mut client, &agent, &place).await?;
     print::out(&menu.text());
-    let picked = repeat_until(&menu.question(), |typed| menu.pick(typed)).await?;
+    let picked = repeat_until(QUESTION, |typed| menu.pick(typed)).await?;
     match picked {
         Entry::Open if place.has_browser() => Ok(Next::Open),
         Entry::Open => {
