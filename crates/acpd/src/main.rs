@@ -9,12 +9,18 @@ mod client;
 mod codex;
 mod config;
 mod daemon;
+mod doctor;
+mod editors;
 mod exit;
+mod first_run;
+mod replace_file;
 mod service;
 mod settings;
+mod setup;
 mod terminal;
 mod threads;
 
+use std::future::Future;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -30,6 +36,7 @@ const ENDING: Duration = Duration::from_millis(250);
 fn main() -> ExitCode {
     let ended = match cli::parse() {
         Parsed::Command(cli) => execute(*cli),
+        Parsed::Bare(Some(common)) if first_run::is_wanted(&common) => alone(&common),
         Parsed::Bare(common) => Ok(welcome(common.as_ref())),
         Parsed::Done(exit) => Ok(exit),
     };
@@ -82,6 +89,23 @@ fn welcome(common: Option<&Common>) -> Exit {
     Exit::Success
 }
 
+/// Runs `acpd` without a command, on a terminal.
+fn alone(common: &Common) -> anyhow::Result<Exit> {
+    print::configure(common);
+    let settings = settings::Settings::load(common)?.checked()?;
+    let mut next = None;
+    let begun = block_on(async {
+        next = Some(first_run::begin(&settings).await?);
+        Ok(Exit::Success)
+    })?;
+    match next {
+        // Interrupted.
+        None => Ok(begun),
+        Some(first_run::Next::Help) => Ok(welcome(Some(common))),
+        Some(next) => run_to_its_end(first_run::go_on(&settings, next)),
+    }
+}
+
 fn execute(cli: Cli) -> anyhow::Result<Exit> {
     print::configure(&cli.common);
     match &cli.command {
@@ -98,6 +122,15 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
     if let Command::DemoAgent(args) = cli.command {
         return reference::demo_agent(args);
     }
+    if let Command::Doctor(_) | Command::Setup(_) = &cli.command {
+        // They work with a configuration that is missing or wrong.
+        let (settings, unreadable) = settings::Settings::load_anyway(&cli.common)?;
+        return match &cli.command {
+            Command::Doctor(args) => block_on(doctor::doctor(settings, unreadable, args)),
+            Command::Setup(args) => block_on(setup::setup(&settings, args)),
+            _ => Ok(Exit::Success),
+        };
+    }
     let mut settings = settings::Settings::load(&cli.common)?;
     if cli.command.needs_configuration() {
         settings = settings.checked()?;
@@ -111,8 +144,19 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
     if let Some(wrong) = &settings.wrong {
         print::err(&plain::plain(&format!("acpd: warning: {wrong}\n")));
     }
+    let handles_ctrl_c = command.handles_ctrl_c();
+    let ended = client_command(settings, command);
+    if handles_ctrl_c {
+        run_to_its_end(ended)
+    } else {
+        block_on(ended)
+    }
+}
+
+/// Runs a command that decides itself what Ctrl-C does.
+fn run_to_its_end(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
     let runtime = light()?;
-    let ended = runtime.block_on(until_interrupted(settings, command));
+    let ended = runtime.block_on(Box::pin(command));
     if matches!(ended, Ok(Exit::Interrupted)) {
         // Input that nobody types any more must not keep the process; what ends an agent's processes may.
         runtime.shutdown_timeout(ENDING);
@@ -121,20 +165,17 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
 }
 
 /// Runs a command until Ctrl-C.
-async fn until_interrupted(settings: settings::Settings, command: Command) -> anyhow::Result<Exit> {
-    let handles_ctrl_c = command.handles_ctrl_c();
-    let ended = Box::pin(client_command(settings, command));
-    if handles_ctrl_c {
-        return ended.await;
-    }
-    tokio::select! {
-        ended = ended => ended,
-        pressed = tokio::signal::ctrl_c() => {
-            pressed?;
-            print::err("\nacpd: interrupted\n");
-            Ok(Exit::Interrupted)
+fn block_on(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    run_to_its_end(async {
+        tokio::select! {
+            ended = Box::pin(command) => ended,
+            pressed = tokio::signal::ctrl_c() => {
+                pressed?;
+                print::err("\nacpd: interrupted\n");
+                Ok(Exit::Interrupted)
+            }
         }
-    }
+    })
 }
 
 /// Runs a command that only talks to the daemon, or uses its files.
@@ -163,6 +204,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Restart(args) => control::restart(settings, &args).await,
         Command::Logs(args) => logs::logs(settings, &args).await,
         Command::Service(command) => service::service(settings, &command).await,
+        Command::Editors(command) => editors::editors(settings, &command).await,
         Command::Backup(args) => backup::backup(settings, &args).await,
         Command::Restore(args) => backup::restore(settings, &args).await,
         Command::Token(command) => token::token(settings, &command).await,
@@ -171,6 +213,8 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Serve(_)
         | Command::Policy(_)
         | Command::Config(_)
+        | Command::Doctor(_)
+        | Command::Setup(_)
         | Command::DemoAgent(_)
         | Command::Schema
         | Command::Completions(_)

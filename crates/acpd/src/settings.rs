@@ -44,16 +44,29 @@ pub struct Settings {
 impl Settings {
     /// Reads flags, environment variables and the configuration file.
     pub fn load(common: &Common) -> anyhow::Result<Self> {
-        let named = common.config.is_some();
-        let path = absolute(&match &common.config {
-            Some(path) => path.clone(),
-            None => base("XDG_CONFIG_HOME", ".config")?.join("acpd/config.toml"),
-        })?;
+        let path = config_path(common)?;
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => Some(text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !named => None,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && common.config.is_none() => None,
             Err(error) => return Err(unreadable(&path, &error)),
         };
+        Self::of(common, path, text)
+    }
+
+    /// Reads the same. If the configuration file cannot be read, uses the defaults and also returns the reason.
+    pub fn load_anyway(common: &Common) -> anyhow::Result<(Self, Option<String>)> {
+        match Self::load(common) {
+            Ok(settings) => Ok((settings, None)),
+            Err(error) => Ok((
+                Self::of(common, config_path(common)?, None)?,
+                Some(error.to_string()),
+            )),
+        }
+    }
+
+    /// Combines the options of the command with the text of the configuration file at `path`.
+    fn of(common: &Common, path: PathBuf, text: Option<String>) -> anyhow::Result<Self> {
+        let named = common.config.is_some();
         let mut wrong = None;
         let file = match &text {
             Some(text) => File::parse(&path, text).unwrap_or_else(|error| {
@@ -151,6 +164,14 @@ fn demo_agent() -> Option<AgentConfig> {
         args: vec!["demo-agent".to_owned()],
         title: Some("Demo agent".to_owned()),
         ..AgentConfig::default()
+    })
+}
+
+/// Returns the path of the configuration file, whether it exists or not.
+fn config_path(common: &Common) -> anyhow::Result<PathBuf> {
+    absolute(&match &common.config {
+        Some(path) => path.clone(),
+        None => base("XDG_CONFIG_HOME", ".config")?.join("acpd/config.toml"),
     })
 }
 

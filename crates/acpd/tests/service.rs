@@ -212,6 +212,157 @@ fn a_service_is_installed_shown_and_removed() {
     assert_eq!(service(&place, &["uninstall"]).code, Some(5));
 }
 
+/// Returns the name of a user that is not root and that every system has.
+const STRANGER: &str = "daemon";
+
+#[test]
+fn a_service_of_the_system_needs_root_and_a_user() {
+    let place = Place::new("");
+    systemctl(&place, None);
+    let units = place.home().join("units");
+    let system = |args: &[&str]| {
+        let args: Vec<&str> = ["service"].iter().chain(args).copied().collect();
+        let path = format!("{}:/usr/bin:/bin", place.home().join("bin").display());
+        outcome(
+            place
+                .command(&args)
+                .env("PATH", path)
+                .env("SYSTEMD_UNIT_PATH", &units),
+        )
+    };
+    if !rustix::process::geteuid().is_root() {
+        for verb in ["install", "uninstall"] {
+            let refused = system(&[verb, "--system"]);
+            assert_eq!(refused.code, Some(1), "{}", refused.stdout);
+            assert!(refused.stderr.contains("needs root"), "{}", refused.stderr);
+        }
+        assert!(!units.exists());
+        return;
+    }
+    for (user, code, part) in [
+        ("no-such-user-here", 1, "useradd --create-home"),
+        ("root", 1, "do not run as root"),
+        ("a b", 2, "no name of a user"),
+    ] {
+        let refused = system(&["install", "--system", "--user", user]);
+        assert_eq!(refused.code, Some(code), "{}", refused.stdout);
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+        assert!(!units.exists());
+    }
+    let installed = system(&["install", "--system", "--user", STRANGER]);
+    let program = Path::new(env!("CARGO_BIN_EXE_acpd"));
+    let is_open = |path: &Path| {
+        path.metadata()
+            .is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
+    };
+    if !program.ancestors().all(is_open) {
+        assert!(installed.stderr.contains("cannot run"), "{}", installed.stderr);
+        return;
+    }
+    assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+    let unit = units.join("acpd.service");
+    let text = std::fs::read_to_string(&unit).expect("it is written");
+    for part in [
+        &format!("\nUser={STRANGER}\n"),
+        "\nNoNewPrivileges=yes\n",
+        "\nKillMode=mixed\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    verify(&unit);
+    let calls = std::fs::read_to_string(place.home().join("calls")).expect("it was called");
+    assert!(
+        calls.ends_with("\ndaemon-reload\nenable acpd.service\nstart acpd.service\n"),
+        "{calls}"
+    );
+    std::fs::write(&unit, format!("{text}# mine\n")).expect("it is written");
+    assert_eq!(system(&["uninstall", "--system"]).code, Some(1));
+    std::fs::write(&unit, &text).expect("it is written");
+    let removed = system(&["uninstall", "--system"]);
+    assert_eq!(removed.code, Some(0), "{}", removed.stderr);
+    assert!(!unit.exists());
+}
+
+/// Makes a launchctl that writes down its arguments, and prints a job if there is a file "loaded".
+fn launchctl(place: &Place) {
+    let bin = place.home().join("bin");
+    std::fs::create_dir_all(&bin).expect("it can be made");
+    let home = place.home().display();
+    let script = format!(
+        "#!/bin/sh\necho \"$*\" >> '{home}/calls'\ncase \"$1\" in\nbootstrap) touch '{home}/loaded' ;;\nbootout) rm '{home}/loaded' ;;\n\
+         print) [ -e '{home}/loaded' ] || exit 113; echo '\tstate = running' ;;\nesac\n"
+    );
+    std::fs::write(bin.join("launchctl"), script).expect("it is written");
+    std::fs::set_permissions(bin.join("launchctl"), std::fs::Permissions::from_mode(0o755))
+        .expect("it can be set");
+}
+
+#[test]
+fn a_job_of_launchd_is_installed_shown_and_removed() {
+    let place = Place::new("");
+    launchctl(&place);
+    let job = |args: &[&str]| service(&place, &[args, &["--manager", "launchd"]].concat());
+    let file = place.home().join("Library/LaunchAgents/acpd.plist");
+    assert_eq!(job(&["uninstall"]).code, Some(5));
+    assert_eq!(job(&["status"]).code, Some(1));
+    let installed = job(&["install"]);
+    assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+    let uid = rustix::process::getuid().as_raw();
+    let calls = || std::fs::read_to_string(place.home().join("calls")).expect("it was called");
+    let expected = format!(
+        "print gui/{uid}/acpd\nenable gui/{uid}/acpd\nbootstrap gui/{uid} {}\n",
+        file.display()
+    );
+    assert!(calls().ends_with(&expected), "{}", calls());
+    let text = std::fs::read_to_string(&file).expect("it is written");
+    let program = env!("CARGO_BIN_EXE_acpd");
+    for part in [
+        &format!("<string>{program}</string>\n        <string>serve</string>\n"),
+        &format!(
+            "<string>{}</string>",
+            place.home().join("Library/Logs/acpd.log").display()
+        ),
+        &format!("<string>{}</string>", place.config().display()),
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(place.home().join("Library/Logs").is_dir());
+    let shown = job(&["status"]);
+    assert_eq!(
+        (shown.code, shown.stdout.ends_with("state: running\n")),
+        (Some(0), true),
+        "{}",
+        shown.stdout
+    );
+    // A job that runs is not loaded once more, and a changed one is the user's.
+    assert_eq!(job(&["install"]).code, Some(0));
+    assert_eq!(calls().matches("bootstrap").count(), 1);
+    std::fs::write(&file, text.replace("<true/>", "<false/>")).expect("it is written");
+    for command in ["install", "uninstall"] {
+        let refused = job(&[command]);
+        assert!(refused.stderr.contains("was changed"), "{}", refused.stderr);
+    }
+    let replaced = job(&["install", "--force"]);
+    assert!(replaced.stderr.contains("ran already"), "{}", replaced.stderr);
+    let removed = job(&["uninstall"]);
+    assert_eq!(removed.code, Some(0), "{}", removed.stderr);
+    assert!(
+        calls().ends_with(&format!("bootout gui/{uid}/acpd\n")),
+        "{}",
+        calls()
+    );
+    assert!(!file.exists());
+    let refused = job(&["install", "--system"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    std::fs::remove_file(place.home().join("bin/launchctl")).expect("it can be removed");
+    let refused = job(&["install"]);
+    assert!(
+        refused.stderr.contains("launchctl was not found"),
+        "{}",
+        refused.stderr
+    );
+}
+
 #[test]
 fn without_systemd_nothing_is_written() {
     let place = Place::new("");

@@ -126,6 +126,19 @@ pub(super) fn package_of(id: &str) -> Option<&'static str> {
     known.map(|known| known.package)
 }
 
+/// Programs of vendors that do not speak ACP themselves, by the registry id of the adapter that does.
+const VENDORS: [(&str, &str); 3] = [
+    ("claude-acp", "claude"),
+    ("codex-acp", "codex"),
+    ("mistral-vibe", "vibe"),
+];
+
+/// Returns the program whose presence shows that the user has this agent, although it needs an adapter.
+pub(super) fn vendor_program(id: &str) -> Option<&'static str> {
+    let vendor = VENDORS.iter().find(|(adapter, _)| *adapter == id);
+    vendor.map(|(_, program)| *program)
+}
+
 /// Returns the environment variables to pass on to a package's agent.
 pub(super) fn pass_env(package: &str) -> Vec<String> {
     let names = known(package).map_or(&[][..], |known| known.pass_env);

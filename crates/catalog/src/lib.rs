@@ -10,6 +10,7 @@ mod error;
 mod install;
 mod installer;
 mod known;
+mod on_host;
 mod progress;
 mod registry;
 mod resolve;
@@ -30,6 +31,7 @@ use acpd_host::read_small;
 pub use error::CatalogError;
 pub use install::{InstallMethod, Installed, folder_of};
 pub use known::{homes, homes_of_others};
+pub use on_host::{OnHost, Presence, package_version, usual_places};
 pub use progress::{Progress, Watch};
 pub use registry::{Binary, Distribution, Entry, Package, Registry};
 pub use resolve::{Launch, LaunchMethod, find_program};
@@ -188,13 +190,14 @@ impl Catalog {
         install::uninstall(id, &self.agents())
     }
 
+    /// Returns the number of usable agents in the document at `url`. Keeps nothing.
+    pub fn check_url(url: &str) -> Result<usize, CatalogError> {
+        Ok(fetch_document(url)?.1.agents.len())
+    }
+
     /// Downloads a newer document. A document without any usable agent is refused, and the current one remains in use.
     pub fn update(&self, url: &str) -> Result<Registry, CatalogError> {
-        let mut text = Vec::new();
-        download::fetch(url, REGISTRY_BYTES, &mut text, None)?;
-        let text =
-            String::from_utf8(text).map_err(|_| CatalogError::Document("it is not UTF-8".to_owned()))?;
-        let registry = Registry::parse(&text)?;
+        let (text, registry) = fetch_document(url)?;
         if registry.agents.is_empty() {
             return Err(CatalogError::Document(
                 "it has no agent that acpd can use".to_owned(),
@@ -204,6 +207,14 @@ impl Catalog {
         write_whole(&self.document(), text.as_bytes())?;
         Ok(registry)
     }
+}
+
+fn fetch_document(url: &str) -> Result<(String, Registry), CatalogError> {
+    let mut text = Vec::new();
+    download::fetch(url, REGISTRY_BYTES, &mut text, None)?;
+    let text = String::from_utf8(text).map_err(|_| CatalogError::Document("it is not UTF-8".to_owned()))?;
+    let registry = Registry::parse(&text)?;
+    Ok((text, registry))
 }
 
 fn shipped() -> Registry {

@@ -86,7 +86,7 @@ pub(super) struct OnPath<'a> {
     pub program: &'a str,
     /// The package of the program. Its known facts determine the agent's own files and variables.
     package: &'a str,
-    args: &'a [String],
+    pub args: &'a [String],
     env: &'a BTreeMap<String, String>,
 }
 

@@ -125,14 +125,26 @@ fn not_installed(agents: &Agents, error: CatalogError) -> anyhow::Error {
     }
 }
 
-async fn install(agents: Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
-    let (name, unverified) = (args.name.clone(), args.unverified);
+/// Installs an agent of the registry, with its progress on a terminal.
+pub async fn install_agent(
+    agents: Agents,
+    name: &str,
+    unverified: bool,
+) -> anyhow::Result<(Agents, Installed)> {
+    let name = name.to_owned();
     let (agents, installed) = tokio::task::spawn_blocking(move || {
         let installed = install_with_progress(agents.catalog(), &name, unverified);
         (agents, installed)
     })
     .await?;
-    let installed = installed.map_err(|error| not_installed(&agents, error))?;
+    match installed {
+        Ok(installed) => Ok((agents, installed)),
+        Err(error) => Err(not_installed(&agents, error)),
+    }
+}
+
+async fn install(agents: Agents, args: &AgentsInstallArgs) -> anyhow::Result<()> {
+    let (agents, installed) = install_agent(agents, &args.name, args.unverified).await?;
     if args.json {
         let (version, command) = (&installed.version, &installed.command);
         let done = json!({ "id": args.name, "version": version, "command": command });

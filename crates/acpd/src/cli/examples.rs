@@ -56,6 +56,10 @@ acpd answer @last --dismiss",
     ("open", "acpd open\nacpd open --print"),
     ("status", "acpd status\nacpd status --json"),
     ("stop", "acpd stop"),
+    (
+        "doctor",
+        "acpd doctor\nacpd doctor --agents --network\nacpd doctor --json | jq -r '.findings[] | select(.level != \"ok\") | .message'",
+    ),
     ("restart", "acpd restart"),
     (
         "agents list",
@@ -67,7 +71,15 @@ acpd answer @last --dismiss",
     ("agents update", "acpd agents update"),
     ("agents login", "acpd agents login claude-code"),
     ("agents doctor", "acpd agents doctor gemini"),
-    ("service install", "acpd service install"),
+    ("editors list", "acpd editors list"),
+    (
+        "editors install",
+        "acpd editors install zed\nacpd editors install vscode --agent gemini\nacpd editors install neovim          # prints what belongs into its configuration",
+    ),
+    (
+        "service install",
+        "acpd service install\nsudo acpd service install --system --user acpd",
+    ),
     ("service uninstall", "acpd service uninstall"),
     (
         "service status",
@@ -77,6 +89,10 @@ acpd answer @last --dismiss",
     (
         "restore",
         "acpd restore ~/backup/acpd.tar\nacpd restore --data-dir /srv/acpd acpd.tar",
+    ),
+    (
+        "setup",
+        "acpd setup\nacpd setup --print\nacpd setup --agent gemini --agent opencode --default-agent gemini --yes",
     ),
     ("config check", "acpd config check"),
     ("config path", "$EDITOR \"$(acpd config path)\""),

@@ -27,16 +27,24 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "share",
         ],
     ),
-    ("Agents and editors", &["agents", "acp", "codex"]),
+    ("Agents and editors", &["agents", "editors", "acp", "codex"]),
     (
         "Daemon",
         &[
-            "serve", "open", "status", "stop", "restart", "logs", "service", "backup", "restore",
+            "serve", "open", "status", "stop", "restart", "logs", "doctor", "service", "backup", "restore",
         ],
     ),
     (
         "Configuration, access and tools",
-        &["config", "token", "policy", "schema", "completions", "man"],
+        &[
+            "setup",
+            "config",
+            "token",
+            "policy",
+            "schema",
+            "completions",
+            "man",
+        ],
     ),
 ];
 
@@ -54,10 +62,14 @@ Exit codes:
   \"acpd run\" also has 3, 4 and 8, and \"acpd policy test\" has 10 and 11";
 
 /// Exit codes that only some commands have, for the end of their help.
-const OWN_EXIT_CODES: [(&str, &str); 2] = [
+const OWN_EXIT_CODES: [(&str, &str); 3] = [
     (
         "run",
         "Exit codes: 3 the agent refused, 4 the turn reached a limit, 8 a question was declined without a terminal",
+    ),
+    (
+        "doctor",
+        "Exit codes: 0 no problem was found, 1 a problem was found",
     ),
     ("policy test", "Exit codes: 0 allowed, 10 asked, 11 denied"),
 ];

@@ -6,9 +6,12 @@ mod backup;
 mod codex;
 mod config;
 mod daemon;
+mod doctor;
+mod editors;
 mod examples;
 mod help;
 mod service;
+mod setup;
 mod threads;
 
 use std::net::SocketAddr;
@@ -22,8 +25,11 @@ pub use self::backup::*;
 pub use self::codex::CodexArgs;
 pub use self::config::*;
 pub use self::daemon::*;
+pub use self::doctor::*;
+pub use self::editors::*;
 pub use self::help::{Parsed, command, help, parse};
 pub use self::service::*;
+pub use self::setup::*;
 pub use self::threads::*;
 
 /// Heading of the options for remote daemons.
@@ -40,7 +46,7 @@ pub struct Cli {
 }
 
 /// Options of all commands
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Common options")]
 pub struct Common {
     /// Configuration file [default: ~/.config/acpd/config.toml]
@@ -128,9 +134,10 @@ pub struct Common {
     pub token: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// If the output is a terminal, unless the environment says otherwise
+    #[default]
     Auto,
     /// Always
     Always,
@@ -176,6 +183,9 @@ pub enum Command {
     /// List, install and check agents
     #[command(subcommand)]
     Agents(AgentsCommand),
+    /// List editors, and add acpd to their settings
+    #[command(subcommand)]
+    Editors(EditorsCommand),
     /// Start the daemon in this terminal
     Serve(ServeArgs),
     /// Open the web UI in a browser, signed in
@@ -192,9 +202,13 @@ pub enum Command {
     Backup(BackupArgs),
     /// Make a data directory of a backup
     Restore(RestoreArgs),
-    /// Install acpd as a service of systemd
+    /// Install acpd as a service of systemd or launchd
     #[command(subcommand)]
     Service(ServiceCommand),
+    /// Check everything that acpd depends on, and say what mends it
+    Doctor(DoctorArgs),
+    /// Write a configuration with the agents of this host, and with comments
+    Setup(SetupArgs),
     /// Check and show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -235,12 +249,14 @@ impl Command {
     }
 
     /// Commands that work only on the daemon's host, since they use files or processes there.
-    pub const ON_HOST: [&'static str; 16] = [
+    pub const ON_HOST: [&'static str; 19] = [
         "agents uninstall",
         "agents update",
         "agents login",
         "backup",
         "config",
+        "doctor",
+        "editors",
         "logs",
         "open",
         "policy",
@@ -248,6 +264,7 @@ impl Command {
         "restore",
         "serve",
         "service",
+        "setup",
         "stop",
         "token create",
         "token list",

@@ -1,22 +1,67 @@
-//! Arguments of the commands about the service of systemd.
+//! Arguments of the commands about the service.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub enum ServiceCommand {
-    /// Install and start acpd as a systemd service of this user
-    Install(ServiceChangeArgs),
+    /// Install and start acpd as a service of this user, or of the system
+    Install(ServiceInstallArgs),
     /// Stop and remove the service; threads and settings stay
     Uninstall(ServiceChangeArgs),
     /// Show whether the service is installed, enabled and active; exits with 0 if it is active
     Status(ServiceStatusArgs),
 }
 
+/// The program that manages services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Manager {
+    /// systemd
+    Systemd,
+    /// launchd
+    Launchd,
+}
+
+impl Manager {
+    /// Returns that of this system.
+    pub fn here() -> Self {
+        if cfg!(target_os = "macos") {
+            Self::Launchd
+        } else {
+            Self::Systemd
+        }
+    }
+}
+
 #[derive(Debug, Args)]
-pub struct ServiceChangeArgs {
-    /// Replace or remove a unit that was changed or not written by acpd
+pub struct ServiceInstallArgs {
+    /// Install a service of the system, which starts at boot; needs root and systemd
+    #[arg(long)]
+    pub system: bool,
+    /// The user as which a service of the system runs [default: acpd]
+    #[arg(long, value_name = "NAME", requires = "system")]
+    pub user: Option<String>,
+    /// Replace a file that was changed or not written by acpd
     #[arg(long)]
     pub force: bool,
+    /// The program that manages services [default: that of this system]
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub manager: Option<Manager>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ServiceChangeArgs {
+    /// Remove the service of the system; needs root and systemd
+    #[arg(long)]
+    pub system: bool,
+    /// Remove a file that was changed or not written by acpd
+    #[arg(long)]
+    pub force: bool,
+    /// The program that manages services [default: that of this system]
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub manager: Option<Manager>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -24,6 +69,12 @@ pub struct ServiceChangeArgs {
 
 #[derive(Debug, Args)]
 pub struct ServiceStatusArgs {
+    /// Show the service of the system
+    #[arg(long)]
+    pub system: bool,
+    /// The program that manages services [default: that of this system]
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub manager: Option<Manager>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -17,7 +17,7 @@ pub struct RunArgs {
     /// The prompt; "-" reads it from standard input
     #[arg(value_name = "PROMPT")]
     pub prompt: String,
-    /// Agent, as named by "acpd agents list"; optional if only one is configured
+    /// Agent, as named by "acpd agents list" [default: the configured default, or the only configured agent]
     #[arg(long, short, value_name = "NAME", conflicts_with = "thread")]
     pub agent: Option<String>,
     /// Working directory of the agent [default: current directory]

@@ -56,7 +56,17 @@ fn not_accepted(name: &str) -> anyhow::Error {
 }
 
 /// Reads a short response; returns `None` if it is not JSON.
-pub async fn short(mut body: Incoming) -> anyhow::Result<Option<Value>> {
+pub async fn short(body: Incoming) -> anyhow::Result<Option<Value>> {
+    Ok(serde_json::from_slice(&bytes(body).await?).ok())
+}
+
+/// Reads a short response as text.
+pub async fn text(body: Incoming) -> anyhow::Result<String> {
+    Ok(String::from_utf8_lossy(&bytes(body).await?).into_owned())
+}
+
+/// Reads the beginning of a response.
+async fn bytes(mut body: Incoming) -> anyhow::Result<Vec<u8>> {
     let mut text = Vec::new();
     while let Some(bytes) = next(&mut body).await? {
         if text.len() + bytes.len() > SHORT_BYTES {
@@ -64,7 +74,7 @@ pub async fn short(mut body: Incoming) -> anyhow::Result<Option<Value>> {
         }
         text.extend_from_slice(&bytes);
     }
-    Ok(serde_json::from_slice(&text).ok())
+    Ok(text)
 }
 
 /// Returns the next chunk of a response; `None` at its end. Fails if the response breaks off.

@@ -54,6 +54,11 @@ impl Notice {
             .with_context(|| format!("{} does not say where the daemon listens", path.display()))
     }
 
+    /// Returns the address on which the daemon listens.
+    pub fn listens(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Returns the daemon's URL, with a wildcard address replaced by one that a browser can open.
     pub fn address(&self) -> String {
         reachable(&self.url)

@@ -42,7 +42,7 @@ pub async fn open(settings: &Settings, args: &OpenArgs) -> anyhow::Result<Exit> 
 }
 
 /// Returns the program that opens a page. Over SSH and in containers there is usually none.
-fn opener() -> Option<OsString> {
+pub fn opener() -> Option<OsString> {
     let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     match given("BROWSER") {
         Some(browser) => Some(browser),

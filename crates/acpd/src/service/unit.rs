@@ -1,4 +1,7 @@
 //! The unit of systemd: its text, and whether a unit is as acpd wrote it.
+//!
+//! In: the program, its options, and for whom it runs. Out: text. Never: writes a file, or a word that systemd would
+//! read as another setting.
 
 use std::path::Path;
 
@@ -6,8 +9,9 @@ use acpd_server::auth::owner_token::hex;
 use anyhow::{Context, ensure};
 use sha2::{Digest, Sha256};
 
-/// The unit that is packaged, with the paths of a usual installation.
-const PACKAGED: &str = include_str!("../../../../packaging/systemd/user/acpd.service");
+/// The packaged units, with the paths of a usual installation.
+const OF_USER: &str = include_str!("../../../../packaging/systemd/user/acpd.service");
+const OF_SYSTEM: &str = include_str!("../../../../packaging/systemd/system/acpd@.service");
 
 /// Begins the first line of a written unit. The checksum of the other lines follows.
 const MARK: &str = "# Written by \"acpd service install\". A changed file is not replaced: ";
@@ -18,8 +22,10 @@ pub struct Service<'a> {
     pub program: &'a Path,
     /// The options of `acpd serve`.
     pub options: Vec<String>,
-    /// Where agents are found.
+    /// Where agents are found; that of the packaged unit if it is `None`.
     pub path: Option<&'a str>,
+    /// The user of a service of the system; `None` for a service of the user who installs it.
+    pub user: Option<&'a str>,
 }
 
 /// Returns the text of a unit.
@@ -33,8 +39,12 @@ pub fn text(service: &Service<'_>) -> anyhow::Result<String> {
         .chain(service.options.iter().map(String::as_str));
     let command: Vec<String> = words.map(word).collect::<anyhow::Result<_>>()?;
     let path = service.path.map(environment).transpose()?;
+    let packaged = match service.user {
+        Some(user) => OF_SYSTEM.replace("%i", user),
+        None => OF_USER.to_owned(),
+    };
     let mut body = String::new();
-    for line in PACKAGED.lines().skip_while(|line| line.starts_with('#')) {
+    for line in packaged.lines().skip_while(|line| line.starts_with('#')) {
         match (line, &path) {
             (line, _) if line.starts_with("ExecStart=") => {
                 body.push_str(&format!("ExecStart={}\n", command.join(" ")));
@@ -52,6 +62,22 @@ pub fn text(service: &Service<'_>) -> anyhow::Result<String> {
 pub fn is_unchanged(text: &str) -> bool {
     let written = text.strip_prefix(MARK).and_then(|rest| rest.split_once('\n'));
     written.is_some_and(|(sum, body)| sum == checksum(body))
+}
+
+/// Returns the program that a unit starts.
+pub fn program(text: &str) -> Option<String> {
+    let command = text.lines().find_map(|line| line.strip_prefix("ExecStart="))?;
+    // Prefixes of systemd come before the path.
+    let command = command.trim_start_matches(['-', ':', '@', '+', '!']);
+    let word = match command.strip_prefix('"') {
+        Some(quoted) => quoted
+            .split_once("\" ")
+            .map_or(quoted.trim_end_matches('"'), |(word, _)| word),
+        None => command.split_whitespace().next()?,
+    };
+    let word = word.replace("\\\"", "\"").replace("\\\\", "\\");
+    let home = std::env::var("HOME").unwrap_or_default();
+    Some(word.replace("%h", &home).replace("%%", "%").replace("$$", "$"))
 }
 
 fn checksum(body: &str) -> String {
@@ -82,11 +108,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_unit_of_the_system_names_its_user() {
+        let service = Service {
+            program: Path::new("/usr/local/bin/acpd"),
+            options: Vec::new(),
+            path: None,
+            user: Some("acpd"),
+        };
+        let text = text(&service).unwrap();
+        for line in [
+            "User=acpd",
+            "WorkingDirectory=~",
+            "ExecStart=\"/usr/local/bin/acpd\" \"serve\"",
+            "EnvironmentFile=-/etc/acpd/acpd.environment",
+            "KillMode=mixed",
+            "NoNewPrivileges=yes",
+            "WantedBy=multi-user.target",
+        ] {
+            assert!(text.contains(&format!("\n{line}\n")), "{line}: {text}");
+        }
+        assert!(!text.contains("%i") && is_unchanged(&text));
+    }
+
+    #[test]
     fn a_unit_names_the_program_and_where_agents_are() {
         let service = Service {
             program: Path::new("/opt/my tools/100%/acpd"),
             options: vec!["--data-dir".to_owned(), "/srv/$x \"y\"".to_owned()],
             path: Some("/a b:/usr/bin"),
+            user: None,
         };
         let text = text(&service).unwrap();
         assert!(
@@ -100,9 +150,19 @@ mod tests {
             text.contains("\nKillMode=mixed\n") && text.contains("\nType=notify\n"),
             "{text}"
         );
+        assert_eq!(program(&text).as_deref(), Some("/opt/my tools/100%/acpd"));
+        assert_eq!(
+            program("ExecStart=/bin/acpd serve\n").as_deref(),
+            Some("/bin/acpd")
+        );
+        assert!(
+            program(OF_USER)
+                .is_some_and(|program| program.ends_with("/.cargo/bin/acpd") && !program.contains("%h"))
+        );
+        assert_eq!(program("[Unit]\n"), None);
         assert!(is_unchanged(&text));
         assert!(!is_unchanged(&text.replace("mixed", "process")));
-        assert!(!is_unchanged(PACKAGED) && !is_unchanged(""));
+        assert!(!is_unchanged(OF_USER) && !is_unchanged(""));
         let wrong = Service {
             path: Some("/a\n[Install]"),
             ..service

@@ -1,5 +1,6 @@
 //! The user's terminal: output, questions, and the rendering of a turn.
 
+pub mod ask;
 pub mod confirm;
 pub mod input;
 pub mod items;

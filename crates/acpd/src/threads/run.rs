@@ -316,8 +316,11 @@ async fn until(due: Option<std::time::Instant>) {
     }
 }
 
-/// Returns the only configured agent.
+/// Returns the default agent of the configuration, or the only configured one.
 async fn only_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<String> {
+    if let (None, Some(default)) = (&settings.remote, &settings.daemon.default_agent) {
+        return Ok(default.clone());
+    }
     let listed = client.request("agent/list", json!({})).await?;
     let agents: Vec<_> = listed["data"]
         .as_array()
@@ -335,11 +338,11 @@ async fn only_agent(client: &mut Client, settings: &Settings) -> anyhow::Result<
                 .map_or("~/.config/acpd/config.toml".into(), |f| f.display().to_string());
             bail!(
                 "no agent is configured: name one of \"acpd agents list\" with --agent, \
-                 or add [agents.NAME] with a command to {file}"
+                 or write {file} with acpd setup"
             )
         }
         _ => bail!(
-            "several agents are configured, name one with --agent: {}",
+            "several agents are configured and none is the default_agent, name one with --agent: {}",
             agents.join(", ")
         ),
     }

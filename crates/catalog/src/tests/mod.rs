@@ -1,6 +1,7 @@
 //! A test host: a data directory, a `PATH` with fake programs, and a web server on loopback.
 
 mod install;
+mod on_host;
 mod registry;
 mod resolve;
 mod unpack;
