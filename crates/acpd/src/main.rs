@@ -14,6 +14,7 @@ mod service;
 mod settings;
 mod terminal;
 mod threads;
+mod traces;
 
 use std::process::ExitCode;
 use std::time::Duration;

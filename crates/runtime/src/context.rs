@@ -22,6 +22,7 @@ use crate::host::Host;
 use crate::ids::Ids;
 use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
+use crate::observe::Sinks;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 use crate::room::Room;
@@ -49,6 +50,8 @@ pub struct Parts {
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
     pub bulk: Bulk,
+    /// Where observations leave the daemon.
+    pub sinks: Sinks,
 }
 
 /// State that every thread of a daemon shares; cheap to clone.
@@ -88,6 +91,8 @@ pub struct Context {
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
     pub bulk: Bulk,
+    /// Where observations leave the daemon.
+    pub sinks: Sinks,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
     /// Bytes of a thread's events after which it stores another snapshot of its state.
@@ -110,6 +115,7 @@ impl Context {
             answers,
             reserved,
             bulk,
+            sinks,
         } = parts;
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
@@ -117,6 +123,7 @@ impl Context {
             limits: limits.clone(),
             clock,
             metrics: Arc::clone(&metrics),
+            wire: sinks.wire.clone(),
         };
         let processes = ProcessTable::open(launcher.clone());
         Self {
@@ -137,6 +144,7 @@ impl Context {
             session_claims: SessionClaims::default(),
             reserved,
             bulk,
+            sinks,
             live_room: Room::new(LIVE_BYTES),
             snapshot_bytes: SNAPSHOT_BYTES,
             indexing: Arc::default(),
@@ -164,6 +172,7 @@ impl Context {
             limits: self.limits.clone(),
             clock: self.clock,
             metrics: Arc::clone(&self.metrics),
+            wire: self.sinks.wire.clone(),
         }
     }
 }

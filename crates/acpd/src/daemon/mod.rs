@@ -2,6 +2,7 @@
 
 pub mod background;
 pub mod control;
+mod logging;
 pub mod logs;
 pub mod open;
 pub mod policy;
