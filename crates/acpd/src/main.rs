@@ -19,6 +19,7 @@ mod settings;
 mod setup;
 mod terminal;
 mod threads;
+mod traces;
 
 use std::future::Future;
 use std::process::ExitCode;

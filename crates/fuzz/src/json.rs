@@ -2,6 +2,7 @@
 
 use acpd_model::{Event, EventKind, ItemId, MessageType, Origin, RawJson};
 use acpd_proto::agent::with_session;
+use acpd_proto::trace_context::TraceContext;
 use acpd_proto::wire::{Message, members, repeated_key};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -18,6 +19,7 @@ pub const PASS_THROUGH: Target = Target {
         "{\"sessionId\":\"s\"}",
         "\"session\\u0049d\":",
         "\"_meta\":{}",
+        "{\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\",\"tracestate\":\"a=b\"}",
         "123456789012345678901234567890",
         "1e400",
         "-0.0",
@@ -56,6 +58,23 @@ fn pass_through(input: &[u8]) {
     survives_the_log(&json);
     survives_an_envelope(&json);
     survives_a_change(&json);
+    takes_a_trace_context(&json);
+}
+
+/// As `_meta` of a prompt.
+fn takes_a_trace_context(json: &RawJson) {
+    let read = TraceContext::in_meta(json);
+    let context = read.unwrap_or(TraceContext {
+        trace: [1; 16],
+        span: [2; 8],
+        sampled: true,
+        state: None,
+    });
+    let put = context.put_into(Some(json));
+    if json.get().starts_with('{') {
+        let again = TraceContext::in_meta(&put).expect("it was put there");
+        assert_eq!(again, context);
+    }
 }
 
 fn survives_the_log(json: &RawJson) {

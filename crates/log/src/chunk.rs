@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 
 use acpd_model::event::FORMAT;
 use acpd_model::limits::{LOG_PAGE_BYTES, LOG_ROW_BYTES};
-use acpd_model::{Event, Seq, ThreadId};
+use acpd_model::{Event, Seq, ThreadId, without_content};
 
 use crate::{LogError, Page};
 
@@ -223,7 +223,7 @@ impl RowSpan {
             thread,
             first: seq,
             last: seq,
-            reason: error.to_string(),
+            reason: without_content(&error),
         })?;
         if event.seq != seq {
             let found = event.seq;

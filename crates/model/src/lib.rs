@@ -39,7 +39,7 @@ pub use ids::{BlobId, IdPart, ItemId, RequestId, ThreadId, TurnId};
 pub use item::{ItemEnd, ItemOutcome, ItemStart, MessageType, PreviousContent, Replaced};
 pub use json::RawJson;
 pub use limits::Limits;
-pub use plain_words::{in_plain_words, unknown_word};
+pub use plain_words::{in_plain_words, unknown_word, without_content};
 pub use role::{AccessScope, Role};
 pub use search::{Extract, SearchHit, SearchableText, SnippetPiece, TextKind, TurnsDropped};
 pub use summary::{Answerable, QuestionType, Summary, ThreadStatus, WaitingQuestion};

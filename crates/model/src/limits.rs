@@ -488,6 +488,22 @@ pub const CERTIFICATE_BYTES: u64 = 1 << 20;
 pub const LAST_WORDS_SECS: u64 = 1;
 /// Seconds that the requests of a client that has disconnected have to begin.
 pub const LAST_REQUESTS_SECS: u64 = 10;
+/// What waits to be written to a recording of the wire, in bytes. What does not fit is left out.
+pub const RECORD_QUEUE_BYTES: usize = 16 << 20;
+/// Longest line that is recorded, in bytes.
+pub const RECORD_LINE_BYTES: usize = 16 << 20;
+/// Size of a file of a recording, in bytes, after which nothing more is added to it.
+pub const RECORD_FILE_BYTES: u64 = 256 << 20;
+/// Size of all files of a recording, in bytes, after which it stops.
+pub const RECORD_TOTAL_BYTES: u64 = 2 << 30;
+/// Seconds that the daemon waits on shutdown until a recording is written.
+pub const RECORD_FLUSH_SECS: u64 = 2;
+/// Spans that may wait for the collector; further ones are dropped. A span has about half a kilobyte.
+pub const TRACE_SPANS: usize = 2048;
+/// Seconds that the collector has to accept spans.
+pub const TRACE_SEND_SECS: u64 = 5;
+/// Seconds that the daemon waits on shutdown until its last spans are sent.
+pub const TRACE_FLUSH_SECS: u64 = 2;
 /// Seconds that the daemon waits for its threads and agents on shutdown.
 pub const SHUTDOWN_SECS: u64 = 10;
 /// Longest command line, or program with its arguments, that the permission policy parses, in bytes. A longer one

@@ -52,6 +52,16 @@ pub fn in_plain_words(message: &str) -> String {
     text
 }
 
+/// Describes an error of JSON that was stored, without any of the text, which may be a user's or an agent's.
+pub fn without_content(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        serde_json::error::Category::Data => "an unexpected value",
+        serde_json::error::Category::Eof => "the end of the text",
+        serde_json::error::Category::Syntax | serde_json::error::Category::Io => "no JSON",
+    };
+    format!("found {what} at line {} column {}", error.line(), error.column())
+}
+
 /// Returns the rest of a message about a word that a deserializer does not know: the word, and the known ones.
 /// `start` is the beginning of the message, up to the word.
 pub fn unknown_word<'a>(message: &'a str, start: &str) -> Option<(&'a str, Vec<&'a str>)> {
@@ -82,6 +92,19 @@ mod tests {
             ("missing field `name` at line 1 column 2", "missing member name"),
         ] {
             assert_eq!(in_plain_words(message), plain);
+        }
+    }
+
+    #[test]
+    fn an_error_can_be_described_without_the_text() {
+        for text in [r#"{"n":"planted"}"#, r#"{"n":5,"planted"}"#, r#"{"n":"planted"#] {
+            let error = serde_json::from_str::<std::collections::BTreeMap<String, u8>>(text).unwrap_err();
+            let described = without_content(&error);
+            assert!(
+                described.starts_with("found ") && !described.contains("planted"),
+                "{described}"
+            );
+            assert!(described.contains(" at line 1 column "), "{described}");
         }
     }
 

@@ -11,6 +11,7 @@
 //! * [`projection`]: views computed from events
 //! * [`fanout`]: merges deltas before the log, and follows a thread from a cursor
 //! * [`surface`]: the protocols that clients speak
+//! * [`trace_context`]: W3C trace context in `_meta`
 
 pub mod agent;
 pub mod fanout;
@@ -19,4 +20,5 @@ mod queue;
 pub mod surface;
 pub mod thread;
 pub mod time;
+pub mod trace_context;
 pub mod wire;

@@ -22,6 +22,7 @@ use crate::host::Host;
 use crate::ids::Ids;
 use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
+use crate::observe::Sinks;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 use crate::retention::RetentionSettings;
@@ -55,6 +56,8 @@ pub struct Parts {
     pub bulk: Bulk,
     /// Stores the links with which threads are shared.
     pub shares: Arc<dyn ShareStore>,
+    /// Where observations leave the daemon.
+    pub sinks: Sinks,
 }
 
 /// State that every thread of a daemon shares; cheap to clone.
@@ -98,6 +101,8 @@ pub struct Context {
     pub bulk: Bulk,
     /// Stores the links with which threads are shared.
     pub shares: Arc<dyn ShareStore>,
+    /// Where observations leave the daemon.
+    pub sinks: Sinks,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
     /// Bytes of a thread's events after which it stores another snapshot of its state.
@@ -122,6 +127,7 @@ impl Context {
             reserved,
             bulk,
             shares,
+            sinks,
         } = parts;
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
@@ -129,6 +135,7 @@ impl Context {
             limits: limits.clone(),
             clock,
             metrics: Arc::clone(&metrics),
+            wire: sinks.wire.clone(),
         };
         let processes = ProcessTable::open(launcher.clone());
         Self {
@@ -151,6 +158,7 @@ impl Context {
             reserved,
             bulk,
             shares,
+            sinks,
             live_room: Room::new(LIVE_BYTES),
             snapshot_bytes: SNAPSHOT_BYTES,
             indexing: Arc::default(),
@@ -178,6 +186,7 @@ impl Context {
             limits: self.limits.clone(),
             clock: self.clock,
             metrics: Arc::clone(&self.metrics),
+            wire: self.sinks.wire.clone(),
         }
     }
 }

@@ -26,10 +26,14 @@ pub struct Config {
     pub server: ServerConfig,
     /// Settings for Codex clients.
     pub codex: CodexConfig,
+    /// Settings for traces.
+    pub traces: TracesConfig,
     /// The directory of the log and the tokens. Agents cannot access it.
     pub data_dir: PathBuf,
     /// The path of the configuration file, even if the file does not exist. Agents cannot access it.
     pub config_file: Option<PathBuf>,
+    /// The directory of recordings of the wire. Agents cannot access it.
+    pub record_wire: Option<PathBuf>,
     /// The failures that a stored event survives.
     pub durability: Durability,
     /// Agents by name.
@@ -75,6 +79,7 @@ impl Config {
             ("durability", self.durability != other.durability),
             ("server", self.server != other.server),
             ("codex", self.codex != other.codex),
+            ("traces", self.traces != other.traces),
             (
                 "limits.connections",
                 self.limits.connections != other.limits.connections,
@@ -88,7 +93,8 @@ impl Config {
     pub fn reserved(&self) -> Reserved {
         let key = self.server.tls.as_ref().and_then(|tls| tls.key.clone());
         let files = self.config_file.iter().cloned().chain(key).collect();
-        Reserved::new(vec![self.data_dir.clone()], files)
+        let directories = std::iter::once(&self.data_dir).chain(&self.record_wire);
+        Reserved::new(directories.cloned().collect(), files)
     }
 }
 
@@ -110,4 +116,12 @@ pub struct ServerConfig {
 pub struct CodexConfig {
     /// An address for Codex clients alone, in addition to the daemon's address.
     pub listen: Option<SocketAddr>,
+}
+
+/// Settings for traces (`[traces]`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TracesConfig {
+    /// The address of an OpenTelemetry collector that receives spans: `http://HOST:PORT`. Without it, there are no traces.
+    pub endpoint: Option<String>,
 }

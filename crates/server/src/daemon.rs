@@ -39,6 +39,7 @@ use acpd_runtime::host::Host;
 use acpd_runtime::host::local::LocalHost;
 use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
+use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::{AnswersError, RememberedAnswers};
 use acpd_runtime::private_file;
@@ -167,13 +168,14 @@ pub enum StartError {
 
 impl Daemon {
     /// Starts in this order: the log, processes of an earlier run, threads, and then the listeners. `token` overrides the
-    /// token of the data directory. `listener` already listens on the configured address; without it, the daemon opens one.
+    /// token of the data directory. `sinks` receive what is observed. `listener` already listens on the configured address; without it, the daemon opens one.
     /// `announce` receives the address before a client can connect to the sockets, so that
     /// each such client can find the network address.
     pub async fn start(
         config: Config,
         token: Option<Token>,
         listener: Option<std::net::TcpListener>,
+        sinks: Sinks,
         announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
     ) -> Result<Self, StartError> {
         let reserved = Arc::new(config.reserved());
@@ -263,6 +265,7 @@ impl Daemon {
             reserved,
             bulk: Bulk::start().map_err(StartError::Threads)?,
             shares: Arc::new(auth.clone()),
+            sinks,
         });
         let bulk = context.bulk.clone();
         let directory = Directory::open(context.clone()).await?;
@@ -482,8 +485,10 @@ mod tests {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             server: ServerConfig::default(),
             codex: crate::config::CodexConfig::default(),
+            traces: crate::config::TracesConfig::default(),
             data_dir: dir.path().join("data"),
             config_file: None,
+            record_wire: None,
             durability: Durability::Process,
             agents: std::collections::BTreeMap::new(),
             default_agent: None,
@@ -496,7 +501,7 @@ mod tests {
         };
         let path = unix_socket::path(&config.data_dir);
         let mut announced = None;
-        let daemon = Daemon::start(config.clone(), None, None, |address| {
+        let daemon = Daemon::start(config.clone(), None, None, Sinks::default(), |address| {
             assert!(UnixStream::connect(&path).is_err(), "it is too late");
             announced = Some(address);
             Ok(())
@@ -505,7 +510,10 @@ mod tests {
         assert_eq!(announced, Some(daemon.address()));
         assert!(UnixStream::connect(&path).is_ok());
         daemon.stop().await;
-        let refused = Daemon::start(config, None, None, |_| Err(std::io::Error::other("full"))).await;
+        let refused = Daemon::start(config, None, None, Sinks::default(), |_| {
+            Err(std::io::Error::other("full"))
+        })
+        .await;
         assert!(matches!(refused, Err(StartError::Announce(_))), "{refused:?}");
         assert!(UnixStream::connect(&path).is_err());
     }

@@ -13,5 +13,5 @@ pub mod net;
 mod simulation;
 mod transport;
 
-pub use config::{CodexConfig, Config, ServerConfig};
+pub use config::{CodexConfig, Config, ServerConfig, TracesConfig};
 pub use daemon::{Daemon, Reloaded, StartError};

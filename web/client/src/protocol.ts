@@ -2108,6 +2108,8 @@ export interface TurnQueueSteerParams {
 
 /** Params of `turn/start`, with at least one of `text` and `input`. */
 export interface TurnStartParams {
+  /** `_meta` of the prompt, which the agent receives unchanged. `traceparent` and `tracestate` in it are W3C trace context. */
+  _meta?: AcpObject | null;
   /** The client's own id for the turn. */
   clientTurnId?: string | null;
   /** ACP content blocks. */

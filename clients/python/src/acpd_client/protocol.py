@@ -2740,6 +2740,8 @@ class _TurnStartParams(TypedDict):
 class TurnStartParams(_TurnStartParams, total=False):
     """Params of `turn/start`, with at least one of `text` and `input`."""
 
+    _meta: AcpObject | None
+    """`_meta` of the prompt, which the agent receives unchanged. `traceparent` and `tracestate` in it are W3C trace context."""
     clientTurnId: str | None
     """The client's own id for the turn."""
     input: list[AcpObject] | None

@@ -17,6 +17,10 @@ pub struct ServeArgs {
     /// Format of the daemon's log output
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
+    /// Record all messages of agents and clients into files in DIR, to find a fault. They contain prompts, output and file
+    /// contents
+    #[arg(long, value_name = "DIR")]
+    pub record_wire: Option<PathBuf>,
 }
 
 impl ServeArgs {
@@ -34,6 +38,13 @@ impl ServeArgs {
         }
         if self.log_format == LogFormat::Json {
             options.extend(["--log-format".to_owned(), "json".to_owned()]);
+        }
+        if let Some(directory) = &self.record_wire {
+            let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
+            options.extend([
+                "--record-wire".to_owned(),
+                directory.to_string_lossy().into_owned(),
+            ]);
         }
         options
     }

@@ -84,6 +84,11 @@ fn plain(message: &str, key: &str) -> String {
         return format!("expected an address with a port, such as \"127.0.0.1:4127\"{found}");
     }
     let mut text = in_plain_words(message);
+    if is_secret(key)
+        && let Some((expected, _)) = text.split_once(", found ")
+    {
+        text = expected.to_owned();
+    }
     if key.ends_with("_secs") {
         text = text.replace("a whole number", "a whole number of seconds");
     }
@@ -92,6 +97,11 @@ fn plain(message: &str, key: &str) -> String {
         text.push_str("; arguments go into args: command = \"gemini\", args = [\"--acp\"]");
     }
     text
+}
+
+/// Returns whether the values below a key can be secrets: a daemon that reloads its configuration logs its errors.
+fn is_secret(key: &str) -> bool {
+    key.split('.').any(|part| matches!(part, "env" | "headers"))
 }
 
 /// Returns the number of the line in which a part of the text starts.

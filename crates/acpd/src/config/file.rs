@@ -12,12 +12,13 @@ use acpd_runtime::agent::mcp::McpServer;
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox::{self, SandboxSettings};
 use acpd_runtime::retention::RetentionSettings;
-use acpd_server::{CodexConfig, ServerConfig};
+use acpd_server::{CodexConfig, ServerConfig, TracesConfig};
 use serde::Deserialize;
 use toml::de::DeTable;
 
 use super::error::ConfigError;
 use super::paths::Folder;
+use crate::traces;
 
 /// The contents of the configuration file.
 #[derive(Debug, Default, Deserialize)]
@@ -29,6 +30,8 @@ pub struct File {
     pub server: ServerConfig,
     /// Settings for Codex clients.
     pub codex: CodexConfig,
+    /// Settings for traces.
+    pub traces: TracesConfig,
     /// The directory of the log and the tokens.
     pub data_dir: Option<PathBuf>,
     durability: Survives,
@@ -111,6 +114,9 @@ impl File {
             return Err(format!(
                 "registry_url is {url:?}: it must begin with https:// or http://"
             ));
+        }
+        if let Some(endpoint) = &self.traces.endpoint {
+            traces::check(endpoint)?;
         }
         sandbox::check(&self.agents, &self.sandbox)
     }
@@ -256,7 +262,19 @@ mod tests {
             ),
             (
                 "[agents.a]\nenv = { A = 1 }",
-                "line 2, at agents.a.env.A: expected text in quotes, found the number 1",
+                "line 2, at agents.a.env.A: expected text in quotes",
+            ),
+            (
+                "[agents.a]\nenv = 'A=secret'",
+                "line 2, at agents.a.env: expected a table",
+            ),
+            (
+                "[traces]\nendpoint = '127.0.0.1:4318'",
+                "traces.endpoint: the endpoint is not an address of the form http://HOST:PORT or https://HOST:PORT",
+            ),
+            (
+                "[traces]\nendpoint = 'http://user:secret@127.0.0.1:4318'",
+                "traces.endpoint: the endpoint contains a password: set the header with OTEL_EXPORTER_OTLP_HEADERS instead",
             ),
             (
                 "[codex]\nlisten = 4500",

@@ -3,6 +3,7 @@
 pub mod background;
 pub mod control;
 mod hindrance;
+mod logging;
 pub mod logs;
 pub mod open;
 pub mod policy;

@@ -2,22 +2,27 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::time::Duration;
 
 use acpd_host::ServiceManager;
 use acpd_log::LogError;
+use acpd_model::limits::RECORD_FLUSH_SECS;
 use acpd_runtime::agent::registry::DEMO;
+use acpd_runtime::observe::Sinks;
+use acpd_runtime::record::{RecordThread, WireRecorder};
 use acpd_server::auth::owner_token::Token;
 use acpd_server::{Config, Daemon, StartError};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
-use crate::cli::{Common, LogFormat, ServeArgs};
+use crate::cli::{Common, ServeArgs};
 use crate::daemon::background::{Notice, Running, reachable};
 use crate::daemon::hindrance::explained;
+use crate::daemon::logging::start_logging;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::terminal::print::has_colors;
+use crate::traces::Sender;
 
 /// Runs the daemon until SIGINT or SIGTERM.
 pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyhow::Result<Exit> {
@@ -26,10 +31,10 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
     let (manager, listener) = ServiceManager::take()?;
     let listen = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     start_logging(args.log_format);
-    set_options(&mut settings.daemon, args, listen);
+    set_options(&mut settings.daemon, args, listen)?;
     let load = || {
         let mut settings = Settings::load(common)?.checked()?;
-        set_options(&mut settings.daemon, args, listen);
+        set_options(&mut settings.daemon, args, listen)?;
         Ok(settings.daemon)
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -46,7 +51,7 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
 
 /// Applies the options of the command to the configuration. `listen` is the address of a socket that the service manager
 /// opened, which overrides the configured one.
-fn set_options(config: &mut Config, args: &ServeArgs, listen: Option<SocketAddr>) {
+fn set_options(config: &mut Config, args: &ServeArgs, listen: Option<SocketAddr>) -> anyhow::Result<()> {
     config.listen = listen.unwrap_or(config.listen);
     if let (true, Some(demo)) = (args.demo, &config.demo) {
         config.agents.entry(DEMO.to_owned()).or_insert(demo.clone());
@@ -54,6 +59,8 @@ fn set_options(config: &mut Config, args: &ServeArgs, listen: Option<SocketAddr>
     config.server.insecure_listen |= args.insecure_listen;
     // The keeper runs this same program. Its path may be unknown; then the next daemon terminates leftover processes.
     config.keeper = std::env::current_exe().ok();
+    config.record_wire = args.record_wire.as_ref().map(std::path::absolute).transpose()?;
+    Ok(())
 }
 
 /// Runs the daemon. `options` returns the options that a restart repeats, and `load` reads the configuration again.
@@ -85,8 +92,14 @@ async fn serve_until_stopped(
         None => Token::path(&data_dir).display().to_string(),
     };
     let url = |address: SocketAddr| format!("{scheme}://{address}");
+    let traces = Sender::start(&settings.daemon.traces)?;
+    let (wire, recording) = record(settings.daemon.record_wire.as_deref())?.unzip();
+    let sinks = Sinks {
+        traces: traces.sink(),
+        wire,
+    };
     let mut running = None;
-    let started = Daemon::start(settings.daemon.clone(), token, listener, |address| {
+    let started = Daemon::start(settings.daemon.clone(), token, listener, sinks, |address| {
         running = Some(Running::announce(
             &data_dir,
             address,
@@ -157,7 +170,35 @@ async fn serve_until_stopped(
     manager.stopping();
     drop(running);
     daemon.stop().await;
+    traces.stop().await;
+    if let Some(recording) = recording {
+        finish(recording).await;
+    }
     Ok(())
+}
+
+/// Starts to record the wire, if a directory is given.
+fn record(directory: Option<&Path>) -> anyhow::Result<Option<(WireRecorder, RecordThread)>> {
+    let Some(directory) = directory else {
+        return Ok(None);
+    };
+    let started = WireRecorder::start(directory)
+        .map_err(|error| anyhow::anyhow!("cannot record the wire in {}: {error}", directory.display()))?;
+    tracing::warn!(
+        directory = %directory.display(),
+        "RECORDING all messages of agents and clients, with prompts, output and file contents; delete the files when the \
+         fault is found"
+    );
+    Ok(Some(started))
+}
+
+/// Waits until the recording is written, for a limited time: the disk may hang.
+async fn finish(recording: RecordThread) {
+    let patience = Duration::from_secs(RECORD_FLUSH_SECS);
+    let written = tokio::task::spawn_blocking(move || recording.finish());
+    if tokio::time::timeout(patience, written).await.is_err() {
+        tracing::warn!("the end of the recording of the wire may be missing");
+    }
 }
 
 /// Adds to an error of the start which program is in the way, and what to do.
@@ -192,26 +233,5 @@ fn explain(error: StartError, settings: &Settings) -> anyhow::Error {
         | StartError::NotLoopback(_)
         | StartError::Host(_) => error.into(),
         _ => explained(error.into(), data_dir),
-    }
-}
-
-fn start_logging(format: LogFormat) {
-    let (filter, wrong) = match std::env::var("ACPD_LOG") {
-        Ok(text) => match EnvFilter::try_new(&text) {
-            Ok(filter) => (filter, None),
-            Err(error) => (EnvFilter::new("info"), Some((text, error))),
-        },
-        Err(_) => (EnvFilter::new("info"), None),
-    };
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(has_colors(&std::io::stderr()))
-        .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().init(),
-    }
-    if let Some((text, error)) = wrong {
-        tracing::warn!("ACPD_LOG is {text:?}, which is no filter ({error}); using \"info\"");
     }
 }

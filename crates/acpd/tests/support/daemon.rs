@@ -272,6 +272,18 @@ impl Daemon {
         }
     }
 
+    /// Starts a daemon in an existing place, with these options of `acpd serve`.
+    pub fn serving(place: Place, options: &[&str]) -> Self {
+        let args: Vec<&str> = std::iter::once("serve").chain(options.iter().copied()).collect();
+        let command = place.command(&args);
+        let (child, address) = launch_as(&place, command);
+        Self {
+            place,
+            child: Some(child),
+            address,
+        }
+    }
+
     /// Starts a daemon in an existing place, through a program that becomes the daemon: its name and its arguments.
     pub fn behind(place: Place, wrapper: &[&str]) -> Self {
         let command = place.command_behind(wrapper, &["serve"]);

@@ -2,7 +2,9 @@
 //! thread may be deleted and its row reused for another one.
 
 use acpd_model::limits::LOG_LOOKUP_BYTES;
-use acpd_model::{BlobId, Event, ItemId, RawJson, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId};
+use acpd_model::{
+    BlobId, Event, ItemId, RawJson, SearchHit, Seq, Summary, TextKind, ThreadId, TurnId, without_content,
+};
 use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
@@ -358,8 +360,10 @@ pub(super) fn seq(row: &Row<'_>, column: usize) -> Result<Seq, LogError> {
 
 /// Reads a summary from a column, and its metadata from the next one.
 pub(super) fn read_summary(row: &Row<'_>, column: usize, thread: ThreadId) -> Result<Summary, LogError> {
-    let damaged =
-        |error: serde_json::Error| LogError::Damaged(format!("thread {thread}, its summary: {error}"));
+    let damaged = |error: serde_json::Error| {
+        let what = without_content(&error);
+        LogError::Damaged(format!("thread {thread}, its summary: {what}"))
+    };
     let json = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
     let mut summary: Summary = serde_json::from_str(json).map_err(damaged)?;
     let metadata = row.get_ref(column + 1)?.as_str_or_null();

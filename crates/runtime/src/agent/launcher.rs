@@ -8,9 +8,10 @@ use acpd_model::Failure;
 use crate::agent::running::ProcessSlot;
 use crate::agent::stdin::Stdin;
 use crate::clock::Clock;
-use crate::host::{AgentIo, AgentProcess, AgentStdout, Host};
+use crate::host::{AgentIo, AgentProcess, AgentStdin, AgentStdout, Host};
 use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
+use crate::record::{RecordedReader, RecordedWriter, WireRecorder};
 
 /// Starts agent processes.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub struct Launcher {
     pub clock: Clock,
     /// Counts the running processes.
     pub metrics: Arc<Metrics>,
+    /// Records what passes between the daemon and the processes.
+    pub wire: Option<WireRecorder>,
 }
 
 /// A process that was just started.
@@ -45,11 +48,34 @@ impl Launcher {
             process,
         } = self.host.start_agent(program)?;
         slot.started(id);
+        let (stdin, stdout) = self.recorded(slot, stdin, stdout);
         Ok(Launched {
             stdin: Stdin::new(stdin, slot.process().budget().clone()),
             stdout,
             process,
         })
+    }
+
+    /// Returns the pipes, with a copy of everything for the recording if there is one.
+    fn recorded(
+        &self,
+        slot: &ProcessSlot,
+        stdin: Option<AgentStdin>,
+        stdout: AgentStdout,
+    ) -> (Option<AgentStdin>, AgentStdout) {
+        let Some(wire) = &self.wire else {
+            return (stdin, stdout);
+        };
+        let recording = Arc::new(wire.agent(slot.process().agent()));
+        let stdin = stdin.map(|writer| {
+            let recording = Arc::clone(&recording);
+            Box::new(RecordedWriter { writer, recording }) as AgentStdin
+        });
+        let stdout = RecordedReader {
+            reader: stdout,
+            recording,
+        };
+        (stdin, Box::new(stdout))
     }
 }
 
@@ -62,6 +88,7 @@ impl Launcher {
             limits: LiveLimits::fixed(limits),
             clock: Clock::start(),
             metrics,
+            wire: None,
         }
     }
 }

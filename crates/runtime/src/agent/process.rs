@@ -7,7 +7,7 @@ use acpd_host::Program;
 use acpd_model::limits::{
     AGENT_BATCHES, AGENT_CALL_BYTES, AGENT_COMMAND_SECS, AGENT_WRITES, SMALL_CALL_BYTES,
 };
-use acpd_model::{ErrorCode, Failure};
+use acpd_model::{ErrorCode, Failure, ThreadId};
 use acpd_proto::agent::{AgentCommand, AgentConnection, AgentEvent, Start};
 use acpd_proto::thread::AgentExit;
 use acpd_proto::wire::RpcError;
@@ -49,6 +49,8 @@ pub struct AgentHandle {
     stop: CancellationToken,
     /// The longest time that a command may wait for capacity.
     patience: Duration,
+    /// The thread that uses the handle, for the log; `None` before a thread has it.
+    pub(crate) thread: Option<ThreadId>,
     /// The process, for the list of running processes.
     pub(crate) process: Arc<Process>,
 }
@@ -117,6 +119,7 @@ impl AgentHandle {
             messages,
             stop,
             patience: Duration::from_secs(AGENT_COMMAND_SECS),
+            thread: None,
             process,
         };
         (handle, ends)
@@ -141,6 +144,8 @@ impl AgentHandle {
         let sent = tokio::time::timeout(self.patience, self.queue_command(command, charge)).await;
         if sent.is_err() {
             tracing::warn!(
+                thread = self.thread.map(tracing::field::display),
+                agent = self.process.agent(),
                 secs = self.patience.as_secs(),
                 "agent is not reading its stdin; the thread drops it"
             );

@@ -4,6 +4,7 @@ use acpd_model::{Event, Millis, Seq, TurnId};
 use acpd_proto::fanout::LiveUpdate;
 use acpd_proto::surface::contract::{Lane, Source};
 use acpd_proto::surface::frames::Frames;
+use tokio::time::Instant;
 
 use crate::room::Charge;
 
@@ -20,6 +21,8 @@ pub struct Batch {
     pub is_left_out: bool,
     /// The memory that the frames take until all subscribers have received them.
     pub charge: Option<Charge>,
+    /// When the events were stored; `None` for events that are read from the log, and for live updates.
+    pub stored_at: Option<Instant>,
 }
 
 /// An update that is shown live and not stored.
@@ -44,6 +47,7 @@ impl Batch {
             frames: Frames::encode(lane, Source::Events { thread, events }),
             is_left_out: false,
             charge: None,
+            stored_at: None,
         }
     }
 
@@ -76,6 +80,7 @@ impl Batch {
             frames: Frames::encode(lane, source),
             is_left_out: false,
             charge: None,
+            stored_at: None,
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use acpd_model::Event;
 use acpd_proto::surface::contract::Lane;
 use tokio::sync::broadcast;
+use tokio::time::Instant;
 
 use crate::feed::batch::{Batch, Shown};
 use crate::room::Room;
@@ -74,9 +75,14 @@ impl Publisher {
         Encoded(encoded)
     }
 
-    /// Sends the batches to the subscribers.
+    /// Sends the batches of events that were just stored to the subscribers.
     pub fn send(&self, Encoded(encoded): Encoded) {
-        for (lane, batch) in encoded {
+        if encoded.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        for (lane, mut batch) in encoded {
+            batch.stored_at = Some(now).filter(|_| !batch.is_shown_only());
             if let Some((_, channel)) = self.lanes.iter().find(|(of, _)| *of == lane) {
                 // The last subscriber may have gone in between.
                 let _ = channel.send(Arc::new(batch));

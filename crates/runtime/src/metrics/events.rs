@@ -24,7 +24,7 @@ enum Group {
 const GROUPS: [&str; 8] = [
     "thread", "agent", "turn", "item", "delta", "state", "request", "machine",
 ];
-const STATUSES: [&str; 5] = ["completed", "interrupted", "failed", "refused", "limited"];
+pub(super) const STATUSES: [&str; 5] = ["completed", "interrupted", "failed", "refused", "limited"];
 
 /// Counters for events. They are resolved once, so that counting an event is an array index.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Counted {
     }
 }
 
-fn place(status: TurnStatus) -> usize {
+pub(super) fn place(status: TurnStatus) -> usize {
     match status {
         TurnStatus::Completed => 0,
         TurnStatus::Interrupted => 1,

@@ -8,15 +8,18 @@
 
 mod collect;
 mod events;
+mod timings;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_log::SharedLog;
 use acpd_log::stats::{Distribution, SIZES, TIMES};
+use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, Event};
 use acpd_proto::surface::contract::Handled;
 use acpd_proto::surface::reply::RetentionReport;
+use acpd_proto::time::Instant;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -24,6 +27,8 @@ use prometheus_client::registry::{Registry, Unit};
 
 use self::collect::{Log, Shown};
 use self::events::Counted;
+pub use self::timings::AnsweredBy;
+use self::timings::Timings;
 
 /// A single label: its name and value.
 type Labels = [(&'static str, &'static str); 1];
@@ -61,6 +66,7 @@ pub struct Metrics {
     retention_threads: Counter,
     retention_attachments: Counter,
     retention_bytes: Counter,
+    timings: Timings,
 }
 
 /// Counts one object in a gauge until dropped.
@@ -115,6 +121,7 @@ impl Metrics {
             retention_threads: Counter::default(),
             retention_attachments: Counter::default(),
             retention_bytes: Counter::default(),
+            timings: Timings::default(),
         };
         metrics.registry = metrics.registered(log);
         metrics
@@ -124,6 +131,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("acpd");
         let r = &mut registry;
         self.events.register(r);
+        self.timings.register(r);
         r.register("threads_awake", "Threads in memory", self.threads_awake.clone());
         r.register(
             "threads_started",
@@ -312,14 +320,42 @@ impl Metrics {
         Present::new(&self.clients_connected)
     }
 
-    /// Counts the answered requests of a client, by method and result.
-    pub fn handled(&self, handled: &[Handled]) {
-        for Handled { method, error } in handled {
+    /// Counts the answered requests of a client, by method and result. `now` is when they were answered.
+    pub fn handled(&self, handled: &[Handled], now: Instant) {
+        for Handled { method, error, since } in handled {
             let result = error.map_or("ok", ErrorCode::word);
             self.requests
                 .get_or_create(&[("method", *method), ("result", result)])
                 .inc();
+            if let Some(since) = since {
+                self.timings.request(method, now.saturating_sub(*since));
+            }
         }
+    }
+
+    /// Records how long a turn ran.
+    pub fn turn(&self, status: TurnStatus, took: Duration) {
+        self.timings.turn(status, took);
+    }
+
+    /// Records how long the agent took for the first update of a turn.
+    pub fn first_update(&self, took: Duration) {
+        self.timings.first_update(took);
+    }
+
+    /// Records how long a question of an agent was open.
+    pub fn answered(&self, by: AnsweredBy, took: Duration) {
+        self.timings.approval(by, took);
+    }
+
+    /// Records how long an agent took to open its session, or to fail.
+    pub fn agent_start(&self, ready: bool, took: Duration) {
+        self.timings.start(ready, took);
+    }
+
+    /// Records how long stored events took to reach a client's connection.
+    pub fn delivered(&self, took: Duration) {
+        self.timings.delivery(took);
     }
 
     /// Records the number of commands that waited for a thread when one more arrived.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use acpd_log::LogError;
 use acpd_model::{Failure, Origin, Seq, Summary, ThreadId};
+use acpd_proto::agent::AgentEvent;
 use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::{Command, Input, Reply, TerminalEvent, Thread};
@@ -25,6 +26,7 @@ use crate::feed::snapshot::ThreadSnapshot;
 use crate::host::budget::Charge;
 use crate::host::callbacks::{Callbacks, HostMessage};
 use crate::metrics::Present;
+use crate::observe::{Observer, Scene};
 use crate::standby::process::{Standby, over};
 use crate::thread::actor::deletion::PendingDeletion;
 use crate::thread::actor::user_commands::UserCommands;
@@ -116,6 +118,7 @@ pub struct ThreadActor {
     /// The state that subscribers last received, if one of them still uses it.
     shared: Weak<Live>,
     snapshots: SnapshotPlan,
+    observer: Observer,
     /// The agent whose policies the machine currently uses.
     policies_of: Option<String>,
     replies: BTreeMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
@@ -135,6 +138,7 @@ enum ActorInput {
     Agent(AgentMessage),
     Host(HostMessage),
     Machine(Box<Input>),
+    Editor(Box<Input>),
     Due,
     Idle,
     /// Another thread's agent needs the process slot.
@@ -175,6 +179,7 @@ impl ThreadActor {
             editors: None,
             shared: Weak::new(),
             snapshots,
+            observer: Observer::default(),
             policies_of: None,
             replies: BTreeMap::new(),
             next_call: 0,
@@ -269,6 +274,13 @@ impl ThreadActor {
                     self.handle_host_message(from);
                     false
                 }
+                ActorInput::Editor(input) => {
+                    if let Input::EditorAnswered { call, result, .. } = &*input {
+                        self.callback_ended(*call, result.is_err());
+                    }
+                    self.machine.handle(*input, self.context.clock.now());
+                    false
+                }
                 ActorInput::Machine(input) => {
                     self.machine.handle(*input, self.context.clock.now());
                     false
@@ -318,7 +330,7 @@ impl ThreadActor {
             message = requests_rx.recv() => ActorInput::Message(message),
             // Host results come before the agent: a flood of agent messages would delay results that the agent waits for.
             Some(from) = self.host_rx.recv() => ActorInput::Host(*from),
-            input = from_editors(self.editors.as_deref_mut()) => ActorInput::Machine(Box::new(input)),
+            input = from_editors(self.editors.as_deref_mut()) => ActorInput::Editor(Box::new(input)),
             input = collected(&mut self.collecting) => ActorInput::Machine(Box::new(input)),
             Some(from) = from_agent(self.agent.as_mut()) => ActorInput::Agent(from),
             () = released(self.using.as_deref()) => ActorInput::ReleaseAgent,
@@ -432,6 +444,9 @@ impl ThreadActor {
         match from {
             AgentMessage::Events(events) => {
                 for event in events {
+                    if let AgentEvent::SignInRequired(_) = &event {
+                        self.observer.sign_in_required();
+                    }
                     self.machine.handle(Input::Agent(event), now);
                 }
             }
@@ -447,6 +462,7 @@ impl ThreadActor {
         let input = match from {
             HostMessage::Done { call, result, charge } => {
                 self.charge = charge;
+                self.callback_ended(call, result.is_err());
                 Input::Host { call, result }
             }
             HostMessage::Resolved { waiter, real } => Input::Resolved { waiter, real },
@@ -458,6 +474,12 @@ impl ThreadActor {
             }
         };
         self.machine.handle(input, self.context.clock.now());
+    }
+
+    fn callback_ended(&mut self, call: u64, failed: bool) {
+        let at = self.context.clock.now().wall;
+        let scene = scene(&self.context, &self.machine);
+        self.observer.callback_ended(scene, call, at, failed);
     }
 
     /// Refreshes the machine's policies. They can change at any time, and the agent's name is unknown at first.
@@ -487,6 +509,17 @@ impl ThreadActor {
                 else => return,
             }
         }
+    }
+}
+
+/// Returns the thread as it is observed.
+fn scene<'a>(context: &'a Context, machine: &'a Thread) -> Scene<'a> {
+    let live = machine.live();
+    Scene {
+        thread: live.thread,
+        agent: &live.spec.agent,
+        metrics: &context.metrics,
+        traces: context.sinks.traces.as_ref(),
     }
 }
 
@@ -559,7 +592,7 @@ mod tests {
     #[test]
     fn an_idle_thread_needs_little_memory() {
         let sizes = [
-            ("the task", size_of_future(crate::thread::task::run_thread), 1_920),
+            ("the task", size_of_future(crate::thread::task::run_thread), 1_928),
             ("the actor", size_of::<ThreadActor>(), 3_600),
             ("a message", size_of::<ToThread>(), 24),
             ("a message of the agent", size_of::<AgentMessage>(), 24),

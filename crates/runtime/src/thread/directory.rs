@@ -1,6 +1,7 @@
 //! The thread directory: knows which threads are loaded, and loads threads on demand.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use acpd_log::{Filter, LogError};
@@ -9,6 +10,7 @@ use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::Lane;
 use acpd_proto::thread::{Command, LastUse, Reply};
+use futures_util::FutureExt;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
@@ -300,7 +302,11 @@ impl Task {
         mailbox.try_send(message).map_err(|_| unavailable())?;
         let context = Box::new(self.context.clone());
         self.actors.spawn(async move {
-            run_thread(thread, context, create, messages).await;
+            // The panic itself is logged where it happens, without the thread.
+            let run = AssertUnwindSafe(run_thread(thread, context, create, messages));
+            if run.catch_unwind().await.is_err() {
+                tracing::error!(%thread, "a thread's task panicked");
+            }
             thread
         });
         self.awake.insert(thread, mailbox);

@@ -2,7 +2,7 @@
 
 use acpd_log::{Append, LogError, SharedLog, Snapshot};
 use acpd_model::limits::{SNAPSHOT_BYTES, SNAPSHOT_SHARE};
-use acpd_model::{Seq, ThreadId};
+use acpd_model::{Seq, ThreadId, without_content};
 use acpd_proto::projection::{Live, SNAPSHOT_FORMAT};
 
 /// How many times the usual bytes between two snapshots a reader folds before it stores a snapshot itself.
@@ -34,7 +34,8 @@ async fn load(
 ) -> Result<Live, LogError> {
     let mut live = match log.snapshot(thread, until, SNAPSHOT_FORMAT).await? {
         Some(snapshot) => Live::from_snapshot(thread, &snapshot.body).unwrap_or_else(|error| {
-            tracing::warn!(%thread, seq = snapshot.seq, %error, "a snapshot cannot be read");
+            let error = without_content(&error);
+            tracing::warn!(%thread, seq = snapshot.seq, error, "a snapshot cannot be read");
             Live::new(thread)
         }),
         None => Live::new(thread),
@@ -90,7 +91,8 @@ async fn keep(log: &SharedLog, live: &Live) {
 pub fn snapshot(live: &Live) -> Option<Snapshot> {
     let body = live.to_snapshot();
     let body = body.inspect_err(|error| {
-        tracing::error!(thread = %live.thread, %error, "a snapshot cannot be made");
+        let error = without_content(error);
+        tracing::error!(thread = %live.thread, error, "a snapshot cannot be made");
     });
     Some(Snapshot {
         seq: live.last_seq,

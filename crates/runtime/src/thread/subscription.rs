@@ -208,6 +208,7 @@ impl Subscription {
             frames: Frames::encode(self.lane, source),
             is_left_out: false,
             charge: None,
+            stored_at: None,
         };
         self.catch_up(snapshot);
         News::Frames {

@@ -14,7 +14,6 @@ use acpd_proto::surface::contract::{Delegated, Delivery, Notice, Output, Profile
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::{Permissions, Request};
 use acpd_runtime::feed::thread_list::ThreadListSubscription;
-use acpd_runtime::metrics::Present;
 use acpd_runtime::service::{Caller, Defaults, Dispatched, Response, Service, Watch};
 use acpd_runtime::standby::task::StandbyHandle;
 use acpd_runtime::thread::delegates::ToEditor;
@@ -24,6 +23,7 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::delegated::DelegatedRequests;
+use crate::connection::delivery::Meter;
 use crate::connection::followed::{Fed, Followed, Held};
 use crate::connection::link::{Link, LinkEvent};
 use crate::connection::requests::{Answer, Queued, Requests, Step};
@@ -68,16 +68,17 @@ pub struct Connection<S: Surface> {
     answered_in_turn: u64,
     /// The size of the message that is being handled, in bytes.
     received: usize,
+    /// Boxed, since the task reserves space for the connection several times.
+    meter: Box<Meter>,
     /// Set when the surface ends the connection.
     ended: Option<End>,
-    _connected: Present,
 }
 
 impl<S: Surface> Connection<S> {
     /// Creates the connection of an authenticated client.
     pub fn new(link: Link, surface: S, service: Service, access: Access) -> Self {
         Self {
-            _connected: service.context.metrics.client(),
+            meter: Box::new(Meter::new(service.context.metrics.client())),
             link,
             surface,
             service,
@@ -232,7 +233,17 @@ impl<S: Surface> Connection<S> {
             self.begin(queued);
         }
         let handled = self.surface.gate().take_handled();
-        self.service.context.metrics.handled(&handled);
+        if !handled.is_empty() {
+            let now = self.service.context.clock.now().mono;
+            self.service.context.metrics.handled(&handled, now);
+        }
+        if let Some(took) = self
+            .meter
+            .sample
+            .take_delivered(|number| self.link.has_sent(number))
+        {
+            self.service.context.metrics.delivered(took);
+        }
     }
 
     /// Carries out what the surface wants. Returns the bytes of queued messages.
@@ -449,6 +460,11 @@ impl<S: Surface> Connection<S> {
                     last: batch.last,
                     pending: &pending,
                 });
+                let before = self.last_queued;
+                self.outputs();
+                if self.last_queued > before {
+                    self.meter.sample.begin(batch.stored_at, self.last_queued);
+                }
             }
             News::Others { at, others } => {
                 let others = &others;

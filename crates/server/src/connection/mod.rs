@@ -6,6 +6,7 @@
 
 pub mod acp;
 mod delegated;
+mod delivery;
 pub mod driver;
 mod followed;
 pub mod link;

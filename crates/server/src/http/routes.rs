@@ -27,6 +27,7 @@ use crate::http::host_check::{self, HostError, is_forwarded_or_foreign};
 use crate::http::{ServerState, authenticate, login, refuse, refuse_page};
 use crate::net::counted::Traffic;
 use crate::net::peer_address::PeerAddress;
+use crate::transport::recorded::recorded;
 use crate::transport::websocket::{Binary, Socket};
 
 /// Returns all routes. Each group of routes requires a role; the app protocol checks each of its methods itself.
@@ -274,7 +275,9 @@ fn connect<S: Surface>(
         .max_message_size(bytes)
         .max_frame_size(bytes)
         .on_upgrade(move |socket| async move {
-            let link = Link::new(Box::new(Socket::new(socket, traffic, Binary::Refused)), &limits);
+            let socket = Box::new(Socket::new(socket, traffic, Binary::Refused));
+            let wire = server.service.context.sinks.wire.as_ref();
+            let link = Link::new(recorded(socket, wire, peer.lane().word()), &limits);
             let access = Access {
                 permissions: identity.permissions(),
                 connection: server.service.context.ids.connection().into(),

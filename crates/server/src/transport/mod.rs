@@ -6,6 +6,7 @@
 mod end;
 pub mod event_stream;
 pub mod lines;
+pub mod recorded;
 pub mod websocket;
 
 use std::io;

@@ -333,6 +333,10 @@ pub struct StartTurn {
     pub input: Option<Vec<RawJson>>,
     /// The client's own id for the turn.
     pub client_turn_id: Option<String>,
+    /// `_meta` of the prompt, which the agent receives unchanged. `traceparent` and `tracestate` in it are W3C trace context.
+    #[serde(rename = "_meta")]
+    #[cfg_attr(test, schemars(with = "Option<Acp>"))]
+    pub meta: Option<RawJson>,
 }
 
 impl From<StartThread> for request::StartThread {
@@ -424,7 +428,7 @@ impl StartTurn {
         request::StartTurn {
             thread,
             input: blocks(self.text.as_deref(), self.input),
-            meta: None,
+            meta: self.meta.filter(|meta| meta.get().starts_with('{')),
             client_turn_id: self.client_turn_id,
         }
     }

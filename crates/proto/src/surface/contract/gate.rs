@@ -22,7 +22,10 @@ pub type NewThread = Arc<dyn Fn() -> ThreadId + Send + Sync>;
 /// A request in progress. Its surface must answer it once, and then [end](Gate::end) it.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a request in progress must be answered and ended"]
-pub struct Token(&'static str);
+pub struct Token {
+    method: &'static str,
+    since: Option<Instant>,
+}
 
 /// The outcome of a client's request, without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub struct Handled {
     pub method: &'static str,
     /// The error, if the request failed.
     pub error: Option<ErrorCode>,
+    /// When the request arrived, if it was in progress for a time.
+    pub since: Option<Instant>,
 }
 
 /// Admits the requests of one connection, and counts their outcomes.
@@ -99,24 +104,33 @@ impl Gate {
             let message = format!("too many requests in flight on this connection (limit {most})");
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
-        Ok(self.adopt(method))
+        // It was admitted just before.
+        let since = self.recent.back().copied();
+        Ok(Token {
+            since,
+            ..self.adopt(method)
+        })
     }
 
     /// Starts a request that an earlier connection of the client has sent.
     pub fn adopt(&mut self, method: &'static str) -> Token {
         self.in_progress += 1;
-        Token(method)
+        Token { method, since: None }
     }
 
     /// Ends a request that was answered.
-    pub fn end(&mut self, Token(method): Token, error: Option<ErrorCode>) {
+    pub fn end(&mut self, Token { method, since }: Token, error: Option<ErrorCode>) {
         self.in_progress = self.in_progress.saturating_sub(1);
-        self.count(method, error);
+        self.handled.push(Handled { method, error, since });
     }
 
     /// Counts a request that was answered without a [`Token`].
     pub fn count(&mut self, method: &'static str, error: Option<ErrorCode>) {
-        self.handled.push(Handled { method, error });
+        self.handled.push(Handled {
+            method,
+            error,
+            since: None,
+        });
     }
 
     /// Returns the outcomes since the last call.

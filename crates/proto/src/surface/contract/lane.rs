@@ -14,4 +14,13 @@ pub enum Lane {
 impl Lane {
     /// All lanes.
     pub const ALL: [Self; 3] = [Self::App, Self::Acp, Self::Codex];
+
+    /// Returns a short name of the protocol.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::App => "app",
+            Self::Acp => "acp",
+            Self::Codex => "codex",
+        }
+    }
 }

@@ -18,7 +18,7 @@ mod user_commands;
 use std::sync::Arc;
 
 use acpd_model::event::TurnStatus;
-use acpd_model::{Event, Failure, Inherited, Limits, Origin, Summary, ThreadId, TurnMarks};
+use acpd_model::{Event, Failure, Inherited, Limits, Origin, RawJson, Summary, ThreadId, TurnId, TurnMarks};
 
 use super::approval::{Approvals, Policies};
 use super::callback::Callbacks;
@@ -245,6 +245,12 @@ impl Thread {
     /// Replaces the policies of the configuration.
     pub fn set_policies(&mut self, policies: Arc<Policies>) {
         self.approvals.set_policies(policies);
+    }
+
+    /// Returns `_meta` of the turn's prompt, if the turn runs and its prompt was not sent to the agent yet.
+    pub fn unsent_meta(&self, turn: TurnId) -> Option<&RawJson> {
+        let runs = self.live().turn.is_some_and(|running| running.id == turn);
+        self.turns.unsent_meta().filter(|_| runs)
     }
 
     /// Returns whether pending work can still change the thread, even if no client waits for it.

@@ -9,7 +9,7 @@ mod result;
 use std::time::Duration;
 
 use acpd_model::event::{DiffSize, TurnStatus};
-use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, Seq, TurnId};
+use acpd_model::{ErrorCode, EventKind, Failure, Millis, Origin, RawJson, Seq, TurnId};
 
 use super::journal::Journal;
 use super::reply::TurnView;
@@ -67,6 +67,11 @@ impl Turns {
     /// Returns whether a prompt waits for the agent.
     pub fn has_unsent(&self) -> bool {
         !self.is_prompted() && self.prompt.is_some()
+    }
+
+    /// Returns `_meta` of the running turn's prompt, until it is sent.
+    pub fn unsent_meta(&self) -> Option<&RawJson> {
+        self.prompt.as_ref()?.meta.as_ref()
     }
 
     /// Returns the deadline for the agent to end a cancelled turn.

@@ -78,7 +78,8 @@ impl ThreadActor {
         start.mcp_servers = crate::agent::mcp::servers(start.mcp_servers, &config.mcp_servers);
         let single = config.chunks == Some(Chunks::Single);
         self.machine.set_single_chunks(single);
-        let handle = self.open_agent(&agent, &config, sandbox.clone(), start).await?;
+        let mut handle = self.open_agent(&agent, &config, sandbox.clone(), start).await?;
+        handle.thread = Some(self.id);
         self.host = Some(Callbacks::new(
             Arc::clone(&self.context.host),
             workspace,

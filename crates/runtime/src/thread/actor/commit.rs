@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use acpd_log::{Answer, Append, LogError, SharedLog};
-use acpd_model::{ErrorCode, Event, Extract, Failure, Summary, ThreadId};
+use acpd_model::{ErrorCode, Event, EventKind, Extract, Failure, Summary, ThreadId};
 use acpd_proto::agent::AgentCommand;
 use acpd_proto::projection::extract;
-use acpd_proto::thread::{Effect, Input, Reply};
+use acpd_proto::thread::{EditorCommand, Effect, Input, Reply};
 use tokio::time::Instant;
 
 use crate::agent::running::Rank;
 use crate::feed::batch::Shown;
 use crate::feed::publisher::Encoded;
 use crate::host::paths;
+use crate::observe::words;
 use crate::thread::actor::deletion::PendingDeletion;
-use crate::thread::actor::{ThreadActor, from_agent};
+use crate::thread::actor::{ThreadActor, from_agent, scene};
 use crate::thread::directory::log_failure;
 use crate::thread::history::{exchanges_input, history_input};
 
@@ -76,6 +77,7 @@ impl ThreadActor {
                 other => rest.push(other),
             }
         }
+        self.expect_turns(events, &rest);
         keep(&self.context.log, self.id, before).await?;
         let encoded = self.store(events, &shown, receives).await?;
         keep(&self.context.log, self.id, after).await?;
@@ -117,10 +119,33 @@ impl ThreadActor {
         };
         appended?;
         self.context.metrics.appended(events, begun.elapsed());
+        self.observer.observe(scene(&self.context, &self.machine), events);
         if let Some(summary) = &summary {
             self.context.thread_list.changed(self.id, events, summary);
         }
         Ok(encoded)
+    }
+
+    /// Prepares the traces of turns that these events start.
+    fn expect_turns(&mut self, events: &[Event], effects: &[Effect]) {
+        if self.context.sinks.traces.is_none() {
+            return;
+        }
+        for event in events {
+            let (EventKind::TurnStarted { imported: false, .. }, Some(started)) = (&event.kind, event.turn)
+            else {
+                continue;
+            };
+            let sent = effects.iter().find_map(|effect| match effect {
+                Effect::Agent(AgentCommand::Prompt { turn, meta, .. }) if *turn == started => {
+                    Some(meta.as_ref())
+                }
+                _ => None,
+            });
+            let meta = sent.unwrap_or_else(|| self.machine.unsent_meta(started));
+            let scene = scene(&self.context, &self.machine);
+            self.observer.expect_turn(scene, started, meta);
+        }
     }
 
     /// Begins an append. A function of its own, so that the thread's task reserves no space for what it stores.
@@ -167,7 +192,32 @@ impl ThreadActor {
         }
     }
 
-    async fn carry_out(&mut self, effect: Effect) {
+    /// Observes an effect that is about to be carried out, and adds the trace to what the agent receives.
+    fn observe_effect(&mut self, effect: &mut Effect) {
+        let (call, word) = match effect {
+            Effect::StartAgent(start) => {
+                self.observer.agent_starts(self.context.clock.now());
+                start.meta = self.observer.outgoing(None, start.meta.take());
+                return;
+            }
+            Effect::Agent(AgentCommand::Prompt { turn, meta, .. }) => {
+                *meta = self.observer.outgoing(Some(*turn), meta.take());
+                return;
+            }
+            Effect::Editor {
+                order: EditorCommand::Request { call, request, .. },
+                ..
+            } => (*call, words::editor_call(&request.method)),
+            Effect::Host { call, what } => (*call, words::host_call(what)),
+            _ => return,
+        };
+        let scene = scene(&self.context, &self.machine);
+        let at = self.context.clock.now().wall;
+        self.observer.callback_began(scene, call, word, at);
+    }
+
+    async fn carry_out(&mut self, mut effect: Effect) {
+        self.observe_effect(&mut effect);
         match effect {
             // These were handled before all others.
             Effect::Reply { .. } | Effect::Show { .. } => {}

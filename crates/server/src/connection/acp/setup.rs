@@ -17,6 +17,7 @@ use crate::connection::link::{Link, LinkEvent};
 use crate::transport::End;
 use crate::transport::Transport;
 use crate::transport::event_stream::connection::Connections;
+use crate::transport::recorded::recorded;
 use acpd_runtime::service::{Defaults, Service};
 use acpd_runtime::standby::task::StandbyHandle;
 
@@ -52,7 +53,12 @@ impl ConnectionSetup {
             permissions,
             ends,
         } = identity;
-        let mut link = Link::new(Box::new(transport), &self.service.context.limits.now());
+        let transport = recorded(
+            Box::new(transport),
+            self.service.context.sinks.wire.as_ref(),
+            "acp",
+        );
+        let mut link = Link::new(transport, &self.service.context.limits.now());
         let begun = async {
             let first = loop {
                 if let LinkEvent::Received(first) = link.next().await? {

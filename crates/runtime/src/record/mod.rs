@@ -1,0 +1,295 @@
+//! Records what passes between the daemon, its agents and its clients, for finding faults (`--record-wire`).
+//!
+//! In: bytes of agents, messages of clients. Out: one file for each process and connection. Owns: the queue to the thread
+//! that writes. Never: makes an agent or a client wait for the disk: what does not fit into the queue is left out, and the
+//! file says so.
+//!
+//! The files contain everything but known secrets: prompts, output, file contents. A line has the form of
+//! `fixtures/transcripts`: `{"t": SECONDS, "proc": 1, "dir": DIRECTION, "msg": {…}}`, with `raw` in place of `msg` for a line
+//! that is no JSON. The directions are `c2a` and `a2c` for agents, `c2s` and `s2c` for clients. A line of process 0 with the
+//! direction `mark` says what is missing.
+
+mod pipe;
+mod redact;
+mod writer;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use acpd_model::limits::{RECORD_FILE_BYTES, RECORD_QUEUE_BYTES, RECORD_TOTAL_BYTES};
+use bytes::Bytes;
+
+use self::writer::Writer;
+use crate::clock::Clock;
+use crate::private_file;
+
+pub(crate) use self::pipe::{RecordedReader, RecordedWriter};
+
+/// A direction in a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the daemon to an agent.
+    ToAgent,
+    /// From an agent.
+    FromAgent,
+    /// From a client.
+    FromClient,
+    /// To a client.
+    ToClient,
+}
+
+impl Direction {
+    /// Returns the word for it in a file.
+    fn word(self) -> &'static str {
+        match self {
+            Self::ToAgent => "c2a",
+            Self::FromAgent => "a2c",
+            Self::FromClient => "c2s",
+            Self::ToClient => "s2c",
+        }
+    }
+
+    fn place(self) -> usize {
+        match self {
+            Self::ToAgent | Self::FromClient => 0,
+            Self::FromAgent | Self::ToClient => 1,
+        }
+    }
+}
+
+/// Bounds of a recording, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// What waits for the disk.
+    queue: usize,
+    /// The size of one file.
+    file: u64,
+    /// The size of all files.
+    total: u64,
+}
+
+const BOUNDS: Bounds = Bounds {
+    queue: RECORD_QUEUE_BYTES,
+    file: RECORD_FILE_BYTES,
+    total: RECORD_TOTAL_BYTES,
+};
+
+/// What the thread that writes does next.
+#[derive(Debug)]
+enum Order {
+    Open {
+        file: u64,
+        name: String,
+    },
+    Data {
+        file: u64,
+        at: Duration,
+        direction: Direction,
+        bytes: Bytes,
+        /// Whether the bytes are one whole message. Otherwise they are a part of a stream of lines.
+        is_whole: bool,
+        /// What was left out before.
+        missed: u64,
+    },
+    Close {
+        file: u64,
+        missed: u64,
+    },
+    /// Nothing after this is written.
+    Finish,
+}
+
+/// Records agents and clients. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct WireRecorder(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    orders: Sender<Order>,
+    clock: Clock,
+    waiting: Arc<AtomicUsize>,
+    queue_bytes: usize,
+    last_file: AtomicU64,
+    /// Set when the recording has reached its size, or the disk failed.
+    has_stopped: Arc<AtomicBool>,
+}
+
+/// The thread that writes. It ends when the recording is finished, or once all recorders and recordings are dropped.
+#[derive(Debug)]
+pub struct RecordThread {
+    thread: JoinHandle<()>,
+    orders: Sender<Order>,
+}
+
+impl RecordThread {
+    /// Ends the recording: waits until everything so far is written. Blocks.
+    pub fn finish(self) {
+        // A panic of the thread is in the log already.
+        let _ = self.orders.send(Order::Finish);
+        let _ = self.thread.join();
+    }
+}
+
+impl WireRecorder {
+    /// Starts to record into a directory, which is created, or must be closed to other users.
+    pub fn start(directory: &Path) -> io::Result<(Self, RecordThread)> {
+        Self::with_bounds(directory, BOUNDS)
+    }
+
+    fn with_bounds(directory: &Path, bounds: Bounds) -> io::Result<(Self, RecordThread)> {
+        private_file::directory(directory)?;
+        let (orders, received) = channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let has_stopped = Arc::new(AtomicBool::new(false));
+        let writer = Writer::new(directory.to_owned(), bounds, Arc::clone(&has_stopped));
+        let thread = spawn(writer, received, Arc::clone(&waiting))?;
+        let thread = RecordThread {
+            thread,
+            orders: orders.clone(),
+        };
+        let shared = Shared {
+            orders,
+            clock: Clock::start(),
+            waiting,
+            queue_bytes: bounds.queue,
+            last_file: AtomicU64::new(0),
+            has_stopped,
+        };
+        Ok((Self(Arc::new(shared)), thread))
+    }
+
+    /// Begins the file of an agent's process.
+    pub fn agent(&self, agent: &str) -> Recording {
+        self.begin("agent", agent)
+    }
+
+    /// Begins the file of a client's connection, which speaks this protocol.
+    pub fn client(&self, protocol: &str) -> Recording {
+        self.begin("client", protocol)
+    }
+
+    fn begin(&self, kind: &str, name: &str) -> Recording {
+        let shared = Arc::clone(&self.0);
+        let file = shared.last_file.fetch_add(1, Ordering::Relaxed) + 1;
+        // A name of a configured agent may contain any character.
+        let plain = |character: char| {
+            if character.is_ascii_alphanumeric() || "-._".contains(character) {
+                character
+            } else {
+                '_'
+            }
+        };
+        let name: String = name.chars().take(64).map(plain).collect();
+        let seconds = shared.clock.now().wall / 1000;
+        let name = format!("{kind}-{name}-{seconds}-{file}.jsonl");
+        let begun = shared.clock.now().mono;
+        // The thread ends only after the last recording.
+        let _ = shared.orders.send(Order::Open { file, name });
+        Recording {
+            shared,
+            file,
+            begun,
+            missed: AtomicU64::new(0),
+        }
+    }
+}
+
+fn spawn(
+    mut writer: Writer,
+    received: Receiver<Order>,
+    waiting: Arc<AtomicUsize>,
+) -> io::Result<JoinHandle<()>> {
+    let work = move || {
+        for order in received {
+            let bytes = match &order {
+                Order::Data { bytes, .. } => bytes.len() + OVERHEAD,
+                Order::Finish => return,
+                Order::Open { .. } | Order::Close { .. } => 0,
+            };
+            writer.handle(order);
+            waiting.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    };
+    std::thread::Builder::new()
+        .name("record-wire".to_owned())
+        .spawn(work)
+}
+
+/// The memory of an order beside its bytes.
+const OVERHEAD: usize = 128;
+
+/// The file of one process or connection.
+pub struct Recording {
+    shared: Arc<Shared>,
+    file: u64,
+    begun: Duration,
+    /// Messages or reads that found no room in the queue since the last one that did.
+    missed: AtomicU64,
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Recording")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Recording {
+    /// Records one whole message.
+    pub fn message(&self, direction: Direction, message: &Bytes) {
+        self.send(direction, message.len(), true, || message.clone());
+    }
+
+    /// Records one whole message that is copied.
+    pub fn text(&self, direction: Direction, text: &str) {
+        self.send(direction, text.len(), true, || {
+            Bytes::copy_from_slice(text.as_bytes())
+        });
+    }
+
+    /// Records a part of a stream of lines.
+    pub(crate) fn part(&self, direction: Direction, bytes: &[u8]) {
+        self.send(direction, bytes.len(), false, || Bytes::copy_from_slice(bytes));
+    }
+
+    fn send(&self, direction: Direction, size: usize, is_whole: bool, bytes: impl FnOnce() -> Bytes) {
+        let shared = &self.shared;
+        if shared.has_stopped.load(Ordering::Relaxed) {
+            return;
+        }
+        let room = shared.waiting.fetch_add(size + OVERHEAD, Ordering::Relaxed);
+        if room + size > shared.queue_bytes {
+            shared.waiting.fetch_sub(size + OVERHEAD, Ordering::Relaxed);
+            self.missed.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let order = Order::Data {
+            file: self.file,
+            at: shared.clock.now().mono.saturating_sub(self.begun),
+            direction,
+            bytes: bytes(),
+            is_whole,
+            missed: self.missed.swap(0, Ordering::Relaxed),
+        };
+        // The thread ends only after the last recording.
+        let _ = shared.orders.send(order);
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let missed = self.missed.load(Ordering::Relaxed);
+        let file = self.file;
+        let _ = self.shared.orders.send(Order::Close { file, missed });
+    }
+}
+
+#[cfg(test)]
+mod tests;
