@@ -24,7 +24,6 @@ use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
-use crate::retention::RetentionSettings;
 use crate::room::Room;
 
 /// The components that a [`Context`] is built from, before any thread is loaded.
@@ -46,8 +45,6 @@ pub struct Parts {
     pub policies: watch::Receiver<PolicyBook>,
     /// Remembered answers that apply to all threads of an agent.
     pub answers: RememberedAnswers,
-    /// The limits of retention; a reload of the configuration sends new ones.
-    pub retention: watch::Receiver<RetentionSettings>,
     /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
@@ -79,8 +76,6 @@ pub struct Context {
     pub policies: watch::Receiver<PolicyBook>,
     /// Remembered answers that apply to all threads of an agent.
     pub answers: RememberedAnswers,
-    /// The limits of retention; a reload of the configuration sends new ones.
-    pub retention: watch::Receiver<RetentionSettings>,
     /// Publishes changes to the thread list.
     pub thread_list: ThreadListFeed,
     /// The threads whose log fails.
@@ -113,7 +108,6 @@ impl Context {
             host,
             policies,
             answers,
-            retention,
             reserved,
             bulk,
         } = parts;
@@ -137,7 +131,6 @@ impl Context {
             host,
             policies,
             answers,
-            retention,
             thread_list: ThreadListFeed::open(),
             log_faults: LogFaults::default(),
             subscribers: Subscribers::default(),

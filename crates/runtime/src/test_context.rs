@@ -19,7 +19,6 @@ use crate::ids::Ids;
 use crate::live_limits::LiveLimits;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
-use crate::retention::RetentionSettings;
 
 /// Builds a context with the given agents and an in-memory log. Files go to `data_dir`.
 pub fn context(data_dir: &Path, agents: BTreeMap<String, AgentConfig>, limits: Limits) -> Context {
@@ -48,7 +47,6 @@ pub fn context_with_log(
         ids: Ids::default(),
         answers: RememberedAnswers::open(Arc::clone(&host), data_dir).expect("answers are read"),
         host,
-        retention: watch::channel(RetentionSettings::default()).1,
         reserved: Arc::default(),
         bulk: Bulk::here(),
     })
