@@ -1,4 +1,4 @@
-//! What stands in the way of the daemon or of an agent: each is a sentence with what to do and an exit code, and nothing is
+//! What prevents the start of the daemon or of an agent. Each is a sentence with what to do and an exit code, and nothing is
 //! damaged.
 //!
 //! A log of a newer acpd is in `backup.rs`, a log that needs more space for its upgrade in `upgrade.rs`, and a disk that fills

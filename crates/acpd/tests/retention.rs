@@ -127,7 +127,7 @@ fn old_threads_are_removed_and_those_in_use_stay() {
     for name in ["the origin of a fork", "in the middle of a turn"] {
         assert!(left.iter().any(|left| left == name), "{left:?}");
     }
-    // The followed thread works, and is removed once nobody follows it.
+    // The followed thread works, and is removed once no client follows it.
     assert_eq!(client.turn(&young, "say still").said(), "still");
     follower.call("thread/unsubscribe", &json!({ "threadId": followed }));
     let again = json_of(place, &["prune", "--yes", "--json"]);
@@ -150,7 +150,7 @@ fn old_threads_are_removed_and_those_in_use_stay() {
 }
 
 #[test]
-fn attachments_are_removed_and_whoever_reads_them_hears_why() {
+fn attachments_are_removed_and_their_readers_get_the_reason() {
     let daemon = recorded("[retention]\nattachments_max_age = \"1h\"\n");
     let place = &daemon.place;
     let mut client = Client::new(&daemon);

@@ -86,6 +86,44 @@ async fn deleted_text_is_in_no_file() {
     assert_eq!(occurrences(directory.path(), SECRET), 0, "when the log is closed");
 }
 
+#[tokio::test]
+async fn a_removed_blob_is_in_no_file_and_comes_back_if_it_is_stored_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    let log = open(&path);
+    let thread = sample::thread(1);
+    log.append(thread, &sample::run(1..=3, 10), Some(&sample::summary("kept", 1)))
+        .await
+        .unwrap();
+    let content = |number: usize| format!("{SECRET} {number} ").repeat(10_000 * number).into_bytes();
+    let mut blobs = Vec::new();
+    for number in 1..=3 {
+        blobs.push(log.put_blob(thread, content(number)).await.unwrap());
+    }
+    assert!(occurrences(directory.path(), SECRET) > 0);
+    let full = log.usage().await.unwrap();
+    log.remove_blobs(thread, 2).await.unwrap();
+    // Stored again while it may be half overwritten.
+    assert_eq!(log.put_blob(thread, content(2)).await, Ok(blobs[1]));
+    assert_eq!(log.blob(blobs[1]).await, Ok(Some(content(2))));
+    log.remove_blobs(thread, 2).await.unwrap();
+    erased(&log).await;
+    assert_eq!(occurrences(directory.path(), SECRET), 0);
+    let empty = log.usage().await.unwrap();
+    assert_eq!(empty.erasing_bytes, 0);
+    assert!(empty.bytes + 700_000 < full.bytes, "{full:?} {empty:?}");
+    log.close().await.unwrap();
+    drop(log);
+    let log = open(&path);
+    for blob in &blobs {
+        assert_eq!(log.blob(*blob).await, Ok(None));
+        assert_eq!(log.is_removed(*blob).await, Ok(true));
+    }
+    assert_eq!(log.put_blob(thread, content(1)).await, Ok(blobs[0]));
+    assert_eq!(log.blob(blobs[0]).await, Ok(Some(content(1))));
+    assert_eq!(read_all(&log, thread, 0).await, sample::run(1..=3, 10));
+}
+
 /// A fork keeps the events that it shares with its origin, and nothing of what the origin did afterwards, even if one row has
 /// both.
 #[tokio::test]

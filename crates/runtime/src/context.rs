@@ -25,7 +25,6 @@ use crate::metrics::Metrics;
 use crate::observe::Sinks;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
-use crate::retention::RetentionSettings;
 use crate::room::Room;
 use crate::share::ShareStore;
 
@@ -48,8 +47,6 @@ pub struct Parts {
     pub policies: watch::Receiver<PolicyBook>,
     /// Remembered answers that apply to all threads of an agent.
     pub answers: RememberedAnswers,
-    /// The limits of retention; a reload of the configuration sends new ones.
-    pub retention: watch::Receiver<RetentionSettings>,
     /// Files that agents must not open.
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
@@ -85,8 +82,6 @@ pub struct Context {
     pub policies: watch::Receiver<PolicyBook>,
     /// Remembered answers that apply to all threads of an agent.
     pub answers: RememberedAnswers,
-    /// The limits of retention; a reload of the configuration sends new ones.
-    pub retention: watch::Receiver<RetentionSettings>,
     /// Publishes changes to the thread list.
     pub thread_list: ThreadListFeed,
     /// The threads whose log fails.
@@ -123,7 +118,6 @@ impl Context {
             host,
             policies,
             answers,
-            retention,
             reserved,
             bulk,
             shares,
@@ -150,7 +144,6 @@ impl Context {
             host,
             policies,
             answers,
-            retention,
             thread_list: ThreadListFeed::open(),
             log_faults: LogFaults::default(),
             subscribers: Subscribers::default(),

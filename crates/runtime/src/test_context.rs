@@ -20,7 +20,6 @@ use crate::live_limits::LiveLimits;
 use crate::observe::Sinks;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
-use crate::retention::RetentionSettings;
 use crate::share::NoShares;
 
 /// Builds a context with the given agents and an in-memory log. Files go to `data_dir`.
@@ -50,7 +49,6 @@ pub fn context_with_log(
         ids: Ids::default(),
         answers: RememberedAnswers::open(Arc::clone(&host), data_dir).expect("answers are read"),
         host,
-        retention: watch::channel(RetentionSettings::default()).1,
         reserved: Arc::default(),
         bulk: Bulk::here(),
         shares: Arc::new(NoShares),

@@ -261,7 +261,6 @@ impl Daemon {
             answers: RememberedAnswers::open(Arc::clone(&host), &data_dir)?,
             host,
             policies: policies_now,
-            retention: retention_now,
             reserved,
             bulk: Bulk::start().map_err(StartError::Threads)?,
             shares: Arc::new(auth.clone()),
@@ -278,7 +277,7 @@ impl Daemon {
             })
         };
         let (at_socket, for_editors) = (listen_at(&sockets[0])?, listen_at(&sockets[1])?);
-        let service = Service::new(directory, context);
+        let service = Service::with_retention(directory, context, retention_now);
         let stop = CancellationToken::new();
         let due = Arc::clone(&service.context.indexing);
         let server = ServerState {

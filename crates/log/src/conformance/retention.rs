@@ -86,7 +86,7 @@ pub(super) async fn a_thread_is_measured_with_what_it_alone_needs(log: &SharedLo
     let one = create(log, LONG_AGO + 11, |_| {}).await;
     let other = create(log, LONG_AGO + 12, |_| {}).await;
     let before = (measure(one).await, measure(other).await);
-    let content = |first: u8| [&[first][..], one.0.as_bytes(), &[0; 100_000]].concat();
+    let content = |first: u8| [&[first][..], one.0.as_bytes(), &vec![0; 100_000]].concat();
     log.put_blob(one, content(1)).await.unwrap();
     assert!(measure(one).await >= before.0 + 100_000);
     log.put_blob(other, content(1)).await.unwrap();
@@ -149,7 +149,7 @@ pub(super) async fn blobs_are_removed_where_no_used_thread_needs_them(log: &Shar
     assert_eq!(log.is_removed(alone).await, Ok(false));
 
     // A blob that no thread names is unknown, not removed.
-    let unknown = crate::blob_id(b"nobody has this");
+    let unknown = crate::blob_id(b"unknown");
     assert_eq!(log.is_removed(unknown).await, Ok(false));
     log.delete(old).await.unwrap();
     assert_eq!(log.is_removed(shared).await, Ok(true));

@@ -42,11 +42,15 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// Starts the task. It ends when the last clone is dropped.
-    pub fn open(directory: Directory, context: Context) -> Self {
+    /// Starts the task with limits that the sender of `settings` replaces. It ends when the last clone is dropped.
+    pub fn open(
+        directory: Directory,
+        context: Context,
+        settings: watch::Receiver<RetentionSettings>,
+    ) -> Self {
         let (requests_tx, requests_rx) = mpsc::channel(RETENTION_REQUESTS);
         let task = Task {
-            settings: context.retention.clone(),
+            settings,
             directory,
             context,
             progress: Progress::default(),

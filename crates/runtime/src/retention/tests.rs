@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_log::{Fault, Memory, SharedLog, blob_id};
+use acpd_log::{EventLog, Fault, Memory, SharedLog, blob_id};
 use acpd_model::event::{ThreadCreated, TurnStatus};
 use acpd_model::{
     BlobId, ErrorCode, Event, EventKind, Extract, Limits, Millis, Origin, RawJson, Summary, ThreadId,
     ThreadStatus, TurnId,
 };
 use acpd_proto::surface::contract::Lane;
+use acpd_proto::surface::reply::RetentionLimit::{ArchivedMaxAge, AttachmentsMaxAge, MaxAge, MaxSize};
 use acpd_proto::surface::reply::{RetentionLimit, RetentionReport};
-use acpd_proto::thread::Command;
+use acpd_proto::thread::{Change, Command, LastUse};
 use tokio::sync::watch;
 
 use super::{Age, DELAY, INTERVAL, Retention, RetentionSettings, Size};
@@ -40,10 +41,9 @@ impl Stage {
         let shared: SharedLog = log.clone();
         let mut context = context_with_log(shared, place.path(), BTreeMap::new(), Limits::default());
         let (settings, retention) = watch::channel(settings);
-        context.retention = retention;
         context.clock = Clock::starting_at(NOW);
         let directory = Directory::open(context.clone()).await.unwrap();
-        let retention = Retention::open(directory.clone(), context.clone());
+        let retention = Retention::open(directory.clone(), context.clone(), retention);
         Self {
             log,
             context,
@@ -56,7 +56,6 @@ impl Stage {
 
     /// Stores a thread that was last used this many days ago.
     async fn thread(&self, days: i64, change: impl FnOnce(&mut Summary)) -> ThreadId {
-        use acpd_log::EventLog;
         let at = NOW - days * DAY;
         let mut summary = Summary {
             agent: "none".into(),
@@ -129,7 +128,6 @@ impl Stage {
     }
 
     async fn blob(&self, thread: ThreadId, content: &[u8]) -> BlobId {
-        use acpd_log::EventLog;
         self.log.put_blob(thread, content.to_vec()).await.unwrap()
     }
 
@@ -138,18 +136,16 @@ impl Stage {
     }
 
     async fn exists(&self, thread: ThreadId) -> bool {
-        use acpd_log::EventLog;
         self.log.summary(thread).await.is_ok()
     }
 
     async fn has(&self, blob: BlobId) -> bool {
-        use acpd_log::EventLog;
         self.log.blob(blob).await.unwrap().is_some()
     }
 }
 
-fn age(text: &str) -> Option<Age> {
-    Some(Age::parse(text).unwrap())
+fn age(text: &str) -> Age {
+    Age::parse(text).unwrap()
 }
 
 fn ids(report: &RetentionReport) -> Vec<(ThreadId, RetentionLimit)> {
@@ -162,7 +158,6 @@ fn ids(report: &RetentionReport) -> Vec<(ThreadId, RetentionLimit)> {
 
 /// Checks that a dry run removes nothing, and says what the run afterwards removes.
 async fn removes(stage: &Stage, expected: &[(ThreadId, RetentionLimit)]) -> RetentionReport {
-    use acpd_log::EventLog;
     let before = stage.log.usage().await.unwrap();
     let planned = stage.run(true).await;
     assert_eq!(
@@ -196,8 +191,8 @@ async fn without_limits_nothing_is_removed() {
 #[tokio::test(start_paused = true)]
 async fn threads_are_removed_by_their_age() {
     let stage = Stage::new(RetentionSettings {
-        max_age: age("90d"),
-        archived_max_age: age("30d"),
+        max_age: Some(age("90d")),
+        archived_max_age: Some(age("30d")),
         ..RetentionSettings::default()
     })
     .await;
@@ -211,7 +206,6 @@ async fn threads_are_removed_by_their_age() {
         stage.thread(29, archive).await,
         stage.thread(0, |_| {}).await,
     ];
-    use RetentionLimit::{ArchivedMaxAge, MaxAge};
     let report = removes(
         &stage,
         &[(older, MaxAge), (old, MaxAge), (archived, ArchivedMaxAge)],
@@ -223,8 +217,8 @@ async fn threads_are_removed_by_their_age() {
     }
     // Archived threads may also be kept for longer.
     stage.settings.send_replace(RetentionSettings {
-        max_age: age("1d"),
-        archived_max_age: age("1000d"),
+        max_age: Some(age("1d")),
+        archived_max_age: Some(age("1000d")),
         ..RetentionSettings::default()
     });
     removes(&stage, &[(kept[0], MaxAge), (kept[1], MaxAge)]).await;
@@ -233,9 +227,8 @@ async fn threads_are_removed_by_their_age() {
 
 #[tokio::test(start_paused = true)]
 async fn threads_are_removed_until_the_log_has_its_size() {
-    use acpd_log::EventLog;
     let stage = Stage::new(RetentionSettings {
-        max_age: age("300d"),
+        max_age: Some(age("300d")),
         max_size: Size::parse("2 MiB"),
         ..RetentionSettings::default()
     })
@@ -248,7 +241,6 @@ async fn threads_are_removed_until_the_log_has_its_size() {
             .await;
         threads.push(thread);
     }
-    use RetentionLimit::{MaxAge, MaxSize};
     let expected = [
         (threads[0], MaxAge),
         (threads[1], MaxSize),
@@ -270,7 +262,7 @@ async fn threads_are_removed_until_the_log_has_its_size() {
 #[tokio::test(start_paused = true)]
 async fn attachments_are_removed_and_their_threads_stay() {
     let stage = Stage::new(RetentionSettings {
-        attachments_max_age: age("10d"),
+        attachments_max_age: Some(age("10d")),
         ..RetentionSettings::default()
     })
     .await;
@@ -281,23 +273,23 @@ async fn attachments_are_removed_and_their_threads_stay() {
     for number in 0..600_u32 {
         many.push(stage.blob(old, &number.to_be_bytes()).await);
     }
-    let report = removes(&stage, &[(old, RetentionLimit::AttachmentsMaxAge)]).await;
+    let report = removes(&stage, &[(old, AttachmentsMaxAge)]).await;
     assert_eq!((report.threads, report.attachments, report.bytes), (0, 600, 2400));
     assert!(stage.exists(old).await && stage.has(shared).await);
     for blob in many {
         assert!(!stage.has(blob).await);
     }
     // The other thread becomes old as well, and then nothing needs the shared one.
-    tokio::time::sleep(Duration::from_secs(2 * 24 * 60 * 60)).await;
+    tokio::time::sleep(Duration::from_hours(48)).await;
     assert!(!stage.has(shared).await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_thread_in_use_stays() {
     let stage = Stage::new(RetentionSettings {
-        max_age: age("1d"),
+        max_age: Some(age("1d")),
         max_size: Size::parse("1 MiB"),
-        attachments_max_age: age("1d"),
+        attachments_max_age: Some(age("1d")),
         archived_max_age: None,
     })
     .await;
@@ -305,18 +297,18 @@ async fn a_thread_in_use_stays() {
     let blob = stage.blob(followed, &vec![1; 2 << 20]).await;
     let snapshot = stage.directory.subscribe(followed, Lane::App).await.unwrap();
     let forgotten = stage.thread(50, |_| {}).await;
-    // Loaded, without anyone who follows it.
+    // Loaded, without a subscriber.
     stage.directory.look(forgotten).await.unwrap();
     for dry_run in [true, false] {
         let report = stage.run(dry_run).await;
-        assert_eq!(ids(&report), [(forgotten, RetentionLimit::MaxAge)]);
+        assert_eq!(ids(&report), [(forgotten, MaxAge)]);
         // Once because of its age, and once because of its attachment.
         assert_eq!(report.kept, if dry_run { 1 } else { 2 });
     }
     assert!(stage.exists(followed).await && stage.has(blob).await);
     drop(snapshot);
     tokio::task::yield_now().await;
-    assert_eq!(ids(&stage.run(false).await), [(followed, RetentionLimit::MaxAge)]);
+    assert_eq!(ids(&stage.run(false).await), [(followed, MaxAge)]);
     let gone = stage.directory.look(followed).await.unwrap_err();
     assert_eq!(gone.code, ErrorCode::NotFound);
 }
@@ -324,7 +316,7 @@ async fn a_thread_in_use_stays() {
 #[tokio::test(start_paused = true)]
 async fn a_thread_that_runs_is_not_even_asked() {
     let stage = Stage::new(RetentionSettings {
-        max_age: age("1d"),
+        max_age: Some(age("1d")),
         ..RetentionSettings::default()
     })
     .await;
@@ -338,7 +330,6 @@ async fn a_thread_that_runs_is_not_even_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_thread_that_was_used_after_the_sweep_saw_it_stays() {
-    use acpd_proto::thread::LastUse;
     let stage = Stage::new(RetentionSettings::default()).await;
     let thread = stage.thread(100, |_| {}).await;
     let last = LastUse {
@@ -360,7 +351,7 @@ async fn a_thread_that_was_used_after_the_sweep_saw_it_stays() {
         assert_eq!(refused.unwrap_err().code, ErrorCode::Conflict, "{other:?}");
     }
     // An archived thread that was taken back is in a different list.
-    let archive = Command::Change(acpd_proto::thread::Change::Archive);
+    let archive = Command::Change(Change::Archive);
     let done = stage.directory.command(thread, Origin::Daemon, archive).await;
     done.unwrap().await.unwrap().unwrap();
     let refused = stage.directory.delete_unused(thread, Origin::Daemon, last).await;
@@ -380,9 +371,47 @@ async fn a_thread_that_was_used_after_the_sweep_saw_it_stays() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_opens_a_thread_meanwhile_has_it_or_it_is_gone() {
+    let (mut opened, mut gone) = (0, 0);
+    for steps in 0..60 {
+        let stage = Stage::new(RetentionSettings {
+            max_age: Some(age("1d")),
+            ..RetentionSettings::default()
+        })
+        .await;
+        let thread = stage.thread(2, |_| {}).await;
+        let retention = stage.retention.clone();
+        let sweep = tokio::spawn(async move { retention.run(Origin::Daemon, false).await });
+        for _ in 0..steps {
+            tokio::task::yield_now().await;
+        }
+        let snapshot = stage.directory.subscribe(thread, Lane::App).await;
+        let report = sweep.await.unwrap().unwrap();
+        match &snapshot {
+            Ok(_) => {
+                assert_eq!((report.threads, report.kept), (0, 1), "after {steps} steps");
+                assert!(stage.exists(thread).await, "after {steps} steps");
+                opened += 1;
+            }
+            Err(failure) => {
+                assert_eq!(
+                    failure.code,
+                    ErrorCode::NotFound,
+                    "after {steps} steps: {failure}"
+                );
+                assert_eq!(report.threads, 1, "after {steps} steps");
+                assert!(!stage.exists(thread).await, "after {steps} steps");
+                gone += 1;
+            }
+        }
+    }
+    assert!(opened > 0 && gone > 0, "{opened} {gone}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn it_runs_a_minute_after_the_start_and_then_every_hour() {
     let stage = Stage::new(RetentionSettings {
-        max_age: age("10d"),
+        max_age: Some(age("10d")),
         ..RetentionSettings::default()
     })
     .await;
@@ -391,11 +420,11 @@ async fn it_runs_a_minute_after_the_start_and_then_every_hour() {
         .thread(10, |summary| summary.updated_at += 30 * 60 * 1000)
         .await;
     let shortly = Duration::from_secs(1);
-    tokio::time::sleep(DELAY - shortly).await;
+    tokio::time::sleep(DELAY.saturating_sub(shortly)).await;
     assert!(stage.exists(first).await);
     tokio::time::sleep(2 * shortly).await;
     assert!(!stage.exists(first).await && stage.exists(second).await);
-    tokio::time::sleep(INTERVAL - 4 * shortly).await;
+    tokio::time::sleep(INTERVAL.saturating_sub(4 * shortly)).await;
     assert!(stage.exists(second).await, "it became old in the meantime");
     tokio::time::sleep(5 * shortly).await;
     assert!(!stage.exists(second).await);
@@ -409,7 +438,7 @@ async fn a_changed_limit_has_a_minute_to_be_corrected() {
     let thread = stage.thread(11, |_| {}).await;
     tokio::time::sleep(INTERVAL * 3).await;
     let wrong = RetentionSettings {
-        max_age: age("1d"),
+        max_age: Some(age("1d")),
         ..RetentionSettings::default()
     };
     stage.settings.send_replace(wrong.clone());
@@ -425,7 +454,7 @@ async fn a_changed_limit_has_a_minute_to_be_corrected() {
 #[tokio::test(start_paused = true)]
 async fn a_log_that_fails_stops_the_sweep_and_the_next_one_goes_on() {
     let stage = Stage::new(RetentionSettings {
-        max_age: age("10d"),
+        max_age: Some(age("10d")),
         ..RetentionSettings::default()
     })
     .await;
@@ -448,10 +477,9 @@ async fn a_log_that_fails_stops_the_sweep_and_the_next_one_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_attachment_is_told_from_one_that_never_was() {
-    use acpd_log::EventLog;
+async fn a_removed_attachment_differs_from_an_unknown_one() {
     let stage = Stage::new(RetentionSettings {
-        attachments_max_age: age("1d"),
+        attachments_max_age: Some(age("1d")),
         ..RetentionSettings::default()
     })
     .await;
@@ -465,7 +493,7 @@ async fn a_deleted_attachment_is_told_from_one_that_never_was() {
 #[tokio::test(start_paused = true)]
 async fn a_stopped_daemon_removes_nothing() {
     let stage = Stage::new(RetentionSettings {
-        max_age: age("1d"),
+        max_age: Some(age("1d")),
         ..RetentionSettings::default()
     })
     .await;

@@ -21,6 +21,7 @@ mod turn_pages;
 mod turns;
 
 use std::fmt;
+use std::sync::Arc;
 
 use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
 use acpd_proto::surface::reply::Reply;
@@ -28,10 +29,11 @@ use acpd_proto::surface::request::{Order, Request};
 use acpd_proto::thread::{self, Command};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use tokio::sync::watch;
 
 pub use self::caller::{Caller, Defaults, Delegate};
 use crate::context::Context;
-use crate::retention::Retention;
+use crate::retention::{Retention, RetentionSettings};
 use crate::standby::initialize_cache::InitializeCache;
 use crate::thread::directory::{Answer, Directory};
 use crate::thread::subscription::FollowRequest;
@@ -107,18 +109,37 @@ pub struct Service {
     pub directory: Directory,
     /// State that the threads share.
     pub context: Context,
-    /// Removes old threads.
-    retention: Retention,
+    /// Shared, because each connection has a clone.
+    tasks: Arc<Tasks>,
+}
+
+/// Tasks of the service.
+#[derive(Debug)]
+struct Tasks {
     /// The initialize results that agents returned.
     initialize_cache: InitializeCache,
+    /// Removes old threads.
+    retention: Retention,
 }
 
 impl Service {
-    /// Creates the service, and starts the tasks of the initialize cache and of retention.
+    /// Creates the service without limits of retention, and starts its tasks.
     pub fn new(directory: Directory, context: Context) -> Self {
-        Self {
+        Self::with_retention(directory, context, watch::channel(RetentionSettings::default()).1)
+    }
+
+    /// Creates the service, and starts its tasks. The sender of `retention` replaces the limits of retention.
+    pub fn with_retention(
+        directory: Directory,
+        context: Context,
+        retention: watch::Receiver<RetentionSettings>,
+    ) -> Self {
+        let tasks = Tasks {
             initialize_cache: InitializeCache::open(context.clone()),
-            retention: Retention::open(directory.clone(), context.clone()),
+            retention: Retention::open(directory.clone(), context.clone(), retention),
+        };
+        Self {
+            tasks: Arc::new(tasks),
             directory,
             context,
         }

@@ -78,7 +78,7 @@ impl Service {
     }
 
     pub(super) fn run_retention(&self, by: Origin, dry_run: bool) -> Dispatched {
-        let retention = self.retention.clone();
+        let retention = self.tasks.retention.clone();
         Dispatched::answer(async move {
             let report = retention.run(by, dry_run).await?;
             Ok(Reply::Retention(Box::new(report)))

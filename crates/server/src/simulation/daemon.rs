@@ -16,7 +16,6 @@ use acpd_runtime::live_limits::LiveLimits;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::RememberedAnswers;
-use acpd_runtime::retention::RetentionSettings;
 use acpd_runtime::service::{Defaults, Service};
 use acpd_runtime::share::NoShares;
 use acpd_runtime::thread::directory::Directory;
@@ -75,7 +74,6 @@ impl Daemon {
             ids: ids.clone(),
             answers: RememberedAnswers::open(Arc::clone(&host), place).unwrap(),
             host,
-            retention: watch::channel(RetentionSettings::default()).1,
             reserved: Arc::default(),
             bulk: Bulk::here(),
             shares: Arc::new(NoShares),
