@@ -87,6 +87,7 @@ impl Settings {
             policy: file.policy,
             sandbox: file.sandbox,
             limits: file.limits,
+            notifications: file.notifications,
             keeper: None,
         };
         Ok(Self {

@@ -22,6 +22,7 @@ use crate::host::Host;
 use crate::ids::Ids;
 use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
+use crate::notify::Notifications;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 use crate::room::Room;
@@ -49,6 +50,8 @@ pub struct Parts {
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
     pub bulk: Bulk,
+    /// Receives the events of which people are notified.
+    pub notifications: Notifications,
 }
 
 /// State that every thread of a daemon shares; cheap to clone.
@@ -88,6 +91,8 @@ pub struct Context {
     pub reserved: Arc<Reserved>,
     /// Runs work that reads much of the log.
     pub bulk: Bulk,
+    /// Receives the events of which people are notified.
+    pub notifications: Notifications,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
     /// Bytes of a thread's events after which it stores another snapshot of its state.
@@ -110,6 +115,7 @@ impl Context {
             answers,
             reserved,
             bulk,
+            notifications,
         } = parts;
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
@@ -137,6 +143,7 @@ impl Context {
             session_claims: SessionClaims::default(),
             reserved,
             bulk,
+            notifications,
             live_room: Room::new(LIVE_BYTES),
             snapshot_bytes: SNAPSHOT_BYTES,
             indexing: Arc::default(),

@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::host::local::LocalHost;
 use crate::ids::Ids;
 use crate::live_limits::LiveLimits;
+use crate::notify::Notifications;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
 
@@ -49,6 +50,7 @@ pub fn context_with_log(
         host,
         reserved: Arc::default(),
         bulk: Bulk::here(),
+        notifications: Notifications::off(),
     })
 }
 

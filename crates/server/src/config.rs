@@ -11,6 +11,7 @@ use acpd_policy::Policy;
 use serde::Deserialize;
 
 use crate::net::tls::TlsConfig;
+use crate::notify::{NotificationsConfig, TargetConfig};
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::registry::AgentBook;
 use acpd_runtime::agent::sandbox::SandboxSettings;
@@ -43,6 +44,8 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     /// The limits of this daemon.
     pub limits: Limits,
+    /// The targets of notifications.
+    pub notifications: NotificationsConfig,
     /// A program that calls [`acpd_host::keep`] for `PROGRAM keep RUN`. It terminates the agents of a daemon that was killed.
     /// With `None`, the next start of the daemon terminates them.
     pub keeper: Option<PathBuf>,
@@ -84,7 +87,14 @@ impl Config {
     /// Returns the daemon's own files, which no agent can access.
     pub fn reserved(&self) -> Reserved {
         let key = self.server.tls.as_ref().and_then(|tls| tls.key.clone());
-        let files = self.config_file.iter().cloned().chain(key).collect();
+        let secrets = self.notifications.targets.values().flat_map(TargetConfig::files);
+        let files = self
+            .config_file
+            .iter()
+            .cloned()
+            .chain(key)
+            .chain(secrets)
+            .collect();
         Reserved::new(vec![self.data_dir.clone()], files)
     }
 }

@@ -34,7 +34,15 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Configuration, access and tools",
-        &["config", "token", "policy", "schema", "completions", "man"],
+        &[
+            "config",
+            "notifications",
+            "token",
+            "policy",
+            "schema",
+            "completions",
+            "man",
+        ],
     ),
 ];
 

@@ -8,6 +8,7 @@ mod config;
 mod daemon;
 mod examples;
 mod help;
+mod notifications;
 mod service;
 mod threads;
 
@@ -23,6 +24,7 @@ pub use self::codex::CodexArgs;
 pub use self::config::*;
 pub use self::daemon::*;
 pub use self::help::{Parsed, command, help, parse};
+pub use self::notifications::*;
 pub use self::service::*;
 pub use self::threads::*;
 
@@ -193,6 +195,9 @@ pub enum Command {
     /// Check and show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// List and test the targets of notifications
+    #[command(subcommand)]
+    Notifications(NotificationsCommand),
     /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(TokenCommand),

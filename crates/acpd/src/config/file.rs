@@ -11,7 +11,7 @@ use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::mcp::McpServer;
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox::{self, SandboxSettings};
-use acpd_server::{CodexConfig, ServerConfig};
+use acpd_server::{CodexConfig, NotificationsConfig, ServerConfig};
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -43,6 +43,8 @@ pub struct File {
     pub registry_url: Option<String>,
     /// Limits of the daemon.
     pub limits: Limits,
+    /// Targets of notifications.
+    pub notifications: NotificationsConfig,
 }
 
 /// The failure that a stored event survives.
@@ -88,6 +90,7 @@ impl File {
     /// Checks what the types cannot express.
     fn check(&self) -> Result<(), String> {
         self.limits.check()?;
+        self.notifications.check()?;
         for (name, agent) in &self.agents {
             check_command(name, agent)?;
         }
@@ -120,6 +123,20 @@ impl File {
         }
         if let Some(dir) = &mut self.data_dir {
             *dir = folder.resolve(dir);
+        }
+        for target in self.notifications.targets.values_mut() {
+            for path in [&mut target.secret_file, &mut target.token_file]
+                .into_iter()
+                .flatten()
+            {
+                *path = folder.resolve(path);
+            }
+            for path in &mut target.folders {
+                *path = folder.resolve(path);
+            }
+            if let Some(command) = &mut target.command {
+                *command = folder.resolve_program(command);
+            }
         }
         for agent in self.agents.values_mut() {
             agent.command = folder.resolve_program(&agent.command);

@@ -3,6 +3,7 @@
 pub mod background;
 pub mod control;
 pub mod logs;
+pub mod notifications;
 pub mod open;
 pub mod policy;
 mod process;

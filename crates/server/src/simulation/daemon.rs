@@ -13,6 +13,7 @@ use acpd_runtime::clock::Clock;
 use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
+use acpd_runtime::notify::Notifications;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::RememberedAnswers;
 use acpd_runtime::service::{Defaults, Service};
@@ -74,6 +75,7 @@ impl Daemon {
             host,
             reserved: Arc::default(),
             bulk: Bulk::here(),
+            notifications: Notifications::off(),
         });
         // Every few events, so that restarts begin in the middle of turns.
         context.snapshot_bytes = 4 << 10;

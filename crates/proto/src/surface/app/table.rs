@@ -8,7 +8,7 @@ use super::params::{
     AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
     ExplainPolicy, InstallAgent, InterruptTurn, ListFolders, ListSessions, ListThreads, Named, NoParams, On,
     Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeRemembered, SearchThreads, SetConfig,
-    SetMode, SetPolicy, StartThread, StartTurn,
+    SetMode, SetPolicy, StartThread, StartTurn, TestNotifications,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -16,9 +16,9 @@ use super::thread_params::{
 };
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
-    FoldersListed, Nothing, PoliciesRead, PolicyExplained, RememberedListed, RolledBack, TextsFound,
-    ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnDiffRead,
-    TurnStartedResult, TurnSteered, Unsubscribed,
+    FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested, PoliciesRead, PolicyExplained,
+    RememberedListed, RolledBack, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted,
+    ThreadsListed, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
@@ -280,6 +280,15 @@ methods! {
     /// part of the thread.
     "policy/read" ReadPolicies(ReadPolicy) -> PoliciesRead,
         |params| Ok(Request::ReadPolicies { agent: params.agent_type });
+
+    /// Lists the targets of notifications, with what waits for each and its last error.
+    "notification/list" ListNotificationTargets(NoParams) -> NotificationTargetsListed,
+        |_| Ok(Request::ListNotificationTargets);
+
+    /// Sends a test notification to one target or to all. Returns once each has accepted it or failed, within seconds, or
+    /// within `timeout_secs` of a command.
+    "notification/test" TestNotifications(TestNotifications) -> NotificationsTested,
+        |params| Ok(Request::TestNotifications { target: params.target });
 
     /// Lists remembered answers.
     "policy/remembered/list" ListRemembered(On<NoParams>) -> RememberedListed,

@@ -116,6 +116,7 @@ impl ThreadActor {
         };
         appended?;
         self.context.metrics.appended(events, begun.elapsed());
+        self.context.notifications.stored(self.id, events);
         if let Some(summary) = &summary {
             self.context.thread_list.changed(self.id, events, summary);
         }

@@ -7,7 +7,9 @@ use acpd_policy::{Decision, Policy, RememberedRule, Rule, Scope, SubjectExplanat
 use super::thread::Thread;
 use super::turn::Turn;
 use super::{Plain, Serde};
-use crate::surface::reply::{AgentInfo, AgentReport, FolderList, ListedThread, Reply, RunningProcess};
+use crate::surface::reply::{
+    AgentInfo, AgentReport, FolderList, ListedThread, Reply, RunningProcess, TargetInfo, TargetTest,
+};
 use crate::thread::SteerDelivery;
 
 #[cfg(test)]
@@ -45,6 +47,8 @@ from_reply! {
     PoliciesRead<'a>: Reply::Policies { daemon, agent } => {
         Self::new(daemon.as_ref().map(Serde), agent.as_ref().map(Serde))
     };
+    NotificationTargetsListed<'a>: Reply::NotificationTargets(targets) => Self::new(targets);
+    NotificationsTested<'a>: Reply::NotificationsTested(tests) => Self::new(tests);
     PolicyExplained<'a>: Reply::Explained(why) => Self::new(Serde(&why.decision), Serde(&why.subjects));
     RememberedListed<'a>: Reply::Remembered(answers) => Self::new(answers);
     ThreadStarted<'a>: Reply::Opened(new) => {
@@ -195,6 +199,12 @@ wire! {
         /// The agent's own policy, which takes precedence over the daemon's.
         agent: Option<Serde<'a, Policy>> as Option<Json> | null,
     }
+
+    /// The targets of notifications, by name.
+    struct NotificationTargetsListed<'a> { data: &'a [TargetInfo] }
+
+    /// The results of a test, by the targets' names.
+    struct NotificationsTested<'a> { data: &'a [TargetTest] }
 
     /// Result of `policy/explain`.
     struct PolicyExplained<'a> {
