@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::cli::{Cli, Command, Common, Parsed, PolicyCommand};
-use crate::daemon::{control, logs, open, policy, reference, serve, status, token};
+use crate::daemon::{control, logs, notifications, open, policy, reference, serve, status, token};
 use crate::exit::Exit;
 use crate::terminal::{plain, print};
 use crate::threads::{answer, export, lifecycle, list, prune, run, search, share, show, steer};
@@ -208,6 +208,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Editors(command) => editors::editors(settings, &command).await,
         Command::Backup(args) => backup::backup(settings, &args).await,
         Command::Restore(args) => backup::restore(settings, &args).await,
+        Command::Notifications(command) => notifications::notifications(settings, &command).await,
         Command::Token(command) => token::token(settings, &command).await,
         Command::Acp(args) => acp::acp(settings, args).await,
         Command::Codex(args) => codex::codex(settings, args).await,

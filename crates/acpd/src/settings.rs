@@ -103,6 +103,7 @@ impl Settings {
             sandbox: file.sandbox,
             limits: file.limits,
             retention: file.retention,
+            notifications: file.notifications,
             keeper: None,
         };
         Ok(Self {

@@ -62,6 +62,8 @@ const TABLE: &str = "
     app    item/answer                     approver
     app    policy/explain                  observer
     app    policy/read                     observer
+    app    notification/list               owner
+    app    notification/test               owner
     app    policy/remembered/list          observer
     app    policy/remembered/revoke        approver
 

@@ -34,6 +34,8 @@ pub struct AgentProcess {
 pub struct ProcessExit {
     /// One sentence for the user.
     pub reason: String,
+    /// The exit code; `None` after a signal.
+    pub code: Option<i32>,
     /// The last lines of the agent's stderr.
     pub stderr: String,
 }
@@ -133,6 +135,7 @@ impl StoppingProcess {
         let ending = self.leader.end(is_signalled).await;
         ProcessExit {
             reason: reason(&self.name, &ending),
+            code: ending.status.map(Exit::from).unwrap_or_default().code,
             stderr: self.stderr.text().await,
         }
     }

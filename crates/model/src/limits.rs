@@ -386,6 +386,37 @@ pub const LIST_PAGE: usize = 100;
 pub const LISTED_QUESTION_BYTES: usize = 4 << 10;
 /// Bytes of a question's title in a list.
 pub const LISTED_TITLE_BYTES: usize = 512;
+/// Targets of notifications in the configuration.
+pub const NOTIFICATION_TARGETS: usize = 32;
+/// Characters of a target's name.
+pub const NOTIFICATION_NAME_CHARS: usize = 32;
+/// Notifications that may wait for one target. The oldest one makes room for another.
+pub const NOTIFICATIONS_WAITING: usize = 256;
+/// Notifications that may wait for all targets.
+pub const NOTIFICATIONS_WAITING_ALL: usize = 2048;
+/// Facts about threads that may wait for the task of notifications. It reads the log for those that found no room.
+pub const NOTIFICATIONS_INBOX: usize = 1024;
+/// Open questions that may wait until they are old enough for a notification.
+pub const NOTIFICATIONS_QUESTIONS: usize = 1024;
+/// Threads whose last considered event is stored.
+pub const NOTIFICATIONS_THREADS: usize = 2048;
+/// Bytes of the file that stores waiting notifications.
+pub const NOTIFICATIONS_FILE_BYTES: u64 = 4 << 20;
+/// Time for which the last considered event of a thread is stored, so that the log can be read again after a crash. It
+/// is longer than any commit takes, and than the host's clock is set back.
+pub const NOTIFICATIONS_MEMORY: Duration = Duration::from_hours(1);
+/// Time after which the daemon gives up on a notification.
+pub const NOTIFICATIONS_GIVE_UP: Duration = Duration::from_hours(24);
+/// Pause after the first failed delivery to a target. It doubles with each further failure.
+pub const NOTIFICATIONS_RETRY: Duration = Duration::from_secs(5);
+/// Longest pause between two deliveries to a failing target.
+pub const NOTIFICATIONS_RETRY_MOST: Duration = Duration::from_hours(1);
+/// Seconds that one delivery may take.
+pub const NOTIFICATION_SECS: u64 = 15;
+/// Bytes that are read of a receiver's answer.
+pub const NOTIFICATION_ANSWER_BYTES: u64 = 16 << 10;
+/// Bytes of one notification.
+pub const NOTIFICATION_BYTES: usize = 16 << 10;
 
 /// Messages for a running turn that a thread shows until the agent has taken them.
 pub const STEERS_SHOWN: usize = 64;

@@ -10,11 +10,13 @@
 //! * [`thread`]: combines commands and agent events, and decides what to record
 //! * [`projection`]: views computed from events
 //! * [`fanout`]: merges deltas before the log, and follows a thread from a cursor
+//! * [`notify`]: which notifications go to which targets, and when
 //! * [`surface`]: the protocols that clients speak
 //! * [`trace_context`]: W3C trace context in `_meta`
 
 pub mod agent;
 pub mod fanout;
+pub mod notify;
 pub mod projection;
 mod queue;
 pub mod surface;

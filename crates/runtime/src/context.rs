@@ -22,6 +22,7 @@ use crate::host::Host;
 use crate::ids::Ids;
 use crate::live_limits::LiveLimits;
 use crate::metrics::Metrics;
+use crate::notify::Notifications;
 use crate::observe::Sinks;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
@@ -55,6 +56,8 @@ pub struct Parts {
     pub shares: Arc<dyn ShareStore>,
     /// Where observations leave the daemon.
     pub sinks: Sinks,
+    /// Receives the events of which people are notified.
+    pub notifications: Notifications,
 }
 
 /// State that every thread of a daemon shares; cheap to clone.
@@ -98,6 +101,8 @@ pub struct Context {
     pub shares: Arc<dyn ShareStore>,
     /// Where observations leave the daemon.
     pub sinks: Sinks,
+    /// Receives the events of which people are notified.
+    pub notifications: Notifications,
     /// The room for batches that subscribers have not received yet.
     pub live_room: Room,
     /// Bytes of a thread's events after which it stores another snapshot of its state.
@@ -122,6 +127,7 @@ impl Context {
             bulk,
             shares,
             sinks,
+            notifications,
         } = parts;
         let metrics = Arc::new(Metrics::new(log.clone()));
         let launcher = Launcher {
@@ -152,6 +158,7 @@ impl Context {
             bulk,
             shares,
             sinks,
+            notifications,
             live_room: Room::new(LIVE_BYTES),
             snapshot_bytes: SNAPSHOT_BYTES,
             indexing: Arc::default(),

@@ -6,7 +6,7 @@
 //!
 //! Each task has a bounded mailbox. [`thread`] runs one task for each loaded thread and one for the thread directory.
 //! [`agent`] runs one for each agent process. [`policy::remembered`] runs one for the answers that apply to all threads
-//! of an agent, and [`retention`] one that removes old data.
+//! of an agent, [`retention`] one that removes old data, and [`notify`] one for notifications.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -20,6 +20,7 @@ pub mod host;
 pub mod ids;
 pub mod live_limits;
 pub mod metrics;
+pub mod notify;
 pub mod observe;
 pub mod policy;
 pub mod private_file;

@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::host::local::LocalHost;
 use crate::ids::Ids;
 use crate::live_limits::LiveLimits;
+use crate::notify::Notifications;
 use crate::observe::Sinks;
 use crate::policy::book::PolicyBook;
 use crate::policy::remembered::RememberedAnswers;
@@ -53,6 +54,7 @@ pub fn context_with_log(
         bulk: Bulk::here(),
         shares: Arc::new(NoShares),
         sinks: Sinks::default(),
+        notifications: Notifications::off(),
     })
 }
 

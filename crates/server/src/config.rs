@@ -11,6 +11,7 @@ use acpd_policy::Policy;
 use serde::Deserialize;
 
 use crate::net::tls::TlsConfig;
+use crate::notify::{NotificationsConfig, TargetConfig};
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_runtime::agent::registry::AgentBook;
 use acpd_runtime::agent::sandbox::SandboxSettings;
@@ -50,6 +51,8 @@ pub struct Config {
     pub limits: Limits,
     /// The limits above which old data is removed.
     pub retention: RetentionSettings,
+    /// The targets of notifications.
+    pub notifications: NotificationsConfig,
     /// A program that calls [`acpd_host::keep`] for `PROGRAM keep RUN`. It terminates the agents of a daemon that was killed.
     /// With `None`, the next start of the daemon terminates them.
     pub keeper: Option<PathBuf>,
@@ -92,7 +95,14 @@ impl Config {
     /// Returns the daemon's own files, which no agent can access.
     pub fn reserved(&self) -> Reserved {
         let key = self.server.tls.as_ref().and_then(|tls| tls.key.clone());
-        let files = self.config_file.iter().cloned().chain(key).collect();
+        let secrets = self.notifications.targets.values().flat_map(TargetConfig::files);
+        let files = self
+            .config_file
+            .iter()
+            .cloned()
+            .chain(key)
+            .chain(secrets)
+            .collect();
         let directories = std::iter::once(&self.data_dir).chain(&self.record_wire);
         Reserved::new(directories.cloned().collect(), files)
     }

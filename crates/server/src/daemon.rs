@@ -30,6 +30,7 @@ use crate::http::listen;
 use crate::net::tls;
 use crate::net::tls::{Certified, TlsConfig, TlsError};
 use crate::net::unix_socket;
+use crate::notify::{self, NotificationsConfig, Senders};
 use acpd_runtime::agent::registry::{AgentBook, Agents};
 use acpd_runtime::agent::sandbox;
 use acpd_runtime::bulk::Bulk;
@@ -39,6 +40,7 @@ use acpd_runtime::host::Host;
 use acpd_runtime::host::local::LocalHost;
 use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
+use acpd_runtime::notify::{Notifications, Notifier, Targets};
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::{AnswersError, RememberedAnswers};
@@ -73,6 +75,8 @@ struct LiveSettings {
     agents: watch::Sender<Arc<AgentBook>>,
     limits: watch::Sender<Arc<Limits>>,
     retention: watch::Sender<RetentionSettings>,
+    notifications: watch::Sender<Arc<NotificationsConfig>>,
+    targets: watch::Sender<Arc<Targets>>,
 }
 
 /// The result of a reload of the configuration.
@@ -184,12 +188,16 @@ impl Daemon {
         let (agents, agents_now) = watch::channel(Arc::new(config.agent_book()));
         let (limits, limits_now) = watch::channel(Arc::new(config.limits.clone()));
         let (retention, retention_now) = watch::channel(config.retention.clone());
+        let (notifications, notifications_now) = watch::channel(Arc::new(config.notifications.clone()));
+        let (targets, targets_now) = watch::channel(notify::targets(&config.notifications));
         let settings = LiveSettings {
             started: config.clone(),
             policies,
             agents,
             limits,
             retention,
+            notifications,
+            targets,
         };
         let Config {
             listen,
@@ -252,6 +260,8 @@ impl Daemon {
         let store = AuthStore::new(&token, given_out, shares, sessions, clock.now());
         let auth = AuthHandle::open(store, &data_dir, clock);
         let host: Arc<dyn Host> = Arc::new(LocalHost);
+        let has_targets = !targets_now.borrow().targets.is_empty();
+        let (notifications, inbox) = Notifications::channel(has_targets);
         let context = Context::open(Parts {
             log: log.clone(),
             agents: Agents::new(agents_now, &data_dir),
@@ -265,8 +275,17 @@ impl Daemon {
             bulk: Bulk::start().map_err(StartError::Threads)?,
             shares: Arc::new(auth.clone()),
             sinks,
+            notifications,
         });
         let bulk = context.bulk.clone();
+        let notifier = Notifier {
+            inbox,
+            targets: targets_now,
+            deliver: Arc::new(Senders::new(notifications_now, address, tls.is_some())),
+            data_dir: data_dir.clone(),
+        };
+        // Before the threads, so that it considers the turns that they find interrupted.
+        tokio::spawn(acpd_runtime::notify::run(context.clone(), notifier));
         let directory = Directory::open(context.clone()).await?;
         announce(address).map_err(StartError::Announce)?;
         let sockets = [unix_socket::path(&data_dir), unix_socket::editors_path(&data_dir)];
@@ -318,7 +337,7 @@ impl Daemon {
         })
     }
 
-    /// Replaces the settings that a running daemon can change: policies, agents, limits and retention. Agents, threads and
+    /// Replaces the settings that a running daemon can change: policies, agents, limits, retention and notifications. Agents, threads and
     /// connections that exist keep the other settings that they started with.
     pub fn reload(&self, config: &Config) -> Reloaded {
         let settings = &self.settings;
@@ -334,7 +353,15 @@ impl Daemon {
                 replace(&settings.retention, config.retention.clone()),
             ),
         ];
-        let changed = changed.into_iter().filter(|(_, changed)| *changed);
+        // The senders first, so that they know each target that receives something.
+        let notifications = replace(&settings.notifications, Arc::new(config.notifications.clone()));
+        if notifications {
+            settings
+                .targets
+                .send_replace(notify::targets(&config.notifications));
+        }
+        let changed = changed.into_iter().chain([("notifications", notifications)]);
+        let changed = changed.filter(|(_, changed)| *changed);
         Reloaded {
             changed: changed.map(|(name, _)| name).collect(),
             needs_restart: config.fixed_changes(&settings.started),
@@ -381,6 +408,13 @@ impl Daemon {
     pub async fn stop(self) {
         let patience = Duration::from_secs(SHUTDOWN_SECS);
         self.server.service.directory.clone().close_within(patience).await;
+        let notifications = &self.server.service.context.notifications;
+        if tokio::time::timeout(patience, notifications.close())
+            .await
+            .is_err()
+        {
+            tracing::warn!("waiting notifications could not be stored in time");
+        }
         self.server.stop.cancel();
         self.server.peers.close();
         if tokio::time::timeout(patience, self.server.peers.wait())
@@ -496,6 +530,7 @@ mod tests {
             sandbox: acpd_runtime::agent::sandbox::SandboxSettings::default(),
             limits: Limits::default(),
             retention: RetentionSettings::default(),
+            notifications: NotificationsConfig::default(),
             keeper: None,
         };
         let path = unix_socket::path(&config.data_dir);

@@ -9,9 +9,11 @@ mod connection;
 mod daemon;
 mod http;
 pub mod net;
+mod notify;
 #[cfg(test)]
 mod simulation;
 mod transport;
 
 pub use config::{CodexConfig, Config, ServerConfig, TracesConfig};
 pub use daemon::{Daemon, Reloaded, StartError};
+pub use notify::{NotificationsConfig, TargetConfig};

@@ -904,6 +904,42 @@ export interface Notice {
   update?: Json | null;
 }
 
+export type NotificationListParams = NoParams;
+
+/** A target of notifications. */
+export interface NotificationTarget {
+  /** Why the last delivery failed; `null` if it succeeded. */
+  error?: string | null;
+  /** Deliveries that failed since the last one that succeeded. */
+  failures: number;
+  /** Name of the target. */
+  name: string;
+  /** `webhook`, `command` or `ntfy`. */
+  type: string;
+  /** Notifications that wait for delivery. */
+  waiting: number;
+}
+
+/** The targets of notifications, by name. */
+export interface NotificationTargetsListed {
+  data: NotificationTarget[];
+}
+
+/** The result of a test of one target. */
+export interface NotificationTest {
+  /** Why the test failed; `null` if it succeeded. */
+  error?: string | null;
+  /** Name of the target. */
+  name: string;
+}
+
+export type NotificationTestParams = TestNotifications;
+
+/** The results of a test, by the targets' names. */
+export interface NotificationsTested {
+  data: NotificationTest[];
+}
+
 /** A message for the running turn that the agent has not taken yet. */
 export interface PendingSteering {
   /** Number of its event. */
@@ -1461,6 +1497,12 @@ export interface TerminalOutput {
   /** Milliseconds since the epoch. */
   ts: number;
   turnId?: string | null;
+}
+
+/** Params of `notification/test`. */
+export interface TestNotifications {
+  /** Name of the target, as in `notification/list`; all targets if absent. */
+  target?: string | null;
 }
 
 /** A search hit. */
@@ -2253,6 +2295,10 @@ export interface Methods {
   "item/answer": { params: ItemAnswerParams; result: Nothing };
   /** Answers a permission request. `optionId` selects one of the agent's options; `approved` alone selects the first once-option of that kind. */
   "item/approve": { params: ItemApproveParams; result: Nothing };
+  /** Lists the targets of notifications, with what waits for each and its last error. */
+  "notification/list": { params: NotificationListParams; result: NotificationTargetsListed };
+  /** Sends a test notification to one target or to all. Returns once each has accepted it or failed, within seconds, or within `timeout_secs` of a command. */
+  "notification/test": { params: NotificationTestParams; result: NotificationsTested };
   /** Returns the policy's decision about a tool call and every matching rule. */
   "policy/explain": { params: PolicyExplainParams; result: PolicyExplained };
   /** Returns the configured permission policies: the daemon's and an agent's. A thread's policy is part of the thread. */

@@ -1281,6 +1281,54 @@ class Notice(_Notice, total=False):
     """The agent's own update, unchanged."""
 
 
+NotificationListParams: TypeAlias = "NoParams"
+
+
+class _NotificationTarget(TypedDict):
+    failures: int
+    """Deliveries that failed since the last one that succeeded."""
+    name: str
+    """Name of the target."""
+    type: str
+    """`webhook`, `command` or `ntfy`."""
+    waiting: int
+    """Notifications that wait for delivery."""
+
+
+class NotificationTarget(_NotificationTarget, total=False):
+    """A target of notifications."""
+
+    error: str | None
+    """Why the last delivery failed; `null` if it succeeded."""
+
+
+class NotificationTargetsListed(TypedDict):
+    """The targets of notifications, by name."""
+
+    data: list[NotificationTarget]
+
+
+class _NotificationTest(TypedDict):
+    name: str
+    """Name of the target."""
+
+
+class NotificationTest(_NotificationTest, total=False):
+    """The result of a test of one target."""
+
+    error: str | None
+    """Why the test failed; `null` if it succeeded."""
+
+
+NotificationTestParams: TypeAlias = "TestNotifications"
+
+
+class NotificationsTested(TypedDict):
+    """The results of a test, by the targets' names."""
+
+    data: list[NotificationTest]
+
+
 class _PendingSteering(TypedDict):
     seq: int
     """Number of its event."""
@@ -1946,6 +1994,13 @@ class TerminalOutput(_TerminalOutput, total=False):
     skippedBytes: int | None
     """Number of bytes before `text` that were omitted."""
     turnId: str | None
+
+
+class TestNotifications(TypedDict, total=False):
+    """Params of `notification/test`."""
+
+    target: str | None
+    """Name of the target, as in `notification/list`; all targets if absent."""
 
 
 class _TextFound(TypedDict):
@@ -3349,6 +3404,18 @@ class TypedClient(ABC):
         self, method: Literal["item/approve"], params: ItemApproveParams, *, timeout: float | None = None
     ) -> Nothing:
         """Answers a permission request. `optionId` selects one of the agent's options; `approved` alone selects the first once-option of that kind."""
+
+    @overload
+    async def call(
+        self, method: Literal["notification/list"], params: NotificationListParams | None = None, *, timeout: float | None = None
+    ) -> NotificationTargetsListed:
+        """Lists the targets of notifications, with what waits for each and its last error."""
+
+    @overload
+    async def call(
+        self, method: Literal["notification/test"], params: NotificationTestParams | None = None, *, timeout: float | None = None
+    ) -> NotificationsTested:
+        """Sends a test notification to one target or to all. Returns once each has accepted it or failed, within seconds, or within `timeout_secs` of a command."""
 
     @overload
     async def call(

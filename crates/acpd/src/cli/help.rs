@@ -39,6 +39,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &[
             "setup",
             "config",
+            "notifications",
             "token",
             "policy",
             "schema",
@@ -198,7 +199,7 @@ fn groups(command: &Clap) -> String {
         for name in names {
             let about = command.find_subcommand(name).and_then(Clap::get_about);
             let about = about.map(StyledStr::to_string).unwrap_or_default();
-            text.push_str(&format!("  {name:<12} {about}\n"));
+            text.push_str(&format!("  {name:<13} {about}\n"));
         }
         text.push('\n');
     }

@@ -10,6 +10,7 @@ mod doctor;
 mod editors;
 mod examples;
 mod help;
+mod notifications;
 mod service;
 mod setup;
 mod threads;
@@ -28,6 +29,7 @@ pub use self::daemon::*;
 pub use self::doctor::*;
 pub use self::editors::*;
 pub use self::help::{Parsed, command, help, parse};
+pub use self::notifications::*;
 pub use self::service::*;
 pub use self::setup::*;
 pub use self::threads::*;
@@ -212,6 +214,9 @@ pub enum Command {
     /// Check and show the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// List and test the targets of notifications
+    #[command(subcommand)]
+    Notifications(NotificationsCommand),
     /// Create, list and revoke access tokens
     #[command(subcommand)]
     Token(TokenCommand),

@@ -143,13 +143,18 @@ fn overrides(common: &Common) -> BTreeMap<&'static str, String> {
         .collect()
 }
 
-/// Replaces the values of variables and headers, which often are secrets.
+/// Replaces the values of variables, headers and keys, which often are secrets. The URL of a webhook or a topic is one too.
 fn hide_secrets(table: &mut Table) {
     for (key, value) in table.iter_mut() {
         match value {
             Value::Table(values) if key == "env" || key == "headers" => {
                 for (_, value) in values.iter_mut() {
                     *value = "(hidden)".into();
+                }
+            }
+            Value::Table(targets) if key == "targets" => {
+                for (_, target) in targets.iter_mut() {
+                    hide_in_target(target);
                 }
             }
             Value::Table(below) => hide_secrets(below),
@@ -161,6 +166,19 @@ fn hide_secrets(table: &mut Table) {
             _ => {}
         }
     }
+}
+
+/// Hides the secrets of a target of notifications.
+fn hide_in_target(target: &mut Value) {
+    let Some(target) = target.as_table_mut() else {
+        return;
+    };
+    for key in ["url", "secret", "token"] {
+        if let Some(value) = target.get_mut(key) {
+            *value = "(hidden)".into();
+        }
+    }
+    hide_secrets(target);
 }
 
 fn text(settings: &Settings) -> anyhow::Result<Option<String>> {

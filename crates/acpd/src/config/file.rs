@@ -12,7 +12,7 @@ use acpd_runtime::agent::mcp::McpServer;
 use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox::{self, SandboxSettings};
 use acpd_runtime::retention::RetentionSettings;
-use acpd_server::{CodexConfig, ServerConfig, TracesConfig};
+use acpd_server::{CodexConfig, NotificationsConfig, ServerConfig, TracesConfig};
 use serde::Deserialize;
 use toml::de::DeTable;
 
@@ -49,6 +49,8 @@ pub struct File {
     pub limits: Limits,
     /// Limits above which old data is removed.
     pub retention: RetentionSettings,
+    /// Targets of notifications.
+    pub notifications: NotificationsConfig,
 }
 
 /// The failure that a stored event survives.
@@ -94,6 +96,7 @@ impl File {
     /// Checks what the types cannot express.
     fn check(&self) -> Result<(), String> {
         self.limits.check()?;
+        self.notifications.check()?;
         for (name, agent) in &self.agents {
             check_command(name, agent)?;
         }
@@ -129,6 +132,20 @@ impl File {
         }
         if let Some(dir) = &mut self.data_dir {
             *dir = folder.resolve(dir);
+        }
+        for target in self.notifications.targets.values_mut() {
+            for path in [&mut target.secret_file, &mut target.token_file]
+                .into_iter()
+                .flatten()
+            {
+                *path = folder.resolve(path);
+            }
+            for path in &mut target.folders {
+                *path = folder.resolve(path);
+            }
+            if let Some(command) = &mut target.command {
+                *command = folder.resolve_program(command);
+            }
         }
         for agent in self.agents.values_mut() {
             agent.command = folder.resolve_program(&agent.command);
@@ -302,6 +319,15 @@ mod tests {
             (
                 "[retention]\nmax_agee = '90d'",
                 "line 2, at retention: unknown key \"max_agee\"; did you mean \"max_age\"?",
+            ),
+            (
+                "[notifications.targets.a]\ntype = 'mail'",
+                "line 2, at notifications.targets.a.type: \"mail\" is unknown; known are \"webhook\" and \"command\" and \
+                 \"ntfy\"",
+            ),
+            (
+                "[notifications.targets.a]\ntype = 'ntfy'\nurl = 'https://ntfy.sh/x'\nsecret = 'x'",
+                "notifications.targets.a has secret, which is for the type \"webhook\": remove it, or change the type",
             ),
             (
                 "registry_url = 'ftp://x'",

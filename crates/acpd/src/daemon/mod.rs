@@ -5,6 +5,7 @@ pub mod control;
 mod hindrance;
 mod logging;
 pub mod logs;
+pub mod notifications;
 pub mod open;
 pub mod policy;
 mod process;

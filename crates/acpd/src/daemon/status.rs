@@ -31,6 +31,10 @@ pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Ex
         "activeThreads": active.len(),
         "waitingThreads": active.iter().filter(waits).count(),
     });
+    // Only the owner may list them.
+    if let Ok(mut targets) = client.request("notification/list", json!({})).await {
+        status["notificationTargets"] = targets["data"].take();
+    }
     if !is_far {
         let notice = Notice::read(&settings.daemon.data_dir)?;
         status["pid"] = json!(notice.pid);
@@ -126,7 +130,38 @@ fn in_lines(status: &Value) -> String {
         named.join(", ")
     };
     lines.push(format!("agents that run: {named}"));
+    let targets = status["notificationTargets"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    if !targets.is_empty() {
+        lines.push(notifications(targets));
+    }
     lines.join("\n") + "\n"
+}
+
+/// Describes the targets of notifications, and which of them fail.
+fn notifications(targets: &[Value]) -> String {
+    let waiting: u64 = targets
+        .iter()
+        .filter_map(|target| target["waiting"].as_u64())
+        .sum();
+    let failing: Vec<String> = targets
+        .iter()
+        .filter_map(|target| {
+            let error = plain_line(target["error"].as_str()?);
+            Some(format!("{}: {error}", plain_line(target["name"].as_str()?)))
+        })
+        .collect();
+    let failing = if failing.is_empty() {
+        String::new()
+    } else {
+        format!("; failing: {}", failing.join("; "))
+    };
+    let plural = if targets.len() == 1 { "" } else { "s" };
+    format!(
+        "notifications: {} target{plural}, {waiting} waiting{failing}",
+        targets.len()
+    )
 }
 
 /// Returns what too little free space means.

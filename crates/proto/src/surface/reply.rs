@@ -37,6 +37,10 @@ pub enum Reply {
         /// The policy for every thread of the requested agent.
         agent: Option<Policy>,
     },
+    /// The targets of notifications.
+    NotificationTargets(Vec<TargetInfo>),
+    /// The results of a test of targets.
+    NotificationsTested(Vec<TargetTest>),
     /// A page of the thread list.
     Threads {
         /// The threads on this page.
@@ -230,6 +234,30 @@ pub struct Folder {
     pub name: String,
     /// Whether it is the root of a Git repository or worktree.
     pub repository: bool,
+}
+
+/// A target of notifications.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetInfo {
+    /// Name of the target.
+    pub name: String,
+    /// Type of the target.
+    pub kind: String,
+    /// Notifications that wait for it.
+    pub waiting: usize,
+    /// Deliveries that failed since the last one that succeeded.
+    pub failures: u32,
+    /// Why the last delivery failed.
+    pub error: Option<String>,
+}
+
+/// The result of a test of one target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetTest {
+    /// Name of the target.
+    pub name: String,
+    /// Why the test failed; `None` if it succeeded.
+    pub error: Option<String>,
 }
 
 /// A process of an agent.

@@ -17,6 +17,7 @@ use acpd_log::SharedLog;
 use acpd_log::stats::{Distribution, SIZES, TIMES};
 use acpd_model::event::TurnStatus;
 use acpd_model::{ErrorCode, Event};
+use acpd_proto::notify::Counts;
 use acpd_proto::surface::contract::Handled;
 use acpd_proto::surface::reply::RetentionReport;
 use acpd_proto::time::Instant;
@@ -67,6 +68,9 @@ pub struct Metrics {
     retention_attachments: Counter,
     retention_bytes: Counter,
     timings: Timings,
+    notified: Family<[(&'static str, &'static str); 2], Counter>,
+    notifications_waiting: Gauge,
+    notification_targets_failing: Gauge,
 }
 
 /// Counts one object in a gauge until dropped.
@@ -122,6 +126,9 @@ impl Metrics {
             retention_attachments: Counter::default(),
             retention_bytes: Counter::default(),
             timings: Timings::default(),
+            notified: Family::default(),
+            notifications_waiting: Gauge::default(),
+            notification_targets_failing: Gauge::default(),
         };
         metrics.registry = metrics.registered(log);
         metrics
@@ -253,6 +260,21 @@ impl Metrics {
             "Bytes that both took",
             Unit::Bytes,
             self.retention_bytes.clone(),
+        );
+        r.register(
+            "notifications",
+            "Deliveries of notifications, by type of target and result",
+            self.notified.clone(),
+        );
+        r.register(
+            "notifications_waiting",
+            "Notifications that wait for delivery",
+            self.notifications_waiting.clone(),
+        );
+        r.register(
+            "notification_targets_failing",
+            "Targets of notifications whose last delivery failed",
+            self.notification_targets_failing.clone(),
         );
         r.register_collector(Box::new(Log(log)));
         registry
@@ -388,5 +410,19 @@ impl Metrics {
     /// Counts a rejected HTTP request, by reason.
     pub fn refused(&self, reason: &'static str) {
         self.refused.get_or_create(&[("reason", reason)]).inc();
+    }
+
+    /// Counts a delivery of a notification, by type of target and result.
+    pub(crate) fn notified(&self, target: &'static str, result: &'static str) {
+        self.notified
+            .get_or_create(&[("target", target), ("result", result)])
+            .inc();
+    }
+
+    /// Sets how many notifications wait, and how many targets fail.
+    pub(crate) fn notifications(&self, counts: Counts) {
+        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.notifications_waiting.set(gauge(counts.waiting));
+        self.notification_targets_failing.set(gauge(counts.failing));
     }
 }

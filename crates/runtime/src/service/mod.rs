@@ -8,6 +8,7 @@ mod caller;
 mod folders;
 mod fork;
 mod named_turns;
+mod notifications;
 mod policies;
 mod queries;
 mod search;
@@ -184,6 +185,10 @@ impl Service {
             Request::ListFolders { path } => Ok(Dispatched::now(self.list_folders(path).await)),
             Request::CreateFolder { path } => Ok(Dispatched::now(self.create_folder(path).await)),
             Request::ReadPolicies { agent } => Ok(Dispatched::now(Ok(self.read_policies(agent.as_deref())))),
+            Request::ListNotificationTargets => Ok(Dispatched::now(self.list_notification_targets().await)),
+            Request::TestNotifications { target } => {
+                Ok(Dispatched::now(self.test_notifications(target).await))
+            }
             Request::ListThreads(wanted) => Ok(Dispatched::now(self.list_threads(caller, wanted).await)),
             Request::SearchThreads(wanted) => Ok(Dispatched::now(self.search_threads(wanted).await)),
             Request::ReadThread { thread, turns } => {

@@ -13,6 +13,7 @@ use acpd_runtime::clock::Clock;
 use acpd_runtime::context::{Context, Parts};
 use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
+use acpd_runtime::notify::Notifications;
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::RememberedAnswers;
@@ -78,6 +79,7 @@ impl Daemon {
             bulk: Bulk::here(),
             shares: Arc::new(NoShares),
             sinks: Sinks::default(),
+            notifications: Notifications::off(),
         });
         // Every few events, so that restarts begin in the middle of turns.
         context.snapshot_bytes = 4 << 10;

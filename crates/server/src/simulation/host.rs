@@ -174,6 +174,7 @@ impl AgentProcess for ScriptedProcess {
                 } else {
                     "sim was ended by SIGKILL".to_owned()
                 },
+                code: by_itself.then_some(0),
                 stderr: String::new(),
             }
         }

@@ -119,6 +119,7 @@ plain!(
     RunRetention,
     ListFolders,
     CreateFolder,
+    TestNotifications,
     ReadPolicy,
     ListThreads,
     SearchThreads,
@@ -189,6 +190,15 @@ pub struct CreateFolder {
 pub struct ReadPolicy {
     /// Name of an agent whose own policy is also returned, as in `agent/list`.
     pub agent_type: Option<String>,
+}
+
+/// Params of `notification/test`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub struct TestNotifications {
+    /// Name of the target, as in `notification/list`; all targets if absent.
+    pub target: Option<String>,
 }
 
 /// Params of `thread/start`.

@@ -8,7 +8,7 @@ use super::params::{
     AgentExtension, AnswerInput, Approve, Authenticate, CreateFolder, DeleteSession, ExamineAgent,
     ExplainPolicy, InstallAgent, InterruptTurn, ListFolders, ListSessions, ListThreads, Named, NoParams, On,
     Params, ReadPolicy, ReadThread, ReadTurnDiff, ResumeThread, RevokeRemembered, RunRetention,
-    SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn,
+    SearchThreads, SetConfig, SetMode, SetPolicy, StartThread, StartTurn, TestNotifications,
 };
 use super::results::{ResultType, write};
 use super::thread_params::{
@@ -17,9 +17,10 @@ use super::thread_params::{
 };
 use super::wire::results::{
     AgentAnswered, AgentExamined, AgentInstalled, AgentsListed, AgentsRunning, CommandStarted, FolderCreated,
-    FoldersListed, Nothing, PoliciesRead, PolicyExplained, RememberedListed, RetentionRun, RolledBack,
-    ShareCreated, SharesListed, TextsFound, ThreadForkedResult, ThreadFound, ThreadResumed, ThreadStarted,
-    ThreadsListed, TurnDiffRead, TurnStartedResult, TurnSteered, Unsubscribed,
+    FoldersListed, Nothing, NotificationTargetsListed, NotificationsTested, PoliciesRead, PolicyExplained,
+    RememberedListed, RetentionRun, RolledBack, ShareCreated, SharesListed, TextsFound, ThreadForkedResult,
+    ThreadFound, ThreadResumed, ThreadStarted, ThreadsListed, TurnDiffRead, TurnStartedResult, TurnSteered,
+    Unsubscribed,
 };
 use crate::agent::AgentRequest;
 use crate::surface::request::{Request, RequestKind};
@@ -301,6 +302,15 @@ methods! {
     /// part of the thread.
     "policy/read" ReadPolicies(ReadPolicy) -> PoliciesRead,
         |params| Ok(Request::ReadPolicies { agent: params.agent_type });
+
+    /// Lists the targets of notifications, with what waits for each and its last error.
+    "notification/list" ListNotificationTargets(NoParams) -> NotificationTargetsListed,
+        |_| Ok(Request::ListNotificationTargets);
+
+    /// Sends a test notification to one target or to all. Returns once each has accepted it or failed, within seconds, or
+    /// within `timeout_secs` of a command.
+    "notification/test" TestNotifications(TestNotifications) -> NotificationsTested,
+        |params| Ok(Request::TestNotifications { target: params.target });
 
     /// Lists remembered answers.
     "policy/remembered/list" ListRemembered(On<NoParams>) -> RememberedListed,

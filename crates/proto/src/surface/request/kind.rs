@@ -37,6 +37,8 @@ pub enum RequestKind {
     ListFolders,
     CreateFolder,
     ReadPolicies,
+    ListNotificationTargets,
+    TestNotifications,
     ListThreads,
     SearchThreads,
     ReadThread,
@@ -110,6 +112,9 @@ impl RequestKind {
             | Self::NotifyAgent => Role::Operator,
             Self::InstallAgent
             | Self::RunRetention
+            // Errors of targets show names and addresses of the owner's network.
+            | Self::ListNotificationTargets
+            | Self::TestNotifications
             | Self::DeleteThread
             | Self::SetThreadPolicy
             | Self::SignIn
@@ -127,6 +132,8 @@ impl RequestKind {
             | Self::InstallAgent
             | Self::ListFolders
             | Self::ReadPolicies
+            | Self::ListNotificationTargets
+            | Self::TestNotifications
             | Self::ListThreads
             | Self::SearchThreads
             | Self::ReadThread
@@ -174,6 +181,8 @@ impl Request {
             Self::ListFolders { .. } => RequestKind::ListFolders,
             Self::CreateFolder { .. } => RequestKind::CreateFolder,
             Self::ReadPolicies { .. } => RequestKind::ReadPolicies,
+            Self::ListNotificationTargets => RequestKind::ListNotificationTargets,
+            Self::TestNotifications { .. } => RequestKind::TestNotifications,
             Self::ListThreads(_) => RequestKind::ListThreads,
             Self::SearchThreads(_) => RequestKind::SearchThreads,
             Self::ReadThread { .. } => RequestKind::ReadThread,
@@ -262,6 +271,8 @@ impl Request {
             | Self::ListFolders { .. }
             | Self::CreateFolder { .. }
             | Self::ReadPolicies { .. }
+            | Self::ListNotificationTargets
+            | Self::TestNotifications { .. }
             | Self::ListThreads(_)
             | Self::SearchThreads(_)
             | Self::WatchThreadList { .. }

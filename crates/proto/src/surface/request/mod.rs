@@ -55,6 +55,13 @@ pub enum Request {
         /// The agent whose own policy is included.
         agent: Option<String>,
     },
+    /// Lists the targets of notifications with their states.
+    ListNotificationTargets,
+    /// Sends a test notification.
+    TestNotifications {
+        /// Name of the target; all targets if absent.
+        target: Option<String>,
+    },
     /// Lists threads, the newest first.
     ListThreads(ListThreads),
     /// Searches the texts of threads.

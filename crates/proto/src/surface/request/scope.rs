@@ -60,6 +60,8 @@ impl RequestKind {
             | Self::ForkThread
             | Self::DeleteThread
             | Self::RunRetention
+            | Self::ListNotificationTargets
+            | Self::TestNotifications
             | Self::ChangeThread
             | Self::SetThreadPolicy
             | Self::ExplainPolicy
@@ -136,6 +138,8 @@ impl Permissions {
             | Request::ForkThread(_)
             | Request::DeleteThread { .. }
             | Request::RunRetention { .. }
+            | Request::ListNotificationTargets
+            | Request::TestNotifications { .. }
             | Request::ChangeThread { .. }
             | Request::SetThreadPolicy { .. }
             | Request::ExplainPolicy { .. }

@@ -4,7 +4,7 @@ use acpd_model::{Millis, RawJson, ThreadId};
 
 use crate::surface::reply::{
     AgentHello, AgentInfo, AgentReport, AgentSandbox, InstallProgress, InstallStep, ProcessState,
-    RunningProcess,
+    RunningProcess, TargetInfo, TargetTest,
 };
 
 #[cfg(test)]
@@ -71,6 +71,28 @@ wire! {
         started_at: Millis as u64,
         /// Since when the process is idle, in milliseconds since the epoch.
         idle_since: Option<Millis> as Option<u64> | null,
+    }
+
+    /// A target of notifications.
+    struct NotificationTarget for TargetInfo {
+        /// Name of the target.
+        name: String,
+        /// `webhook`, `command` or `ntfy`.
+        [rename = "type"] kind: String,
+        /// Notifications that wait for delivery.
+        waiting: usize,
+        /// Deliveries that failed since the last one that succeeded.
+        failures: u32,
+        /// Why the last delivery failed; `null` if it succeeded.
+        error: Option<String> | null,
+    }
+
+    /// The result of a test of one target.
+    struct NotificationTest for TargetTest {
+        /// Name of the target.
+        name: String,
+        /// Why the test failed; `null` if it succeeded.
+        error: Option<String> | null,
     }
 
     /// Result of `agent/doctor`.

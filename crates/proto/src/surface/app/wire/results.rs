@@ -9,7 +9,7 @@ use super::turn::Turn;
 use super::{Plain, Serde};
 use crate::surface::reply::{
     AgentInfo, AgentReport, CreatedShare, FolderList, ListedThread, Reply, RetentionReport, RunningProcess,
-    ShareInfo,
+    ShareInfo, TargetInfo, TargetTest,
 };
 use crate::thread::SteerDelivery;
 
@@ -48,6 +48,8 @@ from_reply! {
     PoliciesRead<'a>: Reply::Policies { daemon, agent } => {
         Self::new(daemon.as_ref().map(Serde), agent.as_ref().map(Serde))
     };
+    NotificationTargetsListed<'a>: Reply::NotificationTargets(targets) => Self::new(targets);
+    NotificationsTested<'a>: Reply::NotificationsTested(tests) => Self::new(tests);
     PolicyExplained<'a>: Reply::Explained(why) => Self::new(Serde(&why.decision), Serde(&why.subjects));
     RememberedListed<'a>: Reply::Remembered(answers) => Self::new(answers);
     ShareCreated<'a>: Reply::ShareCreated(created) => created;
@@ -207,6 +209,12 @@ wire! {
         /// The agent's own policy, which takes precedence over the daemon's.
         agent: Option<Serde<'a, Policy>> as Option<Json> | null,
     }
+
+    /// The targets of notifications, by name.
+    struct NotificationTargetsListed<'a> { data: &'a [TargetInfo] }
+
+    /// The results of a test, by the targets' names.
+    struct NotificationsTested<'a> { data: &'a [TargetTest] }
 
     /// Result of `policy/explain`.
     struct PolicyExplained<'a> {

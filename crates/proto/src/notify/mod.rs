@@ -1,0 +1,239 @@
+//! Notifications: which events people are notified of, and to which targets each notification still has to go.
+//!
+//! In: stored events, the targets of the configuration, results of deliveries, the time. Out: deliveries, and a record of
+//! what still has to be delivered. Owns: the waiting deliveries. Never: sends anything, or keeps content of a thread.
+
+mod outbox;
+mod record;
+mod target;
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{Event, EventKind, Millis, RequestId, Seq, ThreadId, TurnId};
+use serde::{Deserialize, Serialize};
+
+pub use outbox::{Counts, Delivery, GaveUp, Outbox, TargetState};
+pub use record::OutboxRecord;
+pub use target::{DeliveryError, Target};
+
+/// What a person is notified of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoticeKind {
+    /// The agent completed a turn.
+    Done,
+    /// A turn failed, was refused, reached a limit, or was interrupted by an error.
+    Failed,
+    /// A question waits for an answer.
+    Waiting,
+}
+
+impl NoticeKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Done, Self::Failed, Self::Waiting];
+
+    /// Returns the name that configurations and messages use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Waiting => "waiting",
+        }
+    }
+}
+
+/// The turn or the question that a notification is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// A turn that ended.
+    Turn(TurnId),
+    /// A question that waits.
+    Question(RequestId),
+}
+
+/// An event of which people are notified. It names the event, and holds nothing of its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notice {
+    /// The thread.
+    pub thread: ThreadId,
+    /// What happened.
+    pub kind: NoticeKind,
+    /// The turn or the question.
+    pub subject: Subject,
+    /// The event.
+    pub seq: Seq,
+    /// When it happened, by the daemon's clock.
+    pub at: Millis,
+}
+
+/// A fact about a thread that matters for notifications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fact {
+    /// A turn ended.
+    Ended(Notice),
+    /// A question waits for an answer of a user.
+    Asked(Notice),
+    /// A question was answered, or needs no answer any more.
+    Closed(RequestId),
+}
+
+/// Returns the facts in a batch of a thread's events.
+pub fn facts(thread: ThreadId, events: &[Event]) -> Vec<Fact> {
+    events.iter().filter_map(|event| fact(thread, event)).collect()
+}
+
+fn fact(thread: ThreadId, event: &Event) -> Option<Fact> {
+    let notice = |kind, subject| Notice {
+        thread,
+        kind,
+        subject,
+        seq: event.seq,
+        at: event.at,
+    };
+    match &event.kind {
+        EventKind::TurnSettled {
+            status,
+            stop_reason,
+            error,
+            ..
+        } => {
+            let kind = match status {
+                // An agent ends a turn with a stop reason. A turn without one was imported, or had only commands of users.
+                TurnStatus::Completed => stop_reason.as_ref().map(|_| NoticeKind::Done)?,
+                TurnStatus::Failed | TurnStatus::Refused | TurnStatus::Limited => NoticeKind::Failed,
+                // A client that interrupts a turn knows about it.
+                TurnStatus::Interrupted => error.as_ref().map(|_| NoticeKind::Failed)?,
+            };
+            Some(Fact::Ended(notice(kind, Subject::Turn(event.turn?))))
+        }
+        EventKind::PermissionRequested {
+            request,
+            decided: false,
+            ..
+        }
+        | EventKind::InputRequested { request, .. } => {
+            let subject = Subject::Question(*request);
+            Some(Fact::Asked(notice(NoticeKind::Waiting, subject)))
+        }
+        EventKind::RequestSettled { request, .. } | EventKind::RequestVoided { request, .. } => {
+            Some(Fact::Closed(*request))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::Origin;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const THREAD: ThreadId = ThreadId(Uuid::from_u128(7));
+
+    fn event(kind: EventKind) -> Event {
+        Event {
+            seq: 9,
+            at: 1_000,
+            turn: Some(TurnId(2)),
+            by: Origin::Agent,
+            kind,
+            raw: None,
+            raw_params: None,
+        }
+    }
+
+    fn settled(status: TurnStatus, stop_reason: Option<&str>, error: Option<&str>) -> Event {
+        event(EventKind::TurnSettled {
+            status,
+            stop_reason: stop_reason.map(str::to_owned),
+            error: error.map(str::to_owned),
+            started_at: Some(1),
+            usage: None,
+            changes: None,
+            plan: None,
+            permitted: 0,
+        })
+    }
+
+    fn kind_of(event: &Event) -> Option<NoticeKind> {
+        match facts(THREAD, std::slice::from_ref(event)).as_slice() {
+            [Fact::Ended(notice) | Fact::Asked(notice)] => {
+                assert_eq!((notice.thread, notice.seq, notice.at), (THREAD, 9, 1_000));
+                Some(notice.kind)
+            }
+            [] => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_end_of_a_turn_is_one_kind_or_none() {
+        use TurnStatus::{Completed, Failed, Interrupted, Limited, Refused};
+        for (status, stop_reason, error, expected) in [
+            (Completed, Some("end_turn"), None, Some(NoticeKind::Done)),
+            (Completed, Some("_own"), None, Some(NoticeKind::Done)),
+            // Imported, or commands of users.
+            (Completed, None, None, None),
+            (Failed, None, Some("it broke"), Some(NoticeKind::Failed)),
+            (Refused, Some("refusal"), None, Some(NoticeKind::Failed)),
+            (Limited, Some("max_tokens"), None, Some(NoticeKind::Failed)),
+            (
+                Interrupted,
+                None,
+                Some("the daemon was killed"),
+                Some(NoticeKind::Failed),
+            ),
+            // By a client.
+            (Interrupted, Some("cancelled"), None, None),
+            (Interrupted, None, None, None),
+        ] {
+            let event = settled(status, stop_reason, error);
+            assert_eq!(kind_of(&event), expected, "{status:?} {stop_reason:?} {error:?}");
+        }
+    }
+
+    #[test]
+    fn only_questions_for_users_wait() {
+        let request = RequestId {
+            thread: THREAD,
+            number: 3,
+        };
+        let permission = |decided| {
+            event(EventKind::PermissionRequested {
+                request,
+                item: None,
+                about: acpd_model::event::QuestionTopic::Permissions,
+                title: "rm".to_owned(),
+                options: Box::default(),
+                decided,
+                agent_remembers: Box::default(),
+                subjects: Box::default(),
+                always: None,
+                whole: None,
+                keeps_content: false,
+            })
+        };
+        assert_eq!(kind_of(&permission(false)), Some(NoticeKind::Waiting));
+        assert_eq!(kind_of(&permission(true)), None, "a policy answers");
+        let input = event(EventKind::InputRequested {
+            request,
+            message: "which?".to_owned(),
+        });
+        assert_eq!(kind_of(&input), Some(NoticeKind::Waiting));
+        let voided = event(EventKind::RequestVoided {
+            request,
+            reason: "gone".to_owned(),
+        });
+        assert_eq!(facts(THREAD, &[voided]), [Fact::Closed(request)]);
+    }
+
+    #[test]
+    fn other_events_are_no_facts() {
+        let started = event(EventKind::TurnStarted {
+            client_turn_id: None,
+            imported: false,
+        });
+        assert_eq!(facts(THREAD, &[started]), []);
+        assert_eq!(facts(THREAD, &[]), []);
+    }
+}
