@@ -28,6 +28,7 @@ def fill(folder: Path, binary: Path, reference: Path, strip: str, version: str) 
         shutil.rmtree(folder)
     (folder / "man").mkdir(parents=True)
     (folder / "completions").mkdir()
+    (folder / "monitoring").mkdir()
     program = folder / "acpd"
     shutil.copyfile(binary, program)
     run(strip, str(program))
@@ -39,6 +40,8 @@ def fill(folder: Path, binary: Path, reference: Path, strip: str, version: str) 
     run(str(reference), "man", str(folder / "man"))
     for shell, name in COMPLETIONS.items():
         (folder / "completions" / name).write_text(run(str(reference), "completions", shell))
+    for source in (ROOT / "packaging/monitoring").iterdir():
+        shutil.copyfile(source, folder / "monitoring" / source.name)
     for source in (ROOT / "LICENSE", ROOT / "README.md", ROOT / "packaging/config.example.toml"):
         shutil.copyfile(source, folder / source.name)
 

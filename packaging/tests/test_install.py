@@ -39,6 +39,7 @@ class Tarball(Scratch):
             "man/acpd.1",
             "man/acpd-run.1",
             "completions/_acpd",
+            "monitoring/alerts.yml",
         ):
             self.assertIn(name, names)
         self.run_command("bash", "-n", folder / "completions/acpd.bash")
@@ -66,8 +67,16 @@ class Deb(Scratch):
         self.dpkg("--install", newest)
         self.assertIn(f"Version: {VERSION}-", self.dpkg("--status", "acpd"))
         self.check_program(program, version=VERSION)
-        for name in ("man/man1/acpd.1.gz", "bash-completion/completions/acpd", "doc/acpd/copyright"):
-            self.assertTrue((self.prefix / "usr/share" / name).is_file(), name)
+        for name in (
+            "share/man/man1/acpd.1.gz",
+            "share/bash-completion/completions/acpd",
+            "share/doc/acpd/copyright",
+            "share/doc/acpd/examples/monitoring/grafana-dashboard.json",
+            "lib/systemd/user/acpd.socket",
+        ):
+            self.assertTrue((self.prefix / "usr" / name).is_file(), name)
+        for unit in ("user/acpd.service", "system/acpd@.service"):
+            self.assertIn("\nExecStart=/usr/bin/acpd serve\n", (self.prefix / "usr/lib/systemd" / unit).read_text())
         self.dpkg("--purge", "acpd")
         left = {name for name in files_below(self.prefix) if not name.startswith(("var/lib/dpkg/", "var/log/"))}
         self.assertEqual(left, set())

@@ -1180,6 +1180,18 @@ export interface RememberedListed {
   data: RememberedAnswer[];
 }
 
+/** A thread that was removed, or whose attachments were. */
+export interface Removal {
+  /** About how many bytes were removed. */
+  bytes: number;
+  limit: RetentionLimit;
+  /** The thread's name. */
+  name?: string | null;
+  threadId: string;
+  /** When a turn last started or ended, in milliseconds since the epoch. */
+  updatedAt: number;
+}
+
 /** What a write replaced. */
 export type Replaced = "nothing" | "text" | "unknown";
 
@@ -1215,6 +1227,31 @@ export interface Resolved {
   turnId?: string | null;
 }
 
+/** A limit of the configuration. */
+export type RetentionLimit = "maxAge" | "archivedMaxAge" | "maxSize" | "attachmentsMaxAge";
+
+/** Result of `retention/run`. */
+export interface RetentionRun {
+  /** Number of removed attachments of threads that stay. */
+  attachments: number;
+  /** About how many bytes both took. They are overwritten and free after some seconds. */
+  bytes: number;
+  /** Whether the configuration has any limit. */
+  configured: boolean;
+  /** Whether nothing was removed. */
+  dryRun: boolean;
+  /** Number of threads that stay although a limit applies, because they are in use or cannot be read. */
+  kept: number;
+  /** Bytes that the log takes without what was removed. */
+  logBytes: number;
+  /** What was removed, in the order of removal; at most 1,000 entries. */
+  removed: Removal[];
+  /** Number of removed threads. */
+  threads: number;
+}
+
+export type RetentionRunParams = RunRetention;
+
 /** Params of `thread/share/revoke`. */
 export interface RevokeShare {
   /** Id of the link, as in `thread/share/list`. */
@@ -1239,6 +1276,12 @@ export type Role = "observer" | "approver" | "operator" | "owner";
 /** Result of a rollback. */
 export interface RolledBack {
   fidelity: Fidelity;
+}
+
+/** Params of `retention/run`. */
+export interface RunRetention {
+  /** Whether nothing is removed: the result is what would be. */
+  dryRun?: boolean | null;
 }
 
 /** A running agent process. */
@@ -2307,6 +2350,8 @@ export interface Methods {
   "policy/remembered/list": { params: PolicyRememberedListParams; result: RememberedListed };
   /** Revokes a remembered answer. Only the owner can revoke an answer that applies to the agent. */
   "policy/remembered/revoke": { params: PolicyRememberedRevokeParams; result: Nothing };
+  /** Removes what exceeds the limits of `[retention]` in the configuration, as the daemon does each hour. Threads that are in use stay. Returns when no request finds the removed threads any more. */
+  "retention/run": { params: RetentionRunParams; result: RetentionRun };
   /** Archives the thread: `thread/list` omits it, it accepts no turns, and its agent stops. Returns `conflict` while a turn runs. Archiving an archived thread has no effect. */
   "thread/archive": { params: ThreadArchiveParams; result: Nothing };
   /** Runs a command line in the thread's directory and its agent's sandbox, because a user wants it. The agent does not see it. The command is an item of the running turn, or of a turn without a prompt. Returns `forbidden` if the policy denies the line, and `overloaded` while 8 such commands run. */

@@ -1614,6 +1614,22 @@ class RememberedListed(TypedDict):
     data: list[RememberedAnswer]
 
 
+class _Removal(TypedDict):
+    bytes: int
+    """About how many bytes were removed."""
+    limit: RetentionLimit
+    threadId: str
+    updatedAt: int
+    """When a turn last started or ended, in milliseconds since the epoch."""
+
+
+class Removal(_Removal, total=False):
+    """A thread that was removed, or whose attachments were."""
+
+    name: str | None
+    """The thread's name."""
+
+
 Replaced: TypeAlias = Literal["nothing", "text", "unknown"]
 """What a write replaced."""
 
@@ -1655,6 +1671,34 @@ class Resolved(_Resolved, total=False):
     """The turn in which the event happened."""
 
 
+RetentionLimit: TypeAlias = Literal["maxAge", "archivedMaxAge", "maxSize", "attachmentsMaxAge"]
+"""A limit of the configuration."""
+
+
+class RetentionRun(TypedDict):
+    """Result of `retention/run`."""
+
+    attachments: int
+    """Number of removed attachments of threads that stay."""
+    bytes: int
+    """About how many bytes both took. They are overwritten and free after some seconds."""
+    configured: bool
+    """Whether the configuration has any limit."""
+    dryRun: bool
+    """Whether nothing was removed."""
+    kept: int
+    """Number of threads that stay although a limit applies, because they are in use or cannot be read."""
+    logBytes: int
+    """Bytes that the log takes without what was removed."""
+    removed: list[Removal]
+    """What was removed, in the order of removal; at most 1,000 entries."""
+    threads: int
+    """Number of removed threads."""
+
+
+RetentionRunParams: TypeAlias = "RunRetention"
+
+
 class RevokeShare(TypedDict):
     """Params of `thread/share/revoke`."""
 
@@ -1686,6 +1730,13 @@ class RolledBack(TypedDict):
     """Result of a rollback."""
 
     fidelity: Fidelity
+
+
+class RunRetention(TypedDict, total=False):
+    """Params of `retention/run`."""
+
+    dryRun: bool | None
+    """Whether nothing is removed: the result is what would be."""
 
 
 class _RunningAgent(TypedDict):
@@ -3440,6 +3491,12 @@ class TypedClient(ABC):
         self, method: Literal["policy/remembered/revoke"], params: PolicyRememberedRevokeParams, *, timeout: float | None = None
     ) -> Nothing:
         """Revokes a remembered answer. Only the owner can revoke an answer that applies to the agent."""
+
+    @overload
+    async def call(
+        self, method: Literal["retention/run"], params: RetentionRunParams | None = None, *, timeout: float | None = None
+    ) -> RetentionRun:
+        """Removes what exceeds the limits of `[retention]` in the configuration, as the daemon does each hour. Threads that are in use stay. Returns when no request finds the removed threads any more."""
 
     @overload
     async def call(

@@ -6,7 +6,8 @@
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic::PanicHookInfo;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 use crate::cli::LogFormat;
 use crate::terminal::print::has_colors;
@@ -14,24 +15,36 @@ use crate::terminal::print::has_colors;
 /// Starts to log.
 pub fn start_logging(format: LogFormat) {
     let (filter, wrong) = match std::env::var("ACPD_LOG") {
-        Ok(text) => match EnvFilter::try_new(&text) {
-            Ok(filter) => (filter, None),
-            Err(error) => (EnvFilter::new("info"), Some((text, error))),
+        Ok(text) => match text.parse() {
+            Ok(filter) => (with_errors(filter), None),
+            Err(error) => (levels(LevelFilter::INFO), Some((text, error))),
         },
-        Err(_) => (EnvFilter::new("info"), None),
+        Err(_) => (levels(LevelFilter::INFO), None),
     };
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_ansi(has_colors(&std::io::stderr()))
         .with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry().with(filter);
     match format {
-        LogFormat::Text => builder.init(),
+        LogFormat::Text => registry.with(lines).init(),
         // The fields of a line, such as its thread, are members of the object itself.
-        LogFormat::Json => builder.json().flatten_event(true).init(),
+        LogFormat::Json => registry.with(lines.json().flatten_event(true)).init(),
     }
     std::panic::set_hook(Box::new(log_panic));
     if let Some((text, error)) = wrong {
         tracing::warn!("ACPD_LOG is {text:?}, which is no filter ({error}); using \"info\"");
+    }
+}
+
+fn levels(of_all: LevelFilter) -> Targets {
+    Targets::new().with_default(of_all)
+}
+
+/// Adds the errors of everything else to a filter that only names parts of the program.
+fn with_errors(filter: Targets) -> Targets {
+    match filter.default_level() {
+        Some(_) => filter,
+        None => filter.with_default(LevelFilter::ERROR),
     }
 }
 
@@ -63,6 +76,16 @@ fn fixed_message(payload: &(dyn std::any::Any + Send)) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_of_one_part_keeps_the_errors_of_all() {
+        let filter = |text: &str| with_errors(text.parse().unwrap());
+        assert!(filter("acpd_runtime=debug").would_enable("acpd_server", &tracing::Level::ERROR));
+        assert!(!filter("acpd_runtime=debug").would_enable("acpd_server", &tracing::Level::WARN));
+        assert!(filter("acpd_runtime=debug").would_enable("acpd_runtime::thread", &tracing::Level::DEBUG));
+        assert!(filter("debug").would_enable("acpd_server", &tracing::Level::DEBUG));
+        assert!(!filter("off").would_enable("acpd_server", &tracing::Level::ERROR));
+    }
 
     #[test]
     fn a_panic_shows_no_text_that_was_put_into_its_message() {

@@ -25,6 +25,7 @@ pub fn text(agents: &[Chosen], default: Option<&str>) -> String {
     ]);
     general(&mut text, default);
     server(&mut text);
+    optional(&mut text);
     limits(&mut text);
     text.gap();
     text.prose(&[
@@ -93,6 +94,28 @@ fn server(text: &mut Text) {
     text.line("[codex]");
     text.prose(&["An address for clients of Codex alone. Without it, the address above serves them too."]);
     text.setting("listen = \"127.0.0.1:4500\"");
+}
+
+/// What the daemon does only if it is configured.
+fn optional(text: &mut Text) {
+    text.gap();
+    text.prose(&["When an agent is done, has failed or waits for an answer: docs/notifications.md."]);
+    text.line("[notifications]");
+    text.prose(&["The address of the web UI for links, as your devices reach it, and how long a question waits."]);
+    text.setting("url = \"https://box.example:4127\"");
+    text.setting("waiting_secs = 5");
+    text.setting("targets.phone = { type = \"ntfy\", url = \"https://ntfy.sh/a-long-random-topic\" }");
+    text.gap();
+    text.prose(&["Limits beyond which old threads and attachments are removed: docs/data.md."]);
+    text.line("[retention]");
+    text.setting("max_age = \"365d\"");
+    text.setting("archived_max_age = \"30d\"");
+    text.setting("attachments_max_age = \"90d\"");
+    text.setting("max_size = \"20 GiB\"");
+    text.gap();
+    text.prose(&["Traces of turns, without any content, for an OpenTelemetry collector: docs/monitoring.md."]);
+    text.line("[traces]");
+    text.setting("endpoint = \"http://127.0.0.1:4318\"");
 }
 
 fn limits(text: &mut Text) {
