@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use acpd_host::read_small;
 use acpd_model::similar::nearest;
 use acpd_policy::shell_line;
+use acpd_proto::projection::changed_lines;
 use acpd_runtime::agent::registry::{Agents, search_path};
 use anyhow::Context;
 use serde_json::json;
-use similar::TextDiff;
 
 use self::known::{Bases, EDITORS, Editor, Settings as Where, command_of, find, own_program};
 use crate::cli::{EditorsCommand, EditorsInstallArgs, EditorsListArgs};
@@ -187,7 +187,7 @@ async fn install(settings: &Settings, args: &EditorsInstallArgs) -> anyhow::Resu
         return Ok(Exit::Success);
     }
     if !args.json {
-        print::out(&format!("{shown}\n{}", plain(&diff(text, &after))));
+        print::out(&format!("{shown}\n{}", plain(&changed_lines(text, &after))));
     }
     if !args.yes && !confirm("Write this change?").await? {
         print::hint("nothing was changed");
@@ -259,13 +259,4 @@ fn command(settings: &Settings, agent: Option<&str>) -> anyhow::Result<Vec<Strin
     }
     command.extend(settings.options_of_serve());
     Ok(command)
-}
-
-/// Returns the lines that differ, with some around them.
-fn diff(before: &str, after: &str) -> String {
-    let diff = TextDiff::from_lines(before, after);
-    diff.unified_diff()
-        .context_radius(2)
-        .missing_newline_hint(false)
-        .to_string()
 }

@@ -101,7 +101,9 @@ fn optional(text: &mut Text) {
     text.gap();
     text.prose(&["When an agent is done, has failed or waits for an answer: docs/notifications.md."]);
     text.line("[notifications]");
-    text.prose(&["The address of the web UI for links, as your devices reach it, and how long a question waits."]);
+    text.prose(&[
+        "The address of the web UI for links, as your devices reach it, and how long a question waits.",
+    ]);
     text.setting("url = \"https://box.example:4127\"");
     text.setting("waiting_secs = 5");
     text.setting("targets.phone = { type = \"ntfy\", url = \"https://ntfy.sh/a-long-random-topic\" }");
@@ -113,7 +115,9 @@ fn optional(text: &mut Text) {
     text.setting("attachments_max_age = \"90d\"");
     text.setting("max_size = \"20 GiB\"");
     text.gap();
-    text.prose(&["Traces of turns, without any content, for an OpenTelemetry collector: docs/monitoring.md."]);
+    text.prose(&[
+        "Traces of turns, without any content, for an OpenTelemetry collector: docs/monitoring.md.",
+    ]);
     text.line("[traces]");
     text.setting("endpoint = \"http://127.0.0.1:4318\"");
 }

@@ -33,9 +33,7 @@ pub fn unified_diff(path: &str, before: &PreviousContent, new: &str) -> String {
         };
         return format!("{head}{unknown}\\ {replaced}{} bytes\n", new.len());
     }
-    let mut diff = format!("{head}{unknown}");
-    write_hunks(&mut diff, old, new);
-    diff
+    format!("{head}{unknown}{}", changed_lines(old, new))
 }
 
 /// Returns whether [`unified_diff`] shows every line that differs.
@@ -47,8 +45,9 @@ pub fn is_computed(before: &PreviousContent, new: &str) -> bool {
 const UNKNOWN_BEFORE: &str =
     "\\ what it replaced cannot be shown: no UTF-8 text, too large, not readable, or written by a client\n";
 
-/// Writes the lines that differ, with their context.
-fn write_hunks(out: &mut String, old: &str, new: &str) {
+/// Returns the lines that differ, with their context, as the hunks of a unified diff.
+pub fn changed_lines(old: &str, new: &str) -> String {
+    let mut out = String::new();
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
     for ops in changes(&old, &new).into_grouped_ops(CONTEXT_LINES) {
@@ -63,9 +62,10 @@ fn write_hunks(out: &mut String, old: &str, new: &str) {
             numbers(&new_range)
         ));
         for op in &ops {
-            write_lines(out, op, &old, &new);
+            write_lines(&mut out, op, &old, &new);
         }
     }
+    out
 }
 
 /// Computes the changes between two lists of lines. Equal lines become equal numbers first: the algorithm compares a line
@@ -174,8 +174,7 @@ mod tests {
         /// `similar`'s own diff also divides lines at a carriage return, which git and patch do not.
         #[test]
         fn the_lines_are_those_of_the_librarys_diff(old in "([ab+ \\t-]{0,2}\\n?){0,24}", new in "([ab+ \\t-]{0,2}\\n?){0,24}") {
-            let mut hunks = String::new();
-            write_hunks(&mut hunks, &old, &new);
+            let hunks = changed_lines(&old, &new);
             let whole = similar::TextDiff::from_lines(&old, &new);
             proptest::prop_assert_eq!(hunks, whole.unified_diff().context_radius(CONTEXT_LINES).to_string());
         }
