@@ -17,7 +17,7 @@ fn read(path: &str) -> String {
 /// Returns the names of all series of a daemon, by the name of their metric. Some metrics have no series until something
 /// happened that they count.
 fn exposed() -> BTreeMap<String, BTreeSet<String>> {
-    let daemon = Daemon::start();
+    let daemon = Daemon::with("[notifications.targets.a]\ntype = \"command\"\ncommand = \"true\"\n");
     let host = daemon.address().to_string();
     let bearer = format!("Bearer {}", daemon.place.token());
     assert_eq!(ask(daemon.address(), "/metrics", &[("Host", &host)]).0, 401);
@@ -27,9 +27,11 @@ fn exposed() -> BTreeMap<String, BTreeSet<String>> {
     client.send(Message::binary(vec![0])).expect("the daemon reads");
     let headers = [("Host", host.as_str()), ("Authorization", &bearer)];
     let mut answer = String::new();
-    wait_until("the client is dropped", || {
+    wait_until("the client is dropped, and targets are known", || {
         answer = ask(daemon.address(), "/metrics", &headers).1;
-        answer.contains("acpd_clients_dropped_total")
+        ["acpd_clients_dropped_total", "acpd_notifications_total"]
+            .iter()
+            .all(|name| answer.contains(name))
     });
     let types = answer.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let series = |line: &str| {

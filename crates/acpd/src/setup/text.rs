@@ -350,7 +350,8 @@ mod tests {
                 .iter()
                 .any(|sign| text.contains(&format!("\n{sign}{key} =")))
                 || text.contains(&format!("{{ {key} ="))
-                || text.contains(&format!(", {key} ="));
+                || text.contains(&format!(", {key} ="))
+                || text.contains(&format!("\n[{key}]\n"));
             assert!(is_there, "{name} is not in\n{text}");
         }
     }

@@ -412,6 +412,16 @@ impl Metrics {
         self.refused.get_or_create(&[("reason", reason)]).inc();
     }
 
+    /// Begins to count deliveries to a type of target, so that their series exist before the first one.
+    pub(crate) fn begin_notifications(&self, target: &'static str) {
+        for result in ["delivered", "failed", "refused", "dropped"] {
+            drop(
+                self.notified
+                    .get_or_create(&[("target", target), ("result", result)]),
+            );
+        }
+    }
+
     /// Counts a delivery of a notification, by type of target and result.
     pub(crate) fn notified(&self, target: &'static str, result: &'static str) {
         self.notified

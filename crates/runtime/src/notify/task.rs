@@ -165,6 +165,10 @@ impl Task {
             self.outbox = Outbox::new(self.now());
         }
         self.outbox.set_targets(targets.targets.clone(), targets.patience);
+        for target in targets.targets.keys() {
+            let kind = self.notifier.deliver.kind(target);
+            self.context.metrics.begin_notifications(kind);
+        }
     }
 
     async fn handle(&mut self, message: ToNotifier) {
