@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, request as send } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 import type { BrowserContext } from "playwright-core";
 
@@ -102,7 +103,15 @@ export async function serveInFront(to: () => string): Promise<Front> {
       const answer = await ask(request, "/", headers);
       answer.resume();
       const { type, body } = await read(front.directory, path);
-      response.writeHead(answer.statusCode!, { ...withoutBody(answer.headers), "content-type": type }).end(body);
+      // As the daemon: compressed, and files whose names change with their content for a year.
+      response.writeHead(answer.statusCode!, {
+        ...withoutBody(answer.headers),
+        "content-type": type,
+        "content-encoding": "gzip",
+        vary: "accept-encoding",
+        ...(path.startsWith("/assets/") && { "cache-control": "max-age=31536000, immutable" }),
+      });
+      response.end(gzipSync(body));
     } catch {
       if (front.whenUnreachable === undefined) {
         request.socket.destroy();
