@@ -35,7 +35,7 @@ NODE_DEPS := tests/node/node_modules/.package-lock.json
 CLIENT_DEPS := web/client/node_modules/.package-lock.json
 UI_DEPS := web/node_modules/.package-lock.json
 UI := web/dist/index.html
-UI_SOURCES := $(shell find web/src web/public web/client/src web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
+UI_SOURCES := $(shell find web/src web/public web/client/src web/index.html web/build-worker.ts web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 BOOK := docs/dist/index.html
 BOOK_SOURCES := $(shell find docs -path docs/dist -prune -o -type f -print)
 # What mdbook copies or writes and no page of ours uses.

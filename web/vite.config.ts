@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 
 import { defineConfig } from "vitest/config";
 
+import { worker } from "./build-worker.ts";
+
 /** The daemon that `npm run dev` passes requests on to. */
 const daemon = process.env.ACPD_URL ?? "http://127.0.0.1:4127";
 
@@ -54,6 +56,7 @@ function firstLoad(id: string, modules: Modules): string | null {
 }
 
 export default defineConfig({
+  plugins: [worker()],
   resolve: {
     alias: { "@acpd/client": fileURLToPath(new URL("client/src/index.ts", import.meta.url)) },
   },

@@ -5,11 +5,13 @@ import "./styles/base.css";
 import "./views/parts/parts.css";
 import "./app/theme.ts";
 import "./app/notifications.ts";
+import "./app/install.ts";
 
 import { render } from "preact";
 
 import { listenForShortcuts } from "./app/shortcuts.ts";
 import { begin, standing } from "./connection/connection.ts";
+import { Banner } from "./views/parts/Banner.tsx";
 import { lazy } from "./views/parts/lazy.tsx";
 import { Toasts } from "./views/parts/Toasts.tsx";
 import type { LinkEndedProps } from "./views/share/LinkEnded.tsx";
@@ -27,10 +29,13 @@ function Page() {
       {now.name === "in" && (now.session.share ? <SharedPage share={now.session.share} /> : <Shell />)}
       {now.name === "out" && (now.shared ? <LinkEnded why={now.why ?? ""} /> : <SignIn key={now.why} />)}
       {now.name === "looking" && (
-        <main class="empty" aria-busy="true">
-          <h1 class="sr-only">acpd</h1>
-          <p>Connecting to the daemon…</p>
-        </main>
+        <>
+          <Banner />
+          <main class="empty" aria-busy="true">
+            <h1 class="sr-only">acpd</h1>
+            <p>Connecting to the daemon…</p>
+          </main>
+        </>
       )}
       <Toasts />
     </>

@@ -9,7 +9,7 @@ import { type Browser, type BrowserContext, chromium, type Page, request } from 
 
 import { type Cable, layCable } from "./cable.ts";
 import { Daemon, type DaemonOptions } from "./daemon.ts";
-import { isBuiltIn, putInPlace } from "./ui.ts";
+import { type Front, isBuiltIn, putInPlace, serveInFront } from "./ui.ts";
 
 const OUT = fileURLToPath(new URL("../out/", import.meta.url));
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
@@ -63,19 +63,28 @@ export class Stage {
     readonly daemon: Daemon,
     readonly cable: Cable,
     private readonly builtIn: boolean,
+    /** The server that has the UI, if pages may install its service worker. */
+    readonly front?: Front,
   ) {}
 
-  static async set({ first = [], config = [], ...options }: DaemonOptions = {}): Promise<Stage> {
+  /** With `workers`, pages may install the service worker. In other tests nothing is between the page and the daemon. */
+  static async set({ first = [], config = [], ...options }: DaemonOptions = {}, { workers = false } = {}): Promise<Stage> {
     let daemon: Daemon | undefined;
-    const cable = await layCable(() => daemon!.address);
+    const front = workers ? await serveInFront(() => daemon!.address) : undefined;
+    const cable = await layCable(() => front?.address ?? daemon!.address);
     // Pages connect to the cable's end, whose address the daemon must accept as a host.
     const server = ["[server]", `hosts = ["${cable.address}"]`];
     try {
       daemon = await Daemon.start({ ...options, config: [...first, ...server, ...config] });
-      return new Stage(daemon, cable, await isBuiltIn(`http://${daemon.address}`));
+      const builtIn = await isBuiltIn(`http://${daemon.address}`);
+      if (front) {
+        front.isBuiltIn = builtIn;
+      }
+      return new Stage(daemon, cable, builtIn, front);
     } catch (error) {
       // Without a stage, the caller could not clean up.
       await cable.end();
+      await front?.end();
       await daemon?.end();
       throw error;
     }
@@ -94,9 +103,10 @@ export class Stage {
       hasTouch: size.width < 700,
       ...(prepare && { reducedMotion: "reduce" as const }),
       permissions,
+      serviceWorkers: this.front ? "allow" : "block",
     });
     this.#contexts.push(context);
-    if (!this.builtIn) {
+    if (!this.builtIn && !this.front) {
       await putInPlace(context, this.url);
     }
     await prepare?.(context);
@@ -134,6 +144,7 @@ export class Stage {
       await context.close();
     }
     await this.cable.end();
+    await this.front?.end();
     await this.daemon.end();
     await endBrowser();
     assert.deepEqual(this.wrongs, []);

@@ -60,9 +60,9 @@ export async function begin(): Promise<void> {
     } else {
       standing.value = { name: "out" };
     }
-  } catch {
-    // The daemon is unavailable or starting. The client retries, and reports a rejection later.
-    setTimeout(() => void begin(), 2_000);
+  } catch (error) {
+    // The daemon is unavailable or starting. The client reports a rejection later.
+    retry(begin, error);
   }
 }
 
@@ -79,8 +79,33 @@ async function beginShared(link: ShareLink): Promise<void> {
     if (error instanceof Refused && !(error instanceof Unreachable)) {
       standing.value = { name: "out", why: sentence(error), shared: true };
     } else {
-      setTimeout(() => void beginShared(link), 2_000);
+      retry(() => beginShared(link), error);
     }
+  }
+}
+
+const RETRY_MS = 2_000;
+/** Starts the next attempt to begin. */
+let again: (() => void) | undefined;
+
+/** Begins again soon, or when the user wants it; the banner reports that until then. */
+function retry(attempt: () => Promise<void>, error: unknown): void {
+  link.value = { name: "waiting", retryMs: RETRY_MS, error: error as Error };
+  const timer = setTimeout(() => again?.(), RETRY_MS);
+  again = () => {
+    again = undefined;
+    clearTimeout(timer);
+    void attempt();
+  };
+}
+
+/** Connects now instead of later. */
+export function reconnect(): void {
+  const made = client.peek();
+  if (made) {
+    made.reconnect();
+  } else {
+    again?.();
   }
 }
 
@@ -111,6 +136,11 @@ export async function leave(): Promise<void> {
 }
 
 function become(session: Session): void {
+  // The daemon may be newer than a page that the worker had stored. It has nothing to lose yet.
+  if ("cached" in document.documentElement.dataset) {
+    location.reload();
+    return;
+  }
   drop();
   standing.value = { name: "in", session };
   const made = connect({

@@ -1,6 +1,6 @@
 /** Reports a lost connection, for as long as it lasts, and that the page reconnects automatically. */
 
-import { client, link, shared, wasOnline } from "../../connection/connection.ts";
+import { client, link, reconnect, shared, wasOnline } from "../../connection/connection.ts";
 
 export function Banner() {
   const state = link.value;
@@ -13,12 +13,12 @@ export function Banner() {
           <span>
             {state.name === "closed"
               ? (state.error?.message ?? "The connection is closed.")
-              : shared.value
+              : shared.value || !client.value
                 ? "Offline. Reconnecting…"
                 : "Offline. Reconnecting… Your agents keep running."}
           </span>
           {state.name !== "closed" && (
-            <button type="button" class="button" onClick={() => client.value?.reconnect()}>
+            <button type="button" class="button" onClick={reconnect}>
               Try now
             </button>
           )}
