@@ -88,7 +88,8 @@ export async function serveInFront(to: () => string): Promise<Front> {
   const ask = (request: IncomingMessage, path: string, headers = request.headers) =>
     new Promise<IncomingMessage>((done, failed) => {
       const [host, port] = to().split(":");
-      request.pipe(send({ host, port, path, method: request.method, headers }, done).on("error", failed));
+      // A connection each: the daemon closes one that was idle for some time, at which moment it may be used again.
+      request.pipe(send({ agent: false, host, port, path, method: request.method, headers }, done).on("error", failed));
     });
   const server = createServer(async (request, response) => {
     const path = new URL(request.url!, "http://front").pathname;
