@@ -126,7 +126,7 @@ pub struct ThreadActor {
     /// The first command of which nothing has left the process.
     next_unsent: u64,
     /// Set once the last event is stored: what remains is to delete the log and to answer the command.
-    pending_deletion: Option<PendingDeletion>,
+    pending_deletion: Option<Box<PendingDeletion>>,
     _awake: Present,
 }
 
@@ -241,7 +241,7 @@ impl ThreadActor {
         }
         loop {
             if let Some(deletion) = self.pending_deletion.take() {
-                return self.finish_deletion(deletion).await;
+                return self.finish_deletion(*deletion).await;
             }
             let input = self.next(requests_rx).await;
             self.look_up_policies();

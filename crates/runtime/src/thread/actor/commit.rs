@@ -238,7 +238,7 @@ impl ThreadActor {
                 }
             }
             Effect::Delete { call, by, reason } => {
-                self.pending_deletion = Some(PendingDeletion { call, by, reason });
+                self.pending_deletion = Some(Box::new(PendingDeletion { call, by, reason }));
             }
             Effect::CollectHistory {
                 except,
