@@ -23,7 +23,7 @@ PORT = 4127
 # Makes file systems that only this process and its children see. They end with it.
 INSIDE = """
 set -e
-mount --bind /dev "$1/dev"
+mount --rbind /dev "$1/dev"
 mount -t tmpfs tmpfs "$1/tmp"
 exec chroot "$1" /bin/sh -s
 """
@@ -78,7 +78,7 @@ class CleanDebian(Scratch):
                 left = began + SECONDS - time.monotonic()
                 shown = self.run_command("node", ROOT / "packaging/tests/demo.mjs", CHROMIUM, link, timeout=left)
                 self.assertIn("acpd-demo/notes.md", shown)
-                notes = self.prefix / "home/ann/acpd-demo/notes.md"
+                notes = self.prefix / "home/ann/acpd-demo/acpd-demo/notes.md"
                 self.assertIn("Hello, world.", notes.read_text())
                 rest, _ = inside.communicate(AFTERWARDS, timeout=SECONDS)
                 self.assertIn("stopped the daemon", rest)
