@@ -175,7 +175,7 @@ pub enum Command {
     /// Delete a thread and its log, for good
     #[command(alias = "rm")]
     Delete(DeleteArgs),
-    /// Remove threads and attachments that exceed the limits of [retention] in the configuration
+    /// Remove threads and attachments beyond the limits of the configuration
     Prune(PruneArgs),
     /// Export a thread as JSON lines, Markdown or HTML
     Export(ExportArgs),

@@ -26,7 +26,7 @@ use crate::host::blocking;
 /// What the task needs beside the context.
 #[derive(Debug)]
 pub struct Notifier {
-    /// The end of the channel of [`Notifications`](super::Notifications).
+    /// The end of the channel of [`Notifications`].
     pub inbox: Inbox,
     /// The targets.
     pub targets: watch::Receiver<Arc<Targets>>,
