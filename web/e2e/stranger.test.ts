@@ -53,10 +53,11 @@ async function acpd(...args: string[]): Promise<string> {
 
 test("from an empty home to the first answer on a phone", async () => {
   const readme = await readFile(README, "utf8");
-  for (const command of ["acpd agents list", "acpd agents doctor gemini", "acpd run --agent gemini", "acpd open", "acpd stop"]) {
+  for (const command of ["acpd agents list", "acpd doctor", "acpd run --agent gemini", "acpd open", "acpd stop"]) {
     expect(readme).toContain(command);
   }
   expect(await acpd("agents", "list")).toMatch(/^gemini +registry .*\bgemini --acp$/m);
+  expect(await acpd("doctor")).toContain("gemini");
   expect(await acpd("agents", "doctor", "gemini")).toContain("works: ACP version 1");
   // A test has no terminal to be asked on.
   await acpd("run", "--agent", "gemini", "--permissions", "allow", "explain what this project does");
