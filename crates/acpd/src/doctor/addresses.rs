@@ -149,6 +149,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::doctor::report::Level;
+    use crate::doctor::report::assert_found;
 
     fn facts(address: &str, state: State) -> Facts {
         Facts {
@@ -211,13 +212,7 @@ mod tests {
             ),
         ] {
             let found = findings(&facts);
-            let worst = found.iter().max_by_key(|finding| finding.level).unwrap();
-            assert_eq!(worst.level, level, "{found:?}");
-            assert!(
-                found.iter().any(|finding| finding.message.contains(part)),
-                "{found:?}"
-            );
-            assert!(level == Level::Ok || worst.fix.is_some());
+            assert_found(&found, level, part);
         }
     }
 

@@ -81,6 +81,7 @@ fn date(secs: i64) -> String {
 mod tests {
     use super::*;
     use crate::doctor::report::Level;
+    use crate::doctor::report::assert_found;
 
     #[test]
     fn each_state_has_its_finding() {
@@ -134,17 +135,7 @@ mod tests {
             ),
         ] {
             let found = findings(&facts);
-            let worst = found.iter().map(|finding| finding.level).max().unwrap();
-            assert_eq!(worst, level, "{found:?}");
-            assert!(
-                found.iter().any(|finding| finding.message.contains(part)),
-                "{found:?}"
-            );
-            assert!(
-                found
-                    .iter()
-                    .all(|finding| finding.level == Level::Ok || finding.fix.is_some())
-            );
+            assert_found(&found, level, part);
         }
     }
 }

@@ -217,6 +217,7 @@ pub fn is_daemon(pid: u32) -> bool {
 mod tests {
     use super::*;
     use crate::doctor::report::Level;
+    use crate::doctor::report::assert_found;
 
     fn running() -> Running {
         Running {
@@ -296,10 +297,7 @@ mod tests {
             ),
         ] {
             let found = findings(&facts);
-            let worst = found.iter().max_by_key(|finding| finding.level).unwrap();
-            assert_eq!(worst.level, level, "{found:?}");
-            assert!(worst.message.contains(part), "{found:?}");
-            assert!(level == Level::Ok || worst.fix.is_some());
+            assert_found(&found, level, part);
         }
     }
 

@@ -68,45 +68,25 @@ pub async fn doctor(
         PATIENCE
     };
     let checks = [
-        run(&subject, Group::Configuration, PATIENCE, |subject| async move {
-            configuration::check(&subject)
-        }),
-        run(&subject, Group::Data, PATIENCE, |subject| async move {
-            data::check(&subject)
-        }),
-        run(&subject, Group::Secrets, PATIENCE, |subject| async move {
-            secrets::check(&subject)
-        }),
+        run_plain(&subject, Group::Configuration, configuration::check),
+        run_plain(&subject, Group::Data, data::check),
+        run_plain(&subject, Group::Secrets, secrets::check),
         run(&subject, Group::Daemon, PATIENCE, |subject| async move {
             daemon::check(&subject).await
         }),
-        run(&subject, Group::Addresses, PATIENCE, |subject| async move {
-            addresses::check(&subject)
-        }),
-        run(&subject, Group::Certificate, PATIENCE, |subject| async move {
-            certificate::check(&subject)
-        }),
+        run_plain(&subject, Group::Addresses, addresses::check),
+        run_plain(&subject, Group::Certificate, certificate::check),
         run(
             &subject,
             Group::Agents,
             while_starting,
             move |subject| async move { agents::check(&subject, starts).await },
         ),
-        run(&subject, Group::Sandbox, PATIENCE, |subject| async move {
-            sandbox::check(&subject)
-        }),
-        run(&subject, Group::System, PATIENCE, |subject| async move {
-            system::check(&subject)
-        }),
-        run(&subject, Group::Clock, PATIENCE, |subject| async move {
-            clock::check(&subject)
-        }),
-        run(&subject, Group::Service, PATIENCE, |subject| async move {
-            service::check(&subject)
-        }),
-        run(&subject, Group::Editors, PATIENCE, |subject| async move {
-            editors::check(&subject)
-        }),
+        run_plain(&subject, Group::Sandbox, sandbox::check),
+        run_plain(&subject, Group::System, system::check),
+        run_plain(&subject, Group::Clock, clock::check),
+        run_plain(&subject, Group::Service, service::check),
+        run_plain(&subject, Group::Editors, editors::check),
         run(&subject, Group::Network, PATIENCE, move |subject| async move {
             network::check(&subject, connects)
         }),
@@ -160,6 +140,16 @@ fn run<F: Future<Output = Vec<Finding>>>(
         deadline: Instant::now() + patience,
         found,
     }
+}
+
+/// Starts a check that awaits nothing.
+fn run_plain(subject: &Arc<Subject>, group: Group, check: fn(&Subject) -> Vec<Finding>) -> Check {
+    run(
+        subject,
+        group,
+        PATIENCE,
+        move |subject| async move { check(&subject) },
+    )
 }
 
 impl Check {

@@ -78,6 +78,7 @@ fn host_of(value: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::doctor::report::Level;
+    use crate::doctor::report::assert_found;
 
     fn facts(proxy: Option<&str>, registry: Option<Result<usize, String>>) -> Facts {
         Facts {
@@ -119,12 +120,7 @@ mod tests {
             ),
         ] {
             let found = findings(&facts);
-            let worst = found.iter().map(|finding| finding.level).max().unwrap();
-            assert_eq!(worst, level, "{found:?}");
-            assert!(
-                found.iter().any(|finding| finding.message.contains(part)),
-                "{found:?}"
-            );
+            assert_found(&found, level, part);
             assert!(!format!("{found:?}").contains("secret"));
         }
     }

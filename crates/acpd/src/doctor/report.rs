@@ -203,6 +203,23 @@ fn level(level: Level, colors: bool) -> String {
     }
 }
 
+/// Fails unless the worst of the findings has this level and contains this text, and all but good ones say what to do.
+#[cfg(test)]
+pub fn assert_found(found: &[Finding], level: Level, part: &str) {
+    let worst = found.iter().map(|finding| finding.level).max();
+    assert_eq!(worst, Some(level), "{found:?}");
+    let of_level = |finding: &&Finding| finding.level == level;
+    assert!(
+        found
+            .iter()
+            .filter(of_level)
+            .any(|finding| finding.message.contains(part)),
+        "{found:?}"
+    );
+    let has_fix = |finding: &Finding| finding.level == Level::Ok || finding.fix.is_some();
+    assert!(found.iter().all(has_fix), "{found:?}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

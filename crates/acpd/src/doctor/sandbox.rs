@@ -159,6 +159,7 @@ fn findings(facts: &Facts) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::doctor::report::Level;
+    use crate::doctor::report::assert_found;
 
     fn facts() -> Facts {
         Facts {
@@ -244,19 +245,7 @@ mod tests {
             ),
         ] {
             let found = findings(&facts);
-            let worst = found.iter().map(|finding| finding.level).max().unwrap();
-            assert_eq!(worst, level, "{found:?}");
-            assert!(
-                found
-                    .iter()
-                    .any(|finding| finding.level == level && finding.message.contains(part)),
-                "{found:?}"
-            );
-            assert!(
-                found
-                    .iter()
-                    .all(|finding| finding.level == Level::Ok || finding.fix.is_some())
-            );
+            assert_found(&found, level, part);
         }
     }
 }

@@ -224,6 +224,7 @@ fn of_state(path: &Path, state: &JobState) -> Finding {
 mod tests {
     use super::*;
     use crate::doctor::report::Level;
+    use crate::doctor::report::assert_found;
 
     fn installed() -> Installed {
         Installed {
@@ -315,17 +316,7 @@ mod tests {
             ),
         ] {
             let found = findings(&Facts::Installed(Box::new(facts)));
-            let worst = found.iter().map(|finding| finding.level).max().unwrap();
-            assert_eq!(worst, level, "{found:?}");
-            assert!(
-                found.iter().any(|finding| finding.message.contains(part)),
-                "{found:?}"
-            );
-            assert!(
-                found
-                    .iter()
-                    .all(|finding| finding.level == Level::Ok || finding.fix.is_some())
-            );
+            assert_found(&found, level, part);
         }
     }
 
