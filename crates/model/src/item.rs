@@ -137,6 +137,22 @@ pub enum ItemOutcome {
     Interrupted,
 }
 
+/// Returns ACP's word for the kind of a tool call; `other` for a kind that ACP does not define.
+pub fn acp_tool_kind(kind: &str) -> &'static str {
+    const KINDS: [&str; 9] = [
+        "read",
+        "edit",
+        "delete",
+        "move",
+        "search",
+        "execute",
+        "think",
+        "fetch",
+        "switch_mode",
+    ];
+    KINDS.into_iter().find(|known| *known == kind).unwrap_or("other")
+}
+
 /// ACP's tool call status. It only moves forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -285,7 +285,7 @@ impl Observer {
         start: &ItemStart,
     ) {
         let word = match start {
-            ItemStart::ToolCall { kind, .. } => words::tool_kind(kind),
+            ItemStart::ToolCall { kind, .. } => acpd_model::item::acp_tool_kind(kind),
             ItemStart::TerminalCommand { requested_by, .. } => {
                 if requested_by.is_some() {
                     "user"

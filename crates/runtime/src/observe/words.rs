@@ -17,22 +17,6 @@ fn one_of(words: &[&'static str], word: &str) -> &'static str {
         .unwrap_or("other")
 }
 
-/// ACP's kind of a tool call.
-pub(super) fn tool_kind(kind: &str) -> &'static str {
-    let words = [
-        "read",
-        "edit",
-        "delete",
-        "move",
-        "search",
-        "execute",
-        "think",
-        "fetch",
-        "switch_mode",
-    ];
-    one_of(&words, kind)
-}
-
 /// ACP's stop reason.
 pub(super) fn stop_reason(reason: &str) -> &'static str {
     let words = [

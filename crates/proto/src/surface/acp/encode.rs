@@ -229,14 +229,9 @@ impl Writer<'_> {
                     .plain("sessionUpdate", "tool_call")
                     .put("toolCallId", tool_call_id);
                 let title = if title.is_empty() { tool_call_id } else { title };
-                let kind = if TOOL_KINDS.contains(&kind.as_str()) {
-                    kind
-                } else {
-                    "other"
-                };
                 update
                     .put("title", title)
-                    .plain("kind", kind)
+                    .plain("kind", acpd_model::item::acp_tool_kind(kind))
                     .plain("status", status.as_acp());
                 rest_of_tool(update, event.raw.as_ref());
             }),
@@ -405,20 +400,6 @@ impl Writer<'_> {
         self.frame(start, FrameKind::Asked(request, wanted));
     }
 }
-
-/// The kinds of tools that ACP defines.
-const TOOL_KINDS: [&str; 10] = [
-    "read",
-    "edit",
-    "delete",
-    "move",
-    "search",
-    "execute",
-    "think",
-    "fetch",
-    "switch_mode",
-    "other",
-];
 
 /// Returns whether the event contains an update that the agent sent. A tool call in a question is not one, and neither is a
 /// response to the daemon.
