@@ -1,5 +1,5 @@
 //! Permissions by role: every request of every surface, with the least role that may make it, against the real daemon. Also
-//! whether whoever has a link to a shared thread may make it.
+//! whether a reader of a shared thread may make it.
 //!
 //! The table is complete. A method, a route or a client request that is missing in it fails the test.
 

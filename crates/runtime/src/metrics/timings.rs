@@ -76,7 +76,7 @@ pub enum AnsweredBy {
     Person,
     /// A policy, or a remembered answer.
     Policy,
-    /// Nobody: the question was void, or it was cancelled with its turn.
+    /// No answer: the question was void, or it was cancelled with its turn.
     Nobody,
 }
 

@@ -97,7 +97,7 @@ impl Share {
         format!("share:{}", self.id)
     }
 
-    /// The role of whoever has the link.
+    /// The role of every reader.
     pub const ROLE: Role = Role::Observer;
 
     /// Returns whether the link has ended.
