@@ -71,8 +71,8 @@ export default defineConfig({
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: firstLoad }] } } },
   },
   server: {
-    // Tests hold what is said of presets against the page about them, and characters against the daemon's.
-    fs: { allow: [".", "../docs", "../crates/model/fixtures"] },
+    // Tests hold what is said of presets against the page about them, and characters and addresses against the daemon's.
+    fs: { allow: [".", "../docs", "../crates/model/fixtures", "../crates/web/src"] },
     proxy: {
       // The daemon wants its own name in Host and Origin.
       "/api": { target: daemon, changeOrigin: true, headers: { origin: daemon } },

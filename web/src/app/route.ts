@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 
 import { SHARED } from "../text/shared-address.ts";
+import { VIEWS } from "./views.ts";
 
 export type Route =
   | { view: "home"; agent?: string }
@@ -46,13 +47,14 @@ export function pathOf(to: Route): string {
 
 export function parse(address: string): Route {
   const { pathname, searchParams } = new URL(address, "http://page");
-  const [first, second, third] = pathname.split("/").filter(Boolean).map(decode);
+  const [segment, second, third] = pathname.split("/").filter(Boolean).map(decode);
+  const first = VIEWS.find((view) => view === segment);
   if (first === "threads" && second) {
     return third === "policy"
       ? { view: "policy", threadId: second }
       : { view: "thread", threadId: second, item: searchParams.get("item") ?? undefined, find: searchParams.get("find") ?? undefined };
   }
-  if (first === "agents" || first === "archive" || first === "policy") {
+  if (first !== undefined && first !== "threads") {
     return { view: first };
   }
   return { view: "home", agent: searchParams.get("agent") ?? undefined };

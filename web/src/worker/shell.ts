@@ -3,6 +3,8 @@
  * tests need no browser.
  */
 
+import { VIEWS } from "../app/views.ts";
+
 /** The files of a build. The build inserts them into the worker's script. */
 export interface Shell {
   /** Changes with every file, and with the worker itself. */
@@ -24,9 +26,6 @@ export function cachesToRemove(names: readonly string[], build: string): string[
   return names.filter((name) => name.startsWith(PREFIX) && name !== cacheOf(build));
 }
 
-/** The first segments of the page's addresses, besides `/`. */
-const VIEWS = ["threads", "agents", "policy", "archive"];
-
 /**
  * How a request is handled: `page` from the network, and from the cache if the daemon is unreachable; `asset` from the
  * cache. The worker leaves all others to the browser, such as those of the API and of the documents.
@@ -44,7 +43,7 @@ export function handlingOf(
   }
   if (mode === "navigate") {
     const first = address.pathname.split("/")[1] ?? "";
-    const isPage = address.pathname === PAGE || VIEWS.includes(first);
+    const isPage = address.pathname === PAGE || VIEWS.some((view) => view === first);
     return isPage && destination === "document" ? "page" : "none";
   }
   const isFile = address.pathname !== PAGE && Object.hasOwn(files, address.pathname);

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 
+import daemon from "../../../crates/web/src/lib.rs?raw";
 import page from "../../index.html?raw";
-import routes from "../../src/app/route.ts?raw";
+import { parse } from "../../src/app/route.ts";
+import { VIEWS } from "../../src/app/views.ts";
 import { cacheOf, cachesToRemove, handlingOf, integrityOf, isFromProxy, isStorable, markCached } from "../../src/worker/shell.ts";
 
 const HERE = "https://acpd.example";
@@ -17,12 +19,13 @@ test("visits of the page's own addresses come from the network, else from the ca
   }
 });
 
-test("the addresses are those of the page", () => {
-  const views = [...routes.matchAll(/first === "(\w+)"/g)].map(([, view]) => view!);
-  expect(views).toHaveLength(4);
-  for (const view of views) {
+test("the addresses are those of the page, and of the daemon", () => {
+  for (const view of VIEWS) {
     expect(visited(`/${view}`), view).toBe("page");
+    expect(parse(`/${view}/019a`).view, view).not.toBe("home");
   }
+  const list = /^const VIEWS: \[&str; \d+\] = \[(.*)\];$/m.exec(daemon)?.[1] ?? "";
+  expect([...list.matchAll(/"(\w+)"/g)].map(([, view]) => view)).toEqual(VIEWS);
 });
 
 test("the API, the documents and unknown addresses are left to the browser", () => {
