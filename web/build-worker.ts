@@ -36,6 +36,8 @@ async function bundle(): Promise<string> {
     configFile: false,
     logLevel: "warn",
     publicDir: false,
+    // As in its tsconfig.json.
+    resolve: { alias: { "@acpd/client": fileURLToPath(new URL("client/src/protocol.ts", import.meta.url)) } },
     build: { target: "es2022", write: false, rolldownOptions: { input: SOURCE, output: { format: "iife" } } },
   })) as Rolldown.RolldownOutput;
   return output.output[0].code;

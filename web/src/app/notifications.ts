@@ -1,12 +1,13 @@
 /**
  * Notifies the user when a thread waits or is done: in the tab's title, to screen readers, and as notifications if
- * allowed.
+ * allowed. The notifications come from the service worker instead while this device receives pushed ones.
  */
 
 import { effect, signal, untracked } from "@preact/signals";
 
+import { onLeave, shared, standing } from "../connection/connection.ts";
+import { noticeOf } from "../state/notice.ts";
 import { stored } from "../state/stored.ts";
-import { questionLine } from "../state/waiting-question.ts";
 import { endOf, type Listed, nameOf, tabTitle, type ThreadActivity } from "../state/threads.ts";
 import { titleOfAgent } from "./agents.ts";
 import { showQuestion } from "./focus.ts";
@@ -23,6 +24,26 @@ export const permission = signal<Permission>(!isSecureContext ? "insecure" : has
 export const wanted = stored<boolean>("notify", false, (value) => typeof value === "boolean");
 /** Whether the user wants notifications about finished turns. */
 export const wantedDone = stored<boolean>("notify-done", false, (value) => typeof value === "boolean");
+
+/** Whether the user wants pushed notifications on this device; `ended` if the push service has ended them. */
+export const push = stored<"off" | "on" | "ended">("push", "off", (value) => ["off", "on", "ended"].includes(value as string));
+/** Why there are no pushed notifications although the user wants them. */
+export const pushProblem = signal<string | undefined>(undefined);
+
+const isPushed = () => push.peek() === "on" && pushProblem.peek() === undefined;
+
+effect(() => {
+  if (push.value === "on" && standing.value.name === "in" && shared.value === undefined) {
+    // The daemon is unreachable, or has been updated and has other files.
+    import("./push.ts").catch((error: unknown) => (pushProblem.value = `Reload the page. (${String(error)})`));
+  }
+});
+
+onLeave(async () => {
+  if (push.peek() !== "off") {
+    await (await import("./push.ts")).signedOut();
+  }
+});
 
 /** Enables a kind of notifications. Requests the browser's permission, for which browsers require a click. */
 export async function askForNotifications(kind: typeof wanted): Promise<void> {
@@ -56,25 +77,27 @@ effect(() => {
 });
 
 function changed(thread: Listed, before: ThreadActivity | undefined): void {
-  const name = nameOf(thread);
-  const here = open.peek()?.threadId === thread.id && document.hasFocus();
-  if (thread.live === "waiting") {
-    announce(`${name} is waiting for approval`);
+  const { id, live, lastTurnStatus, lastTurnCutOff } = thread;
+  const here = open.peek()?.threadId === id && document.hasFocus();
+  const news = { ...thread, agent: titleOfAgent(thread.agentType), status: lastTurnStatus };
+  if (live === "waiting") {
+    const { title, body } = noticeOf({ ...news, type: "waiting" });
+    announce(title);
     if (!here && wanted.peek()) {
-      const { question, cwd } = thread;
-      const wish = question ? questionLine(question, cwd) : `${titleOfAgent(thread.agentType)} requests approval.`;
-      notify(thread.id, `${name} is waiting for approval`, wish, () => showQuestion(thread.id));
+      notify(id, title, body, () => showQuestion(id));
     }
   } else if (before === "running" || before === "waiting") {
-    const failed = thread.live === "failed";
-    if (!here && wantedDone.peek() && thread.live !== "running" && thread.lastTurnStatus !== "interrupted") {
-      notify(thread.id, failed ? `${name} has failed` : `${name} is done`, endOf(thread) ?? `${titleOfAgent(thread.agentType)} has finished.`);
+    const isUsers = lastTurnStatus === "interrupted" && !lastTurnCutOff;
+    if (!here && wantedDone.peek() && live !== "running" && !isUsers) {
+      const failed = live === "failed" || endOf(thread) !== undefined;
+      const { title, body } = noticeOf({ ...news, type: failed ? "failed" : "done" });
+      notify(id, title, body);
     }
   }
 }
 
 function notify(threadId: string, title: string, body: string, open = () => go({ view: "thread", threadId })): void {
-  if (permission.peek() !== "granted") {
+  if (permission.peek() !== "granted" || isPushed()) {
     return;
   }
   try {

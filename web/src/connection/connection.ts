@@ -6,6 +6,7 @@
 import { type Client, connect, type State } from "@acpd/client";
 import { computed, signal } from "@preact/signals";
 
+import { CLIENT_INFO } from "./client-info.ts";
 import { keepPageKey, onKeyOfOtherTab, PageSocket } from "./page-key.ts";
 import { holdQuestions } from "./questions.ts";
 import {
@@ -37,9 +38,6 @@ export const online = computed(() => link.value.name === "open");
 export const shared = computed(() => (standing.value.name === "in" ? standing.value.session.share : undefined));
 /** Whether there was a connection since signing in: the banner reports only connections that broke. */
 export const wasOnline = signal(false);
-
-/** The page's name in the log, recorded with its decisions. */
-export const CLIENT_INFO = { name: "acpd-web", title: "acpd in the browser", version: "0.1.0" };
 
 /** Checks the session or signs in with the link's credentials, and connects. */
 export async function begin(): Promise<void> {
@@ -128,11 +126,18 @@ export async function enter(shown: { token: string } | { ticket: string }): Prom
   become(await signIn(shown));
 }
 
+const leaving: (() => Promise<void>)[] = [];
+
+/** Runs `handler` when the user signs out in this page. */
+export function onLeave(handler: () => Promise<void>): void {
+  leaving.push(handler);
+}
+
 /** Signs out. */
 export async function leave(): Promise<void> {
   drop();
   standing.value = { name: "out" };
-  await signOut().catch(() => {});
+  await Promise.all([signOut().catch(() => {}), ...leaving.map((handler) => handler().catch((error: unknown) => console.warn(error)))]);
 }
 
 function become(session: Session): void {

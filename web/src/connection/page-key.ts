@@ -5,6 +5,8 @@
 
 import type { Socket } from "@acpd/client";
 
+import { HEADER, protocolsOf, withKey } from "./key-headers.ts";
+
 const OWN = "acpd.page-key";
 /** The name under which this page finds its key: its own session's, or that of the shared thread that it shows. */
 let name = OWN;
@@ -24,6 +26,11 @@ function pageKey(): string | undefined {
   } catch {
     return unkept;
   }
+}
+
+/** Returns the key of the browser's own session. A page with a shared thread uses another one. */
+export function ownPageKey(): string | undefined {
+  return name === OWN ? pageKey() : undefined;
 }
 
 /** Stores the key of a new session; without a key, removes that of an ended session. */
@@ -49,16 +56,9 @@ export function onKeyOfOtherTab(handler: () => void): void {
   });
 }
 
-const HEADER = "acpd-page-key";
-
 /** Calls `fetch` with the page key, for resources of this session. */
-export function fetchAsPage(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(init.headers);
-  const key = pageKey();
-  if (key !== undefined) {
-    headers.set(HEADER, key);
-  }
-  return fetch(path, { ...init, headers });
+export function fetchAsPage(path: string, init?: RequestInit): Promise<Response> {
+  return fetch(path, withKey(pageKey(), init));
 }
 
 /** Requests a resource with the page key, and blocks the page meanwhile. */
@@ -73,10 +73,9 @@ export function requestNow(path: string): XMLHttpRequest {
   return request;
 }
 
-/** A WebSocket with the page key. Browsers cannot set its headers, so the key is one of the offered protocols. */
+/** A WebSocket with the page key. */
 export class PageSocket extends WebSocket implements Socket {
   constructor(url: string) {
-    const key = pageKey();
-    super(url, key === undefined ? [] : ["acpd", `acpd.page-key.${key}`]);
+    super(url, protocolsOf(pageKey()));
   }
 }

@@ -7,7 +7,7 @@ import { connect, type Json, type ThreadEvent } from "@acpd/client";
 
 import type { Question } from "../state/thread.ts";
 
-import { CLIENT_INFO } from "./connection.ts";
+import { CLIENT_INFO } from "./client-info.ts";
 import { PageSocket } from "./page-key.ts";
 
 /** Calls `onEvent` for every event after `after`, until it returns false or the current end of the log is reached. */

@@ -156,7 +156,8 @@ export function takeFromLink(): { token: string } | { ticket: string } | { share
   return ticket !== null ? { ticket } : { token: token! };
 }
 
-async function read<T = Session & { pageKey?: string }>(response: Response): Promise<T> {
+/** Returns the body of a response. Rejects with the daemon's sentence if it is an error. */
+export async function read<T = Session & { pageKey?: string }>(response: Response): Promise<T> {
   const body = (await response.json().catch(() => ({}))) as T & { error?: { message?: string } };
   if (!response.ok) {
     throw new Refused(body.error?.message ?? `The daemon responded with status ${response.status}.`);

@@ -1,9 +1,10 @@
 /**
- * The service worker: shows the page when the daemon is unreachable. It stores the shell of its own build when it is
+ * The service worker: shows the page when the daemon is unreachable, and pushed notifications. It stores the shell of its own build when it is
  * installed, and nothing later. Each stored file must have the digest that the build recorded, also when it is served:
  * no page and no proxy can replace one.
  */
 
+import { listenForPushes } from "./push.ts";
 import { cacheOf, cachesToRemove, handlingOf, integrityOf, isFromProxy, isStorable, markCached, PAGE, type Shell } from "./shell.ts";
 
 declare const self: ServiceWorkerGlobalScope;
@@ -13,6 +14,7 @@ declare const SHELL: Shell;
 const { build, files } = SHELL;
 const name = cacheOf(build);
 
+listenForPushes();
 self.addEventListener("install", (event) => event.waitUntil(install()));
 self.addEventListener("activate", (event) => event.waitUntil(removeOthers()));
 self.addEventListener("fetch", (event) => {

@@ -8,6 +8,7 @@ import { Dialog } from "../parts/Dialog.tsx";
 import { ViewSettings } from "../thread/ViewSettings.tsx";
 
 import { PhoneLink } from "./PhoneLink.tsx";
+import { Push } from "./Push.tsx";
 
 import "./settings.css";
 
@@ -79,10 +80,19 @@ export default function Settings() {
   );
 }
 
+/** Whether this is a tab of Safari on a phone or tablet, where only pages on the home screen have notifications. */
+const isOutsideOfHome = (navigator as { standalone?: boolean }).standalone === false;
+
 function Notifications() {
   switch (permission.value) {
     case "none":
-      return <p class="hint">This browser does not support notifications.</p>;
+      return (
+        <p class="hint">
+          {isOutsideOfHome
+            ? "To receive notifications, add acpd to the home screen of this device, and turn them on there."
+            : "This browser does not support notifications."}
+        </p>
+      );
     case "insecure":
       return <p class="hint">Notifications require https or localhost.</p>;
     case "denied":
@@ -92,6 +102,7 @@ function Notifications() {
         <>
           <Notify kind={wanted}>Notify me when a thread is waiting for approval</Notify>
           <Notify kind={wantedDone}>Notify me when a turn is done</Notify>
+          <Push />
         </>
       );
   }

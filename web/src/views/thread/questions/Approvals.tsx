@@ -5,7 +5,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { formDraft, keepDraft } from "../../../app/drafts.ts";
 import { focusWhenThere } from "../../../app/focus.ts";
-import { CLIENT_INFO, shared, standing } from "../../../connection/connection.ts";
+import { CLIENT_INFO } from "../../../connection/client-info.ts";
+import { shared, standing } from "../../../connection/connection.ts";
 import { heading, inOneLine } from "../../../state/subjects.ts";
 import type { Decision, Question, ThreadState } from "../../../state/thread.ts";
 import type { ThreadViewProps } from "../../thread-props.ts";

@@ -1,0 +1,296 @@
+/**
+ * Pushed notifications, which reach this device although no page is open: the subscription at the browser's push service and
+ * at the daemon, and what the page does for the service worker. Loaded only where they are on, and by the settings.
+ */
+
+import { computed, effect, signal } from "@preact/signals";
+
+import { online, sentence, shared, standing } from "../connection/connection.ts";
+import { forgetKey, keepKey, keptKey, type PushKind } from "../connection/kept-key.ts";
+import { ownPageKey } from "../connection/page-key.ts";
+import { deleteSubscription, pushState, pushTest, putSubscription } from "../connection/push-api.ts";
+import { Refused } from "../connection/session.ts";
+import type { NoticeData } from "../worker/notification.ts";
+import { type FromPage, QUESTION, type ToPage } from "../worker/messages.ts";
+import { showQuestion } from "./focus.ts";
+import { registerWorker } from "./install.ts";
+import { permission, push, pushProblem, wanted, wantedDone } from "./notifications.ts";
+import { go, route } from "./route.ts";
+import { open, threads } from "./threads.ts";
+
+/** Whether this browser can receive pushed notifications. */
+export const canPush = "PushManager" in globalThis && "serviceWorker" in navigator && isSecureContext;
+
+/** What the user wants to be notified about. */
+export const pushKinds = computed<readonly PushKind[]>(() => [
+  ...(wanted.value ? (["waiting"] as const) : []),
+  ...(wantedDone.value ? (["done", "failed"] as const) : []),
+]);
+
+/** What the switch is being set to, until that is done. */
+export const turning = signal<"on" | "off" | undefined>(undefined);
+
+/** Identifies the browser's own session; `undefined` while there is none. */
+const session = computed(() => (standing.value.name === "in" && shared.value === undefined ? ownPageKey() : undefined));
+
+/** Turns pushed notifications on. Requests the browser's permission, for which browsers require a click. */
+export async function turnOn(): Promise<void> {
+  await turn("on", async () => {
+    permission.value = await Notification.requestPermission();
+    if (permission.value === "default") {
+      throw new Refused("Allow notifications when the browser asks.");
+    }
+    if (permission.value === "granted") {
+      await alone(() => subscribe(true));
+      push.value = "on";
+    }
+  });
+}
+
+/** Turns pushed notifications off. */
+export async function turnOff(): Promise<void> {
+  await turn("off", async () => {
+    push.value = "off";
+    await alone(unsubscribe);
+  });
+}
+
+async function turn(to: "on" | "off", run: () => Promise<void>): Promise<void> {
+  if (turning.peek() !== undefined) {
+    return;
+  }
+  turning.value = to;
+  pushProblem.value = undefined;
+  try {
+    await run();
+  } catch (error) {
+    pushProblem.value = sentence(error);
+  } finally {
+    turning.value = undefined;
+  }
+}
+
+/** Pushes a test to this device. Rejects with a sentence for the user. */
+export async function testPush(): Promise<void> {
+  try {
+    await pushTest();
+  } catch (error) {
+    // The push service may have ended the subscription.
+    void renew(true);
+    throw error;
+  }
+}
+
+/** What this page has last arranged with the daemon. */
+let arranged: string | undefined;
+const arrangement = () => `${session.peek()} ${pushKinds.peek().join()}`;
+
+/** Renews the subscription: the session, the daemon's key or the user's choice may be others than before. */
+async function renew(again = false): Promise<void> {
+  if (!again && arranged === arrangement()) {
+    return;
+  }
+  try {
+    await alone(async () => {
+      // Another tab may have turned it off meanwhile.
+      if (push.peek() === "on") {
+        await subscribe(false);
+      }
+    });
+    pushProblem.value = undefined;
+  } catch (error) {
+    pushProblem.value = sentence(error);
+  }
+}
+
+/** Runs an operation while no tab runs another one. */
+function alone(run: () => Promise<void>): Promise<void> {
+  return navigator.locks.request("acpd-push", run);
+}
+
+const BLOCKED = "Notifications are blocked. Allow them in this site’s browser settings.";
+
+async function subscribe(isNew: boolean): Promise<void> {
+  const pageKey = session.peek();
+  const on = pushKinds.peek();
+  if (pageKey === undefined) {
+    throw new Refused("Sign in first.");
+  }
+  const kept = await keptKey();
+  if (on.length === 0 || Notification.permission !== "granted") {
+    if (kept) {
+      await unsubscribe();
+    }
+    arranged = arrangement();
+    if (on.length > 0) {
+      throw new Refused(BLOCKED);
+    }
+    return;
+  }
+  const isOwn = !isNew && kept?.pageKey === pageKey;
+  const state = await pushState();
+  if (isOwn && state.on === undefined) {
+    // The daemon removes a subscription of this session only if the push service says that it is gone.
+    push.value = "ended";
+    await unsubscribe();
+    return;
+  }
+  const manager = await pushManager();
+  let subscription = await manager.getSubscription();
+  // The subscription of an earlier session is not used again: the daemon may still push to it for that session.
+  if (subscription && (!isOwn || !hasKey(subscription, state.publicKey))) {
+    await subscription.unsubscribe();
+    subscription = null;
+  }
+  subscription ??= await subscribeAt(manager, state.publicKey);
+  try {
+    await putSubscription(subscription, on);
+    await keepKey({ pageKey, on });
+  } catch (error) {
+    if (!isOwn) {
+      await unsubscribe().catch((further: unknown) => console.warn(further));
+    }
+    throw error;
+  }
+  arranged = arrangement();
+}
+
+async function unsubscribe(): Promise<void> {
+  arranged = undefined;
+  // One of the two suffices: the push service tells the daemon that the subscription is gone.
+  const [atDaemon, atService] = await Promise.allSettled([deleteSubscription(), unsubscribeAt()]);
+  await forgetKey();
+  if (atDaemon.status === "rejected") {
+    console.warn(atDaemon.reason);
+    if (atService.status === "rejected") {
+      throw atService.reason;
+    }
+  }
+}
+
+async function unsubscribeAt(): Promise<void> {
+  const registration = await navigator.serviceWorker.getRegistration();
+  await (await registration?.pushManager.getSubscription())?.unsubscribe();
+}
+
+/** Time for the browser and its push service, in milliseconds. */
+const PATIENCE_MS = 20_000;
+
+async function pushManager(): Promise<PushManager> {
+  try {
+    await registerWorker();
+    const { pushManager } = await within(navigator.serviceWorker.ready, "it does not become active");
+    return pushManager;
+  } catch (error) {
+    throw new Refused(`The browser could not install acpd’s service worker: ${sentence(error)}`);
+  }
+}
+
+async function subscribeAt(manager: PushManager, publicKey: string): Promise<PushSubscription> {
+  try {
+    const subscribed = manager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(publicKey) });
+    return await within(subscribed, "it does not respond");
+  } catch (error) {
+    const { name } = error as Error;
+    if (name === "NotAllowedError") {
+      throw new Refused(BLOCKED);
+    }
+    throw new Refused(
+      name === "AbortError"
+        ? "The browser cannot reach its push service, or has none. Some browsers have a setting for it."
+        : `The browser’s push service refused: ${sentence(error)}`,
+    );
+  }
+}
+
+async function within<T>(promise: Promise<T>, why: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(why)), PATIENCE_MS)));
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function bytesOf(base64url: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64url.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0));
+}
+
+function hasKey({ options: { applicationServerKey } }: PushSubscription, publicKey: string): boolean {
+  const [one, other] = [new Uint8Array(applicationServerKey ?? new ArrayBuffer()), bytesOf(publicKey)];
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}
+
+/** Ends pushed notifications of a session that the user has ended. The daemon removes its part by itself. */
+export async function signedOut(): Promise<void> {
+  push.value = "off";
+  pushProblem.value = undefined;
+  arranged = undefined;
+  await alone(async () => {
+    await Promise.all([unsubscribeAt(), forgetKey()]);
+  });
+}
+
+effect(() => {
+  void pushKinds.value;
+  if (push.value === "on" && session.value !== undefined && online.value) {
+    void renew(pushProblem.peek() !== undefined);
+  }
+});
+
+/** WebKit withdraws the permission if a push shows no notification, even if the user looks at the page. */
+const mustShow = navigator.vendor.startsWith("Apple");
+
+if (canPush) {
+  navigator.serviceWorker.addEventListener("message", ({ data, ports }: MessageEvent<ToPage>) => {
+    if (session.peek() === undefined) {
+      return;
+    }
+    if (data.type === "asks") {
+      const isOpen = open.peek()?.threadId === data.threadId && document.hasFocus();
+      ports[0]?.postMessage({ isSeen: isOpen && !mustShow } satisfies FromPage);
+    } else if (data.type === "show") {
+      (data.question ? showQuestion : show)(data.threadId);
+    }
+  });
+  navigator.serviceWorker.startMessages();
+}
+
+const show = (threadId: string) => go({ view: "thread", threadId });
+
+// The service worker has opened this page for a question.
+const first = route.peek();
+if (location.hash === QUESTION && first.view === "thread") {
+  history.replaceState(history.state, "", location.pathname + location.search);
+  showQuestion(first.threadId);
+}
+
+/** The waiting threads, other than which none may have a notification that waits for an answer. */
+const waitingIds = computed(() => threads.value?.flatMap(({ id, live }) => (live === "waiting" ? [id] : [])).join("\n"));
+
+effect(() => {
+  if (waitingIds.value !== undefined && push.value === "on") {
+    void closeStale();
+  }
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && push.peek() === "on") {
+    void closeStale();
+  }
+});
+
+/** Closes the notifications of questions that were answered elsewhere. */
+async function closeStale(): Promise<void> {
+  const registration = canPush ? await navigator.serviceWorker.getRegistration() : undefined;
+  const shown = (await registration?.getNotifications()) ?? [];
+  const live = new Map(threads.peek()?.map((thread) => [thread.id, thread.live]));
+  for (const notification of shown) {
+    const { waiting, threadId } = (notification.data ?? {}) as NoticeData;
+    const now = live.get(threadId ?? "");
+    // A thread that this page does not know may wait.
+    if (waiting && now !== undefined && now !== "waiting") {
+      notification.close();
+    }
+  }
+}

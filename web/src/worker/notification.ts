@@ -1,0 +1,88 @@
+/** The notification for what was pushed: its texts, its buttons, and what a click needs. Pure. */
+
+import { type Notice, noticeOf, shownName } from "../state/notice.ts";
+import { questionLine, type RowAnswer, rowAnswers } from "../state/waiting-question.ts";
+import type { Payload } from "./payload.ts";
+
+/** An answer that a button of a notification gives. */
+export interface Answer {
+  readonly requestId: string;
+  readonly optionId: string;
+  readonly optionKind: string;
+}
+
+/** The names of the buttons. */
+export type Action = "allow" | "reject";
+
+/** What a notification carries for its clicks. The page reads it as well, to close notifications that are out of date. */
+export interface NoticeData {
+  /** The thread that a click opens; without one, a click opens acpd. */
+  readonly threadId?: string;
+  /** The thread's name. */
+  readonly name?: string;
+  /** Whether the thread waits for an answer, so that a click shows the question. */
+  readonly waiting?: boolean;
+  readonly answers?: Readonly<Partial<Record<Action, Answer>>>;
+}
+
+export interface Pushed extends Notice {
+  /** Notifications with the same tag replace each other. */
+  readonly tag: string;
+  /** Whether it stays until the user does something. */
+  readonly requireInteraction: boolean;
+  readonly actions: readonly { readonly action: Action; readonly title: string }[];
+  readonly data: NoticeData;
+}
+
+/**
+ * Maximum length of a question with buttons, in bytes of UTF-8, which is never less than its width in columns. Operating
+ * systems cut the text of a notification after two to four lines of about 45 columns, and a user must not allow what was
+ * cut off.
+ */
+const ANSWERABLE = 100;
+
+/** Describes the notification for a payload, or for one that could not be read: browsers require that each push shows one. */
+export function notificationOf(payload: Payload | undefined): Pushed {
+  const plain = { requireInteraction: false, actions: [], data: {} };
+  if (payload === undefined) {
+    return { title: "acpd has news", body: "Open acpd to see what has happened.", tag: "acpd", ...plain };
+  }
+  if (payload.type === "test") {
+    return { title: "acpd can reach this device", body: "This is the test that you asked for.", tag: "acpd-test", ...plain };
+  }
+  const { threadId, news } = payload;
+  const answers = answersOf(payload);
+  return {
+    ...noticeOf(news),
+    tag: threadId,
+    requireInteraction: news.type === "waiting",
+    actions: [
+      ...(answers.allow ? [{ action: "allow" as const, title: "Allow once" }] : []),
+      ...(answers.reject ? [{ action: "reject" as const, title: "Reject" }] : []),
+    ],
+    data: { threadId, name: shownName(news.name), waiting: news.type === "waiting", answers },
+  };
+}
+
+/** Returns the answers that buttons may give: to a question that the notification shows as a whole. */
+function answersOf({ news: { question, cwd }, canAnswer }: Payload & { type: "news" }): NonNullable<NoticeData["answers"]> {
+  if (!canAnswer || !question || new TextEncoder().encode(questionLine(question, cwd)).length > ANSWERABLE) {
+    return {};
+  }
+  const { requestId } = question;
+  const { allow, reject } = rowAnswers(question, cwd) ?? {};
+  const answer = ({ option: { optionId, kind } }: RowAnswer): Answer => ({ requestId, optionId, optionKind: kind });
+  return { ...(allow && { allow: answer(allow) }), ...(reject && { reject: answer(reject) }) };
+}
+
+/** Returns what is shown if an answer was not accepted. */
+export function refusalOf({ threadId, name, waiting }: NoticeData, sentence: string): Pushed {
+  return {
+    title: name ?? "acpd",
+    body: sentence,
+    tag: threadId ?? "acpd",
+    requireInteraction: false,
+    actions: [],
+    data: { threadId, name, waiting },
+  };
+}
