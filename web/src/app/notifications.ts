@@ -35,7 +35,7 @@ const isPushed = () => push.peek() === "on" && pushProblem.peek() === undefined;
 effect(() => {
   if (push.value === "on" && standing.value.name === "in" && shared.value === undefined) {
     // The daemon is unreachable, or has been updated and has other files.
-    import("./push.ts").catch((error: unknown) => (pushProblem.value = `Reload the page. (${String(error)})`));
+    import("./pushed.ts").catch((error: unknown) => (pushProblem.value = `Reload the page. (${String(error)})`));
   }
 });
 

@@ -1,6 +1,6 @@
 /**
- * Pushed notifications, which reach this device although no page is open: the subscription at the browser's push service and
- * at the daemon, and what the page does for the service worker. Loaded only where they are on, and by the settings.
+ * The subscription for pushed notifications, which reach this device although no page is open: at the browser's push service
+ * and at the daemon. Loaded only where it is wanted, and by the settings.
  */
 
 import { computed, effect, signal } from "@preact/signals";
@@ -10,13 +10,8 @@ import { forgetKey, keepKey, keptKey, type PushKind } from "../connection/kept-k
 import { ownPageKey } from "../connection/page-key.ts";
 import { deleteSubscription, pushState, pushTest, putSubscription } from "../connection/push-api.ts";
 import { Refused } from "../connection/session.ts";
-import type { NoticeData } from "../worker/notification.ts";
-import { type FromPage, QUESTION, type ToPage } from "../worker/messages.ts";
-import { showQuestion } from "./focus.ts";
 import { registerWorker } from "./install.ts";
 import { permission, push, pushProblem, wanted, wantedDone } from "./notifications.ts";
-import { go, route } from "./route.ts";
-import { open, threads } from "./threads.ts";
 
 /** Whether this browser can receive pushed notifications. */
 export const canPush = "PushManager" in globalThis && "serviceWorker" in navigator && isSecureContext;
@@ -31,7 +26,7 @@ export const pushKinds = computed<readonly PushKind[]>(() => [
 export const turning = signal<"on" | "off" | undefined>(undefined);
 
 /** Identifies the browser's own session; `undefined` while there is none. */
-const session = computed(() => (standing.value.name === "in" && shared.value === undefined ? ownPageKey() : undefined));
+export const session = computed(() => (standing.value.name === "in" && shared.value === undefined ? ownPageKey() : undefined));
 
 /** Turns pushed notifications on. Requests the browser's permission, for which browsers require a click. */
 export async function turnOn(): Promise<void> {
@@ -238,59 +233,3 @@ effect(() => {
     void renew(pushProblem.peek() !== undefined);
   }
 });
-
-/** WebKit withdraws the permission if a push shows no notification, even if the user looks at the page. */
-const mustShow = navigator.vendor.startsWith("Apple");
-
-if (canPush) {
-  navigator.serviceWorker.addEventListener("message", ({ data, ports }: MessageEvent<ToPage>) => {
-    if (session.peek() === undefined) {
-      return;
-    }
-    if (data.type === "asks") {
-      const isOpen = open.peek()?.threadId === data.threadId && document.hasFocus();
-      ports[0]?.postMessage({ isSeen: isOpen && !mustShow } satisfies FromPage);
-    } else if (data.type === "show") {
-      (data.question ? showQuestion : show)(data.threadId);
-    }
-  });
-  navigator.serviceWorker.startMessages();
-}
-
-const show = (threadId: string) => go({ view: "thread", threadId });
-
-// The service worker has opened this page for a question.
-const first = route.peek();
-if (location.hash === QUESTION && first.view === "thread") {
-  history.replaceState(history.state, "", location.pathname + location.search);
-  showQuestion(first.threadId);
-}
-
-/** The waiting threads, other than which none may have a notification that waits for an answer. */
-const waitingIds = computed(() => threads.value?.flatMap(({ id, live }) => (live === "waiting" ? [id] : [])).join("\n"));
-
-effect(() => {
-  if (waitingIds.value !== undefined && push.value === "on") {
-    void closeStale();
-  }
-});
-document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && push.peek() === "on") {
-    void closeStale();
-  }
-});
-
-/** Closes the notifications of questions that were answered elsewhere. */
-async function closeStale(): Promise<void> {
-  const registration = canPush ? await navigator.serviceWorker.getRegistration() : undefined;
-  const shown = (await registration?.getNotifications()) ?? [];
-  const live = new Map(threads.peek()?.map((thread) => [thread.id, thread.live]));
-  for (const notification of shown) {
-    const { waiting, threadId } = (notification.data ?? {}) as NoticeData;
-    const now = live.get(threadId ?? "");
-    // A thread that this page does not know may wait.
-    if (waiting && now !== undefined && now !== "waiting") {
-      notification.close();
-    }
-  }
-}

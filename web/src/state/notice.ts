@@ -58,6 +58,7 @@ function outcome(status: TurnStatus | null | undefined): string {
 /** Returns the first line of a text, with reordering characters made visible. */
 function oneLine(text: string): string {
   const [line = ""] = text.trim().split(/[\n\r\v\f\u0085]/, 1);
-  const letters = [...visibleOrder(line.slice(0, 2 * LENGTH))];
+  // A character has at most two units.
+  const letters = [...visibleOrder(line.slice(0, 2 * LENGTH + 2))];
   return letters.length <= LENGTH ? letters.join("") : `${letters.slice(0, LENGTH - 1).join("")}…`;
 }
