@@ -2,7 +2,7 @@
 
 import type { PushKind } from "./kept-key.ts";
 import { fetchAsPage } from "./page-key.ts";
-import { read, Unreachable } from "./session.ts";
+import { read, Refused, Unreachable } from "./session.ts";
 
 export interface PushState {
   /** The daemon's key, with which it identifies itself to push services: 65 bytes as base64url. */
@@ -13,30 +13,39 @@ export interface PushState {
 
 /** Returns the session's subscription, if it has one. */
 export async function pushState(): Promise<PushState> {
-  return read<PushState>(await request("GET"));
+  return request<PushState>("GET");
 }
 
 /** Stores the subscription of the session, in place of an earlier one. */
 export async function putSubscription(subscription: PushSubscription, on: readonly PushKind[]): Promise<void> {
   const { endpoint, keys } = subscription.toJSON();
-  await read(await request("PUT", "", { endpoint, keys, on }));
+  await request("PUT", "", { endpoint, keys, on });
 }
 
 /** Removes the session's subscription, if it has one. */
 export async function deleteSubscription(): Promise<void> {
-  await read(await request("DELETE"));
+  await request("DELETE");
 }
 
 /** Pushes a test to this browser; resolves once the push service has accepted it. */
 export async function pushTest(): Promise<void> {
-  await read(await request("POST", "/test"));
+  await request("POST", "/test");
 }
 
-async function request(method: string, path = "", body?: object): Promise<Response> {
+async function request<T>(method: string, path = "", body?: object): Promise<T> {
   const headers = { accept: "application/json", ...(body && { "content-type": "application/json" }) };
+  let response: Response;
   try {
-    return await fetchAsPage(`/api/push${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    response = await fetchAsPage(`/api/push${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
   } catch {
     throw new Unreachable("The daemon is unreachable.");
   }
+  return read<T>(response).catch((error: unknown) => {
+    throw new Refused(asSentence((error as Error).message));
+  });
+}
+
+/** The daemon's errors have no capital and no period, because other clients quote them. */
+function asSentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? "" : ".");
 }

@@ -23,6 +23,20 @@ export interface NoticeData {
   /** Whether the thread waits for an answer, so that a click shows the question. */
   readonly waiting?: boolean;
   readonly answers?: Readonly<Partial<Record<Action, Answer>>>;
+  /** When it was shown, in milliseconds since the epoch. */
+  readonly shownAt?: number;
+}
+
+/**
+ * Time for which a notification must have been shown before its buttons answer, in milliseconds. It may have taken the place of
+ * another question, and a press that was meant for that one must not answer.
+ */
+const SETTLE_MS = 1_000;
+
+/** Returns the answer that a button gives if it is pressed now. Without one, a press opens the thread. */
+export function pressed({ answers, shownAt = Infinity }: NoticeData, action: string, now: number): Answer | undefined {
+  const isSettled = now - shownAt >= SETTLE_MS;
+  return isSettled && (action === "allow" || action === "reject") ? answers?.[action] : undefined;
 }
 
 export interface Pushed extends Notice {

@@ -7,7 +7,7 @@ import { type Kept, keptKey } from "../connection/kept-key.ts";
 import { withKey } from "../connection/key-headers.ts";
 import { approve } from "./answer.ts";
 import { type FromPage, QUESTION, type ToPage } from "./messages.ts";
-import { type Action, type Answer, type NoticeData, notificationOf, type Pushed, refusalOf } from "./notification.ts";
+import { type Answer, type NoticeData, notificationOf, pressed, type Pushed, refusalOf } from "./notification.ts";
 import { readPayload } from "./payload.ts";
 
 declare const self: ServiceWorkerGlobalScope;
@@ -38,14 +38,14 @@ async function pushed(text: string | undefined): Promise<void> {
   }
 }
 
-function show({ title, ...options }: Pushed): Promise<void> {
-  const all: AllOptions = { ...options, renotify: true, icon: "/icon-192.png", lang: "en" };
+function show({ title, data, ...options }: Pushed): Promise<void> {
+  const all: AllOptions = { ...options, data: { ...data, shownAt: Date.now() }, renotify: true, icon: "/icon-192.png", lang: "en" };
   return self.registration.showNotification(title, all);
 }
 
 async function clicked({ notification, action }: NotificationEvent): Promise<void> {
   const data = (notification.data ?? {}) as NoticeData;
-  const answer = action === "" ? undefined : data.answers?.[action as Action];
+  const answer = pressed(data, action, Date.now());
   if (answer) {
     await give(answer, notification, data);
   } else {
@@ -136,6 +136,12 @@ function post(client: WindowClient, message: ToPage, ports: Transferable[] = [])
   client.postMessage(message, ports);
 }
 
+/** Time for a request, in milliseconds. */
+const PATIENCE_MS = 15_000;
+
+const request = (pageKey: string, init?: RequestInit): Promise<Response> =>
+  fetch("/api/push", withKey(pageKey, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) }));
+
 /** Subscribes again with the same key, and tells the daemon. */
 async function renew({ newSubscription, oldSubscription }: ChangeEvent): Promise<void> {
   const kept = await keptKey();
@@ -145,14 +151,11 @@ async function renew({ newSubscription, oldSubscription }: ChangeEvent): Promise
   }
   const subscription = newSubscription ?? (await subscribe(kept, oldSubscription));
   const { endpoint, keys } = subscription.toJSON();
-  const response = await fetch(
-    "/api/push",
-    withKey(kept.pageKey, {
-      method: "PUT",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ endpoint, keys, on: kept.on }),
-    }),
-  );
+  const response = await request(kept.pageKey, {
+    method: "PUT",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ endpoint, keys, on: kept.on }),
+  });
   if (!response.ok) {
     // The page finds out at its next start.
     console.warn(`the daemon refused the new subscription: status ${response.status}`);
@@ -161,6 +164,6 @@ async function renew({ newSubscription, oldSubscription }: ChangeEvent): Promise
 
 async function subscribe({ pageKey }: Kept, old: PushSubscription | null | undefined): Promise<PushSubscription> {
   const known = old?.options.applicationServerKey;
-  const applicationServerKey = known ?? ((await (await fetch("/api/push", withKey(pageKey))).json()) as { publicKey: string }).publicKey;
+  const applicationServerKey = known ?? ((await (await request(pageKey)).json()) as { publicKey: string }).publicKey;
   return self.registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
 }

@@ -3,7 +3,7 @@
 import type { CallSubject, WaitingQuestion } from "@acpd/client";
 import { describe, expect, test } from "vitest";
 
-import { notificationOf, refusalOf } from "../../src/worker/notification.ts";
+import { notificationOf, pressed, refusalOf } from "../../src/worker/notification.ts";
 import { readPayload } from "../../src/worker/payload.ts";
 
 const command = (line: string): CallSubject => ({ type: "commandLine", line, cwd: "/w" });
@@ -160,4 +160,18 @@ test("a test says that it is one, and a refused answer stays with its thread", (
     actions: [],
     data: { threadId: "t", name: "Heron", waiting: true },
   });
+});
+
+test("a button answers only once its notification has been shown for a second", () => {
+  const data = { ...shown(waits(asks(command("ls")))).data, shownAt: 5_000 };
+  expect(pressed(data, "allow", 6_000)?.optionId).toBe("a");
+  expect(pressed(data, "reject", 6_000)?.optionId).toBe("c");
+  expect(pressed(data, "allow", 5_999)).toBeUndefined();
+  // A clock that was set back.
+  expect(pressed(data, "allow", 4_000)).toBeUndefined();
+  for (const action of ["", "constructor", "__proto__"]) {
+    expect(pressed(data, action, 9_000)).toBeUndefined();
+  }
+  expect(pressed({ ...data, answers: undefined }, "allow", 9_000)).toBeUndefined();
+  expect(pressed({ ...data, shownAt: undefined }, "allow", 9_000)).toBeUndefined();
 });
