@@ -13,6 +13,8 @@ use crate::auth::devices::PushSubscription;
 const SALT: usize = 16;
 /// Bytes of a public key: an uncompressed point of P-256.
 const POINT: usize = 65;
+/// The same number as the header has it.
+const POINT_LENGTH: u8 = 65;
 /// Texts are padded to a multiple of this number of bytes, so that their length says little to the push service.
 const PADDED: usize = 512;
 /// The size of a record as the header names it. A message is one record, which may be shorter.
@@ -61,7 +63,7 @@ fn seal(
     let mut sealed = record.to_vec();
     let nonce = aead::Nonce::assume_unique_for_key(nonce);
     key.seal_in_place_append_tag(nonce, aead::Aad::empty(), &mut sealed)?;
-    let head = [&salt[..], &RECORD.to_be_bytes(), &[POINT as u8], sender].concat();
+    let head = [&salt[..], &RECORD.to_be_bytes(), &[POINT_LENGTH], sender].concat();
     Ok([head, sealed].concat())
 }
 

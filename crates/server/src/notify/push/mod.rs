@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use acpd_model::Role;
 use acpd_model::limits::NOTIFICATIONS_GIVE_UP;
+use acpd_model::{Role, ThreadId};
 use acpd_proto::notify::DeliveryError;
 use acpd_runtime::notify::Message;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
 use tokio::sync::{OnceCell, watch};
 
 use self::vapid::VapidKey;
@@ -92,7 +93,7 @@ impl Push {
         let text = payload::payload(message, role.may(Role::Approver));
         let body = encrypt::encrypt(subscription, &text)
             .map_err(|_| DeliveryError::last("the browser's key cannot be used"))?;
-        let headers = headers(message, authorization);
+        let headers = headers(message, &subscription.id, authorization);
         let endpoint = subscription.endpoint.clone();
         let sent = blocking(move || http::post(&endpoint, &headers, &body)).await;
         sent.map_err(|error| {
@@ -119,7 +120,7 @@ fn contact<'a>(url: Option<&'a str>, origin: &'a str) -> &'a str {
         .unwrap_or(NO_CONTACT)
 }
 
-fn headers(message: &Message, authorization: String) -> Vec<(&'static str, String)> {
+fn headers(message: &Message, device: &str, authorization: String) -> Vec<(&'static str, String)> {
     let mut headers = vec![
         ("authorization", authorization),
         ("content-type", "application/octet-stream".to_owned()),
@@ -132,17 +133,37 @@ fn headers(message: &Message, authorization: String) -> Vec<(&'static str, Strin
         if notice.kind == acpd_proto::notify::NoticeKind::Done {
             urgency = "normal";
         }
-        // Of one thread, a device that was offline receives the last message only.
-        topic = Some(URL_SAFE_NO_PAD.encode(notice.thread.0.as_bytes()));
+        topic = Some(topic_of(device, notice.thread));
     }
     headers.push(("urgency", urgency.to_owned()));
     headers.extend(topic.map(|topic| ("topic", topic)));
     headers
 }
 
+/// Returns the topic of a thread: a device that was offline receives only the last message of each. It does not reveal the
+/// thread's id.
+fn topic_of(device: &str, thread: ThreadId) -> String {
+    let digest = Sha256::new()
+        .chain_update(device)
+        .chain_update(thread.0.as_bytes())
+        .finalize();
+    // At most 32 characters are permitted.
+    URL_SAFE_NO_PAD.encode(&digest[..16])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_topic_is_short_and_of_one_thread_on_one_device() {
+        let thread = |number| ThreadId(uuid::Uuid::from_u128(number));
+        let topic = topic_of("a", thread(1));
+        assert_eq!(topic, topic_of("a", thread(1)));
+        assert_eq!(topic.len(), 22);
+        assert_ne!(topic, topic_of("a", thread(2)));
+        assert_ne!(topic, topic_of("b", thread(1)));
+    }
 
     #[test]
     fn the_contact_is_a_public_address() {
