@@ -3,155 +3,35 @@
 mod support;
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
 use serde_json::{Value, json};
-use support::{Client, Daemon, Place, acpd, wait_until};
+use support::{Client, Daemon, Place, Posted, Receiver, acpd, free_port, wait_until};
 
 const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// In the title of a thread, which is the beginning of its prompt.
 const PLANTED: &str = "say planted-prompt";
 
-/// A request that a receiver got.
-#[derive(Debug, Clone)]
-struct Posted {
-    path: String,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-impl Posted {
-    fn header(&self, name: &str) -> &str {
-        let found = self.headers.iter().find(|(known, _)| known == name);
-        found.map_or("", |(_, value)| value)
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).expect("the body is JSON")
-    }
-
-    /// Verifies the signature as a receiver does.
-    fn is_signed(&self) -> bool {
-        let key = STANDARD
-            .decode(KEY.strip_prefix("whsec_").expect("it has a prefix"))
-            .expect("it is base64");
-        let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
-        let mut signed = format!(
-            "{}.{}.",
-            self.header("webhook-id"),
-            self.header("webhook-timestamp")
-        )
-        .into_bytes();
-        signed.extend_from_slice(&self.body);
-        let signature = self.header("webhook-signature").strip_prefix("v1,");
-        let signature = signature.and_then(|text| STANDARD.decode(text).ok());
-        signature.is_some_and(|signature| hmac::verify(&key, &signed, &signature).is_ok())
-    }
-}
-
-/// A loopback HTTP server that keeps what it is sent.
-struct Receiver {
-    address: SocketAddr,
-    posted: Arc<Mutex<Vec<Posted>>>,
-    status: Arc<AtomicU16>,
-    ends: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-/// Reserves a port at which nothing listens yet.
-fn free_port() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    listener.local_addr().expect("it has an address")
-}
-
-impl Receiver {
-    fn start() -> Self {
-        Self::at(free_port())
-    }
-
-    fn at(address: SocketAddr) -> Self {
-        let listener = TcpListener::bind(address).expect("the port is free");
-        let posted = Arc::<Mutex<Vec<Posted>>>::default();
-        let status = Arc::new(AtomicU16::new(200));
-        let ends = Arc::new(AtomicBool::new(false));
-        let (kept, answers, stops) = (Arc::clone(&posted), Arc::clone(&status), Arc::clone(&ends));
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                if stops.load(Ordering::Acquire) {
-                    return;
-                }
-                let Ok(mut stream) = stream else { continue };
-                let Some(request) = read(&stream) else { continue };
-                kept.lock().expect("no panic").push(request);
-                let status = answers.load(Ordering::Acquire);
-                let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-                // The daemon may have been killed meanwhile.
-                let _ = stream.write_all(answer.as_bytes());
-            }
-        });
-        Self {
-            address,
-            posted,
-            status,
-            ends,
-            thread: Some(thread),
-        }
-    }
-
-    fn answers(&self, status: u16) {
-        self.status.store(status, Ordering::Release);
-    }
-
-    fn posted(&self) -> Vec<Posted> {
-        self.posted.lock().expect("no panic").clone()
-    }
-
-    /// Waits until there are that many requests, and returns them.
-    fn wait_for(&self, number: usize) -> Vec<Posted> {
-        wait_until("the receiver has its requests", || self.posted().len() >= number);
-        let posted = self.posted();
-        assert_eq!(posted.len(), number, "{posted:#?}");
-        posted
-    }
-}
-
-impl Drop for Receiver {
-    fn drop(&mut self) {
-        self.ends.store(true, Ordering::Release);
-        // Wakes it up. If it has ended, there is no listener.
-        let _ = std::net::TcpStream::connect(self.address);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn read(stream: &std::net::TcpStream) -> Option<Posted> {
-    let mut lines = BufReader::new(stream);
-    let mut first = String::new();
-    lines.read_line(&mut first).ok()?;
-    let path = first.split(' ').nth(1)?.to_owned();
-    let mut headers = Vec::new();
-    loop {
-        let mut line = String::new();
-        lines.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else {
-            break;
-        };
-        headers.push((name.to_lowercase(), value.to_owned()));
-    }
-    let length = headers.iter().find(|(name, _)| name == "content-length");
-    let mut body = vec![0; length?.1.parse().ok()?];
-    lines.read_exact(&mut body).ok()?;
-    Some(Posted { path, headers, body })
+/// Verifies the signature as a receiver does.
+fn is_signed(posted: &Posted) -> bool {
+    let key = STANDARD
+        .decode(KEY.strip_prefix("whsec_").expect("it has a prefix"))
+        .expect("it is base64");
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
+    let mut signed = format!(
+        "{}.{}.",
+        posted.header("webhook-id"),
+        posted.header("webhook-timestamp")
+    )
+    .into_bytes();
+    signed.extend_from_slice(&posted.body);
+    let signature = posted.header("webhook-signature").strip_prefix("v1,");
+    let signature = signature.and_then(|text| STANDARD.decode(text).ok());
+    signature.is_some_and(|signature| hmac::verify(&key, &signed, &signature).is_ok())
 }
 
 fn webhook(name: &str, address: SocketAddr, more: &str) -> String {
@@ -172,7 +52,7 @@ fn a_webhook_is_signed_and_has_ids_and_outcomes_and_nothing_of_the_thread() {
     let thread = client.thread(&daemon);
     client.turn(&thread, PLANTED);
     let [done] = receiver.wait_for(1).try_into().expect("one request");
-    assert!(done.is_signed(), "{done:?}");
+    assert!(is_signed(&done), "{done:?}");
     let id = format!("ntf_{}_turn_1_done_box", thread.replace('-', ""));
     assert_eq!((&*done.path, done.header("webhook-id")), ("/hook", &*id));
     let json = done.json();
@@ -210,7 +90,7 @@ fn a_webhook_is_signed_and_has_ids_and_outcomes_and_nothing_of_the_thread() {
     let all = receiver.wait_for(4);
     assert_eq!(all[3].json()["data"]["turnId"], "turn_4");
     for posted in &all {
-        assert!(posted.is_signed());
+        assert!(is_signed(posted));
         let text = String::from_utf8_lossy(&posted.body);
         let work = daemon.place.work().display().to_string();
         assert!(!text.contains("planted") && !text.contains(&work), "{text}");

@@ -103,6 +103,10 @@ const TABLE: &str = "
     http   GET /api/blobs/{id}             observer shared
     http   POST /api/tickets               observer
     http   POST /api/tickets/used          observer
+    http   GET /api/push                   observer
+    http   PUT /api/push                   observer
+    http   DELETE /api/push                observer
+    http   POST /api/push/test             observer
     http   GET /api/session                observer shared
     http   POST /api/session               observer shared
     http   DELETE /api/session             observer shared

@@ -417,6 +417,12 @@ pub const NOTIFICATION_SECS: u64 = 15;
 pub const NOTIFICATION_ANSWER_BYTES: u64 = 16 << 10;
 /// Bytes of one notification.
 pub const NOTIFICATION_BYTES: usize = 16 << 10;
+/// Bytes of a notification that is pushed to a browser, before it is encrypted. Push services accept 4096 bytes after it.
+pub const PUSH_BYTES: usize = 3 << 10;
+/// Browsers that receive pushed notifications.
+pub const PUSH_DEVICES: usize = 128;
+/// Bytes of the URL at which a push service accepts messages for a browser.
+pub const PUSH_ENDPOINT_BYTES: usize = 2 << 10;
 
 /// Messages for a running turn that a thread shows until the agent has taken them.
 pub const STEERS_SHOWN: usize = 64;
@@ -496,7 +502,7 @@ pub const SESSIONS_OF_ONE: usize = 64;
 /// Browser sessions of all links that share a thread.
 pub const SHARE_SESSIONS: usize = 512;
 /// Largest file of browser sessions, in bytes.
-pub const SESSIONS_FILE_BYTES: u64 = 512 << 10;
+pub const SESSIONS_FILE_BYTES: u64 = 1 << 20;
 /// Links with which threads are shared, all together.
 pub const SHARES: usize = 512;
 /// Links of one thread.

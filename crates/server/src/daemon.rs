@@ -30,6 +30,7 @@ use crate::http::listen;
 use crate::net::tls;
 use crate::net::tls::{Certified, TlsConfig, TlsError};
 use crate::net::unix_socket;
+use crate::notify::push::Push;
 use crate::notify::{self, NotificationsConfig, Senders};
 use acpd_runtime::agent::registry::{AgentBook, Agents};
 use acpd_runtime::agent::sandbox;
@@ -40,7 +41,7 @@ use acpd_runtime::host::Host;
 use acpd_runtime::host::local::LocalHost;
 use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
-use acpd_runtime::notify::{Notifications, Notifier, Targets};
+use acpd_runtime::notify::{Notifications, Notifier};
 use acpd_runtime::observe::Sinks;
 use acpd_runtime::policy::book::PolicyBook;
 use acpd_runtime::policy::remembered::{AnswersError, RememberedAnswers};
@@ -76,7 +77,6 @@ struct LiveSettings {
     limits: watch::Sender<Arc<Limits>>,
     retention: watch::Sender<RetentionSettings>,
     notifications: watch::Sender<Arc<NotificationsConfig>>,
-    targets: watch::Sender<Arc<Targets>>,
 }
 
 /// The result of a reload of the configuration.
@@ -189,7 +189,6 @@ impl Daemon {
         let (limits, limits_now) = watch::channel(Arc::new(config.limits.clone()));
         let (retention, retention_now) = watch::channel(config.retention.clone());
         let (notifications, notifications_now) = watch::channel(Arc::new(config.notifications.clone()));
-        let (targets, targets_now) = watch::channel(notify::targets(&config.notifications));
         let settings = LiveSettings {
             started: config.clone(),
             policies,
@@ -197,7 +196,6 @@ impl Daemon {
             limits,
             retention,
             notifications,
-            targets,
         };
         let Config {
             listen,
@@ -260,7 +258,8 @@ impl Daemon {
         let store = AuthStore::new(&token, given_out, shares, sessions, clock.now());
         let auth = AuthHandle::open(store, &data_dir, clock);
         let host: Arc<dyn Host> = Arc::new(LocalHost);
-        let has_targets = !targets_now.borrow().targets.is_empty();
+        let targets = notify::targets(notifications_now.clone(), auth.devices());
+        let has_targets = !targets.borrow().targets.is_empty();
         let (notifications, inbox) = Notifications::channel(has_targets);
         let context = Context::open(Parts {
             log: log.clone(),
@@ -278,10 +277,18 @@ impl Daemon {
             notifications,
         });
         let bulk = context.bulk.clone();
+        let push = Arc::new(Push::new(notifications_now.clone(), auth.clone(), &data_dir));
+        let senders = Senders::new(
+            notifications_now,
+            auth.devices(),
+            Arc::clone(&push),
+            address,
+            tls.is_some(),
+        );
         let notifier = Notifier {
             inbox,
-            targets: targets_now,
-            deliver: Arc::new(Senders::new(notifications_now, address, tls.is_some())),
+            targets,
+            deliver: Arc::new(senders),
             data_dir: data_dir.clone(),
         };
         // Before the threads, so that it considers the turns that they find interrupted.
@@ -303,6 +310,7 @@ impl Daemon {
             setup: ConnectionSetup::open(service.clone(), stop.clone()),
             service,
             auth,
+            push,
             allowed_hosts: Arc::new(names),
             address,
             data_dir: Arc::from(data_dir.as_path()),
@@ -352,16 +360,12 @@ impl Daemon {
                 "retention",
                 replace(&settings.retention, config.retention.clone()),
             ),
+            (
+                "notifications",
+                replace(&settings.notifications, Arc::new(config.notifications.clone())),
+            ),
         ];
-        // The senders first, so that they know each target that receives something.
-        let notifications = replace(&settings.notifications, Arc::new(config.notifications.clone()));
-        if notifications {
-            settings
-                .targets
-                .send_replace(notify::targets(&config.notifications));
-        }
-        let changed = changed.into_iter().chain([("notifications", notifications)]);
-        let changed = changed.filter(|(_, changed)| *changed);
+        let changed = changed.into_iter().filter(|(_, changed)| *changed);
         Reloaded {
             changed: changed.map(|(name, _)| name).collect(),
             needs_restart: config.fixed_changes(&settings.started),

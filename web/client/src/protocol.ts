@@ -914,7 +914,9 @@ export interface NotificationTarget {
   failures: number;
   /** Name of the target. */
   name: string;
-  /** `webhook`, `command` or `ntfy`. */
+  /** The user of the browser; absent for targets of the configuration. */
+  principal?: string | null;
+  /** `webhook`, `command`, `ntfy`, or `push` for the browser of a user. */
   type: string;
   /** Notifications that wait for delivery. */
   waiting: number;

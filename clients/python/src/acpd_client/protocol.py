@@ -1290,7 +1290,7 @@ class _NotificationTarget(TypedDict):
     name: str
     """Name of the target."""
     type: str
-    """`webhook`, `command` or `ntfy`."""
+    """`webhook`, `command`, `ntfy`, or `push` for the browser of a user."""
     waiting: int
     """Notifications that wait for delivery."""
 
@@ -1300,6 +1300,8 @@ class NotificationTarget(_NotificationTarget, total=False):
 
     error: str | None
     """Why the last delivery failed; `null` if it succeeded."""
+    principal: str | None
+    """The user of the browser; absent for targets of the configuration."""
 
 
 class NotificationTargetsListed(TypedDict):

@@ -28,11 +28,12 @@ const COPIED_AT_ONCE: usize = 1 << 20;
 pub const PLAIN: [&str; 1] = ["answers.json"];
 
 /// Files with which other programs can use the daemon, or pose as it.
-pub const SECRET: [&str; 6] = [
+pub const SECRET: [&str; 7] = [
     "token",
     "tokens.json",
     "sessions.json",
     "shares.json",
+    "push.key",
     "tls-cert.pem",
     "tls-key.pem",
 ];

@@ -31,15 +31,21 @@ async fn list(settings: &Settings, args: &NotificationsListArgs) -> anyhow::Resu
         print::hint("no target is configured; docs/notifications.md shows how to add one");
     } else {
         let rows: Vec<_> = targets.iter().map(row).collect();
-        table(["TARGET", "TYPE", "WAITING", "LAST ERROR"], &rows);
+        table(["TARGET", "TYPE", "USER", "WAITING", "LAST ERROR"], &rows);
     }
     Ok(Exit::Success)
 }
 
-fn row(target: &Value) -> [String; 4] {
+fn row(target: &Value) -> [String; 5] {
     let text = |key: &str| plain_line(target[key].as_str().unwrap_or("-"));
     let waiting = target["waiting"].as_u64().unwrap_or_default();
-    [text("name"), text("type"), waiting.to_string(), text("error")]
+    [
+        text("name"),
+        text("type"),
+        text("principal"),
+        waiting.to_string(),
+        text("error"),
+    ]
 }
 
 /// Sends a test notification. Fails if a target does.

@@ -11,11 +11,14 @@ use super::Subject;
 use super::report::{Finding, Group};
 
 /// Files of the data directory that the daemon refuses to use if other users can.
-const OWN: [&str; 5] = [
+const OWN: [&str; 8] = [
     "token",
     "tokens.json",
     "sessions.json",
+    "shares.json",
     "answers.json",
+    "notifications.json",
+    "push.key",
     "tls-key.pem",
 ];
 

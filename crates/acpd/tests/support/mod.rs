@@ -23,6 +23,7 @@ mod message;
 #[allow(clippy::unwrap_used, reason = "it is of another crate's tests")]
 mod official;
 mod processes;
+mod receiver;
 mod recording;
 mod screen;
 mod small_disk;
@@ -44,6 +45,7 @@ pub use message::{Incoming, Turn};
 pub use processes::{
     MARK, children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark,
 };
+pub use receiver::{Posted, Receiver, free_port};
 pub use recording::Recording;
 pub use screen::Screen;
 pub use small_disk::{on_small_disk, read_only, tiny_disk, without_network};

@@ -79,6 +79,8 @@ pub struct Counts {
 pub struct TargetState {
     /// Name of the target.
     pub name: String,
+    /// The user of a device; `None` for targets of the configuration.
+    pub owner: Option<String>,
     /// Notifications that wait for it.
     pub waiting: usize,
     /// Deliveries that failed since the last one that succeeded.
@@ -270,6 +272,9 @@ impl Outbox {
             Subject::Turn(_) => true,
             Subject::Question(request) => self.questions.contains_key(&request),
         };
+        if error.is_gone {
+            return;
+        }
         if error.is_final {
             self.give_up(target.to_owned(), notice.thread, &error.reason);
         } else if is_too_old(&notice, now) {

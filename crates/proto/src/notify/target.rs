@@ -16,7 +16,7 @@ pub struct Target {
     pub agents: Vec<String>,
     /// Absolute paths of folders. A thread that works in one of them, or below, matches; empty for all.
     pub folders: Vec<String>,
-    /// The user of a subscription, who receives nothing after losing access; `None` for targets of the configuration.
+    /// The user of a device; `None` for targets of the configuration.
     pub owner: Option<String>,
 }
 
@@ -40,6 +40,8 @@ pub struct DeliveryError {
     pub reason: String,
     /// Whether no later attempt can succeed.
     pub is_final: bool,
+    /// Whether the target itself has ended, so that nothing is missing there.
+    pub is_gone: bool,
     /// The pause that the receiver asked for.
     pub retry_after: Option<Duration>,
 }
@@ -50,6 +52,7 @@ impl DeliveryError {
         Self {
             reason: reason.into(),
             is_final: false,
+            is_gone: false,
             retry_after: None,
         }
     }
@@ -59,6 +62,14 @@ impl DeliveryError {
         Self {
             is_final: true,
             ..Self::retry(reason)
+        }
+    }
+
+    /// Creates an error of a target that has ended.
+    pub fn gone(reason: impl Into<String>) -> Self {
+        Self {
+            is_gone: true,
+            ..Self::last(reason)
         }
     }
 }

@@ -243,6 +243,8 @@ pub struct TargetInfo {
     pub name: String,
     /// Type of the target.
     pub kind: String,
+    /// The user of a device; `None` for targets of the configuration.
+    pub principal: Option<String>,
     /// Notifications that wait for it.
     pub waiting: usize,
     /// Deliveries that failed since the last one that succeeded.

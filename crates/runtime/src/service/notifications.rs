@@ -11,6 +11,7 @@ impl Service {
         let targets = states.into_iter().map(|(state, kind)| TargetInfo {
             name: state.name,
             kind: kind.to_owned(),
+            principal: state.owner,
             waiting: state.waiting,
             failures: state.failures,
             error: state.error,

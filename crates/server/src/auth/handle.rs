@@ -10,8 +10,9 @@ use acpd_proto::surface::reply::{CreatedShare, ShareInfo};
 use acpd_proto::time::Now;
 use acpd_runtime::share::{NewShare, ShareStore};
 use futures_util::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::auth::devices::Devices;
 use crate::auth::sessions::Sessions;
 use crate::auth::shares::{ShareSecret, Shares};
 use crate::auth::store::AuthStore;
@@ -30,6 +31,7 @@ const NAP: Duration = Duration::from_mins(1);
 pub struct AuthHandle {
     jobs: mpsc::Sender<Job>,
     data_dir: Arc<Path>,
+    devices: watch::Receiver<Arc<Devices>>,
 }
 
 impl AuthHandle {
@@ -37,8 +39,24 @@ impl AuthHandle {
     pub fn open(store: AuthStore, data_dir: &Path, clock: Clock) -> Self {
         let (jobs, queue) = mpsc::channel(GATE_QUEUE);
         let data_dir: Arc<Path> = data_dir.into();
-        tokio::spawn(keep(store, queue, Arc::clone(&data_dir), clock));
-        Self { jobs, data_dir }
+        let (published, devices) = watch::channel(Arc::new(store.devices(clock.now())));
+        let task = Keeper {
+            store,
+            data_dir: Arc::clone(&data_dir),
+            clock,
+            devices: published,
+        };
+        tokio::spawn(task.run(queue));
+        Self {
+            jobs,
+            data_dir,
+            devices,
+        }
+    }
+
+    /// Returns the browsers that receive notifications, and changes of them.
+    pub fn devices(&self) -> watch::Receiver<Arc<Devices>> {
+        self.devices.clone()
     }
 
     /// Reloads the issued tokens. If the file cannot be read, the tokens stay as they are.
@@ -145,53 +163,69 @@ fn stopping() -> Failure {
     Failure::new(ErrorCode::Overloaded, "the daemon is stopping")
 }
 
-async fn keep(mut store: AuthStore, mut queue: mpsc::Receiver<Job>, data_dir: Arc<Path>, clock: Clock) {
-    loop {
-        // A failure is logged. Links are stored again with the next change.
-        let _ = save(&mut store, &data_dir).await;
-        let nap = store.poll_timeout().map(|due| {
-            let millis = u64::try_from(due.saturating_sub(clock.now().wall)).unwrap_or(0);
-            Duration::from_millis(millis).min(NAP)
-        });
-        let over = async {
-            match nap {
-                Some(nap) => tokio::time::sleep(nap).await,
-                None => std::future::pending().await,
-            }
-        };
-        let job = tokio::select! {
-            job = queue.recv() => job,
-            () = over => {
-                store.handle_timeout(clock.now());
-                continue;
-            }
-        };
-        let Some(job) = job else { return };
-        let answer = job(&mut store, clock.now());
-        let stored = save(&mut store, &data_dir).await;
-        answer(stored);
-    }
+/// The task that owns the store.
+struct Keeper {
+    store: AuthStore,
+    data_dir: Arc<Path>,
+    clock: Clock,
+    devices: watch::Sender<Arc<Devices>>,
 }
 
-/// Stores what has changed. Returns whether the links could be stored.
-async fn save(store: &mut AuthStore, data_dir: &Path) -> std::io::Result<()> {
-    if let Some(bytes) = store.take_unstored() {
-        let path = Sessions::path(data_dir);
-        if let Err(error) = write(&path, bytes, Sessions::store).await {
-            // The sessions remain valid until the daemon exits.
-            tracing::error!(path = %path.display(), %error, "the sessions of browsers cannot be stored");
+impl Keeper {
+    async fn run(mut self, mut queue: mpsc::Receiver<Job>) {
+        loop {
+            // A failure is logged. Links are stored again with the next change.
+            let _ = self.save().await;
+            let nap = self.store.poll_timeout().map(|due| {
+                let millis = u64::try_from(due.saturating_sub(self.clock.now().wall)).unwrap_or(0);
+                Duration::from_millis(millis).min(NAP)
+            });
+            let over = async {
+                match nap {
+                    Some(nap) => tokio::time::sleep(nap).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let job = tokio::select! {
+                job = queue.recv() => job,
+                () = over => {
+                    self.store.handle_timeout(self.clock.now());
+                    continue;
+                }
+            };
+            let Some(job) = job else { return };
+            let answer = job(&mut self.store, self.clock.now());
+            let stored = self.save().await;
+            answer(stored);
         }
     }
-    let Some(bytes) = store.take_unstored_shares() else {
-        return Ok(());
-    };
-    let path = Shares::path(data_dir);
-    let stored = write(&path, bytes, Shares::store).await;
-    if let Err(error) = &stored {
-        store.shares_not_stored();
-        tracing::error!(path = %path.display(), %error, "the links that share threads cannot be stored");
+
+    /// Stores what has changed, and publishes the devices. Returns whether the links could be stored.
+    async fn save(&mut self) -> std::io::Result<()> {
+        if let Some(bytes) = self.store.take_unstored() {
+            let devices = Arc::new(self.store.devices(self.clock.now()));
+            self.devices.send_if_modified(|known| {
+                let is_changed = *known != devices;
+                *known = devices;
+                is_changed
+            });
+            let path = Sessions::path(&self.data_dir);
+            if let Err(error) = write(&path, bytes, Sessions::store).await {
+                // The sessions remain valid until the daemon exits.
+                tracing::error!(path = %path.display(), %error, "the sessions of browsers cannot be stored");
+            }
+        }
+        let Some(bytes) = self.store.take_unstored_shares() else {
+            return Ok(());
+        };
+        let path = Shares::path(&self.data_dir);
+        let stored = write(&path, bytes, Shares::store).await;
+        if let Err(error) = &stored {
+            self.store.shares_not_stored();
+            tracing::error!(path = %path.display(), %error, "the links that share threads cannot be stored");
+        }
+        stored
     }
-    stored
 }
 
 async fn write(

@@ -11,6 +11,7 @@ use acpd_model::limits::{
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use crate::auth::devices::PushSubscription;
 use crate::auth::owner_token::{Hash, random};
 use acpd_runtime::private_file;
 
@@ -40,6 +41,9 @@ pub struct Session {
     pub created_at: i64,
     /// Milliseconds since the epoch, accurate to [`SESSION_NOTE_SECS`].
     pub used_at: i64,
+    /// How the browser receives notifications, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push: Option<PushSubscription>,
     /// Cancelled when the session ends.
     #[serde(skip)]
     pub ends: CancellationToken,
@@ -149,6 +153,7 @@ impl Sessions {
             shared,
             created_at: now,
             used_at: now,
+            push: None,
             ends,
         });
         &self.all[self.all.len() - 1]
@@ -173,6 +178,28 @@ impl Sessions {
             self.changed = true;
         }
         Some(session)
+    }
+
+    /// Returns the session with this hash.
+    pub fn find(&self, hash: Hash) -> Option<&Session> {
+        self.all.iter().find(|session| session.hash == hash)
+    }
+
+    /// Sets how the browser of a session receives notifications.
+    pub fn set_push(&mut self, hash: Hash, push: Option<PushSubscription>) {
+        if let Some(session) = self.all.iter_mut().find(|session| session.hash == hash)
+            && session.push != push
+        {
+            session.push = push;
+            self.changed = true;
+        }
+    }
+
+    /// Returns the sessions whose browsers receive notifications.
+    pub fn with_push(&self) -> impl Iterator<Item = (&Session, &PushSubscription)> {
+        self.all
+            .iter()
+            .filter_map(|session| Some((session, session.push.as_ref()?)))
     }
 
     /// Ends the sessions that `over` selects, and returns their number.

@@ -230,7 +230,7 @@ fn set_cookie(
 
 /// Reads a small JSON object within a time limit. A page of another origin could send it as text without a preflight
 /// request, so the content type is checked as well.
-async fn read<T: Default + DeserializeOwned>(
+pub(super) async fn read<T: Default + DeserializeOwned>(
     headers: &HeaderMap,
     body: Body,
     wanted: &str,
@@ -274,11 +274,11 @@ async fn read<T: Default + DeserializeOwned>(
     serde_json::from_slice(&bytes).map_err(|_| Box::new(invalid(&format!("the body is not {wanted}"))))
 }
 
-fn invalid(message: &str) -> Response {
+pub(super) fn invalid(message: &str) -> Response {
     refuse(StatusCode::BAD_REQUEST, "invalid_params", message)
 }
 
-fn no_chance() -> Response {
+pub(super) fn no_chance() -> Response {
     refuse(
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal",

@@ -10,6 +10,7 @@ pub mod host_check;
 pub mod listen;
 mod login;
 mod metrics;
+mod push;
 mod routes;
 mod same_user;
 
@@ -27,6 +28,7 @@ use tokio_util::task::TaskTracker;
 use crate::auth::handle::AuthHandle;
 use crate::connection::acp::setup::ConnectionSetup;
 use crate::http::host_check::AllowedHosts;
+use crate::notify::push::Push;
 use acpd_runtime::service::Service;
 
 /// The state that all connections share.
@@ -38,6 +40,8 @@ pub struct ServerState {
     pub setup: ConnectionSetup,
     /// Authenticates clients.
     pub auth: AuthHandle,
+    /// Notifies browsers.
+    pub push: Arc<Push>,
     /// The host names under which clients reach the daemon.
     pub allowed_hosts: Arc<AllowedHosts>,
     /// The address on which the daemon listens.

@@ -14,7 +14,7 @@ use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use tower_service::Service;
 
 use crate::auth::identity::Identity;
@@ -24,7 +24,7 @@ use crate::http::acp_stream;
 use crate::http::authenticate::Needs;
 use crate::http::export::{blob, export};
 use crate::http::host_check::{self, HostError, is_forwarded_or_foreign};
-use crate::http::{ServerState, authenticate, login, refuse, refuse_page};
+use crate::http::{ServerState, authenticate, login, push, refuse, refuse_page};
 use crate::net::counted::Traffic;
 use crate::net::peer_address::PeerAddress;
 use crate::transport::recorded::recorded;
@@ -46,6 +46,9 @@ pub fn router(server: ServerState) -> Router {
         .route("/metrics", get(crate::http::metrics::expose))
         .route("/api/tickets", post(login::ticket))
         .route("/api/tickets/used", post(login::used))
+        .route("/api/push", get(push::read).put(push::subscribe))
+        .route("/api/push", delete(push::unsubscribe))
+        .route("/api/push/test", post(push::test))
         .route_layer(needs(Needs::Role(Role::Observer)))
         .merge(shared);
     let owner = Router::new()

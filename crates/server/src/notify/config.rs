@@ -9,7 +9,9 @@ use acpd_proto::notify::{NoticeKind, Target};
 use serde::Deserialize;
 
 use super::http::Address;
+use super::push::service::check_origin;
 use super::secret::webhook_key;
+use crate::auth::devices::DEVICE_PREFIX;
 
 /// Notifications (`[notifications]`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -19,6 +21,8 @@ pub struct NotificationsConfig {
     pub url: Option<String>,
     /// Seconds that a question must be open before anyone is notified of it.
     pub waiting_secs: u64,
+    /// Origins of push services besides those of the common browsers.
+    pub push_services: Vec<String>,
     /// The targets by name.
     pub targets: BTreeMap<String, TargetConfig>,
 }
@@ -28,6 +32,7 @@ impl Default for NotificationsConfig {
         Self {
             url: None,
             waiting_secs: 5,
+            push_services: Vec::new(),
             targets: BTreeMap::new(),
         }
     }
@@ -158,6 +163,20 @@ impl NotificationsConfig {
                 self.waiting_secs
             ));
         }
+        if self.push_services.len() > NOTIFICATION_TARGETS {
+            return Err(format!(
+                "notifications.push_services has {} entries: at most {NOTIFICATION_TARGETS} are allowed",
+                self.push_services.len()
+            ));
+        }
+        for origin in &self.push_services {
+            check_origin(origin).map_err(|problem| {
+                format!(
+                    "notifications.push_services has {origin:?}, which {problem}: an entry is the scheme and the host of a push \
+                     service, such as \"https://push.example.com\""
+                )
+            })?;
+        }
         if self.targets.len() > NOTIFICATION_TARGETS {
             return Err(format!(
                 "notifications has {} targets: at most {NOTIFICATION_TARGETS} are allowed",
@@ -171,6 +190,11 @@ impl NotificationsConfig {
                 return Err(format!(
                     "notifications.targets has the name {name:?}: a name has 1 to {NOTIFICATION_NAME_CHARS} letters, \
                      digits, \"-\" and \"_\""
+                ));
+            }
+            if name.starts_with(DEVICE_PREFIX) {
+                return Err(format!(
+                    "notifications.targets has the name {name:?}: names that begin with {DEVICE_PREFIX:?} are those of browsers"
                 ));
             }
             target
@@ -313,6 +337,15 @@ mod tests {
             (
                 "waiting_secs = 4000",
                 "notifications.waiting_secs is 4000: it must be 0 to 3600",
+            ),
+            (
+                "push_services = ['push.example.com']",
+                "notifications.push_services has \"push.example.com\", which does not begin with https:// or http://: an entry \
+                 is the scheme and the host of a push service, such as \"https://push.example.com\"",
+            ),
+            (
+                "[targets.device-a]\ntype = 'command'\ncommand = 'x'",
+                "notifications.targets has the name \"device-a\": names that begin with \"device-\" are those of browsers",
             ),
             (
                 "[targets.'a b']\ntype = 'command'\ncommand = 'x'",

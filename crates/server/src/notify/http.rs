@@ -58,8 +58,29 @@ fn is_near(ip: IpAddr) -> bool {
     }
 }
 
+/// Why a receiver did not accept a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PostError {
+    /// The status of the answer, if there was one.
+    pub status: Option<u16>,
+    /// Why the receiver was not reached, or did not accept the request.
+    pub error: DeliveryError,
+}
+
+impl From<DeliveryError> for PostError {
+    fn from(error: DeliveryError) -> Self {
+        Self { status: None, error }
+    }
+}
+
+impl From<PostError> for DeliveryError {
+    fn from(error: PostError) -> Self {
+        error.error
+    }
+}
+
 /// Posts a body. Answers other than 2xx are errors. Blocks.
-pub(super) fn post(url: &str, headers: &[(&str, String)], body: &[u8]) -> Result<(), DeliveryError> {
+pub(super) fn post(url: &str, headers: &[(&str, String)], body: &[u8]) -> Result<(), PostError> {
     let address = Address::parse(url).map_err(|problem| DeliveryError::last(format!("its url {problem}")))?;
     let mut request = agent(&address).post(url);
     for (name, value) in headers {
@@ -91,10 +112,13 @@ pub(super) fn post(url: &str, headers: &[(&str, String)], body: &[u8]) -> Result
         }
         _ => format!("the answer is {status}"),
     };
-    Err(DeliveryError {
-        reason,
-        is_final: is_final(status),
-        retry_after,
+    Err(PostError {
+        status: Some(status),
+        error: DeliveryError {
+            is_final: is_final(status),
+            retry_after,
+            ..DeliveryError::retry(reason)
+        },
     })
 }
 
@@ -170,7 +194,7 @@ mod tests {
     }
 
     fn answered(answer: &'static str) -> Result<(), DeliveryError> {
-        post(&receiver(answer), &[("x-test", "1".to_owned())], b"body")
+        Ok(post(&receiver(answer), &[("x-test", "1".to_owned())], b"body")?)
     }
 
     #[test]
@@ -216,7 +240,7 @@ mod tests {
         }
         let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let error = post(&format!("http://{closed}/planted"), &[], b"body").unwrap_err();
-        assert!(!error.reason.contains("planted"), "{error:?}");
+        assert!(!error.error.reason.contains("planted"), "{error:?}");
     }
 
     #[test]

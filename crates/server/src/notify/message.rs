@@ -210,7 +210,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// Returns the beginning of a text in one line, with a visible mark in place of characters that hide or reorder others.
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     let mut characters = text.chars();
     let mut line: String = characters
         .by_ref()
@@ -237,7 +237,7 @@ fn is_hidden(character: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use acpd_model::{Event, Origin, ThreadId, TurnId};
     use acpd_proto::notify::{Delivery, Notice, NoticeKind};
     use serde_json::{Value, json};
@@ -277,7 +277,7 @@ mod tests {
         }))
     }
 
-    fn failed(error: &str, stop_reason: Option<&str>) -> Message {
+    pub fn failed(error: &str, stop_reason: Option<&str>) -> Message {
         let settled = EventKind::TurnSettled {
             status: TurnStatus::Failed,
             stop_reason: stop_reason.map(str::to_owned),
@@ -291,7 +291,7 @@ mod tests {
         message(NoticeKind::Failed, Subject::Turn(TurnId(2)), settled)
     }
 
-    fn asked(title: &str) -> Message {
+    pub fn asked(title: &str) -> Message {
         let request = RequestId {
             thread: THREAD,
             number: 3,

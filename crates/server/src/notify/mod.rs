@@ -1,7 +1,7 @@
-//! Notifications on their way out: webhooks, commands of this host, and ntfy.
+//! Notifications on their way out: webhooks, commands of this host, ntfy, and browsers.
 //!
-//! In: notifications of [`acpd_runtime::notify`], and the configuration of their targets. Out: HTTP requests, and
-//! processes. Owns: nothing that outlives one delivery. Never: writes a secret, or the address of a target, into a log or
+//! In: notifications of [`acpd_runtime::notify`], the configuration of targets, and devices. Out: HTTP requests, and
+//! processes. Owns: the key for push services. Never: writes a secret, or the address of a target, into a log or
 //! an error; sends content of a thread to a target that is not configured for it.
 
 mod command;
@@ -9,26 +9,31 @@ pub mod config;
 mod http;
 mod message;
 mod ntfy;
+pub(crate) mod push;
 mod secret;
 mod sign;
 mod webhook;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use acpd_proto::notify::DeliveryError;
+use acpd_proto::notify::{DeliveryError, Target};
 use acpd_runtime::notify::{Deliver, Message, Targets};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
+use self::push::Push;
+use crate::auth::devices::{DEVICE_PREFIX, Devices};
+
 pub use self::config::{NotificationsConfig, TargetConfig, TargetType};
 
-/// Sends notifications to the targets of the configuration, which a reload replaces.
+/// Sends notifications to the targets of the configuration, which a reload replaces, and to devices.
 #[derive(Debug)]
 pub(crate) struct Senders {
     config: watch::Receiver<Arc<NotificationsConfig>>,
+    devices: watch::Receiver<Arc<Devices>>,
+    push: Arc<Push>,
     /// The address of the web UI, for links, unless the configuration has another one.
     address: String,
 }
@@ -36,6 +41,8 @@ pub(crate) struct Senders {
 impl Senders {
     pub(crate) fn new(
         config: watch::Receiver<Arc<NotificationsConfig>>,
+        devices: watch::Receiver<Arc<Devices>>,
+        push: Arc<Push>,
         address: SocketAddr,
         is_tls: bool,
     ) -> Self {
@@ -48,6 +55,8 @@ impl Senders {
         };
         Self {
             config,
+            devices,
+            push,
             address: format!("{scheme}://{host}:{}", address.port()),
         }
     }
@@ -55,9 +64,13 @@ impl Senders {
 
 impl Deliver for Senders {
     fn deliver(&self, target: &str, message: Message) -> BoxFuture<'static, Result<(), DeliveryError>> {
+        if let Some(device) = self.devices.borrow().get(target).cloned() {
+            let push = Arc::clone(&self.push);
+            return async move { push.send(&device, &message).await }.boxed();
+        }
         let config = Arc::clone(&self.config.borrow());
         let Some(target) = config.targets.get(target).cloned() else {
-            let gone = DeliveryError::last("the target is no longer configured");
+            let gone = DeliveryError::gone("the target has been removed");
             return std::future::ready(Err(gone)).boxed();
         };
         let base = config
@@ -78,6 +91,9 @@ impl Deliver for Senders {
     }
 
     fn kind(&self, target: &str) -> &'static str {
+        if target.starts_with(DEVICE_PREFIX) {
+            return "push";
+        }
         let config = self.config.borrow();
         config
             .targets
@@ -86,22 +102,54 @@ impl Deliver for Senders {
     }
 }
 
-/// Returns what the runtime needs to know about the targets of a configuration.
-pub(crate) fn targets(config: &NotificationsConfig) -> Arc<Targets> {
-    let targets: BTreeMap<_, _> = config
-        .targets
-        .iter()
-        .map(|(name, target)| (name.clone(), target.rules()))
-        .collect();
+/// Follows the configuration and the devices, and returns what the runtime needs to know about the targets.
+pub(crate) fn targets(
+    mut config: watch::Receiver<Arc<NotificationsConfig>>,
+    mut devices: watch::Receiver<Arc<Devices>>,
+) -> watch::Receiver<Arc<Targets>> {
+    let now = all_targets(&config.borrow_and_update(), &devices.borrow_and_update());
+    let (sender, receiver) = watch::channel(now);
+    tokio::spawn(async move {
+        loop {
+            let changed = tokio::select! {
+                changed = config.changed() => changed,
+                changed = devices.changed() => changed,
+                () = sender.closed() => return,
+            };
+            if changed.is_err() {
+                // The daemon ends.
+                return;
+            }
+            sender.send_replace(all_targets(
+                &config.borrow_and_update(),
+                &devices.borrow_and_update(),
+            ));
+        }
+    });
+    receiver
+}
+
+fn all_targets(config: &NotificationsConfig, devices: &Devices) -> Arc<Targets> {
+    let configured = config.targets.iter();
+    let configured = configured.map(|(name, target)| (name.clone(), target.rules()));
+    let devices = devices.iter().map(|(name, device)| {
+        let rules = Target {
+            on: device.subscription.on.clone(),
+            agents: Vec::new(),
+            folders: Vec::new(),
+            owner: Some(device.principal.to_string()),
+        };
+        (name.clone(), rules)
+    });
     Arc::new(Targets {
-        targets,
+        targets: configured.chain(devices).collect(),
         patience: std::time::Duration::from_secs(config.waiting_secs),
     })
 }
 
-async fn blocking(
-    send: impl FnOnce() -> Result<(), DeliveryError> + Send + 'static,
-) -> Result<(), DeliveryError> {
+async fn blocking<E: From<DeliveryError> + Send + 'static>(
+    send: impl FnOnce() -> Result<(), E> + Send + 'static,
+) -> Result<(), E> {
     let sent = tokio::task::spawn_blocking(send).await;
-    sent.unwrap_or_else(|error| Err(DeliveryError::retry(error.to_string())))
+    sent.unwrap_or_else(|error| Err(DeliveryError::retry(error.to_string()).into()))
 }

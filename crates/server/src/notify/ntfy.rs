@@ -49,5 +49,5 @@ pub(super) fn send(target: &TargetConfig, notification: &Notification) -> Result
         }
         headers.push(("authorization", format!("Bearer {token}")));
     }
-    http::post(server, &headers, &body)
+    Ok(http::post(server, &headers, &body)?)
 }

@@ -31,9 +31,9 @@ pub(super) fn send(target: &TargetConfig, notification: &Notification) -> Result
         let signature = sign::sign(&key, &notification.id, seconds, &notification.json);
         headers.push(("webhook-signature", signature));
     }
-    http::post(
+    Ok(http::post(
         target.url.as_deref().unwrap_or_default(),
         &headers,
         &notification.json,
-    )
+    )?)
 }

@@ -133,6 +133,7 @@ impl Queue {
     pub fn state(&self, name: &str) -> TargetState {
         TargetState {
             name: name.to_owned(),
+            owner: self.target.owner.clone(),
             waiting: self.len(),
             failures: self.failures,
             error: self.error.clone(),

@@ -192,6 +192,15 @@ fn it_gives_up_after_a_day_or_when_the_receiver_never_accepts() {
     assert_eq!(scene.gave_up(), ["the answer is 410"]);
     assert_eq!(scene.outbox.counts().waiting, 0);
 
+    // Nobody misses the notifications of a target that has ended.
+    scene.ended(2, 1);
+    scene.wait();
+    assert_eq!(scene.deliveries().len(), 1);
+    scene.result("a", Err(DeliveryError::gone("it has ended")));
+    assert!(scene.gave_up().is_empty());
+    assert_eq!(scene.outbox.counts().waiting, 0);
+
+    let mut scene = Scene::new(&["a"]);
     scene.ended(1, 2);
     scene.wait();
     let mut attempts = 0;

@@ -22,6 +22,7 @@ mod wire;
 pub use encode::{Frame, frame, frames, live_frame};
 pub use peer::Peer;
 pub use table::{METHODS, Method};
+pub use wire::thread::question_json;
 
 /// Version of the app protocol. It increases when something is renamed or removed.
 pub const PROTOCOL_VERSION: u32 = 1;

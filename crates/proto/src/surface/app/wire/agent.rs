@@ -77,8 +77,10 @@ wire! {
     struct NotificationTarget for TargetInfo {
         /// Name of the target.
         name: String,
-        /// `webhook`, `command` or `ntfy`.
+        /// `webhook`, `command`, `ntfy`, or `push` for the browser of a user.
         [rename = "type"] kind: String,
+        /// The user of the browser; absent for targets of the configuration.
+        principal: Option<String>,
         /// Notifications that wait for delivery.
         waiting: usize,
         /// Deliveries that failed since the last one that succeeded.

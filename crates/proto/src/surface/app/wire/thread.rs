@@ -9,9 +9,10 @@ use acpd_model::{
 use acpd_policy::Policy;
 
 use super::words::TurnStatus;
-use super::{OrNull, Serde};
+use super::{Members, OrNull, Serde};
 use crate::projection::{self, Live, Turn, TurnsPage};
 use crate::surface::reply::ListedThread;
+use crate::wire::object;
 
 #[cfg(test)]
 use crate::surface::app::describe::{Acp, Json};
@@ -98,6 +99,11 @@ impl<'a> WaitingQuestion<'a> {
             more: question.more,
         }
     }
+}
+
+/// Returns a question as lists show it, as a JSON object.
+pub fn question_json(question: &model::WaitingQuestion) -> RawJson {
+    object(|out| WaitingQuestion::of(question).write_into(out))
 }
 
 impl<'a> ThreadSummary<'a> {

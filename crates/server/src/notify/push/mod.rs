@@ -1,0 +1,180 @@
+//! Web Push: notifications for browsers, also when no page is open.
+//!
+//! In: the devices of [`auth`](crate::auth), and notifications. Out: encrypted requests to push services. Owns: the key with
+//! which the daemon identifies itself to them. Never: posts to a server that is not a known push service, or lets one read a
+//! message.
+
+mod encrypt;
+mod payload;
+pub(super) mod service;
+mod vapid;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use acpd_model::limits::NOTIFICATIONS_GIVE_UP;
+use acpd_model::{Role, ThreadId};
+use acpd_proto::notify::DeliveryError;
+use acpd_runtime::notify::Message;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use tokio::sync::{OnceCell, watch};
+
+use self::vapid::VapidKey;
+use super::{NotificationsConfig, blocking, http};
+use crate::auth::devices::{Device, PushSubscription};
+use crate::auth::handle::AuthHandle;
+
+/// The contact for operators of push services, if the daemon has no public address. Apple refuses it.
+const NO_CONTACT: &str = "mailto:acpd@localhost";
+
+/// Sends notifications to browsers.
+#[derive(Debug)]
+pub(crate) struct Push {
+    config: watch::Receiver<Arc<NotificationsConfig>>,
+    auth: AuthHandle,
+    data_dir: PathBuf,
+    key: OnceCell<Arc<VapidKey>>,
+}
+
+impl Push {
+    pub(crate) fn new(
+        config: watch::Receiver<Arc<NotificationsConfig>>,
+        auth: AuthHandle,
+        data_dir: &Path,
+    ) -> Self {
+        Self {
+            config,
+            auth,
+            data_dir: data_dir.to_owned(),
+            key: OnceCell::new(),
+        }
+    }
+
+    /// Returns the public key to which browsers bind their subscriptions.
+    pub(crate) async fn public_key(&self) -> Result<String, String> {
+        Ok(self.key().await?.public_key())
+    }
+
+    /// The key is made when it is first needed.
+    async fn key(&self) -> Result<Arc<VapidKey>, String> {
+        let load = || async {
+            let data_dir = self.data_dir.clone();
+            let loaded = tokio::task::spawn_blocking(move || VapidKey::load_or_create(&data_dir)).await;
+            Ok(Arc::new(loaded.map_err(|error| error.to_string())??))
+        };
+        self.key.get_or_try_init(load).await.cloned()
+    }
+
+    /// Checks a subscription that a browser sends; returns a sentence about what is wrong with it.
+    pub(crate) fn check(&self, subscription: &PushSubscription) -> Result<(), String> {
+        service::origin_of_known(&subscription.endpoint, &self.config.borrow().push_services)?;
+        encrypt::encrypt(subscription, b"")
+            .map(drop)
+            .map_err(|_| "the browser's key is no key of the curve P-256".to_owned())
+    }
+
+    /// Sends a message to a device. A device that its push service does not know any more is removed.
+    pub(crate) async fn send(&self, device: &Device, message: &Message) -> Result<(), DeliveryError> {
+        let Device {
+            subscription, role, ..
+        } = device;
+        let config = Arc::clone(&self.config.borrow());
+        let service = service::origin_of_known(&subscription.endpoint, &config.push_services)
+            .map_err(DeliveryError::last)?;
+        let key = self.key().await.map_err(DeliveryError::retry)?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let contact = contact(config.url.as_deref(), &subscription.origin);
+        let authorization = key
+            .authorization(&service, contact, since.as_secs())
+            .map_err(DeliveryError::retry)?;
+        let text = payload::payload(message, role.may(Role::Approver));
+        let body = encrypt::encrypt(subscription, &text)
+            .map_err(|_| DeliveryError::last("the browser's key cannot be used"))?;
+        let headers = headers(message, &subscription.id, authorization);
+        let endpoint = subscription.endpoint.clone();
+        let sent = blocking(move || http::post(&endpoint, &headers, &body)).await;
+        sent.map_err(|error| {
+            if matches!(error.status, Some(404 | 410)) {
+                self.remove(subscription.id.clone());
+                return DeliveryError::gone("the browser receives no notifications any more");
+            }
+            error.into()
+        })
+    }
+
+    fn remove(&self, id: String) {
+        tracing::info!(device = id, "a browser receives no notifications any more");
+        let auth = self.auth.clone();
+        // The task of the devices must not wait for this one.
+        tokio::spawn(async move { auth.ask(move |store, _| store.end_device(&id)).await });
+    }
+}
+
+fn contact<'a>(url: Option<&'a str>, origin: &'a str) -> &'a str {
+    let mut public = [url.unwrap_or_default(), origin].into_iter();
+    public
+        .find(|url| url.starts_with("https://"))
+        .unwrap_or(NO_CONTACT)
+}
+
+fn headers(message: &Message, device: &str, authorization: String) -> Vec<(&'static str, String)> {
+    let mut headers = vec![
+        ("authorization", authorization),
+        ("content-type", "application/octet-stream".to_owned()),
+        ("content-encoding", "aes128gcm".to_owned()),
+        ("ttl", NOTIFICATIONS_GIVE_UP.as_secs().to_string()),
+    ];
+    let (mut urgency, mut topic) = ("high", None);
+    if let Message::Thread(message) = message {
+        let notice = message.delivery.notice;
+        if notice.kind == acpd_proto::notify::NoticeKind::Done {
+            urgency = "normal";
+        }
+        topic = Some(topic_of(device, notice.thread));
+    }
+    headers.push(("urgency", urgency.to_owned()));
+    headers.extend(topic.map(|topic| ("topic", topic)));
+    headers
+}
+
+/// Returns the topic of a thread: a device that was offline receives only the last message of each. It does not reveal the
+/// thread's id.
+fn topic_of(device: &str, thread: ThreadId) -> String {
+    let digest = Sha256::new()
+        .chain_update(device)
+        .chain_update(thread.0.as_bytes())
+        .finalize();
+    // At most 32 characters are permitted.
+    URL_SAFE_NO_PAD.encode(&digest[..16])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_is_short_and_of_one_thread_on_one_device() {
+        let thread = |number| ThreadId(uuid::Uuid::from_u128(number));
+        let topic = topic_of("a", thread(1));
+        assert_eq!(topic, topic_of("a", thread(1)));
+        assert_eq!(topic.len(), 22);
+        assert_ne!(topic, topic_of("a", thread(2)));
+        assert_ne!(topic, topic_of("b", thread(1)));
+    }
+
+    #[test]
+    fn the_contact_is_a_public_address() {
+        assert_eq!(
+            contact(Some("https://a.example"), "https://b.example"),
+            "https://a.example"
+        );
+        assert_eq!(
+            contact(Some("http://a.example"), "https://b.example"),
+            "https://b.example"
+        );
+        assert_eq!(contact(None, "http://localhost:4127"), NO_CONTACT);
+    }
+}

@@ -1,0 +1,225 @@
+//! What a browser's service worker receives: facts of which it makes a notification in the words of the page.
+//!
+//! The message is encrypted for a browser whose user may read the thread, so it names the thread and the question. It is
+//! short all the same, because push services accept little: what does not fit is left out, and the notification says less.
+
+use acpd_model::event::TurnStatus;
+use acpd_model::limits::PUSH_BYTES;
+use acpd_model::{EventKind, RawJson};
+use acpd_proto::notify::{NoticeKind, Subject};
+use acpd_proto::surface::app::question_json;
+use acpd_runtime::notify::{Message, ThreadMessage};
+use serde::Serialize;
+
+use crate::notify::message::short;
+
+/// Characters of each text, if all of them are too long together.
+const FEW_CHARS: usize = 100;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Payload {
+    /// `done`, `failed`, `waiting` or `test`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(flatten)]
+    about: Option<About>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct About {
+    thread_id: String,
+    agent_type: String,
+    cwd: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<TurnStatus>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<RawJson>,
+    /// Whether the user may answer the question.
+    can_answer: bool,
+}
+
+/// Returns the JSON of a message, at most [`PUSH_BYTES`].
+pub(super) fn payload(message: &Message, can_answer: bool) -> Vec<u8> {
+    let (kind, about) = match message {
+        Message::Test { .. } => ("test", None),
+        Message::Thread(message) => (
+            message.delivery.notice.kind.word(),
+            Some(about(message, can_answer)),
+        ),
+    };
+    let mut payload = Payload { kind, about };
+    let json = write(&payload);
+    if json.len() <= PUSH_BYTES {
+        return json;
+    }
+    if let Some(about) = &mut payload.about {
+        // A question without its effects has no buttons.
+        about.question = None;
+        for text in [
+            Some(&mut about.cwd),
+            Some(&mut about.agent_type),
+            about.name.as_mut(),
+            about.error.as_mut(),
+        ] {
+            if let Some(text) = text
+                && let Some((end, _)) = text.char_indices().nth(FEW_CHARS)
+            {
+                text.truncate(end);
+                text.push('…');
+            }
+        }
+    }
+    let json = write(&payload);
+    debug_assert!(json.len() <= PUSH_BYTES);
+    json
+}
+
+/// Strings and ids alone cannot fail.
+fn write(payload: &Payload) -> Vec<u8> {
+    serde_json::to_vec(payload).unwrap_or_default()
+}
+
+fn about(message: &ThreadMessage, can_answer: bool) -> About {
+    let ThreadMessage {
+        delivery,
+        summary,
+        event,
+    } = message;
+    let notice = &delivery.notice;
+    let mut about = About {
+        thread_id: notice.thread.to_string(),
+        agent_type: short(&summary.agent),
+        cwd: short(&summary.cwd),
+        name: summary.name.as_deref().map(short),
+        status: None,
+        error: None,
+        question: None,
+        can_answer: can_answer && notice.kind == NoticeKind::Waiting,
+    };
+    match notice.subject {
+        Subject::Turn(_) => {
+            if let EventKind::TurnSettled { status, error, .. } = &event.kind {
+                about.status = Some(*status);
+                about.error = error.as_deref().map(short);
+            }
+        }
+        // The page shows the oldest question first. Another one has to be opened.
+        Subject::Question(request) => {
+            let oldest = summary.question.as_deref();
+            about.question = oldest
+                .filter(|question| question.request_id == request)
+                .map(question_json);
+        }
+    }
+    about
+}
+
+#[cfg(test)]
+mod tests {
+    use acpd_model::event::PermissionOption;
+    use acpd_model::subject::CallSubject;
+    use acpd_model::summary::{Answerable, QuestionType, WaitingQuestion};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::notify::message::tests::{asked, failed};
+
+    fn json_of(message: &Message, can_answer: bool) -> Value {
+        let bytes = payload(message, can_answer);
+        assert!(bytes.len() <= PUSH_BYTES);
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    /// Adds the question of a message to its summary.
+    fn with_question(mut message: Message, line: &str) -> Message {
+        let Message::Thread(about) = &mut message else {
+            unreachable!()
+        };
+        let Subject::Question(request_id) = about.delivery.notice.subject else {
+            unreachable!()
+        };
+        about.summary.question = Some(Box::new(WaitingQuestion {
+            request_id,
+            kind: QuestionType::Permission,
+            title: "Run it".to_owned(),
+            answerable: Some(Answerable {
+                subjects: [CallSubject::CommandLine {
+                    line: line.to_owned(),
+                    cwd: "/planted/folder".to_owned(),
+                    env: Vec::new(),
+                }]
+                .into(),
+                options: [PermissionOption {
+                    option_id: "a".to_owned(),
+                    name: "Allow".to_owned(),
+                    kind: "allow_once".to_owned(),
+                }]
+                .into(),
+            }),
+            more: 0,
+        }));
+        message
+    }
+
+    #[test]
+    fn a_question_has_its_effects_and_whether_the_user_may_answer() {
+        let message = with_question(asked("Run it"), "cargo test");
+        let shown = json_of(&message, true);
+        assert_eq!(
+            shown,
+            json!({
+                "type": "waiting",
+                "threadId": "00000000-0000-0000-0000-000000000007",
+                "agentType": "claude",
+                "cwd": "/planted/folder",
+                "name": "planted prompt",
+                "question": {
+                    "requestId": shown["question"]["requestId"],
+                    "type": "permission",
+                    "title": "Run it",
+                    "subjects": [{ "type": "commandLine", "line": "cargo test", "cwd": "/planted/folder" }],
+                    "options": [{ "optionId": "a", "name": "Allow", "kind": "allow_once" }],
+                    "more": 0,
+                },
+                "canAnswer": true,
+            })
+        );
+        assert_eq!(json_of(&message, false)["canAnswer"], false);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        let mut message = with_question(asked("Run it"), &"x".repeat(4000));
+        let Message::Thread(about) = &mut message else {
+            unreachable!()
+        };
+        about.summary.name = Some("\u{10ffff}".repeat(400));
+        about.summary.cwd = "\"".repeat(500);
+        let shown = json_of(&message, true);
+        assert_eq!(shown["question"], Value::Null);
+        assert_eq!(shown["name"].as_str().unwrap().chars().count(), FEW_CHARS + 1);
+        assert_eq!(shown["cwd"].as_str().unwrap().chars().count(), FEW_CHARS + 1);
+    }
+
+    #[test]
+    fn the_end_of_a_turn_has_its_status_and_error() {
+        let shown = json_of(&failed("it broke", Some("max_tokens")), true);
+        assert_eq!(
+            (&shown["type"], &shown["status"]),
+            (&json!("failed"), &json!("failed"))
+        );
+        assert_eq!(shown["error"], "it broke");
+        assert_eq!(shown["canAnswer"], false);
+        let test = Message::Test {
+            id: "ntf_test".to_owned(),
+            at: 1,
+        };
+        assert_eq!(json_of(&test, true), json!({ "type": "test" }));
+    }
+}
