@@ -13,7 +13,7 @@ import { Device } from "./support/device.ts";
 import { PushService } from "./support/push-service.ts";
 import { beyond } from "./support/room.ts";
 
-const SWITCH = "Notify me on this device even when acpd is closed";
+const SWITCH = "Also when acpd is closed";
 
 let service: PushService;
 let stage: Stage;
@@ -27,12 +27,14 @@ beforeAll(async () => {
   );
   other = await stage.daemon.client("other-program");
 });
-afterEach(() => {
+afterEach(async () => {
   service.status = undefined;
   service.isReachable = true;
-  // The browsers of one test receive nothing of the next one.
+  // The browsers of one test receive nothing of the next one, and no thread waits.
   service.endAll();
   service.received.length = 0;
+  const { data } = await other.call("thread/list", { status: "waiting", limit: 50 });
+  await Promise.all(data.map(({ id }) => other.call("turn/interrupt", { threadId: id })));
 });
 afterAll(async () => {
   await stage?.end();
@@ -380,6 +382,33 @@ test("the subscription is renewed quietly: for another session, another key of t
   await arrives(device, 3);
   const paths = service.received.map(({ path }) => service.origin + path);
   expect(paths).toEqual([first.endpoint, third.endpoint, changed.endpoint]);
+});
+
+test("a page with a shared thread takes no part", async () => {
+  const { page, device } = await browser();
+  await turnOn(page);
+  const key = await keptKey(page);
+  await page.close();
+  const id = await waiting("Shared", "kind=execute command='make shared'");
+  await arrives(device);
+  const { secret } = await other.call("thread/share/create", { threadId: id });
+  const reader = await page.context().newPage();
+  const asked: string[] = [];
+  reader.on("request", (request) => request.url().includes("/api/push") && asked.push(request.url()));
+  await reader.goto(`${stage.url}/#share=${secret}`);
+  await reader.locator(".shared-note").waitFor();
+  await reader.bringToFront();
+  // It does not count as the user's page: neither for what is seen, nor for what is pressed.
+  await device.push(service.received[0]!.text);
+  await expect.poll(async () => (await device.shown()).map(({ tag }) => tag)).toEqual([id]);
+  expect(await device.press(id)).toEqual([`/threads/${id}#question`]);
+  expect(await keptKey(reader)).toBe(key);
+  expect(asked).toEqual([]);
+  // The user's own page is not disturbed by it.
+  const own = await page.context().newPage();
+  await own.goto(stage.url);
+  await openSettings(own);
+  await own.getByRole("button", { name: "Send a test" }).waitFor();
 });
 
 test("after signing out nothing is pushed any more, and nothing of the session stays", async () => {

@@ -78,9 +78,10 @@ export function notificationOf(payload: Payload | undefined): Pushed {
   };
 }
 
-/** Returns the answers that buttons may give: to a question that the notification shows as a whole. */
+/** Returns the answers that buttons may give: to a question about one effect, which the notification shows as a whole. */
 function answersOf({ news: { question, cwd }, canAnswer }: Payload & { type: "news" }): NonNullable<NoticeData["answers"]> {
-  if (!canAnswer || !question || new TextEncoder().encode(questionLine(question, cwd)).length > ANSWERABLE) {
+  // Between several effects in one line, nothing would mark where one ends.
+  if (!canAnswer || question?.subjects?.length !== 1 || new TextEncoder().encode(questionLine(question, cwd)).length > ANSWERABLE) {
     return {};
   }
   const { requestId } = question;

@@ -67,6 +67,7 @@ describe("a notification has no buttons for", () => {
     "an unclear permission to answer": waits(asks(command("ls")), { canAnswer: "yes" }),
     "a thread without a folder": waits(asks({ type: "file", access: "read", path: "/w/a" }), { cwd: undefined }),
     "another folder": waits(asks({ ...command("ls"), cwd: "/etc" })),
+    "several effects": waits(asks(command("make"), { subjects: [command("make"), command("make test")] })),
     "a second question": waits(asks(command("ls"), { more: 1 })),
     "a second line": waits(asks(command("ls\nrm -rf /"))),
     "hidden characters": waits(asks(command("ls\u200B"))),

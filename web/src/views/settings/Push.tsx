@@ -28,7 +28,7 @@ export function Push() {
           aria-describedby={explained ? "push-explained" : undefined}
           onChange={(event) => void (event.currentTarget.checked ? turnOn() : turnOff())}
         />
-        Notify me on this device even when acpd is closed
+        Also when acpd is closed
       </label>
       {explained && (
         <p class="hint" id="push-explained">
