@@ -412,10 +412,15 @@ test("a page with a shared thread takes no part", async () => {
 });
 
 test("after signing out nothing is pushed any more, and nothing of the session stays", async () => {
-  const { page } = await browser();
+  const { page, device } = await browser();
   await turnOn(page);
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await arrives(device);
+  await expect.poll(() => device.shown()).toHaveLength(1);
+  const { endpoint } = (await subscription(page))!;
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.locator("#token").waitFor();
+  await expect.poll(() => device.shown()).toEqual([]);
   await expect.poll(() => subscription(page)).toBeNull();
   await expect.poll(() => keptKey(page)).toBeUndefined();
   const id = await startThread(stage, other, "say hello", { name: "After" });
@@ -424,8 +429,8 @@ test("after signing out nothing is pushed any more, and nothing of the session s
   const second = await browser();
   await turnOn(second.page);
   await other.call("turn/start", { threadId: id, text: "say hello" });
-  await arrives(second.device);
-  expect(service.received).toHaveLength(1);
+  await arrives(second.device, 2);
+  expect(service.tooLate).not.toContain(new URL(endpoint).pathname);
   // The next user of this browser has to turn it on again.
   await page.fill("#token", await stage.daemon.token());
   await page.keyboard.press("Enter");
@@ -488,6 +493,11 @@ test("what goes wrong is a sentence at the switch, and leaves nothing half done"
   await turnOn(page);
   service.status = 500;
   await page.getByRole("button", { name: "Send a test" }).click();
-  await page.getByRole("alert").filter({ hasText: "push service" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "The push service did not take the notification" }).waitFor();
   expect(await page.getByLabel(SWITCH).isChecked()).toBe(true);
+  // The user has withdrawn the permission in the browser.
+  await page.context().clearPermissions();
+  await page.reload();
+  await expect.poll(() => page.evaluate(readOn)).toBeUndefined();
+  await expect.poll(async () => [await subscription(page), await keptKey(page)]).toEqual([null, undefined]);
 });

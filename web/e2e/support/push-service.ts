@@ -41,6 +41,8 @@ const RECORD = 4096;
 export class PushService {
   /** What arrived, oldest first. */
   readonly received: Received[] = [];
+  /** The paths of ended subscriptions to which the daemon has still sent something. */
+  readonly tooLate: string[] = [];
   /** What was wrong with messages of the daemon. */
   readonly wrongs: string[] = [];
   /** The status of all responses; 201 if absent. */
@@ -118,6 +120,7 @@ export class PushService {
       this.#identify(request.headers.authorization ?? "", to.daemonKey);
       const text = decrypt(body, to);
       if (to.isOver) {
+        this.tooLate.push(request.url!);
         return 410;
       }
       if (this.status === undefined) {

@@ -217,14 +217,24 @@ function hasKey({ options: { applicationServerKey } }: PushSubscription, publicK
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 
-/** Ends pushed notifications of a session that the user has ended. The daemon removes its part by itself. */
+/**
+ * Ends pushed notifications with the session that the user has ended, and closes those that are shown. The daemon removes its
+ * part by itself.
+ */
 export async function signedOut(): Promise<void> {
   push.value = "off";
   pushProblem.value = undefined;
   arranged = undefined;
   await alone(async () => {
-    await Promise.all([unsubscribeAt(), forgetKey()]);
+    await Promise.all([unsubscribeAt(), forgetKey(), closeAll()]);
   });
+}
+
+async function closeAll(): Promise<void> {
+  const registration = await navigator.serviceWorker.getRegistration();
+  for (const notification of (await registration?.getNotifications()) ?? []) {
+    notification.close();
+  }
 }
 
 effect(() => {
