@@ -5,7 +5,7 @@
 
 import { effect, signal, untracked } from "@preact/signals";
 
-import { onLeave, shared, standing } from "../connection/connection.ts";
+import { onLeave, sentence, shared, standing } from "../connection/connection.ts";
 import { noticeOf } from "../state/notice.ts";
 import { stored } from "../state/stored.ts";
 import { endOf, type Listed, nameOf, tabTitle, type ThreadActivity } from "../state/threads.ts";
@@ -35,7 +35,7 @@ const isPushed = () => push.peek() === "on" && pushProblem.peek() === undefined;
 effect(() => {
   if (push.value === "on" && standing.value.name === "in" && shared.value === undefined) {
     // The daemon is unreachable, or has been updated and has other files.
-    import("./pushed.ts").catch((error: unknown) => (pushProblem.value = `Reload the page. (${String(error)})`));
+    import("./pushed.ts").catch((error: unknown) => (pushProblem.value = `Couldn’t load a part of acpd. Reload the page. (${sentence(error)})`));
   }
 });
 
