@@ -295,6 +295,13 @@ test("what is no message of the daemon still shows a notification, and has no bu
   expect(await device.press("acpd")).toEqual(["/"]);
 });
 
+test("a page that holds on to the notifications keeps none back", async () => {
+  const { page, device } = await browser();
+  await page.evaluate(() => void navigator.locks.request("acpd-notifications", () => new Promise(() => {})));
+  await device.push('{"type":"test"}');
+  expect((await device.shown()).map(({ tag }) => tag)).toEqual(["acpd-test"]);
+});
+
 test("the switches choose the kinds, and without any it is as off", async () => {
   const { page } = await browser();
   await turnOn(page);

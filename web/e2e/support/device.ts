@@ -9,9 +9,11 @@ interface Globals {
   readonly registration: ServiceWorkerRegistration;
   readonly clients: object;
   readonly WindowClient: { readonly prototype: object };
-  readonly ExtendableEvent: { readonly prototype: { waitUntil(promise: Promise<unknown>): void } };
+  readonly ExtendableEvent: { readonly prototype: { waitUntil(this: unknown, promise: Promise<unknown>): void } };
   readonly NotificationEvent: new (type: string, init: { notification: Notification; action: string }) => Event;
   dispatchEvent(event: Event): boolean;
+  /** The number of pushed messages that the worker has handled. */
+  handled: number;
 }
 
 /** The device of a browser context. */
@@ -40,12 +42,21 @@ export class Device {
     const registrationId = await registered;
     const deliver = async (data: string) => void (await session.send("ServiceWorker.deliverPushMessage", { origin, registrationId, data }));
     const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
+    await worker.evaluate(countHandled);
     return new Device(deliver, worker);
   }
 
-  /** Delivers a message to the worker. */
-  push(text: string): Promise<void> {
-    return this.deliver(text);
+  /**
+   * Delivers a message to the worker, and waits until it is handled. While a notification is being shown, nothing may ask for
+   * those that are shown: Chromium would take it for one that the user has removed.
+   */
+  async push(text: string): Promise<void> {
+    const handled = () => this.worker.evaluate(() => (self as unknown as Globals).handled);
+    const before = await handled();
+    await this.deliver(text);
+    while ((await handled()) === before) {
+      await new Promise((next) => setTimeout(next, 50));
+    }
   }
 
   /** Returns the notifications that the device shows. */
@@ -103,4 +114,18 @@ export interface Shown {
   readonly tag: string;
   readonly requireInteraction: boolean;
   readonly buttons: readonly string[];
+}
+
+/** Counts the messages that the worker has handled. Runs in the worker. */
+function countHandled(): void {
+  const globals = self as unknown as Globals;
+  const { prototype } = globals.ExtendableEvent;
+  const { waitUntil } = prototype;
+  globals.handled = 0;
+  prototype.waitUntil = function (this: Event, promise) {
+    waitUntil.call(this, promise);
+    if (this.type === "push") {
+      void promise.finally(() => globals.handled++);
+    }
+  };
 }

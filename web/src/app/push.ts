@@ -10,6 +10,8 @@ import { forgetKey, keepKey, keptKey, type PushKind } from "../connection/kept-k
 import { ownPageKey } from "../connection/page-key.ts";
 import { deleteSubscription, pushState, pushTest, putSubscription } from "../connection/push-api.ts";
 import { Refused } from "../connection/session.ts";
+import { NOTIFICATIONS_LOCK } from "../worker/messages.ts";
+import type { NoticeData } from "../worker/notification.ts";
 import { registerWorker } from "./install.ts";
 import { permission, push, pushProblem, wanted, wantedDone } from "./notifications.ts";
 
@@ -226,15 +228,20 @@ export async function signedOut(): Promise<void> {
   pushProblem.value = undefined;
   arranged = undefined;
   await alone(async () => {
-    await Promise.all([unsubscribeAt(), forgetKey(), closeAll()]);
+    await Promise.all([unsubscribeAt(), forgetKey(), closeNotifications(() => true)]);
   });
 }
 
-async function closeAll(): Promise<void> {
-  const registration = await navigator.serviceWorker.getRegistration();
-  for (const notification of (await registration?.getNotifications()) ?? []) {
-    notification.close();
-  }
+/** Closes the notifications of this device that a function selects. */
+export async function closeNotifications(isOver: (data: NoticeData) => boolean): Promise<void> {
+  const registration = canPush ? await navigator.serviceWorker.getRegistration() : undefined;
+  await navigator.locks.request(NOTIFICATIONS_LOCK, async () => {
+    for (const notification of (await registration?.getNotifications()) ?? []) {
+      if (isOver((notification.data ?? {}) as NoticeData)) {
+        notification.close();
+      }
+    }
+  });
 }
 
 effect(() => {

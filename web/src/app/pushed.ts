@@ -5,11 +5,12 @@
 
 import { computed, effect } from "@preact/signals";
 
+import { online } from "../connection/connection.ts";
 import { type FromPage, QUESTION, type ToPage } from "../worker/messages.ts";
-import type { NoticeData } from "../worker/notification.ts";
+import { isStale } from "../worker/notification.ts";
 import { showQuestion } from "./focus.ts";
 import { push } from "./notifications.ts";
-import { canPush, session } from "./push.ts";
+import { canPush, closeNotifications, session } from "./push.ts";
 import { go, route } from "./route.ts";
 import { open, threads } from "./threads.ts";
 
@@ -43,31 +44,28 @@ if (location.hash === QUESTION && first.view === "thread") {
   showQuestion(first.threadId);
 }
 
-/** The waiting threads, other than which none may have a notification that waits for an answer. */
 const waitingIds = computed(() => threads.value?.flatMap(({ id, live }) => (live === "waiting" ? [id] : [])).join("\n"));
+let waitedBefore: readonly string[] = [];
 
 effect(() => {
-  if (waitingIds.value !== undefined && push.value === "on") {
-    void closeStale();
+  const ids = waitingIds.value?.split("\n");
+  if (ids !== undefined && push.value === "on") {
+    const ended = waitedBefore.filter((id) => !ids.includes(id));
+    waitedBefore = ids;
+    void closeStale(ended);
   }
 });
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && push.peek() === "on") {
-    void closeStale();
+  if (!document.hidden && online.peek() && push.peek() === "on") {
+    void closeStale([]);
   }
 });
 
-/** Closes the notifications of questions that were answered elsewhere. */
-async function closeStale(): Promise<void> {
-  const registration = canPush ? await navigator.serviceWorker.getRegistration() : undefined;
-  const shown = (await registration?.getNotifications()) ?? [];
-  const live = new Map(threads.peek()?.map((thread) => [thread.id, thread.live]));
-  for (const notification of shown) {
-    const { waiting, threadId } = (notification.data ?? {}) as NoticeData;
-    const now = live.get(threadId ?? "");
-    // A thread that this page does not know may wait.
-    if (waiting && now !== undefined && now !== "waiting") {
-      notification.close();
-    }
-  }
+/** Closes the notifications of threads that wait no more. `ended` are those that the page has just seen to end. */
+function closeStale(ended: readonly string[]): Promise<void> {
+  return closeNotifications((data) => {
+    const { threadId = "" } = data;
+    const thread = threads.peek()?.find(({ id }) => id === threadId);
+    return isStale(data, thread?.live, ended.includes(threadId), Date.now());
+  });
 }

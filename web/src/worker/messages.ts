@@ -1,4 +1,6 @@
-/** Messages of the service worker to pages. */
+/** What the service worker and pages have agreed on. */
+
+/** A message of the service worker to a page. */
 export type ToPage =
   /** Asks whether the page can show threads, and whether the user looks at this one. The reply goes to the message's port. */
   | { readonly type: "asks"; readonly threadId?: string }
@@ -13,3 +15,9 @@ export interface FromPage {
 
 /** The end of the address of a thread that is opened for its question. */
 export const QUESTION = "#question";
+
+/**
+ * The lock under which notifications are shown, and under which pages list them. Chromium takes one that is being shown while
+ * others are listed for one that the user has removed.
+ */
+export const NOTIFICATIONS_LOCK = "acpd-notifications";

@@ -1,6 +1,7 @@
 /** The notification for what was pushed: its texts, its buttons, and what a click needs. Pure. */
 
 import { type Notice, noticeOf, shownName } from "../state/notice.ts";
+import type { ThreadActivity } from "../state/threads.ts";
 import { questionLine, type RowAnswer, rowAnswers } from "../state/waiting-question.ts";
 import type { Payload } from "./payload.ts";
 
@@ -37,6 +38,22 @@ const SETTLE_MS = 1_000;
 export function pressed({ answers, shownAt = Infinity }: NoticeData, action: string, now: number): Answer | undefined {
   const isSettled = now - shownAt >= SETTLE_MS;
   return isSettled && (action === "allow" || action === "reject") ? answers?.[action] : undefined;
+}
+
+/**
+ * Time after which the page's list is newer than a notification, in milliseconds. A question can be pushed before the page has
+ * heard of it.
+ */
+const LIST_MS = 10_000;
+
+/**
+ * Returns whether a notification asks for an answer that its thread does not need any more. `live` is what the thread does by the
+ * page's list, and `isEnded` whether the page has seen it wait before.
+ */
+export function isStale({ waiting, shownAt = 0 }: NoticeData, live: ThreadActivity | undefined, isEnded: boolean, now: number): boolean {
+  // A thread that the page does not know may wait.
+  const isOver = live !== undefined && live !== "waiting";
+  return waiting === true && isOver && (isEnded || now - shownAt >= LIST_MS);
 }
 
 export interface Pushed extends Notice {

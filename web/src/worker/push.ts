@@ -6,7 +6,7 @@
 import { type Kept, keptKey } from "../connection/kept-key.ts";
 import { withKey } from "../connection/key-headers.ts";
 import { approve } from "./answer.ts";
-import { type FromPage, QUESTION, type ToPage } from "./messages.ts";
+import { type FromPage, NOTIFICATIONS_LOCK, QUESTION, type ToPage } from "./messages.ts";
 import { type Answer, type NoticeData, notificationOf, pressed, type Pushed, refusalOf } from "./notification.ts";
 import { readPayload } from "./payload.ts";
 
@@ -38,9 +38,24 @@ async function pushed(text: string | undefined): Promise<void> {
   }
 }
 
-function show({ title, data, ...options }: Pushed): Promise<void> {
+/** Time for pages to list notifications, in milliseconds. A page that the system has suspended must not keep one back. */
+const LOCK_MS = 2_000;
+
+async function show({ title, data, ...options }: Pushed): Promise<void> {
   const all: AllOptions = { ...options, data: { ...data, shownAt: Date.now() }, renotify: true, icon: "/icon-192.png", lang: "en" };
-  return self.registration.showNotification(title, all);
+  let isBegun = false;
+  const begin = () => {
+    isBegun = true;
+    return self.registration.showNotification(title, all);
+  };
+  try {
+    await self.navigator.locks.request(NOTIFICATIONS_LOCK, { signal: AbortSignal.timeout(LOCK_MS) }, begin);
+  } catch (error) {
+    if (isBegun) {
+      throw error;
+    }
+    await begin();
+  }
 }
 
 async function clicked({ notification, action }: NotificationEvent): Promise<void> {

@@ -3,7 +3,7 @@
 import type { CallSubject, WaitingQuestion } from "@acpd/client";
 import { describe, expect, test } from "vitest";
 
-import { notificationOf, pressed, refusalOf } from "../../src/worker/notification.ts";
+import { isStale, notificationOf, pressed, refusalOf } from "../../src/worker/notification.ts";
 import { readPayload } from "../../src/worker/payload.ts";
 
 const command = (line: string): CallSubject => ({ type: "commandLine", line, cwd: "/w" });
@@ -175,4 +175,19 @@ test("a button answers only once its notification has been shown for a second", 
   }
   expect(pressed({ ...data, answers: undefined }, "allow", 9_000)).toBeUndefined();
   expect(pressed({ ...data, shownAt: undefined }, "allow", 9_000)).toBeUndefined();
+});
+
+test("a notification is out of date once its thread waits no more, but not because the page's list is older", () => {
+  const data = { threadId: "t", waiting: true, shownAt: 5_000 };
+  // The page has seen the thread wait, and then end.
+  expect(isStale(data, "idle", true, 5_001)).toBe(true);
+  expect(isStale(data, "running", true, 5_001)).toBe(true);
+  // The list may not have the question yet.
+  expect(isStale(data, "running", false, 14_999)).toBe(false);
+  expect(isStale(data, "running", false, 15_000)).toBe(true);
+  // A next question, a thread that the list does not have, and a notification that asks for nothing.
+  expect(isStale(data, "waiting", true, 60_000)).toBe(false);
+  expect(isStale(data, undefined, true, 60_000)).toBe(false);
+  expect(isStale({ ...data, waiting: false }, "idle", true, 60_000)).toBe(false);
+  expect(isStale({}, "idle", true, 60_000)).toBe(false);
 });
