@@ -43,6 +43,13 @@ impl RawJson {
     }
 }
 
+/// Deserializes bytes that are JSON text. Readers of bytes use this in place of [`serde_json::from_slice`], which is a second
+/// reader beside that of texts, with code of its own for every type.
+pub fn from_bytes<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, serde_json::Error> {
+    let text = std::str::from_utf8(bytes).map_err(serde::de::Error::custom)?;
+    serde_json::from_str(text)
+}
+
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;

@@ -113,14 +113,14 @@ impl Description {
             #[serde(default)]
             acpd: String,
         }
-        let Format { format, acpd } = serde_json::from_slice(text)
+        let Format { format, acpd } = acpd_model::json::from_bytes(text)
             .context("it is no backup of acpd: its description cannot be read")?;
         ensure!(
             format <= FORMAT,
             "it was made by a newer acpd ({acpd:?}): it has format {format}, and this acpd knows {FORMAT}; use that acpd or a \
              newer one"
         );
-        let description: Self = serde_json::from_slice(text).context("its description cannot be read")?;
+        let description: Self = acpd_model::json::from_bytes(text).context("its description cannot be read")?;
         let known = acpd_log::backup::log_version();
         ensure!(
             description.log_version <= known,

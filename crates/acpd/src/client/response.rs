@@ -43,7 +43,7 @@ pub fn not_opened(error: tungstenite::Error, name: &str) -> anyhow::Error {
         return not_accepted(name);
     }
     let body = response.body().as_deref().unwrap_or_default();
-    match serde_json::from_slice::<Value>(body) {
+    match acpd_model::json::from_bytes::<Value>(body) {
         Ok(body) => refusal(&body["error"]),
         Err(_) => anyhow!("{name} answered with status {}", response.status()),
     }
@@ -57,7 +57,7 @@ fn not_accepted(name: &str) -> anyhow::Error {
 
 /// Reads a short response; returns `None` if it is not JSON.
 pub async fn short(body: Incoming) -> anyhow::Result<Option<Value>> {
-    Ok(serde_json::from_slice(&bytes(body).await?).ok())
+    Ok(acpd_model::json::from_bytes(&bytes(body).await?).ok())
 }
 
 /// Reads a short response as text.

@@ -50,7 +50,7 @@ impl Notice {
     pub fn read(data_dir: &Path) -> anyhow::Result<Self> {
         let path = notice_path(data_dir);
         let text = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-        serde_json::from_slice(&text)
+        acpd_model::json::from_bytes(&text)
             .with_context(|| format!("{} does not say where the daemon listens", path.display()))
     }
 

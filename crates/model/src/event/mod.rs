@@ -30,7 +30,7 @@ pub use permission::{Always, OptionKind, Outcome, PermissionOption, QuestionTopi
 
 use crate::ids::{ThreadId, TurnId};
 use crate::item::ItemEnd;
-use crate::json::RawJson;
+use crate::json::{RawJson, from_bytes};
 
 /// Version of the stored format; see the module's table of changes.
 pub const FORMAT: u8 = 1;
@@ -74,8 +74,8 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<R
 impl Event {
     /// Decodes one stored event. An unknown kind becomes [`EventKind::Unknown`].
     pub fn decode(json: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(json).or_else(|error| {
-            let Ok(newer) = serde_json::from_slice::<Envelope>(json) else {
+        from_bytes(json).or_else(|error| {
+            let Ok(newer) = from_bytes::<Envelope>(json) else {
                 return Err(error);
             };
             if is_known(newer.kind.keys().next().map(String::as_str)) {
@@ -183,7 +183,7 @@ impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut json = Vec::new();
         self.encode(&mut json).map_err(serde::ser::Error::custom)?;
-        let raw: &RawValue = serde_json::from_slice(&json).map_err(serde::ser::Error::custom)?;
+        let raw: &RawValue = from_bytes(&json).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }

@@ -19,7 +19,7 @@ impl Live {
 
     /// Reads the stored form, as the state of `thread`, which can be a fork of the thread that stored it.
     pub fn from_snapshot(thread: ThreadId, body: &[u8]) -> Result<Self, serde_json::Error> {
-        let mut live: Self = serde_json::from_slice(body)?;
+        let mut live: Self = acpd_model::json::from_bytes(body)?;
         live.readdress(thread);
         Ok(live)
     }

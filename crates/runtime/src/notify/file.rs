@@ -16,7 +16,7 @@ pub fn path(data_dir: &Path) -> PathBuf {
 pub fn read(path: &Path) -> Result<Option<OutboxRecord>, String> {
     let bytes = private_file::read(path, NOTIFICATIONS_FILE_BYTES).map_err(|error| error.to_string())?;
     let Some(bytes) = bytes else { return Ok(None) };
-    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+    acpd_model::json::from_bytes(&bytes).map_err(|error| error.to_string())
 }
 
 /// Replaces the file, or removes it.

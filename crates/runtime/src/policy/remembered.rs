@@ -198,7 +198,7 @@ fn read(path: &Path) -> Result<AnswerBook, AnswersError> {
         return Ok(AnswerBook::new());
     };
     let AnswersFile { version, agents } =
-        serde_json::from_slice(&text).map_err(|error| fail(error.to_string()))?;
+        acpd_model::json::from_bytes(&text).map_err(|error| fail(error.to_string()))?;
     if ![VERSION, WITHOUT_BOUNDS].contains(&version) {
         return Err(fail(format!(
             "its version is {version}, and this acpd knows {VERSION}"

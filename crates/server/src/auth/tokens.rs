@@ -94,7 +94,7 @@ pub fn load(data_dir: &Path) -> Result<Vec<IssuedToken>, TokensError> {
         path: path.clone(),
         reason,
     };
-    let file: File = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let file: File = acpd_model::json::from_bytes(&bytes).map_err(|error| damaged(error.to_string()))?;
     if file.version != VERSION {
         return Err(damaged(format!("its version is {}, not {VERSION}", file.version)));
     }

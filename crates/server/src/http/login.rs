@@ -271,7 +271,7 @@ pub(super) async fn read<T: Default + DeserializeOwned>(
         )));
     }
     // The message of serde may contain parts of the body.
-    serde_json::from_slice(&bytes).map_err(|_| Box::new(invalid(&format!("the body is not {wanted}"))))
+    acpd_model::json::from_bytes(&bytes).map_err(|_| Box::new(invalid(&format!("the body is not {wanted}"))))
 }
 
 pub(super) fn invalid(message: &str) -> Response {
