@@ -1,162 +1,27 @@
 /** Pushed notifications: they reach a device without an open page, and answer questions. */
 
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { expect, test } from "vitest";
 
-import type { Client } from "@acpd/client";
-import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-
-import { openThread, startThread, until } from "./support/acts.ts";
-import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
-import { Device } from "./support/device.ts";
-import { PushService } from "./support/push-service.ts";
+import { openThread, startThread } from "./support/acts.ts";
+import { PHONE, shoot } from "./support/browser.ts";
+import {
+  answered,
+  answerElsewhere,
+  arrives,
+  browser,
+  keptKey,
+  openSettings,
+  other,
+  service,
+  setPushStage,
+  stage,
+  SWITCH,
+  turnOn,
+  waiting,
+} from "./support/push-stage.ts";
 import { beyond } from "./support/room.ts";
 
-const SWITCH = "Also when acpd is closed";
-
-let service: PushService;
-let stage: Stage;
-let other: Client;
-
-beforeAll(async () => {
-  service = await PushService.start();
-  stage = await Stage.set(
-    { config: ["[notifications]", `push_services = [${JSON.stringify(service.origin)}]`, "waiting_secs = 0"] },
-    { workers: true },
-  );
-  other = await stage.daemon.client("other-program");
-});
-afterEach(async () => {
-  service.status = undefined;
-  service.isReachable = true;
-  // The browsers of one test receive nothing of the next one, and no thread waits.
-  service.endAll();
-  service.received.length = 0;
-  const { data } = await other.call("thread/list", { status: "waiting", limit: 50 });
-  await Promise.all(data.map(({ id }) => other.call("turn/interrupt", { threadId: id })));
-});
-afterAll(async () => {
-  await stage?.end();
-  await service?.end();
-});
-
-/** Opens the page in a browser of its own, and waits until its worker works. */
-async function browser(options: Parameters<Stage["page"]>[0] = {}): Promise<{ page: Page; device: Device }> {
-  const page = await stage.page({ permissions: ["notifications"], prepare: (context) => service.serve(context), ...options });
-  await page.locator(".home-form").waitFor();
-  await page.evaluate(async () => {
-    const { active } = await navigator.serviceWorker.ready;
-    while (active!.state !== "activated") {
-      await new Promise((done) => active!.addEventListener("statechange", done, { once: true }));
-    }
-  });
-  return { page, device: await Device.of(page, stage.url) };
-}
-
-async function openSettings(page: Page): Promise<void> {
-  if (page.viewportSize()!.width === PHONE.width) {
-    await page.locator(".view-head .drawer-button").click();
-  }
-  await page.getByRole("button", { name: "Settings" }).click();
-  await page.getByRole("dialog", { name: "Settings" }).waitFor();
-}
-
-async function turnOn(page: Page): Promise<void> {
-  await openSettings(page);
-  await page.getByLabel("Notify me when a thread is waiting").check();
-  await page.getByLabel("Notify me when a turn is done").check();
-  await page.getByLabel(SWITCH).check();
-  await page.getByRole("button", { name: "Send a test" }).waitFor();
-}
-
-/** Waits until a number of messages have arrived at the push service; hands the last one to the device. */
-async function arrives(device: Device, count = 1): Promise<Record<string, unknown>> {
-  await expect.poll(() => service.received.length).toBe(count);
-  const { text } = service.received.at(-1)!;
-  await device.push(text);
-  return JSON.parse(text) as Record<string, unknown>;
-}
-
-async function waiting(name: string, what: string): Promise<string> {
-  const id = await startThread(stage, other, `permission ${what}`, { name });
-  await until(other, id, "waiting");
-  return id;
-}
-
-/** Answers the question of a thread as another client. */
-async function answerElsewhere(threadId: string): Promise<void> {
-  const { thread } = await other.call("thread/read", { threadId });
-  await other.call("item/approve", { requestId: thread.question!.requestId, approved: false });
-  await until(other, threadId, "idle");
-}
-
-/** Returns what the agent was told, and who has answered. */
-async function answered(threadId: string): Promise<[string | undefined, unknown]> {
-  await until(other, threadId, "idle");
-  const { thread } = await other.call("thread/read", { threadId, includeTurns: true });
-  const turn = thread.turns!.at(-1)!;
-  const said = (turn.items ?? []).map((item) => ("text" in item ? item.text : "")).join("");
-  return [/allowed|rejected/.exec(said)?.[0], turn.answers?.at(-1)?.by];
-}
-
-/** Returns what the daemon pushes to the page's session. Runs in the page. */
-async function readOn(): Promise<unknown> {
-  const headers = { "acpd-page-key": localStorage.getItem("acpd.page-key")! };
-  return ((await (await fetch("/api/push", { headers })).json()) as { on?: unknown }).on;
-}
-
-/** Returns the subscription at the browser's push service. */
-const subscription = (page: Page) =>
-  page.evaluate(() => JSON.parse(localStorage.getItem("test.push") ?? "null") as { endpoint: string; key: string } | null);
-
-/** Returns the page key that the worker can read. */
-const keptKey = (page: Page) =>
-  page.evaluate(
-    () =>
-      new Promise<unknown>((done, failed) => {
-        const opening = indexedDB.open("acpd");
-        opening.onerror = () => failed(opening.error);
-        opening.onsuccess = () => {
-          const database = opening.result;
-          if (!database.objectStoreNames.contains("push")) {
-            database.close();
-            done(undefined);
-            return;
-          }
-          const reading = database.transaction("push").objectStore("push").get("session");
-          reading.onsuccess = () => {
-            database.close();
-            done((reading.result as { pageKey?: unknown } | undefined)?.pageKey);
-          };
-        };
-      }),
-  );
-
-/** Gives the worker another subscription, as browsers do. Runs in the worker. */
-async function renewSubscription({ endpoint, p256dh, auth }: { endpoint: string; p256dh: string; auth: string }): Promise<void> {
-  const event = new Event("pushsubscriptionchange");
-  let done: Promise<unknown> = Promise.resolve();
-  const newSubscription = { endpoint, toJSON: () => ({ endpoint, keys: { p256dh, auth } }) };
-  dispatchEvent(Object.assign(event, { newSubscription, waitUntil: (promise: Promise<unknown>) => (done = promise) }));
-  await done;
-}
-
-test("the user turns it on, and a test arrives", async () => {
-  const { page, device } = await browser();
-  await openSettings(page);
-  expect(await page.getByLabel(SWITCH).isDisabled()).toBe(true);
-  await page.getByText("Choose first what to be notified about.").waitFor();
-  await accessible(page);
-  await page.keyboard.press("Escape");
-  await turnOn(page);
-  await page.getByRole("button", { name: "Send a test" }).click();
-  await page.getByText("Sent. It arrives within seconds").waitFor();
-  await accessible(page);
-  await shoot(page, "push-settings");
-  expect(await arrives(device)).toEqual({ type: "test" });
-  await expect.poll(() => device.shown()).toMatchObject([{ title: "acpd can reach this device", tag: "acpd-test", buttons: [] }]);
-});
+setPushStage();
 
 test("a turn that ends while no page is open is shown, and a press opens its thread", async () => {
   const { page, device } = await browser({ size: PHONE });
@@ -302,25 +167,6 @@ test("a page that holds on to the notifications keeps none back", async () => {
   expect((await device.shown()).map(({ tag }) => tag)).toEqual(["acpd-test"]);
 });
 
-test("the switches choose the kinds, and without any it is as off", async () => {
-  const { page } = await browser();
-  await turnOn(page);
-  const on = () => page.evaluate(readOn);
-  expect(await on()).toEqual(["done", "failed", "waiting"]);
-  await page.getByLabel("Notify me when a turn is done").uncheck();
-  await expect.poll(on).toEqual(["waiting"]);
-  await page.getByLabel("Notify me when a thread is waiting").uncheck();
-  await expect.poll(on).toBeUndefined();
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(false);
-  await expect.poll(() => keptKey(page)).toBeUndefined();
-  await page.getByLabel("Notify me when a turn is done").check();
-  await expect.poll(on).toEqual(["done", "failed"]);
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(true);
-  await page.getByLabel(SWITCH).uncheck();
-  await expect.poll(on).toBeUndefined();
-  await expect.poll(() => keptKey(page)).toBeUndefined();
-});
-
 test("the page itself is silent meanwhile, and still tells screen readers", async () => {
   const { page } = await browser();
   await page.addInitScript(() => {
@@ -345,50 +191,6 @@ test("the page itself is silent meanwhile, and still tells screen readers", asyn
   await page.keyboard.press("Escape");
   await waiting("Loud", "kind=execute command='make loud'");
   await expect.poll(notes).toEqual(["Loud is waiting for approval"]);
-});
-
-test("the subscription is renewed quietly: for another session, another key of the daemon, and by the worker", async () => {
-  const token = (await stage.daemon.run("token", "create", "--name", "tablet", "--role", "owner")).trim();
-  const { page, device } = await browser({ token });
-  await turnOn(page);
-  const first = (await subscription(page))!;
-  await page.reload();
-  await openSettings(page);
-  await page.getByRole("button", { name: "Send a test" }).click();
-  await arrives(device);
-  expect(await subscription(page)).toEqual(first);
-  await page.keyboard.press("Escape");
-
-  // The session has ended without the user. The next one does not use its subscription.
-  await stage.daemon.run("token", "revoke", "tablet");
-  await page.locator("#token").waitFor();
-  await page.fill("#token", await stage.daemon.token());
-  await page.keyboard.press("Enter");
-  await expect.poll(async () => (await subscription(page))?.endpoint).not.toBe(first.endpoint);
-  await expect.poll(() => page.evaluate(readOn)).toEqual(["done", "failed", "waiting"]);
-  await expect.poll(() => keptKey(page)).toBe(await page.evaluate(() => localStorage.getItem("acpd.page-key")));
-  const second = (await subscription(page))!;
-  expect(second.key).toBe(first.key);
-
-  await page.goto("about:blank");
-  await stage.daemon.kill();
-  await rm(join(stage.daemon.root, "data", "push.key"));
-  await stage.daemon.launch();
-  await other.ready();
-  await page.goto(stage.url);
-  await expect.poll(async () => (await subscription(page))?.key).not.toBe(first.key);
-  await openSettings(page);
-  await page.getByRole("button", { name: "Send a test" }).click();
-  await arrives(device, 2);
-
-  // The push service changes the subscription while no page is open.
-  const third = (await subscription(page))!;
-  const changed = service.issue(third.key);
-  await device.worker.evaluate(renewSubscription, changed);
-  await page.getByRole("button", { name: "Send a test" }).click();
-  await arrives(device, 3);
-  const paths = service.received.map(({ path }) => service.origin + path);
-  expect(paths).toEqual([first.endpoint, third.endpoint, changed.endpoint]);
 });
 
 test("a page with a shared thread takes no part", async () => {
@@ -416,95 +218,4 @@ test("a page with a shared thread takes no part", async () => {
   await own.goto(stage.url);
   await openSettings(own);
   await own.getByRole("button", { name: "Send a test" }).waitFor();
-});
-
-test("after signing out nothing is pushed any more, and nothing of the session stays", async () => {
-  const { page, device } = await browser();
-  await turnOn(page);
-  await page.getByRole("button", { name: "Send a test" }).click();
-  await arrives(device);
-  await expect.poll(() => device.shown()).toHaveLength(1);
-  const { endpoint } = (await subscription(page))!;
-  await page.getByRole("button", { name: "Sign out" }).click();
-  await page.locator("#token").waitFor();
-  await expect.poll(() => device.shown()).toEqual([]);
-  await expect.poll(() => subscription(page)).toBeNull();
-  await expect.poll(() => keptKey(page)).toBeUndefined();
-  const id = await startThread(stage, other, "say hello", { name: "After" });
-  await until(other, id, "idle");
-  // Another browser's notification of the same turn shows that there was time.
-  const second = await browser();
-  await turnOn(second.page);
-  await other.call("turn/start", { threadId: id, text: "say hello" });
-  await arrives(second.device, 2);
-  expect(service.tooLate).not.toContain(new URL(endpoint).pathname);
-  // The next user of this browser has to turn it on again.
-  await page.fill("#token", await stage.daemon.token());
-  await page.keyboard.press("Enter");
-  await openSettings(page);
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(false);
-});
-
-test("a subscription that its service has ended is gone from the settings, with the reason", async () => {
-  const { page } = await browser();
-  await turnOn(page);
-  service.endAll();
-  const id = await startThread(stage, other, "say hello");
-  await until(other, id, "idle");
-  await expect.poll(() => page.evaluate(readOn)).toBeUndefined();
-  await page.reload();
-  await page.locator(".home-form").waitFor();
-  await openSettings(page);
-  await page.getByText("The browser’s push service ended the notifications. Turn them on again.").waitFor();
-  await accessible(page);
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(false);
-  expect(await subscription(page)).toBeNull();
-  await page.getByLabel(SWITCH).check();
-  await page.getByRole("button", { name: "Send a test" }).click();
-  await expect.poll(() => service.received.length).toBe(1);
-  // A test finds it out as well.
-  service.endAll();
-  await page.getByRole("button", { name: "Send a test" }).click();
-  await page.getByText("The browser’s push service ended the notifications. Turn them on again.").waitFor();
-});
-
-test("what goes wrong is a sentence at the switch, and leaves nothing half done", async () => {
-  const { page } = await browser();
-  await openSettings(page);
-  await page.getByLabel("Notify me when a thread is waiting").check();
-  const fails = async (sentence: string) => {
-    // Not checked in the end.
-    await page.getByLabel(SWITCH).click();
-    await page.getByRole("alert").filter({ hasText: sentence }).waitFor();
-    await expect.poll(() => page.getByLabel(SWITCH).isChecked()).toBe(false);
-    expect([await subscription(page), await keptKey(page), await page.evaluate(readOn)]).toEqual([null, undefined, undefined]);
-  };
-  service.isReachable = false;
-  await fails("The browser cannot reach its push service");
-  service.isReachable = true;
-  // A service that the daemon does not know.
-  await page.evaluate(() => {
-    const tools = window as unknown as { pushSubscribe(key: string): Promise<{ endpoint: string }> };
-    const { pushSubscribe } = tools;
-    tools.pushSubscribe = async (key) => ({ ...(await pushSubscribe(key)), endpoint: "https://push.example.com/x" });
-  });
-  await fails("push.example.com");
-  await page.reload();
-  await openSettings(page);
-  await page.evaluate(() => Object.defineProperty(window, "indexedDB", { value: undefined }));
-  await page.getByLabel(SWITCH).click();
-  await page.getByRole("alert").filter({ hasText: "This browser stores nothing for acpd" }).waitFor();
-  await accessible(page);
-  expect(await subscription(page)).toBeNull();
-  await page.reload();
-  await turnOn(page);
-  service.status = 500;
-  await page.getByRole("button", { name: "Send a test" }).click();
-  await page.getByRole("alert").filter({ hasText: "The push service did not take the notification" }).waitFor();
-  expect(await page.getByLabel(SWITCH).isChecked()).toBe(true);
-  // The user has withdrawn the permission in the browser.
-  await page.context().clearPermissions();
-  await page.reload();
-  await expect.poll(() => page.evaluate(readOn)).toBeUndefined();
-  await expect.poll(async () => [await subscription(page), await keptKey(page)]).toEqual([null, undefined]);
 });

@@ -111,6 +111,10 @@ export class PushService {
       const body = Buffer.concat(await request.toArray() as Buffer[]);
       const to = this.#subscribed.get(request.url!);
       assert.ok(to, `nobody has the address ${request.url}`);
+      if (to.isOver) {
+        this.tooLate.push(request.url!);
+        return 410;
+      }
       assert.equal(request.method, "POST");
       assert.match(String(request.headers.ttl), /^\d+$/);
       assert.match(String(request.headers.urgency), /^(very-low|low|normal|high)$/);
@@ -119,10 +123,6 @@ export class PushService {
       assert.ok(body.length <= RECORD, `${body.length} bytes`);
       this.#identify(request.headers.authorization ?? "", to.daemonKey);
       const text = decrypt(body, to);
-      if (to.isOver) {
-        this.tooLate.push(request.url!);
-        return 410;
-      }
       if (this.status === undefined) {
         this.received.push({ path: request.url!, text, headers: request.headers });
       }

@@ -44,6 +44,7 @@ if (location.hash === QUESTION && first.view === "thread") {
   showQuestion(first.threadId);
 }
 
+/** The ids of the threads that wait, one a line. */
 const waitingIds = computed(() => threads.value?.flatMap(({ id, live }) => (live === "waiting" ? [id] : [])).join("\n"));
 let waitedBefore: readonly string[] = [];
 

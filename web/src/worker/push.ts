@@ -42,10 +42,10 @@ async function pushed(text: string | undefined): Promise<void> {
 const LOCK_MS = 2_000;
 
 async function show({ title, data, ...options }: Pushed): Promise<void> {
-  const all: AllOptions = { ...options, data: { ...data, shownAt: Date.now() }, renotify: true, icon: "/icon-192.png", lang: "en" };
   let isBegun = false;
   const begin = () => {
     isBegun = true;
+    const all: AllOptions = { ...options, data: { ...data, shownAt: Date.now() }, renotify: true, icon: "/icon-192.png", lang: "en" };
     return self.registration.showNotification(title, all);
   };
   try {
