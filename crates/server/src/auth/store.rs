@@ -27,6 +27,7 @@ use crate::auth::identity::{Identity, SharedThread};
 use crate::auth::owner_token::{Hash, Token};
 use crate::auth::sessions::{Session, SessionSecret, Sessions};
 use crate::auth::shares::{Share, ShareSecret, Shares};
+use crate::auth::stored_list::Unstored;
 use crate::auth::throttle::Throttle;
 use crate::auth::tokens::{IssuedToken, OWNER};
 
@@ -440,12 +441,12 @@ impl AuthStore {
     }
 
     /// Returns the sessions if the file on disk is outdated.
-    pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
+    pub fn take_unstored(&mut self) -> Option<Unstored> {
         self.sessions.take_unstored()
     }
 
     /// Returns the links if the file on disk is outdated.
-    pub fn take_unstored_shares(&mut self) -> Option<Vec<u8>> {
+    pub fn take_unstored_shares(&mut self) -> Option<Unstored> {
         self.shares.take_unstored()
     }
 

@@ -235,8 +235,13 @@ fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
             .unwrap();
     }
     let stored = before.take_unstored().unwrap();
-    assert_eq!(before.take_unstored(), None, "nothing has changed since");
-    Sessions::store(&Sessions::path(dir.path()), &stored).unwrap();
+    assert!(before.take_unstored().is_none(), "nothing has changed since");
+    stored.store(dir.path()).unwrap();
+    let text = std::fs::read_to_string(dir.path().join("sessions.json")).unwrap();
+    assert!(
+        text.starts_with(r#"{"version":2,"sessions":[{"hash":""#),
+        "{text}"
+    );
     let owner = Token::given("another-owner's-token").unwrap();
     let mut after = AuthStore::new(
         &owner,
@@ -415,8 +420,9 @@ fn links_and_their_sessions_survive_a_restart_unless_their_token_is_gone() {
     let (_, link) = share(&mut store, "ann", thread(1), 3600, at(2));
     let reader = store.token(&link, HERE, at(3)).unwrap();
     store.begin_session(&secret("page"), &reader, at(3)).unwrap();
-    Shares::store(&Shares::path(dir.path()), &store.take_unstored_shares().unwrap()).unwrap();
-    Sessions::store(&Sessions::path(dir.path()), &store.take_unstored().unwrap()).unwrap();
+    let shares = store.take_unstored_shares().unwrap();
+    shares.store(dir.path()).unwrap();
+    store.take_unstored().unwrap().store(dir.path()).unwrap();
     let owner = Token::given("thought-up-by-a-person").unwrap();
     let again = |keys: Vec<IssuedToken>| {
         let (shares, sessions) = (Shares::load(dir.path()), Sessions::load(dir.path()));
@@ -582,7 +588,7 @@ fn devices_are_bounded_and_the_longest_file_can_be_read_again() {
             .unwrap();
     }
     let dir = tempfile::tempdir().unwrap();
-    Sessions::store(&Sessions::path(dir.path()), &store.take_unstored().unwrap()).unwrap();
+    store.take_unstored().unwrap().store(dir.path()).unwrap();
     let owner = Token::given("thought-up-by-a-person").unwrap();
     let again = AuthStore::new(
         &owner,
