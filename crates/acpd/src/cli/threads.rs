@@ -259,8 +259,8 @@ pub struct ShareCreateArgs {
     /// Name for the list of links; readers do not see it
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Address at which readers reach the daemon, such as https://box.example:4127 [default: the one of --connect,
-    /// else notifications.url of the configuration, else the daemon's own]
+    /// Address at which readers reach the daemon [default: that of --connect, or notifications.url of the configuration, or
+    /// the daemon's own]
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
     /// Print JSON, with the link and its secret as members
