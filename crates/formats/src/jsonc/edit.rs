@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::jsonc::{JsoncError, Node, error_at, parse};
+use super::{JsoncError, Node, error_at, parse};
 
 /// An entry of settings: its members in order.
 pub type Entry = Vec<(&'static str, Value)>;

@@ -3,6 +3,8 @@
 //! In: text. Out: the value, and where objects and their members are; or the line and the reason of an error. Never:
 //! recurses without a limit, or accepts what an editor would not.
 
+pub mod edit;
+
 use std::ops::Range;
 
 use serde_json::{Map, Value};
@@ -57,7 +59,7 @@ impl Node {
 }
 
 /// Returns an error at a place of the text.
-pub fn error_at(text: &str, at: usize, reason: impl Into<String>) -> JsoncError {
+fn error_at(text: &str, at: usize, reason: impl Into<String>) -> JsoncError {
     let before = text.get(..at).unwrap_or(text);
     JsoncError {
         line: before.matches('\n').count() + 1,
@@ -65,7 +67,7 @@ pub fn error_at(text: &str, at: usize, reason: impl Into<String>) -> JsoncError 
     }
 }
 
-/// Parses a text. Returns `None` if it has no value: only whitespace and comments.
+/// Parses a text. Returns `None` if it has no value, only whitespace and comments.
 pub fn parse(text: &str) -> Result<Option<Node>, JsoncError> {
     let mut parser = Parser {
         text,
