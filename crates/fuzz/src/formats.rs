@@ -47,9 +47,9 @@ fn settings(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let read = parse(&text);
     if let Ok(value) = serde_json::from_str::<Value>(&text) {
-        let node = read.as_ref().expect("JSON is JSON with comments");
-        let node = node.as_ref().expect("JSON has a value");
-        assert_eq!(node.value, value);
+        let node = read.clone().expect("JSON is JSON with comments");
+        let node = node.expect("JSON has a value");
+        assert_eq!(node.into_value(), value);
     }
     if let Ok(Some(node)) = &read {
         places(&text, node);
@@ -63,16 +63,17 @@ fn places(text: &str, node: &Node) {
         .get(node.span.clone())
         .expect("a value is a part of the text");
     let again = parse(slice).expect("a value can be read alone");
-    assert_eq!(again.expect("it is no comment").value, node.value);
+    let again = again.expect("it is no comment").into_value();
+    assert_eq!(again, node.clone().into_value());
     let mut before = node.span.start;
-    for member in &node.members {
+    for member in node.members() {
         assert!(member.start > before, "members are in order");
         let key = &text[member.start..member.node.span.start];
         assert!(key.starts_with('"') && key.contains(':'), "{key:?}");
         places(text, &member.node);
         before = member.node.span.end;
     }
-    if node.value.is_object() {
+    if node.is_object() {
         assert!(before <= node.content_end && node.content_end < node.span.end);
         let rest = &text[node.content_end..node.span.end];
         assert_eq!(rest.trim_matches(BLANK), "}");
@@ -88,7 +89,7 @@ fn takes_an_entry(text: &str, read: Result<Option<Node>, JsoncError>) {
     let Ok(changed) = set(text, &PATH, &entry) else {
         let Ok(root) = read else { return };
         let root = root.expect("a text without a value takes an entry");
-        let is_free = root.value.is_object() && root.members.iter().all(|member| member.key != PATH[0]);
+        let is_free = root.is_object() && root.members().iter().all(|member| member.key != PATH[0]);
         assert!(!is_free, "an object without servers takes an entry");
         return;
     };
@@ -105,8 +106,8 @@ fn takes_an_entry(text: &str, read: Result<Option<Node>, JsoncError>) {
         assert!(is_part(text, &changed), "everything that was there still is");
     }
     if let Some(root) = read {
-        let mut others = parse(&changed).unwrap().unwrap().value;
-        let mut before = root.value;
+        let mut others = parse(&changed).unwrap().unwrap().into_value();
+        let mut before = root.into_value();
         for value in [&mut others, &mut before] {
             let object = value.as_object_mut().unwrap();
             if let Some(servers) = object.get_mut(PATH[0]).and_then(Value::as_object_mut) {

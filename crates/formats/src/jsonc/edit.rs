@@ -17,7 +17,7 @@ pub fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, JsoncErro
     };
     let mut at = &root;
     for (depth, key) in path.iter().enumerate() {
-        if !at.value.is_object() {
+        if !at.is_object() {
             return Err(no_object(text, at, &path[..depth]));
         }
         match at.member(key, text)? {
@@ -28,7 +28,7 @@ pub fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, JsoncErro
             }
         }
     }
-    if !at.value.is_object() {
+    if !at.is_object() {
         return Err(no_object(text, at, path));
     }
     let mut changed = text.to_owned();
@@ -45,7 +45,7 @@ pub fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsoncError> {
     };
     let mut at = &root;
     for (depth, key) in path.iter().enumerate() {
-        if !at.value.is_object() {
+        if !at.is_object() {
             return Err(no_object(text, at, &path[..depth]));
         }
         match at.member(key, text)? {
@@ -53,7 +53,7 @@ pub fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsoncError> {
             None => return Ok(None),
         }
     }
-    Ok(Some(at.value.clone()))
+    Ok(Some(at.clone().into_value()))
 }
 
 /// Returns a whole text with the entry alone.
@@ -91,7 +91,7 @@ fn set_member(
     let Some(member) = at.member(key, text)? else {
         return Ok(insert(text, at, key, &Tree::Inline(value.clone()), style));
     };
-    if member.node.value == *value {
+    if member.node.clone().into_value() == *value {
         return Ok(text.to_owned());
     }
     let mut changed = text.to_owned();
@@ -108,7 +108,7 @@ fn verified(text: &str, changed: String, path: &[&str], entry: &Entry) -> Result
             "acpd cannot change this file without another change; please add the entry by hand",
         )
     };
-    let mut expected = parse(text)?.map_or_else(|| Value::Object(Map::new()), |node| node.value);
+    let mut expected = parse(text)?.map_or_else(|| Value::Object(Map::new()), Node::into_value);
     let mut at = &mut expected;
     for key in path {
         let object = at.as_object_mut().ok_or_else(wrong)?;
@@ -120,9 +120,11 @@ fn verified(text: &str, changed: String, path: &[&str], entry: &Entry) -> Result
             .iter()
             .map(|(key, value)| ((*key).to_owned(), value.clone())),
     );
-    match parse(&changed) {
-        Ok(Some(node)) if node.value == expected => Ok(changed),
-        _ => Err(wrong()),
+    let now = parse(&changed).ok().flatten();
+    if now.is_some_and(|node| node.into_value() == expected) {
+        Ok(changed)
+    } else {
+        Err(wrong())
     }
 }
 
@@ -223,7 +225,7 @@ fn indent_at(text: &str, at: usize) -> &str {
 fn insert(text: &str, object: &Node, key: &str, tree: &Tree, style: &Style) -> String {
     let newline = style.newline;
     let own = indent_at(text, object.span.start).to_owned();
-    let Some(last) = object.members.last() else {
+    let Some(last) = object.members().last() else {
         let below = format!("{own}{}", style.unit);
         let member = format!("{newline}{below}{}: {}", quoted(key), tree.lines(&below, style));
         // What is between the last comment and the brace is whitespace.
@@ -240,7 +242,7 @@ fn insert(text: &str, object: &Node, key: &str, tree: &Tree, style: &Style) -> S
         changed.insert_str(object.content_end, &member);
         return changed;
     }
-    let first = &object.members[0];
+    let first = &object.members()[0];
     let starts_line = text[..first.start]
         .rsplit('\n')
         .next()
@@ -388,7 +390,7 @@ mod tests {
                 for after in comments {
                     let text = format!("{before}{{{after}{inside}{before}}}{after}");
                     let with = changed(&text);
-                    let value = parse(&with).unwrap().unwrap().value;
+                    let value = parse(&with).unwrap().unwrap().into_value();
                     assert_eq!(value["servers"]["acpd"]["command"], "acpd", "{text:?} {with:?}");
                     // Each comment is still there.
                     assert_eq!(
