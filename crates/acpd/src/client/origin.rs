@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use hyper::http::uri::Authority;
 
+use crate::exit::Exit;
+
 /// `https://HOST[:PORT]` or `http://HOST[:PORT]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
@@ -31,6 +33,15 @@ impl Origin {
             return None;
         }
         Some(Self { is_secure, authority })
+    }
+
+    /// Reads an address that the user named.
+    pub fn named(url: &str) -> anyhow::Result<Self> {
+        Self::parse(url).ok_or_else(|| {
+            Exit::Usage.error(format!(
+                "{url:?} is no address of a daemon: write https://HOST:PORT"
+            ))
+        })
     }
 
     /// Returns the name or address; an IPv6 address is in brackets.

@@ -58,11 +58,7 @@ pub struct Remote {
 impl Remote {
     /// Parses `https://host[:port]`.
     pub fn parse(url: &str, pin: Option<&str>) -> anyhow::Result<Self> {
-        let origin = Origin::parse(url).ok_or_else(|| {
-            Exit::Usage.error(format!(
-                "{url:?} is no address of a daemon: write https://HOST:PORT"
-            ))
-        })?;
+        let origin = Origin::named(url)?;
         if !origin.is_secure && !origin.is_loopback() {
             return Err(Exit::Usage.error(format!(
                 "{url:?} sends the access token in clear text: use https://, or an SSH tunnel to localhost"

@@ -71,12 +71,7 @@ async fn create(settings: &Settings, client: &mut Client, args: &ShareCreateArgs
 /// Returns the address with which a link begins, without a slash at its end.
 fn address_of_readers(settings: &Settings, named: Option<&str>) -> anyhow::Result<String> {
     if let Some(named) = named {
-        let origin = Origin::parse(named).ok_or_else(|| {
-            Exit::Usage.error(format!(
-                "{named:?} is no address of a daemon: write https://HOST:PORT"
-            ))
-        })?;
-        return Ok(origin.to_string());
+        return Ok(Origin::named(named)?.to_string());
     }
     // The configuration is about the daemon of this host.
     if let Some(remote) = &settings.remote {

@@ -15,18 +15,10 @@ pub fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, JsoncErro
     let Some(root) = parse(text)? else {
         return Ok(with_first_object(text, path, entry, &style));
     };
-    let mut at = &root;
-    for (depth, key) in path.iter().enumerate() {
-        if !at.is_object() {
-            return Err(no_object(text, at, &path[..depth]));
-        }
-        match at.member(key, text)? {
-            Some(member) => at = &member.node,
-            None => {
-                let changed = insert(text, at, key, &Tree::wrap(&path[depth + 1..], entry), &style);
-                return verified(text, changed, path, entry);
-            }
-        }
+    let (at, depth) = follow(&root, path, text)?;
+    if let Some(key) = path.get(depth) {
+        let changed = insert(text, at, key, &Tree::wrap(&path[depth + 1..], entry), &style);
+        return verified(text, changed, path, entry);
     }
     if !at.is_object() {
         return Err(no_object(text, at, path));
@@ -43,17 +35,23 @@ pub fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsoncError> {
     let Some(root) = parse(text)? else {
         return Ok(None);
     };
-    let mut at = &root;
+    let (at, depth) = follow(&root, path, text)?;
+    Ok((depth == path.len()).then(|| at.clone().into_value()))
+}
+
+/// Follows keys as far as they are there. Returns the value to which they lead, and their number.
+fn follow<'a>(root: &'a Node, path: &[&str], text: &str) -> Result<(&'a Node, usize), JsoncError> {
+    let mut at = root;
     for (depth, key) in path.iter().enumerate() {
         if !at.is_object() {
             return Err(no_object(text, at, &path[..depth]));
         }
         match at.member(key, text)? {
             Some(member) => at = &member.node,
-            None => return Ok(None),
+            None => return Ok((at, depth)),
         }
     }
-    Ok(Some(at.clone().into_value()))
+    Ok((at, path.len()))
 }
 
 /// Returns a whole text with the entry alone.
@@ -79,14 +77,12 @@ fn set_member(
     style: &Style,
 ) -> Result<String, JsoncError> {
     let root = parse(text)?;
-    let mut at = root
+    let root = root
         .as_ref()
         .ok_or_else(|| error_at(text, 0, "the file is empty"))?;
-    for key in path {
-        let member = at.member(key, text)?;
-        at = &member
-            .ok_or_else(|| error_at(text, at.span.start, format!("{key:?} is missing")))?
-            .node;
+    let (at, depth) = follow(root, path, text)?;
+    if let Some(key) = path.get(depth) {
+        return Err(error_at(text, at.span.start, format!("{key:?} is missing")));
     }
     let Some(member) = at.member(key, text)? else {
         return Ok(insert(text, at, key, &Tree::Inline(value.clone()), style));
