@@ -188,7 +188,7 @@ fn read<T: Entry>(path: &Path) -> io::Result<Vec<T>> {
         return Ok(Vec::new());
     };
     // The entries of another version are not parsed: the version is the reason to name.
-    let file: BTreeMap<String, &RawValue> = serde_json::from_slice(&bytes)?;
+    let file: BTreeMap<String, &RawValue> = acpd_model::json::from_bytes(&bytes)?;
     let member = |name: &str| {
         let value = file.get(name).map(|value| value.get());
         value.ok_or_else(|| io::Error::other(format!("it has no {name}")))
