@@ -77,8 +77,8 @@ class CleanDebian(Scratch):
                 self.assertRegex(link, f"^http://127.0.0.1:{PORT}/#ticket=")
                 left = began + SECONDS - time.monotonic()
                 shown = self.run_command("node", ROOT / "packaging/tests/demo.mjs", CHROMIUM, link, timeout=left)
-                self.assertIn("acpd-demo/notes.md", shown)
-                notes = self.prefix / "home/ann/acpd-demo/acpd-demo/notes.md"
+                self.assertIn("Done: notes.md", shown)
+                notes = self.prefix / "home/ann/acpd-demo/notes.md"
                 self.assertIn("Hello, world.", notes.read_text())
                 rest, _ = inside.communicate(AFTERWARDS, timeout=SECONDS)
                 self.assertIn("stopped the daemon", rest)

@@ -1,6 +1,6 @@
 /** From a daemon without agents to a first answer, in the browser alone; the folder of a new thread; when agents start. */
 
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Page } from "playwright-core";
@@ -105,6 +105,8 @@ for (const [name, size] of Object.entries({ desktop: undefined, phone: PHONE }))
     await page.waitForURL(/\/threads\//);
     // On a phone, its question replaces what it said.
     await page.getByRole("button", { name: "Allow once" }).waitFor();
+    // It has made its file, in a folder that is its working directory.
+    expect(await readdir(join(stage.daemon.work, "../acpd-demo"))).toEqual(["notes.md"]);
     // It is no agent that is set up.
     await page.goto(stage.url);
     await page.getByRole("button", { name: "Try the demo" }).waitFor();

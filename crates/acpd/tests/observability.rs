@@ -588,3 +588,34 @@ fn a_directory_that_others_can_read_is_not_recorded_into() {
     let hint = format!("run chmod 700 {}", wire.display());
     assert!(refused.stderr.contains(&hint), "{}", refused.stderr);
 }
+
+#[test]
+fn a_daemon_that_cannot_start_leaves_no_directory_of_a_recording() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let place = Place::new("");
+    let try_to_record = |wire: &Path| {
+        let args = [
+            "serve",
+            "--listen",
+            &address,
+            "--record-wire",
+            wire.to_str().unwrap(),
+        ];
+        let refused = acpd(&place, &args);
+        assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("another program listens there"),
+            "{}",
+            refused.stderr
+        );
+    };
+    let old = place.home().join("old");
+    std::fs::create_dir(&old).unwrap();
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o700)).unwrap();
+    try_to_record(&old.join("new/newer"));
+    assert!(old.is_dir(), "it existed before");
+    assert_eq!(std::fs::read_dir(&old).unwrap().count(), 0);
+    try_to_record(&old);
+    assert!(old.is_dir(), "it existed before");
+}

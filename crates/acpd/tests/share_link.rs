@@ -54,6 +54,12 @@ impl Stage {
         Client::with_token(&self.daemon, &self.secret)
     }
 
+    /// Returns the number of links.
+    fn number_of_links(&self) -> usize {
+        let listed = acpd(&self.daemon.place, &["share", "list", "--json"]);
+        listed.stdout.lines().count()
+    }
+
     fn bearer(&self) -> String {
         format!("Bearer {}", self.secret)
     }
@@ -714,6 +720,85 @@ fn the_command_makes_lists_and_revokes_links() {
         "{}",
         refused.stderr
     );
+}
+
+/// Makes a link with these further options; returns the address with which it begins, and what else was said.
+fn made(stage: &Stage, options: &[&str]) -> (String, String) {
+    let args = [&["share", "create", &stage.other], options].concat();
+    let made = acpd(&stage.daemon.place, &args);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let (url, _) = made.stdout.split_once("/#share=").expect("it is a link");
+    (url.to_owned(), made.stderr)
+}
+
+#[test]
+fn a_link_begins_with_the_address_of_its_readers() {
+    const HINT: &str = "only this computer can open a link";
+    let stage = Stage::new();
+    let own = format!("http://{}", stage.daemon.address());
+    let (url, said) = made(&stage, &[]);
+    assert_eq!(url, own);
+    assert!(said.contains(HINT) && said.contains("--url"), "{said}");
+    for (named, expected) in [
+        ("https://box.example/", "https://box.example"),
+        ("http://[fd00::1]:4127", "http://[fd00::1]:4127"),
+        // Readers with a tunnel of their own.
+        ("http://localhost:9960", "http://localhost:9960"),
+    ] {
+        let (url, said) = made(&stage, &["--url", named]);
+        assert_eq!(url, expected);
+        assert!(!said.contains(HINT), "{said}");
+    }
+
+    let before = stage.number_of_links();
+    for wrong in [
+        "box.example",
+        "https://box.example/path",
+        "https://me@box.example",
+    ] {
+        let refused = acpd(
+            &stage.daemon.place,
+            &["share", "create", &stage.other, "--url", wrong],
+        );
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("is no address of a daemon"),
+            "{}",
+            refused.stderr
+        );
+    }
+    assert_eq!(
+        stage.number_of_links(),
+        before,
+        "a link was made without an address"
+    );
+
+    // The configuration is asked for each link.
+    let config = std::fs::read_to_string(stage.daemon.place.config()).unwrap();
+    let configure = |url: &str| {
+        let text = format!("{config}\n[notifications]\nurl = \"{url}\"\n");
+        std::fs::write(stage.daemon.place.config(), text).unwrap();
+    };
+    configure("https://box.example:4127/");
+    let (url, said) = made(&stage, &[]);
+    assert_eq!(url, "https://box.example:4127");
+    assert!(!said.contains(HINT), "{said}");
+    assert_eq!(
+        made(&stage, &["--url", "https://other.example"]).0,
+        "https://other.example"
+    );
+    configure("http://127.0.0.1:4127");
+    assert!(made(&stage, &[]).1.contains(HINT));
+    // It says nothing about a daemon that another address names.
+    configure("https://box.example:4127/");
+    let token = stage.daemon.place.token();
+    let mut command = stage
+        .daemon
+        .place
+        .command(&["--connect", &own, "share", "create", &stage.other]);
+    let far = support::outcome(command.env("ACPD_TOKEN", token));
+    assert!(far.stdout.starts_with(&own), "{} {}", far.stdout, far.stderr);
+    assert!(far.stderr.contains(HINT), "{}", far.stderr);
 }
 
 #[test]

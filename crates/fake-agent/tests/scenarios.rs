@@ -460,6 +460,45 @@ fn the_demo() {
 }
 
 #[test]
+fn the_demo_has_one_folder() {
+    for (cwd, file) in [
+        ("/home/ann", "/home/ann/acpd-demo/notes.md"),
+        // The web UI starts it in its folder.
+        ("/home/ann/acpd-demo", "/home/ann/acpd-demo/notes.md"),
+        ("/home/ann/acpd-demo/", "/home/ann/acpd-demo/notes.md"),
+        (
+            "/home/ann/my-acpd-demo",
+            "/home/ann/my-acpd-demo/acpd-demo/notes.md",
+        ),
+        ("/", "/acpd-demo/notes.md"),
+    ] {
+        let (mut agent, _) = Agent::with_session(&["--pace", "0"]);
+        let params = json!({ "cwd": cwd, "mcpServers": [] });
+        let opened = agent.request("session/new", params).unwrap();
+        let id = opened["sessionId"].as_str().unwrap();
+        let mut paths = Vec::new();
+        let mut client = able("allow_once");
+        let turn = agent.prompt_with(id, "hello", |method, params| {
+            paths.extend(
+                params["path"]
+                    .as_str()
+                    .filter(|_| method.starts_with("fs/"))
+                    .map(String::from),
+            );
+            client(method, params)
+        });
+        assert!(
+            !paths.is_empty() && paths.iter().all(|path| path == file),
+            "{paths:?}"
+        );
+        let said = turn.said();
+        let shown = file.strip_prefix(cwd).unwrap().trim_start_matches('/');
+        assert!(said.contains(&format!("Done: `{shown}`")), "{said}");
+        assert!(said.contains("you can delete `acpd-demo`"), "{said}");
+    }
+}
+
+#[test]
 fn many_files() {
     let (mut agent, id) = Agent::with_session(&[]);
     let prompt = |text: &str| json!([{ "type": "text", "text": text }]);

@@ -1,4 +1,4 @@
-//! Fuzz targets: every parser of bytes that an agent, a client, a registry or a damaged disk can write.
+//! Fuzz targets: every parser of bytes that an agent, a client, a registry, another program or a damaged disk can write.
 //!
 //! In: any bytes. Out: nothing, or a panic that names the violated invariant. Owns: the targets and their corpora
 //! (`corpus/NAME`). Never: waits, or touches anything but a temporary directory.
@@ -15,6 +15,7 @@
 mod agents;
 mod archives;
 mod clients;
+mod formats;
 mod json;
 mod log_rows;
 mod mutate;
@@ -45,7 +46,7 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub static TARGETS: [Target; 9] = [
+pub static TARGETS: [Target; 11] = [
     agents::LINES,
     agents::HISTORIES,
     clients::APP_FRAMES,
@@ -55,6 +56,8 @@ pub static TARGETS: [Target; 9] = [
     json::PASS_THROUGH,
     archives::ARCHIVES,
     log_rows::LOG_ROWS,
+    formats::SETTINGS,
+    formats::CERTIFICATES,
 ];
 
 impl Target {

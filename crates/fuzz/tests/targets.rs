@@ -64,4 +64,6 @@ targets! {
     json_pass_through
     archives
     log_rows
+    settings
+    certificates
 }

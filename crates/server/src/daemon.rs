@@ -1,4 +1,11 @@
 //! The daemon as a whole: starts, serves and shuts down.
+//!
+//! In: a configuration. Out: a running daemon, or why it cannot start. Owns: the order in which parts start and stop. Never:
+//! decides what a part does.
+
+mod certificate;
+mod live_settings;
+mod start_error;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,16 +14,14 @@ use std::time::Duration;
 
 use acpd_host::Supervision;
 use acpd_log::{EventLog, LogError, Sqlite};
-use acpd_model::Limits;
 use acpd_model::limits::SHUTDOWN_SECS;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::auth::handle::AuthHandle;
-use crate::auth::owner_token::{Token, TokenError};
+use crate::auth::owner_token::Token;
 use crate::auth::sessions::Sessions;
 use crate::auth::shares::Shares;
 use crate::auth::store::AuthStore;
@@ -25,14 +30,14 @@ use crate::auth::tokens::TokensError;
 use crate::config::{Config, ServerConfig};
 use crate::connection::acp::setup::ConnectionSetup;
 use crate::http::ServerState;
-use crate::http::host_check::{AllowedHosts, BadHost};
+use crate::http::host_check::AllowedHosts;
 use crate::http::listen;
 use crate::net::tls;
-use crate::net::tls::{Certified, TlsConfig, TlsError};
+use crate::net::tls::TlsError;
 use crate::net::unix_socket;
 use crate::notify::push::Push;
-use crate::notify::{self, NotificationsConfig, Senders};
-use acpd_runtime::agent::registry::{AgentBook, Agents};
+use crate::notify::{self, Senders};
+use acpd_runtime::agent::registry::Agents;
 use acpd_runtime::agent::sandbox;
 use acpd_runtime::bulk::Bulk;
 use acpd_runtime::clock::Clock;
@@ -43,13 +48,16 @@ use acpd_runtime::ids::Ids;
 use acpd_runtime::live_limits::LiveLimits;
 use acpd_runtime::notify::{Notifications, Notifier};
 use acpd_runtime::observe::Sinks;
-use acpd_runtime::policy::book::PolicyBook;
-use acpd_runtime::policy::remembered::{AnswersError, RememberedAnswers};
+use acpd_runtime::policy::remembered::RememberedAnswers;
 use acpd_runtime::private_file;
-use acpd_runtime::retention::RetentionSettings;
 use acpd_runtime::service::Service;
 use acpd_runtime::thread::directory::Directory;
 use acpd_runtime::thread::indexing::index_backlog;
+
+use self::certificate::Certificate;
+use self::live_settings::LiveSettings;
+pub use self::live_settings::Reloaded;
+pub use self::start_error::StartError;
 
 /// A running daemon.
 #[derive(Debug)]
@@ -58,116 +66,13 @@ pub struct Daemon {
     codex_address: Option<SocketAddr>,
     server: ServerState,
     servers: Vec<JoinHandle<()>>,
-    tls: Option<Tls>,
+    certificate: Option<Certificate>,
     sockets: [PathBuf; 2],
     log: Arc<Sqlite>,
     supervision: Supervision,
     reaper: JoinHandle<()>,
     indexing: JoinHandle<()>,
     settings: LiveSettings,
-}
-
-/// The settings that a reload of the configuration replaces.
-#[derive(Debug)]
-struct LiveSettings {
-    /// The configuration at the start of the daemon.
-    started: Config,
-    policies: watch::Sender<PolicyBook>,
-    agents: watch::Sender<Arc<AgentBook>>,
-    limits: watch::Sender<Arc<Limits>>,
-    retention: watch::Sender<RetentionSettings>,
-    notifications: watch::Sender<Arc<NotificationsConfig>>,
-}
-
-/// The result of a reload of the configuration.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Reloaded {
-    /// Names of the settings that changed.
-    pub changed: Vec<&'static str>,
-    /// Names of the settings that differ from those of the running daemon, which needs a restart to use them.
-    pub needs_restart: Vec<&'static str>,
-}
-
-/// The source of the certificate, and the certificate in use.
-#[derive(Debug)]
-struct Tls {
-    config: TlsConfig,
-    data_dir: PathBuf,
-    /// The names for a self-signed certificate.
-    names: Vec<String>,
-    shown: watch::Sender<Certified>,
-}
-
-impl Tls {
-    /// Reads the certificate, or makes one for these names.
-    fn load(config: TlsConfig, names: Vec<String>, data_dir: PathBuf) -> Result<Self, TlsError> {
-        let certified = config.load(&data_dir, &names)?;
-        Ok(Self {
-            config,
-            data_dir,
-            names,
-            shown: watch::channel(certified).0,
-        })
-    }
-}
-
-/// An error of starting the daemon.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The address is beyond loopback, and TLS is not configured.
-    #[error(
-        "{0} is not a loopback address, and TLS is not configured: the access token would be sent in clear text. Set up \
-         [server.tls], use an SSH tunnel, or pass --insecure-listen"
-    )]
-    NotLoopback(SocketAddr),
-    /// The daemon cannot listen on the address.
-    #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The data directory cannot be used.
-    #[error("the data directory {path} cannot be used: {source}")]
-    DataDir {
-        /// The directory.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The operating system refuses threads.
-    #[error("no threads can be started: {0}")]
-    Threads(std::io::Error),
-    /// The daemon cannot listen on the socket in the data directory.
-    #[error("cannot listen on {path}: {source}")]
-    Socket {
-        /// The path of the socket.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The daemon's address cannot be announced to other programs.
-    #[error("the daemon cannot be announced: {0}")]
-    Announce(std::io::Error),
-    /// A configured host name is invalid.
-    #[error(transparent)]
-    Host(#[from] BadHost),
-    /// The certificate cannot be created or loaded.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// The issued tokens cannot be loaded.
-    #[error(transparent)]
-    Keys(#[from] TokensError),
-    /// The log cannot be opened.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// The remembered answers cannot be loaded.
-    #[error(transparent)]
-    Answers(#[from] AnswersError),
-    /// The owner's token cannot be loaded or created.
-    #[error(transparent)]
-    Token(#[from] TokenError),
 }
 
 impl Daemon {
@@ -184,19 +89,7 @@ impl Daemon {
     ) -> Result<Self, StartError> {
         let reserved = Arc::new(config.reserved());
         sandbox::announce(&config.agents, &config.sandbox, &reserved);
-        let (policies, policies_now) = watch::channel(config.policy_book());
-        let (agents, agents_now) = watch::channel(Arc::new(config.agent_book()));
-        let (limits, limits_now) = watch::channel(Arc::new(config.limits.clone()));
-        let (retention, retention_now) = watch::channel(config.retention.clone());
-        let (notifications, notifications_now) = watch::channel(Arc::new(config.notifications.clone()));
-        let settings = LiveSettings {
-            started: config.clone(),
-            policies,
-            agents,
-            limits,
-            retention,
-            notifications,
-        };
+        let (settings, live) = LiveSettings::new(&config);
         let Config {
             listen,
             server,
@@ -248,9 +141,9 @@ impl Daemon {
         };
         let load = |config| {
             let addresses = std::iter::once(listen).chain(codex.listen).map(|at| at.ip());
-            Tls::load(config, tls::names(names.hosts(), addresses), data_dir.clone())
+            Certificate::load(config, tls::names(names.hosts(), addresses), data_dir.clone())
         };
-        let tls = tls.map(load).transpose()?;
+        let certificate = tls.map(load).transpose()?;
         let given_out = tokens::load(&data_dir)?;
         let clock = Clock::start();
         let shares = live_shares(&data_dir, &log).await;
@@ -258,18 +151,18 @@ impl Daemon {
         let store = AuthStore::new(&token, given_out, shares, sessions, clock.now());
         let auth = AuthHandle::open(store, &data_dir, clock);
         let host: Arc<dyn Host> = Arc::new(LocalHost);
-        let targets = notify::targets(notifications_now.clone(), auth.devices());
+        let targets = notify::targets(live.notifications.clone(), auth.devices());
         let has_targets = !targets.borrow().targets.is_empty();
         let (notifications, inbox) = Notifications::channel(has_targets);
         let context = Context::open(Parts {
             log: log.clone(),
-            agents: Agents::new(agents_now, &data_dir),
-            limits: LiveLimits::new(limits_now),
+            agents: Agents::new(live.agents, &data_dir),
+            limits: LiveLimits::new(live.limits),
             clock,
             ids: Ids::default(),
             answers: RememberedAnswers::open(Arc::clone(&host), &data_dir)?,
             host,
-            policies: policies_now,
+            policies: live.policies,
             reserved,
             bulk: Bulk::start().map_err(StartError::Threads)?,
             shares: Arc::new(auth.clone()),
@@ -277,13 +170,13 @@ impl Daemon {
             notifications,
         });
         let bulk = context.bulk.clone();
-        let push = Arc::new(Push::new(notifications_now.clone(), auth.clone(), &data_dir));
+        let push = Arc::new(Push::new(live.notifications.clone(), auth.clone(), &data_dir));
         let senders = Senders::new(
-            notifications_now,
+            live.notifications,
             auth.devices(),
             Arc::clone(&push),
             address,
-            tls.is_some(),
+            certificate.is_some(),
         );
         let notifier = Notifier {
             inbox,
@@ -303,7 +196,7 @@ impl Daemon {
             })
         };
         let (at_socket, for_editors) = (listen_at(&sockets[0])?, listen_at(&sockets[1])?);
-        let service = Service::with_retention(directory, context, retention_now);
+        let service = Service::with_retention(directory, context, live.retention);
         let stop = CancellationToken::new();
         let due = Arc::clone(&service.context.indexing);
         let server = ServerState {
@@ -319,7 +212,7 @@ impl Daemon {
         };
         let indexing = index_backlog(log.clone(), due);
         let indexing = async move { bulk.run(indexing).await };
-        let certificates = tls.as_ref().map(|tls| tls.shown.subscribe());
+        let certificates = certificate.as_ref().map(Certificate::subscribe);
         let mut servers = vec![
             tokio::spawn(listen::serve(listener, server.clone(), certificates.clone())),
             tokio::spawn(listen::serve_socket(at_socket, server.clone())),
@@ -335,7 +228,7 @@ impl Daemon {
             codex_address,
             server,
             servers,
-            tls,
+            certificate,
             sockets,
             indexing: tokio::spawn(indexing),
             log,
@@ -348,28 +241,7 @@ impl Daemon {
     /// Replaces the settings that a running daemon can change: policies, agents, limits, retention and notifications. Agents, threads and
     /// connections that exist keep the other settings that they started with.
     pub fn reload(&self, config: &Config) -> Reloaded {
-        let settings = &self.settings;
-        let changed = [
-            ("policies", replace(&settings.policies, config.policy_book())),
-            ("agents", replace(&settings.agents, Arc::new(config.agent_book()))),
-            (
-                "limits",
-                replace(&settings.limits, Arc::new(config.limits.clone())),
-            ),
-            (
-                "retention",
-                replace(&settings.retention, config.retention.clone()),
-            ),
-            (
-                "notifications",
-                replace(&settings.notifications, Arc::new(config.notifications.clone())),
-            ),
-        ];
-        let changed = changed.into_iter().filter(|(_, changed)| *changed);
-        Reloaded {
-            changed: changed.map(|(name, _)| name).collect(),
-            needs_restart: config.fixed_changes(&settings.started),
-        }
+        self.settings.reload(config)
     }
 
     /// Returns the address on which the daemon listens.
@@ -384,8 +256,7 @@ impl Daemon {
 
     /// Returns the fingerprint of the certificate in use; `None` without TLS.
     pub fn fingerprint(&self) -> Option<String> {
-        let tls = self.tls.as_ref()?;
-        Some(tls.shown.borrow().fingerprint.clone())
+        self.certificate.as_ref().map(Certificate::fingerprint)
     }
 
     /// Reloads the issued tokens.
@@ -395,16 +266,7 @@ impl Daemon {
 
     /// Reloads the certificate for new connections. If the new certificate cannot be used, the old one stays in use.
     pub fn reload_certificate(&self) -> Result<(), TlsError> {
-        if let Some(Tls {
-            config,
-            data_dir,
-            names,
-            shown,
-        }) = &self.tls
-        {
-            shown.send_replace(config.load(data_dir, names)?);
-        }
-        Ok(())
+        self.certificate.as_ref().map_or(Ok(()), Certificate::reload)
     }
 
     /// Shuts down: ends turns and records their end in the log, gives agents their grace period, and closes all
@@ -480,15 +342,6 @@ fn adopt(
     adopted.map_err(|source| StartError::Listen { address, source })
 }
 
-/// Sends a value, unless it is equal to the last one. Returns whether it was sent.
-fn replace<T: PartialEq>(sender: &watch::Sender<T>, value: T) -> bool {
-    sender.send_if_modified(|now| {
-        let changed = *now != value;
-        *now = value;
-        changed
-    })
-}
-
 /// Starts the supervision of processes, and terminates those of an earlier run.
 async fn supervise(data_dir: &std::path::Path, keeper: Option<PathBuf>) -> std::io::Result<Supervision> {
     let data_dir = data_dir.to_owned();
@@ -512,18 +365,20 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use acpd_log::Durability;
+    use acpd_model::Limits;
+    use acpd_runtime::retention::RetentionSettings;
 
     use super::*;
+    use crate::notify::NotificationsConfig;
 
-    #[tokio::test]
-    async fn whoever_reaches_the_socket_finds_the_daemon_announced() {
-        let dir = tempfile::tempdir().unwrap();
-        let config = Config {
+    /// Returns the configuration of a daemon on any free port.
+    pub(super) fn config(data_dir: PathBuf) -> Config {
+        Config {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             server: ServerConfig::default(),
             codex: crate::config::CodexConfig::default(),
             traces: crate::config::TracesConfig::default(),
-            data_dir: dir.path().join("data"),
+            data_dir,
             config_file: None,
             record_wire: None,
             durability: Durability::Process,
@@ -536,7 +391,13 @@ mod tests {
             retention: RetentionSettings::default(),
             notifications: NotificationsConfig::default(),
             keeper: None,
-        };
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_reaches_the_socket_finds_the_daemon_announced() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = config(dir.path().join("data"));
         let path = unix_socket::path(&config.data_dir);
         let mut announced = None;
         let daemon = Daemon::start(config.clone(), None, None, Sinks::default(), |address| {

@@ -9,7 +9,7 @@ import { startThread } from "./start-thread.ts";
 /** The id of the demo agent. */
 export const DEMO = "demo";
 const PROMPT = "Show me what you can do";
-/** Its folder: what it shows changes files. */
+/** Its folder: what it shows changes files. The demo agent makes no further one in a folder of this name. */
 const FOLDER = "~/acpd-demo";
 
 /** Returns whether one of the agents is the demo, and can be started. */

@@ -120,7 +120,8 @@ impl Description {
             "it was made by a newer acpd ({acpd:?}): it has format {format}, and this acpd knows {FORMAT}; use that acpd or a \
              newer one"
         );
-        let description: Self = acpd_model::json::from_bytes(text).context("its description cannot be read")?;
+        let description: Self =
+            acpd_model::json::from_bytes(text).context("its description cannot be read")?;
         let known = acpd_log::backup::log_version();
         ensure!(
             description.log_version <= known,

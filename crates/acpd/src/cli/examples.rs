@@ -45,7 +45,8 @@ acpd answer @last --dismiss",
     ),
     (
         "share create",
-        "acpd share create @last\nacpd share create 5e31c427 --expires 24h --name \"for the review\"",
+        "acpd share create @last\nacpd share create 5e31c427 --expires 24h --name \"for the review\"
+acpd share create @last --url https://box.example:4127",
     ),
     ("share list", "acpd share list\nacpd share list @last"),
     ("share revoke", "acpd share revoke 9f2c41d07b6e5a38"),

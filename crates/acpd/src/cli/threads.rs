@@ -259,6 +259,10 @@ pub struct ShareCreateArgs {
     /// Name for the list of links; readers do not see it
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Address at which readers reach the daemon [default: that of --connect, or notifications.url of the configuration, or
+    /// the daemon's own]
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
     /// Print JSON, with the link and its secret as members
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,7 @@
 //! A client of the app protocol.
 
 pub mod link;
+pub mod origin;
 pub mod pin;
 pub mod reach;
 pub mod response;

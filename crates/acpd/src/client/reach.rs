@@ -3,7 +3,6 @@
 //! acpd sends no secret to an arbitrary local port: the socket belongs to this user, and the kernel reports its peer. A
 //! remote daemon proves its identity by TLS before it receives the token.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
+use crate::client::origin::Origin;
 use crate::client::pin::{Fingerprint, Pinned};
 use crate::client::response;
 use crate::daemon::background;
@@ -58,37 +58,21 @@ pub struct Remote {
 impl Remote {
     /// Parses `https://host[:port]`.
     pub fn parse(url: &str, pin: Option<&str>) -> anyhow::Result<Self> {
-        let (secure, rest) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
-            (Some(rest), _) => (true, rest),
-            (_, Some(rest)) => (false, rest),
-            _ => return Err(no_address(url)),
-        };
-        let rest = rest.strip_suffix('/').unwrap_or(rest);
-        let authority: hyper::http::uri::Authority = rest
-            .parse()
-            .ok()
-            .filter(|_| !rest.contains(['/', '@']))
-            .ok_or_else(|| no_address(url))?;
-        let host = authority.host().to_owned();
-        let local = host == "localhost"
-            || host
-                .trim_matches(['[', ']'])
-                .parse()
-                .is_ok_and(|host: IpAddr| host.is_loopback());
-        if !secure && !local {
+        let origin = Origin::named(url)?;
+        if !origin.is_secure && !origin.is_loopback() {
             return Err(Exit::Usage.error(format!(
                 "{url:?} sends the access token in clear text: use https://, or an SSH tunnel to localhost"
             )));
         }
-        if !secure && pin.is_some() {
+        if !origin.is_secure && pin.is_some() {
             return Err(Exit::Usage.error(format!(
                 "--tls-fingerprint requires an https:// address, and {url:?} is none"
             )));
         }
         Ok(Self {
-            host,
-            port: authority.port_u16().unwrap_or(if secure { 443 } else { 80 }),
-            secure,
+            host: origin.host().to_owned(),
+            port: origin.port(),
+            secure: origin.is_secure,
             pin: pin.map(fingerprint).transpose()?,
         })
     }
@@ -107,12 +91,6 @@ impl Remote {
     fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
-}
-
-fn no_address(url: &str) -> anyhow::Error {
-    Exit::Usage.error(format!(
-        "{url:?} is no address of a daemon: write https://HOST:PORT"
-    ))
 }
 
 fn fingerprint(text: &str) -> anyhow::Result<Fingerprint> {

@@ -2,11 +2,11 @@
 //!
 //! In: the configured files. Out: findings. Never: creates a certificate, or prints a part of a key.
 
+use acpd_formats::certificate::not_after;
 use acpd_server::net::tls::TlsConfig;
 use jiff::Timestamp;
 
 use super::Subject;
-use super::der::not_after;
 use super::report::{Finding, Group};
 
 /// Days before the end of a certificate from which a warning is due.
@@ -113,6 +113,18 @@ mod tests {
             ends: ends.map(|ends| ends.parse().unwrap()),
             is_self_signed: false,
         }
+    }
+
+    #[test]
+    fn the_certificate_of_the_daemon_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let tls = TlsConfig {
+            self_signed: true,
+            ..TlsConfig::default()
+        };
+        tls.load(dir.path(), &[]).unwrap();
+        let pem = std::fs::read(dir.path().join("tls-cert.pem")).unwrap();
+        assert!(not_after(&pem).unwrap() > Timestamp::now());
     }
 
     #[test]

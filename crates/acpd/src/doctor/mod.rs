@@ -10,7 +10,6 @@ mod clock;
 mod configuration;
 mod daemon;
 mod data;
-mod der;
 mod editors;
 mod network;
 mod report;

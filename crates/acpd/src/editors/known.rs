@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use acpd_catalog::find_program;
+use acpd_formats::jsonc::edit::Entry;
 use serde_json::{Value, json};
 
-use super::edit::Entry;
 use super::snippets;
 
 /// Where the settings of an editor are.
@@ -216,7 +216,7 @@ pub fn own_program(path: &str) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::editors::edit::alone;
+    use acpd_formats::jsonc::edit::alone;
 
     const PAGE: &str = include_str!("../../../../docs/editors.md");
 

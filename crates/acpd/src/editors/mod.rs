@@ -3,14 +3,13 @@
 //! In: the editors of this host, and their settings. Out: an entry for acpd in a settings file, or text for the user.
 //! Owns: the entry `acpd` of each file. Never: changes another entry, or a file that it cannot read.
 
-mod edit;
-mod jsonc;
 mod known;
 mod snippets;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use acpd_formats::jsonc::edit;
 use acpd_host::read_small;
 use acpd_model::similar::nearest;
 use acpd_policy::shell_line;

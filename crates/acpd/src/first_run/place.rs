@@ -3,6 +3,7 @@
 //! In: variables of the environment. Out: whether to open a browser, and how else to reach the daemon. Never: starts
 //! anything.
 
+use crate::client::origin::Origin;
 use crate::daemon::open;
 
 /// What is known about the terminal.
@@ -56,10 +57,7 @@ impl Place {
 
 /// Returns whether a URL reaches only programs of its own host.
 pub fn is_loopback(url: &str) -> bool {
-    let (_, authority) = url.split_once("://").unwrap_or_default();
-    ["127.", "[::1]", "localhost"]
-        .iter()
-        .any(|begin| authority.starts_with(begin))
+    Origin::parse(url).is_some_and(|origin| origin.is_loopback())
 }
 
 #[cfg(test)]

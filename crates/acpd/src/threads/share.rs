@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{ShareCommand, ShareCreateArgs, ShareListArgs, ShareRevokeArgs};
 use crate::client::Client;
+use crate::client::origin::Origin;
 use crate::daemon::background;
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -25,6 +26,8 @@ pub async fn share(settings: &Settings, command: &ShareCommand) -> anyhow::Resul
 }
 
 async fn create(settings: &Settings, client: &mut Client, args: &ShareCreateArgs) -> anyhow::Result<()> {
+    // An address that is none fails before there is a link.
+    let url = address_of_readers(settings, args.url.as_deref())?;
     let thread = find(client, &args.thread.thread).await?;
     let mut params = json!({ "threadId": thread });
     if let Some(expires) = &args.expires {
@@ -35,10 +38,6 @@ async fn create(settings: &Settings, client: &mut Client, args: &ShareCreateArgs
     }
     let created = client.request("thread/share/create", params).await?;
     let (share, secret) = (&created["share"], created["secret"].as_str().unwrap_or_default());
-    let url = match &settings.remote {
-        Some(remote) => remote.url(),
-        None => background::url(&settings.daemon.data_dir)?,
-    };
     let link = format!("{url}/#share={secret}");
     // Alone on standard output, so that it can be piped.
     if args.json {
@@ -60,7 +59,28 @@ async fn create(settings: &Settings, client: &mut Client, args: &ShareCreateArgs
         when(&share["expiresAt"]),
         plain_line(share["id"].as_str().unwrap_or_default()),
     ));
+    if args.url.is_none() && Origin::parse(&url).is_some_and(|origin| origin.is_loopback()) {
+        print::hint(&format!(
+            "only this computer can open a link that begins with {url}; for other readers, name the address at which they reach \
+             the daemon with --url"
+        ));
+    }
     Ok(())
+}
+
+/// Returns the address with which a link begins, without a slash at its end.
+fn address_of_readers(settings: &Settings, named: Option<&str>) -> anyhow::Result<String> {
+    if let Some(named) = named {
+        return Ok(Origin::named(named)?.to_string());
+    }
+    // The configuration is about the daemon of this host.
+    if let Some(remote) = &settings.remote {
+        return Ok(remote.url());
+    }
+    match &settings.daemon.notifications.url {
+        Some(url) => Ok(url.trim_end_matches('/').to_owned()),
+        None => background::url(&settings.daemon.data_dir),
+    }
 }
 
 async fn list(client: &mut Client, args: &ShareListArgs) -> anyhow::Result<()> {

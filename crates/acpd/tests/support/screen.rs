@@ -16,8 +16,8 @@ use super::{copy_surroundings, wait_until};
 pub struct Screen {
     child: Child,
     keyboard: File,
-    /// The command's end of the terminal.
-    terminal: OwnedFd,
+    /// The command's end of the terminal, until the command is finished.
+    terminal: Option<OwnedFd>,
     seen: Arc<Mutex<Seen>>,
     reader: Option<JoinHandle<()>>,
 }
@@ -73,7 +73,7 @@ impl Screen {
         Self {
             child,
             keyboard,
-            terminal,
+            terminal: Some(terminal),
             seen,
             reader: Some(reader),
         }
@@ -141,13 +141,19 @@ impl Screen {
 
     /// Returns whether the terminal is as a shell left it: its lines are edited, and its main screen is shown.
     pub fn is_restored(&self) -> bool {
-        let modes = tcgetattr(&self.terminal).expect("it is a terminal").local_modes;
+        self.edits_lines() && self.shows_main_screen()
+    }
+
+    fn edits_lines(&self) -> bool {
+        let terminal = self.terminal.as_ref().expect("it is open");
+        let modes = tcgetattr(terminal).expect("it is a terminal").local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    fn shows_main_screen(&self) -> bool {
         let seen = lock(&self.seen);
         let screen = seen.parser.screen();
-        modes.contains(LocalModes::ICANON | LocalModes::ECHO)
-            && !screen.alternate_screen()
-            && !screen.bracketed_paste()
-            && !screen.hide_cursor()
+        !screen.alternate_screen() && !screen.bracketed_paste() && !screen.hide_cursor()
     }
 
     /// Waits until the command exits, with everything on the screen.
@@ -157,8 +163,12 @@ impl Screen {
             status = self.child.try_wait().expect("it can be waited for");
             status.is_some()
         });
-        // What it wrote last may still be in the terminal.
-        wait_until("the terminal is restored", || self.is_restored());
+        assert!(self.edits_lines(), "the terminal is not restored");
+        // What it wrote last may still be in the terminal. The reader ends behind that, once no one else has the terminal.
+        self.terminal = None;
+        let reader = self.reader.take().expect("it is finished once");
+        wait_until("everything is on the screen", || reader.is_finished());
+        assert!(self.shows_main_screen(), "the screen is not restored");
         (status.expect("it has exited"), self.text())
     }
 }

@@ -3,6 +3,9 @@
 //! In: a prompt that is no script. Out: a plan, a file, one question with a diff, a command in a terminal, and a
 //! sentence. Never: touches a file outside its scratch folder, or replaces text that a user wrote in it.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{callbacks, state, tools};
@@ -11,15 +14,26 @@ use crate::wire::RpcError;
 
 const PLAN: [&str; 3] = ["Read the notes", "Make the greeting warmer", "Look at the result"];
 
-/// The scratch folder below the working directory, and the file in it.
+/// The scratch folder, and the file in it. The folder is below the working directory, or is the working directory: the
+/// web UI starts the demo in a folder of this name.
 const FOLDER: &str = "acpd-demo";
-const FILE: &str = "acpd-demo/notes.md";
+const FILE: &str = "notes.md";
 
 const OLD: &str = "# Greetings\n\nHello.\n";
 const NEW: &str = "# Greetings\n\nHello, world.\n\n- politely\n";
 
+/// Returns the path of the file, relative to the working directory.
+fn file_in(cwd: &str) -> String {
+    if Path::new(cwd).file_name() == Some(OsStr::new(FOLDER)) {
+        FILE.to_owned()
+    } else {
+        format!("{FOLDER}/{FILE}")
+    }
+}
+
 /// Runs the demo turn.
 pub fn run(turn: &mut Turn) -> Flow {
+    let file = &*file_in(&turn.cwd);
     let texts: Vec<String> = turn.texts().map(String::from).collect();
     let asked = texts.join(" ");
     let quoted = if asked.trim().is_empty() {
@@ -38,10 +52,10 @@ pub fn run(turn: &mut Turn) -> Flow {
         turn,
         &format!(
             "You said:\n\n> {quoted}\n\nThis is the demo agent: it has no model, and shows you a small edit instead. I \
-             will look at `{FILE}` first.\n\n"
+             will look at `{file}` first.\n\n"
         ),
     )?;
-    let said = match story(turn)? {
+    let said = match story(turn, file)? {
         Ok(said) => said,
         Err(error) => format!("The demo ends here, since a call failed: {error}\n"),
     };
@@ -54,29 +68,29 @@ pub fn run(turn: &mut Turn) -> Flow {
 }
 
 /// Reads, edits and shows the file. Returns the last sentence, or the error of a call to the client.
-fn story(turn: &mut Turn) -> Result<Result<String, RpcError>, End> {
-    let old = match read(turn)? {
+fn story(turn: &mut Turn, file: &str) -> Result<Result<String, RpcError>, End> {
+    let old = match read(turn, file)? {
         Ok(old) => old,
         Err(error) => return Ok(Err(error)),
     };
     turn.update(&state::entries(&PLAN, 1));
     speak(turn, "The greeting is short. I would like to change it.\n\n")?;
-    match edit(turn, &old)? {
+    match edit(turn, file, &old)? {
         Ok(true) => {}
-        Ok(false) => return Ok(Ok(format!("Left as it is: `{FILE}` is unchanged.\n"))),
+        Ok(false) => return Ok(Ok(format!("Left as it is: `{file}` is unchanged.\n"))),
         Err(error) => return Ok(Err(error)),
     }
     turn.update(&state::entries(&PLAN, 2));
     speak(turn, "Now I look at the result.\n\n")?;
-    let path = turn.path(FILE);
+    let path = turn.path(file);
     Ok(callbacks::show_in_terminal(turn, "cat", &[&path])?.map(|_| {
-        format!("Done: `{FILE}` has a warmer greeting, and you can delete `{FOLDER}` whenever you like.\n")
+        format!("Done: `{file}` has a warmer greeting, and you can delete `{FOLDER}` whenever you like.\n")
     }))
 }
 
 /// Reads the notes. The first time, makes them.
-fn read(turn: &mut Turn) -> Result<Result<String, RpcError>, End> {
-    let (id, path) = (turn.tool_id(), turn.path(FILE));
+fn read(turn: &mut Turn, file: &str) -> Result<Result<String, RpcError>, End> {
+    let (id, path) = (turn.tool_id(), turn.path(file));
     turn.update(&json!({
         "sessionUpdate": "tool_call", "toolCallId": id, "title": "Read notes.md", "kind": "read",
         "status": "pending", "rawInput": { "path": path }, "locations": [{ "path": path }],
@@ -100,14 +114,14 @@ fn read(turn: &mut Turn) -> Result<Result<String, RpcError>, End> {
 }
 
 /// Requests permission for an edit, and makes it; returns whether it was granted.
-fn edit(turn: &mut Turn, old: &str) -> Result<Result<bool, RpcError>, End> {
+fn edit(turn: &mut Turn, file: &str, old: &str) -> Result<Result<bool, RpcError>, End> {
     // A user may have changed the file, or run the demo before: nothing of it is lost.
     let new = if old == OLD {
         NEW.to_owned()
     } else {
         format!("{}\n- once more\n", old.trim_end())
     };
-    let (id, path) = (turn.tool_id(), turn.path(FILE));
+    let (id, path) = (turn.tool_id(), turn.path(file));
     let call = json!({
         "toolCallId": id, "title": "Edit notes.md", "kind": "edit", "status": "pending",
         "rawInput": { "path": path, "oldText": old, "newText": new },

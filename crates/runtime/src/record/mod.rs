@@ -9,6 +9,7 @@
 //! that is no JSON. The directions are `c2a` and `a2c` for agents, `c2s` and `s2c` for clients. A line of process 0 with the
 //! direction `mark` says what is missing.
 
+mod directory;
 mod pipe;
 mod redact;
 mod writer;
@@ -25,9 +26,9 @@ use std::time::Duration;
 use acpd_model::limits::{RECORD_FILE_BYTES, RECORD_QUEUE_BYTES, RECORD_TOTAL_BYTES};
 use bytes::Bytes;
 
+use self::directory::Created;
 use self::writer::Writer;
 use crate::clock::Clock;
-use crate::private_file;
 
 pub(crate) use self::pipe::{RecordedReader, RecordedWriter};
 
@@ -121,10 +122,12 @@ struct Shared {
 }
 
 /// The thread that writes. It ends when the recording is finished, or once all recorders and recordings are dropped.
+/// Dropping it removes the directories that were created for the recording, if nothing was written.
 #[derive(Debug)]
 pub struct RecordThread {
     thread: JoinHandle<()>,
     orders: Sender<Order>,
+    _created: Created,
 }
 
 impl RecordThread {
@@ -143,7 +146,7 @@ impl WireRecorder {
     }
 
     fn with_bounds(directory: &Path, bounds: Bounds) -> io::Result<(Self, RecordThread)> {
-        private_file::directory(directory)?;
+        let created = Created::at(directory)?;
         let (orders, received) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let has_stopped = Arc::new(AtomicBool::new(false));
@@ -152,6 +155,7 @@ impl WireRecorder {
         let thread = RecordThread {
             thread,
             orders: orders.clone(),
+            _created: created,
         };
         let shared = Shared {
             orders,

@@ -13,9 +13,9 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::auth::devices::Devices;
-use crate::auth::sessions::Sessions;
-use crate::auth::shares::{ShareSecret, Shares};
+use crate::auth::shares::ShareSecret;
 use crate::auth::store::AuthStore;
+use crate::auth::stored_list::Unstored;
 use crate::auth::tokens;
 use crate::auth::tokens::TokensError;
 use acpd_runtime::clock::Clock;
@@ -202,24 +202,24 @@ impl Keeper {
 
     /// Stores what has changed, and publishes the devices. Returns whether the links could be stored.
     async fn save(&mut self) -> std::io::Result<()> {
-        if let Some(bytes) = self.store.take_unstored() {
+        if let Some(unstored) = self.store.take_unstored() {
             let devices = Arc::new(self.store.devices(self.clock.now()));
             self.devices.send_if_modified(|known| {
                 let is_changed = *known != devices;
                 *known = devices;
                 is_changed
             });
-            let path = Sessions::path(&self.data_dir);
-            if let Err(error) = write(&path, bytes, Sessions::store).await {
+            let path = unstored.path(&self.data_dir);
+            if let Err(error) = write(unstored, &self.data_dir).await {
                 // The sessions remain valid until the daemon exits.
                 tracing::error!(path = %path.display(), %error, "the sessions of browsers cannot be stored");
             }
         }
-        let Some(bytes) = self.store.take_unstored_shares() else {
+        let Some(unstored) = self.store.take_unstored_shares() else {
             return Ok(());
         };
-        let path = Shares::path(&self.data_dir);
-        let stored = write(&path, bytes, Shares::store).await;
+        let path = unstored.path(&self.data_dir);
+        let stored = write(unstored, &self.data_dir).await;
         if let Err(error) = &stored {
             self.store.shares_not_stored();
             tracing::error!(path = %path.display(), %error, "the links that share threads cannot be stored");
@@ -228,13 +228,9 @@ impl Keeper {
     }
 }
 
-async fn write(
-    path: &Path,
-    bytes: Vec<u8>,
-    store: fn(&Path, &[u8]) -> std::io::Result<()>,
-) -> std::io::Result<()> {
-    let path = path.to_owned();
-    let stored = tokio::task::spawn_blocking(move || store(&path, &bytes)).await;
+async fn write(unstored: Unstored, data_dir: &Arc<Path>) -> std::io::Result<()> {
+    let data_dir = Arc::clone(data_dir);
+    let stored = tokio::task::spawn_blocking(move || unstored.store(&data_dir)).await;
     stored.unwrap_or_else(|error| Err(std::io::Error::other(error)))
 }
 
@@ -244,7 +240,8 @@ mod tests {
 
     use super::*;
     use crate::auth::owner_token::Token;
-    use crate::auth::sessions::SessionSecret;
+    use crate::auth::sessions::{SessionSecret, Sessions};
+    use crate::auth::shares::Shares;
     use crate::auth::store::Source;
     use crate::auth::tokens::{create, load};
 
@@ -336,7 +333,7 @@ mod tests {
         let auth = open(dir.path());
         let made = auth.create(new_share()).await.unwrap();
         // A directory in the place of the draft cannot be replaced.
-        std::fs::create_dir(Shares::path(dir.path()).with_extension("new")).unwrap();
+        std::fs::create_dir(dir.path().join("shares.new")).unwrap();
         let refused = auth.create(new_share()).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Storage);
         let listed = auth.list(None).await.unwrap();
@@ -348,7 +345,7 @@ mod tests {
         assert!(revoked.message.contains("if the daemon restarts"), "{revoked}");
         assert!(reader.ends.is_cancelled());
         // The next change stores it.
-        std::fs::remove_dir(Shares::path(dir.path()).with_extension("new")).unwrap();
+        std::fs::remove_dir(dir.path().join("shares.new")).unwrap();
         auth.list(None).await.unwrap();
         assert_eq!(Shares::load(dir.path()).threads(), []);
     }

@@ -11,6 +11,7 @@ pub mod owner_token;
 pub(crate) mod sessions;
 pub(crate) mod shares;
 pub(crate) mod store;
+mod stored_list;
 mod throttle;
 pub mod tokens;
 

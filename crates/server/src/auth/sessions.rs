@@ -2,7 +2,7 @@
 //!
 //! The sessions are stored in `sessions.json` as hashes, so that a restart of the daemon logs no user out.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use acpd_model::limits::{
     SESSION_DAYS, SESSION_MAX_DAYS, SESSION_NOTE_SECS, SESSIONS, SESSIONS_FILE_BYTES, SESSIONS_OF_ONE,
@@ -13,16 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::devices::PushSubscription;
 use crate::auth::owner_token::{Hash, random};
-use acpd_runtime::private_file;
+use crate::auth::stored_list::{Entry, Form, StoredList, Unstored};
 
 const DAY: i64 = 24 * 3600 * 1000;
 
 /// All sessions, oldest first.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    all: Vec<Session>,
-    /// Whether the file on disk is outdated.
-    changed: bool,
+    all: StoredList<Session>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -67,14 +65,21 @@ impl SessionSecret {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct File {
-    version: u32,
-    sessions: Vec<Session>,
-}
+impl Entry for Session {
+    const FORM: Form = Form {
+        file: "sessions.json",
+        list: "sessions",
+        // Sessions of version 1 had no page key.
+        version: 2,
+        entries: SESSIONS + SHARE_SESSIONS,
+        bytes: SESSIONS_FILE_BYTES,
+        loss: "browsers have to log in again",
+    };
 
-/// The version of the file. Sessions of version 1 had no page key.
-const VERSION: u32 = 2;
+    fn ends(&self) -> &CancellationToken {
+        &self.ends
+    }
+}
 
 impl Session {
     /// Returns when the session expires if it is not used again, in milliseconds since the epoch.
@@ -85,37 +90,16 @@ impl Session {
 }
 
 impl Sessions {
-    /// Returns the path of the sessions file in a data directory.
-    pub fn path(data_dir: &Path) -> PathBuf {
-        data_dir.join("sessions.json")
-    }
-
     /// Loads the sessions of a data directory. If the file cannot be read or has another version, all users must log in
     /// again; there is no other effect.
     pub fn load(data_dir: &Path) -> Self {
-        let path = Self::path(data_dir);
-        let all = read(&path).unwrap_or_else(|error| {
-            tracing::warn!(path = %path.display(), %error, "browsers have to log in again");
-            Vec::new()
-        });
-        Self { all, changed: false }
+        let all = StoredList::load(data_dir);
+        Self { all }
     }
 
     /// Returns the new content of the file if the file on disk is outdated.
-    pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
-        if !std::mem::take(&mut self.changed) {
-            return None;
-        }
-        let file = File {
-            version: VERSION,
-            sessions: self.all.clone(),
-        };
-        serde_json::to_vec(&file).ok()
-    }
-
-    /// Writes the bytes that [`take_unstored`](Self::take_unstored) returned.
-    pub fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-        private_file::replace(path, bytes)
+    pub fn take_unstored(&mut self) -> Option<Unstored> {
+        self.all.take_unstored()
     }
 
     /// Starts a session for a token or a link. At the limit of one of these, its oldest session ends; at the overall limit, the
@@ -132,7 +116,7 @@ impl Sessions {
         if of_one >= SESSIONS_OF_ONE {
             let first = self.all.iter().position(|session| session.key == key);
             if let Some(first) = first {
-                self.remove(first);
+                self.all.end_at(first);
             }
         } else {
             let most = if shared { SHARE_SESSIONS } else { SESSIONS };
@@ -142,10 +126,9 @@ impl Sessions {
             if let Some(oldest) = oldest
                 && alike.count() + 1 >= most
             {
-                self.remove(oldest);
+                self.all.end_at(oldest);
             }
         }
-        self.changed = true;
         self.all.push(Session {
             hash: Hash::of(&secret.cookie),
             page_key: Hash::of(&secret.page_key),
@@ -155,8 +138,7 @@ impl Sessions {
             used_at: now,
             push: None,
             ends,
-        });
-        &self.all[self.all.len() - 1]
+        })
     }
 
     /// Returns the session of a cookie and a page key, and records that it is used now.
@@ -169,15 +151,15 @@ impl Sessions {
                 found = Some(place);
             }
         }
-        let session = self.all.get_mut(found?)?;
+        let place = found?;
+        let session = &self.all[place];
         if session.expires_at() <= now {
             return None;
         }
         if session.used_at.saturating_add(SESSION_NOTE_SECS * 1000) <= now {
-            session.used_at = now;
-            self.changed = true;
+            self.all.change(place)?.used_at = now;
         }
-        Some(session)
+        self.all.get(place)
     }
 
     /// Returns the session with this hash.
@@ -187,11 +169,10 @@ impl Sessions {
 
     /// Sets how the browser of a session receives notifications.
     pub fn set_push(&mut self, hash: Hash, push: Option<PushSubscription>) {
-        if let Some(session) = self.all.iter_mut().find(|session| session.hash == hash)
-            && session.push != push
-        {
+        let differs = |session: &Session| session.hash == hash && session.push != push;
+        let place = self.all.iter().position(differs);
+        if let Some(session) = place.and_then(|place| self.all.change(place)) {
             session.push = push;
-            self.changed = true;
         }
     }
 
@@ -204,22 +185,13 @@ impl Sessions {
 
     /// Ends the sessions that `over` selects, and returns their number.
     pub fn end(&mut self, over: impl Fn(&Session) -> bool) -> usize {
-        let before = self.all.len();
-        self.all.retain(|session| {
-            let over = over(session);
-            if over {
-                session.ends.cancel();
-            }
-            !over
-        });
-        self.changed |= self.all.len() != before;
-        before - self.all.len()
+        self.all.end(over)
     }
 
     /// Makes each session end with its token. Sessions without a token end immediately.
     pub fn bind(&mut self, ends_of: impl Fn(Hash) -> Option<CancellationToken>) {
         self.end(|session| ends_of(session.key).is_none());
-        for session in &mut self.all {
+        for session in self.all.unstored_parts() {
             if let Some(ends) = ends_of(session.key) {
                 session.ends = ends.child_token();
             }
@@ -230,28 +202,4 @@ impl Sessions {
     pub fn next_end(&self) -> Option<i64> {
         self.all.iter().map(Session::expires_at).min()
     }
-
-    fn remove(&mut self, place: usize) {
-        self.all.remove(place).ends.cancel();
-    }
-}
-
-fn read(path: &Path) -> std::io::Result<Vec<Session>> {
-    #[derive(Deserialize)]
-    struct Head {
-        version: u32,
-    }
-    let Some(bytes) = private_file::read(path, SESSIONS_FILE_BYTES)? else {
-        return Ok(Vec::new());
-    };
-    let Head { version } = serde_json::from_slice(&bytes)?;
-    if version != VERSION {
-        let message = format!("its version is {version}, not {VERSION}");
-        return Err(std::io::Error::other(message));
-    }
-    let File { sessions, .. } = serde_json::from_slice(&bytes)?;
-    if sessions.len() > SESSIONS + SHARE_SESSIONS {
-        return Err(std::io::Error::other("it has too many sessions"));
-    }
-    Ok(sessions)
 }

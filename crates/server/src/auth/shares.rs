@@ -2,24 +2,21 @@
 //!
 //! `shares.json` in the data directory holds their hashes. Only a running daemon writes it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::limits::{SHARE_CONNECTIONS, SHARES, SHARES_FILE_BYTES, SHARES_OF_THREAD};
 use acpd_model::{ErrorCode, Failure, Role, ThreadId};
 use acpd_proto::surface::reply::ShareInfo;
-use acpd_runtime::private_file;
 use acpd_runtime::share::NewShare;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::owner_token::{Hash, random};
+use crate::auth::stored_list::{Entry, Form, StoredList, Unstored};
 use crate::auth::tokens::IssuedToken;
-
-/// The version of the file that this release writes.
-const VERSION: u32 = 1;
 
 /// The number of hexadecimal digits in the id of a link.
 const ID_DIGITS: usize = 16;
@@ -27,9 +24,7 @@ const ID_DIGITS: usize = 16;
 /// All links, oldest first.
 #[derive(Debug, Default)]
 pub struct Shares {
-    all: Vec<Share>,
-    /// Whether the file on disk is outdated.
-    changed: bool,
+    all: StoredList<Share>,
 }
 
 /// The record of a link. It does not contain the secret.
@@ -65,10 +60,19 @@ fn room() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(SHARE_CONNECTIONS))
 }
 
-#[derive(Serialize, Deserialize)]
-struct File {
-    version: u32,
-    shares: Vec<Share>,
+impl Entry for Share {
+    const FORM: Form = Form {
+        file: "shares.json",
+        list: "shares",
+        version: 1,
+        entries: SHARES,
+        bytes: SHARES_FILE_BYTES,
+        loss: "all links that share threads have ended",
+    };
+
+    fn ends(&self) -> &CancellationToken {
+        &self.ends
+    }
 }
 
 /// The id and the secret of a new link. Not printed.
@@ -118,42 +122,21 @@ impl Share {
 }
 
 impl Shares {
-    /// Returns the path of the file in a data directory.
-    pub fn path(data_dir: &Path) -> PathBuf {
-        data_dir.join("shares.json")
-    }
-
     /// Loads the links of a data directory. If the file cannot be read or has another version, all links have ended; there
     /// is no other effect.
     pub fn load(data_dir: &Path) -> Self {
-        let path = Self::path(data_dir);
-        let all = read(&path).unwrap_or_else(|error| {
-            tracing::warn!(path = %path.display(), %error, "all links that share threads have ended");
-            Vec::new()
-        });
-        Self { all, changed: false }
+        let all = StoredList::load(data_dir);
+        Self { all }
     }
 
     /// Returns the new content of the file if the file on disk is outdated.
-    pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
-        if !std::mem::take(&mut self.changed) {
-            return None;
-        }
-        let file = File {
-            version: VERSION,
-            shares: self.all.clone(),
-        };
-        serde_json::to_vec(&file).ok()
+    pub fn take_unstored(&mut self) -> Option<Unstored> {
+        self.all.take_unstored()
     }
 
-    /// Records that the bytes of [`take_unstored`](Self::take_unstored) could not be written.
+    /// Records that what [`take_unstored`](Self::take_unstored) returned could not be written.
     pub fn not_stored(&mut self) {
-        self.changed = true;
-    }
-
-    /// Writes the bytes that [`take_unstored`](Self::take_unstored) returned.
-    pub fn store(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-        private_file::replace(path, bytes)
+        self.all.not_stored();
     }
 
     /// Adds a link that `token` made. It expires with the token at the latest.
@@ -187,17 +170,14 @@ impl Shares {
             ends: CancellationToken::new(),
             room: room(),
         };
-        let info = share.info();
-        self.all.push(share);
-        self.changed = true;
-        Ok(info)
+        Ok(self.all.push(share).info())
     }
 
     /// Returns the link with a secret or a session of this hash.
     pub fn find(&self, hash: Hash) -> Option<&Share> {
         let mut found = None;
         // Compares all links, so that the duration does not reveal which one matched.
-        for share in &self.all {
+        for share in self.all.iter() {
             if share.hash == hash {
                 found = Some(share);
             }
@@ -218,16 +198,7 @@ impl Shares {
 
     /// Ends the links that `over` selects, and returns their number.
     pub fn end(&mut self, over: impl Fn(&Share) -> bool) -> usize {
-        let before = self.all.len();
-        self.all.retain(|share| {
-            let over = over(share);
-            if over {
-                share.ends.cancel();
-            }
-            !over
-        });
-        self.changed |= self.all.len() != before;
-        before - self.all.len()
+        self.all.end(over)
     }
 
     /// Returns when the next link expires.
@@ -245,25 +216,8 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn read(path: &Path) -> std::io::Result<Vec<Share>> {
-    let Some(bytes) = private_file::read(path, SHARES_FILE_BYTES)? else {
-        return Ok(Vec::new());
-    };
-    let File { version, shares } = serde_json::from_slice(&bytes)?;
-    if version != VERSION {
-        let message = format!("its version is {version}, not {VERSION}");
-        return Err(std::io::Error::other(message));
-    }
-    if shares.len() > SHARES {
-        return Err(std::io::Error::other("it has too many links"));
-    }
-    Ok(shares)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     fn thread(number: u128) -> ThreadId {
@@ -285,52 +239,22 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_kept_as_a_hash_in_a_private_file() {
+    fn a_link_is_kept_as_a_hash() {
         let dir = tempfile::tempdir().unwrap();
         let secret = ShareSecret::random().unwrap();
         let mut shares = Shares::load(dir.path());
         let made = shares.add(new(thread(1)), &secret, &token(None), 5).unwrap();
         assert_eq!((made.created_at, made.expires_at), (5, 60_005));
-        let bytes = shares.take_unstored().unwrap();
-        assert!(shares.take_unstored().is_none());
-        Shares::store(&Shares::path(dir.path()), &bytes).unwrap();
-        let text = String::from_utf8(bytes).unwrap();
+        shares.take_unstored().unwrap().store(dir.path()).unwrap();
+        let text = std::fs::read_to_string(dir.path().join("shares.json")).unwrap();
+        assert!(text.starts_with(r#"{"version":1,"shares":[{"id":""#), "{text}");
         let (_, random_part) = secret.secret.rsplit_once('_').unwrap();
         assert!(text.contains(&secret.id) && !text.contains(random_part), "{text}");
-        let mode = std::fs::metadata(Shares::path(dir.path()))
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o777, 0o600);
         let again = Shares::load(dir.path());
         assert_eq!(again.list(None, 60_004), [made]);
         assert_eq!(again.list(None, 60_005), []);
         assert!(again.find(Hash::of(&secret.secret)).is_some());
         assert!(again.find(Hash::of(random_part)).is_none());
-    }
-
-    #[test]
-    fn a_damaged_or_open_file_has_no_links() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = Shares::path(dir.path());
-        let mut shares = Shares::default();
-        let secret = ShareSecret::random().unwrap();
-        shares.add(new(thread(1)), &secret, &token(None), 5).unwrap();
-        let bytes = shares.take_unstored().unwrap();
-        Shares::store(&path, &bytes).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
-        assert_eq!(Shares::load(dir.path()).threads(), []);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(Shares::load(dir.path()).threads(), [thread(1)]);
-        for text in [
-            "",
-            "{}",
-            r#"{"version":2,"shares":[]}"#,
-            r#"{"version":1,"shares":[{}]}"#,
-        ] {
-            std::fs::write(&path, text).unwrap();
-            assert_eq!(Shares::load(dir.path()).threads(), [], "{text}");
-        }
     }
 
     #[test]
@@ -353,8 +277,7 @@ mod tests {
         let refused = |shares: &mut Shares, of| shares.add(new(of), &secret(), &ann, 0).unwrap_err().message;
         assert!(refused(&mut shares, thread(0)).starts_with("this thread has 32 links"));
         assert!(refused(&mut shares, thread(9999)).starts_with("there are 512 links"));
-        let bytes = shares.take_unstored().unwrap();
-        Shares::store(&Shares::path(dir.path()), &bytes).unwrap();
+        shares.take_unstored().unwrap().store(dir.path()).unwrap();
         assert_eq!(Shares::load(dir.path()).threads().len(), SHARES);
         assert_eq!(shares.end(|share| share.thread == thread(0)), SHARES_OF_THREAD);
         assert!(shares.add(new(thread(0)), &secret(), &ann, 0).is_ok());

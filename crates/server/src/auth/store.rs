@@ -6,13 +6,15 @@
 //! When the token or the link expires or is revoked, or the session ends, `ends` of the identity is cancelled, and its connections
 //! close.
 
+mod devices;
+
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use acpd_model::limits::{
-    FAILED_LOGIN_SECS, FAILED_LOGINS, HTTP_REQUEST_MILLIS, HTTP_REQUESTS, PUSH_DEVICES, TICKET_SECS, TICKETS,
+    FAILED_LOGIN_SECS, FAILED_LOGINS, HTTP_REQUEST_MILLIS, HTTP_REQUESTS, TICKET_SECS, TICKETS,
     TICKETS_OF_ONE,
 };
 use acpd_model::{ErrorCode, Failure, Role, ThreadId};
@@ -22,13 +24,15 @@ use acpd_runtime::share::NewShare;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::auth::devices::{Device, Devices, PushSubscription};
 use crate::auth::identity::{Identity, SharedThread};
 use crate::auth::owner_token::{Hash, Token};
 use crate::auth::sessions::{Session, SessionSecret, Sessions};
 use crate::auth::shares::{Share, ShareSecret, Shares};
+use crate::auth::stored_list::Unstored;
 use crate::auth::throttle::Throttle;
 use crate::auth::tokens::{IssuedToken, OWNER};
+
+pub use self::devices::SubscribeError;
 
 /// The origin of an authentication attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,21 +64,6 @@ pub enum AuthError {
     /// The client sends too many requests; it can retry after this time.
     Busy(Duration),
     /// The limit of connections is reached.
-    Full,
-}
-
-/// Why a browser cannot receive notifications.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SubscribeError {
-    /// The client is no browser with a session.
-    #[error(
-        "only a browser that is signed in can receive notifications: its subscription ends with its session"
-    )]
-    NoSession,
-    /// The limit [`PUSH_DEVICES`] is reached.
-    #[error(
-        "{PUSH_DEVICES} browsers receive notifications, which is the limit: turn them off in one of them first"
-    )]
     Full,
 }
 
@@ -366,59 +355,6 @@ impl AuthStore {
         }
     }
 
-    /// Lets the browser of an identity's session receive notifications. Replaces its earlier subscription, whose id it keeps.
-    pub fn subscribe(
-        &mut self,
-        identity: &Identity,
-        mut subscription: PushSubscription,
-    ) -> Result<(), SubscribeError> {
-        let session = identity.session.and_then(|(hash, _)| self.sessions.find(hash));
-        let session = session.ok_or(SubscribeError::NoSession)?;
-        match &session.push {
-            Some(known) => subscription.id.clone_from(&known.id),
-            None if self.sessions.with_push().count() >= PUSH_DEVICES => return Err(SubscribeError::Full),
-            None => {}
-        }
-        let hash = session.hash;
-        self.sessions.set_push(hash, Some(subscription));
-        Ok(())
-    }
-
-    /// Ends the subscription of an identity's session, if there is one.
-    pub fn unsubscribe(&mut self, identity: &Identity) {
-        if let Some((hash, _)) = identity.session {
-            self.sessions.set_push(hash, None);
-        }
-    }
-
-    /// Returns the subscription of an identity's session.
-    pub fn subscription(&self, identity: &Identity) -> Option<&PushSubscription> {
-        let (hash, _) = identity.session?;
-        self.sessions.find(hash)?.push.as_ref()
-    }
-
-    /// Ends the subscription with this id.
-    pub fn end_device(&mut self, id: &str) {
-        let found = self.sessions.with_push().find(|(_, push)| push.id == id);
-        if let Some(hash) = found.map(|(session, _)| session.hash) {
-            self.sessions.set_push(hash, None);
-        }
-    }
-
-    /// Returns the browsers that receive notifications.
-    pub fn devices(&self, now: Now) -> Devices {
-        let devices = self.sessions.with_push().filter_map(|(session, push)| {
-            let identity = identity_of(&self.tokens, &self.shares, session.key, now.wall)?;
-            let device = Device {
-                subscription: push.clone(),
-                principal: identity.principal,
-                role: identity.role,
-            };
-            Some((push.target(), device))
-        });
-        devices.collect()
-    }
-
     /// Ends the tokens, links, sessions and tickets that have expired.
     pub fn handle_timeout(&mut self, now: Now) {
         for tokens in self.tokens.iter().filter(|tokens| tokens.is_over(now.wall)) {
@@ -440,12 +376,12 @@ impl AuthStore {
     }
 
     /// Returns the sessions if the file on disk is outdated.
-    pub fn take_unstored(&mut self) -> Option<Vec<u8>> {
+    pub fn take_unstored(&mut self) -> Option<Unstored> {
         self.sessions.take_unstored()
     }
 
     /// Returns the links if the file on disk is outdated.
-    pub fn take_unstored_shares(&mut self) -> Option<Vec<u8>> {
+    pub fn take_unstored_shares(&mut self) -> Option<Unstored> {
         self.shares.take_unstored()
     }
 

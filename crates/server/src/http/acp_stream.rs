@@ -35,7 +35,7 @@ use crate::http::{ServerState, refuse};
 use crate::net::counted::Traffic;
 use crate::transport::event_stream::connection::{Connection, StreamReader};
 use crate::transport::event_stream::streams::StreamError;
-use crate::transport::websocket::{Binary, Socket};
+use crate::transport::websocket::{Binary, Socket, sized};
 
 /// The header with the id of a connection.
 pub const CONNECTION_ID: HeaderName = HeaderName::from_static("acp-connection-id");
@@ -388,23 +388,16 @@ fn websocket(
 ) -> Response {
     let bytes = server.service.context.limits.now().editor_message_bytes();
     let (identity, agent) = (identity.editor_identity(), agent(uri));
-    let mut response = upgrade
-        .read_buffer_size(4096)
-        .write_buffer_size(32 << 10)
-        // The buffer holds one message at a time, whatever its size.
-        .max_write_buffer_size(usize::MAX)
-        .max_message_size(bytes)
-        .max_frame_size(bytes)
-        .on_upgrade(move |socket| async move {
-            let socket = Socket::new(socket, traffic, Binary::Text);
-            let setup = server.setup;
-            // Boxed because the future is large: it contains a process that waits for a session.
-            let served = async move {
-                Box::pin(setup.serve(socket, identity, agent)).await;
-                drop(place);
-            };
-            server.peers.spawn(served);
-        });
+    let mut response = sized(upgrade, bytes).on_upgrade(move |socket| async move {
+        let socket = Socket::new(socket, traffic, Binary::Text);
+        let setup = server.setup;
+        // Boxed because the future is large: it contains a process that waits for a session.
+        let served = async move {
+            Box::pin(setup.serve(socket, identity, agent)).await;
+            drop(place);
+        };
+        server.peers.spawn(served);
+    });
     if let Ok(id) = HeaderValue::from_str(&uuid::Uuid::now_v7().to_string()) {
         response.headers_mut().insert(CONNECTION_ID, id);
     }

@@ -28,7 +28,7 @@ use crate::http::{ServerState, authenticate, login, push, refuse, refuse_page};
 use crate::net::counted::Traffic;
 use crate::net::peer_address::PeerAddress;
 use crate::transport::recorded::recorded;
-use crate::transport::websocket::{Binary, Socket};
+use crate::transport::websocket::{Binary, Socket, sized};
 
 /// Returns all routes. Each group of routes requires a role; the app protocol checks each of its methods itself.
 pub fn router(server: ServerState) -> Router {
@@ -268,15 +268,8 @@ fn connect<S: Surface>(
     };
     let limits = server.service.context.limits.now();
     let peers = server.peers.clone();
-    upgrade
+    sized(upgrade, bytes)
         .protocols([authenticate::PROTOCOL])
-        .read_buffer_size(4096)
-        .write_buffer_size(32 << 10)
-        // The buffer holds one message at a time, whatever the size of its event. With a limit, a client could never
-        // receive a larger event, and would never get past it.
-        .max_write_buffer_size(usize::MAX)
-        .max_message_size(bytes)
-        .max_frame_size(bytes)
         .on_upgrade(move |socket| async move {
             let socket = Box::new(Socket::new(socket, traffic, Binary::Refused));
             let wire = server.service.context.sinks.wire.as_ref();

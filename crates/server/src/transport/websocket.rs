@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::task::{Context, Poll, ready};
 
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 
@@ -36,6 +36,18 @@ pub struct Socket {
     /// Number of the last message that was copied into the buffer.
     last_buffered: u64,
     sent: u64,
+}
+
+/// Sets the sizes of a WebSocket whose client may send messages of this size.
+pub fn sized(upgrade: WebSocketUpgrade, message_bytes: usize) -> WebSocketUpgrade {
+    upgrade
+        .read_buffer_size(4096)
+        .write_buffer_size(WRITE_BYTES)
+        // The buffer holds one message at a time, whatever the size of its event. With a limit, a client could never
+        // receive a larger event, and would never get past it.
+        .max_write_buffer_size(usize::MAX)
+        .max_message_size(message_bytes)
+        .max_frame_size(message_bytes)
 }
 
 /// The treatment of binary messages.

@@ -1,24 +1,21 @@
 use acpd_model::AccessScope;
-use acpd_model::limits::{
-    PUSH_ENDPOINT_BYTES, SESSION_DAYS, SESSIONS, SESSIONS_OF_ONE, SHARE_CONNECTIONS, SHARE_SESSIONS,
-};
+use acpd_model::limits::{SESSION_DAYS, SHARE_CONNECTIONS};
 use acpd_proto::surface::request::Permissions;
 
 use super::*;
-use crate::auth::devices::tests::subscription;
 use crate::auth::owner_token::random;
 
 const DAY: i64 = 24 * 3600 * 1000;
-const HERE: Source = Source::Socket;
+pub(super) const HERE: Source = Source::Socket;
 
-fn at(secs: u64) -> Now {
+pub(super) fn at(secs: u64) -> Now {
     Now {
         mono: Duration::from_secs(secs),
         wall: i64::try_from(secs).unwrap() * 1000,
     }
 }
 
-fn key(name: &str, role: Role, secret: &str, expires_at: Option<i64>) -> IssuedToken {
+pub(super) fn key(name: &str, role: Role, secret: &str, expires_at: Option<i64>) -> IssuedToken {
     IssuedToken {
         name: name.to_owned(),
         role,
@@ -28,13 +25,13 @@ fn key(name: &str, role: Role, secret: &str, expires_at: Option<i64>) -> IssuedT
     }
 }
 
-fn guard(keys: Vec<IssuedToken>) -> AuthStore {
+pub(super) fn guard(keys: Vec<IssuedToken>) -> AuthStore {
     let owner = Token::given("thought-up-by-a-person").unwrap();
     AuthStore::new(&owner, keys, Shares::default(), Sessions::default(), at(1))
 }
 
 /// Returns a session secret with the cookie `name`.
-fn secret(name: &str) -> SessionSecret {
+pub(super) fn secret(name: &str) -> SessionSecret {
     SessionSecret {
         cookie: name.to_owned(),
         page_key: format!("key of {name}"),
@@ -235,8 +232,13 @@ fn a_session_outlives_the_daemon_as_long_as_its_token_holds() {
             .unwrap();
     }
     let stored = before.take_unstored().unwrap();
-    assert_eq!(before.take_unstored(), None, "nothing has changed since");
-    Sessions::store(&Sessions::path(dir.path()), &stored).unwrap();
+    assert!(before.take_unstored().is_none(), "nothing has changed since");
+    stored.store(dir.path()).unwrap();
+    let text = std::fs::read_to_string(dir.path().join("sessions.json")).unwrap();
+    assert!(
+        text.starts_with(r#"{"version":2,"sessions":[{"hash":""#),
+        "{text}"
+    );
     let owner = Token::given("another-owner's-token").unwrap();
     let mut after = AuthStore::new(
         &owner,
@@ -302,12 +304,12 @@ fn one_principal_does_not_use_up_anothers_requests() {
     assert_eq!(store.request(&a, at(3)), Ok(()));
 }
 
-fn thread(number: u128) -> ThreadId {
+pub(super) fn thread(number: u128) -> ThreadId {
     ThreadId(uuid::Uuid::from_u128(number))
 }
 
 /// Makes a link in the name of a token that expires after `secs` seconds. Returns its id and its secret.
-fn share(store: &mut AuthStore, by: &str, of: ThreadId, secs: u64, now: Now) -> (String, String) {
+pub(super) fn share(store: &mut AuthStore, by: &str, of: ThreadId, secs: u64, now: Now) -> (String, String) {
     let new = NewShare::new(of, None, by.to_owned(), Some(secs)).unwrap();
     let secret = ShareSecret::random().unwrap();
     let made = store.create_share(new, &secret, now).unwrap();
@@ -415,8 +417,9 @@ fn links_and_their_sessions_survive_a_restart_unless_their_token_is_gone() {
     let (_, link) = share(&mut store, "ann", thread(1), 3600, at(2));
     let reader = store.token(&link, HERE, at(3)).unwrap();
     store.begin_session(&secret("page"), &reader, at(3)).unwrap();
-    Shares::store(&Shares::path(dir.path()), &store.take_unstored_shares().unwrap()).unwrap();
-    Sessions::store(&Sessions::path(dir.path()), &store.take_unstored().unwrap()).unwrap();
+    let shares = store.take_unstored_shares().unwrap();
+    shares.store(dir.path()).unwrap();
+    store.take_unstored().unwrap().store(dir.path()).unwrap();
     let owner = Token::given("thought-up-by-a-person").unwrap();
     let again = |keys: Vec<IssuedToken>| {
         let (shares, sessions) = (Shares::load(dir.path()), Sessions::load(dir.path()));
@@ -448,148 +451,4 @@ fn readers_of_one_link_leave_room_for_others() {
     assert!(store.owner().take_place().is_ok());
     places.pop();
     assert!(page.take_place().is_ok());
-}
-
-const SERVICE: &str = "https://push.example.com";
-
-/// Starts a session whose browser receives notifications.
-fn subscribed(store: &mut AuthStore, token: &str, name: &str, now: Now) -> Identity {
-    let identity = store.token(token, HERE, now).unwrap();
-    let identity = store.begin_session(&secret(name), &identity, now).unwrap();
-    let subscription = PushSubscription {
-        id: format!("id of {name}"),
-        ..subscription(SERVICE)
-    };
-    store.subscribe(&identity, subscription).unwrap();
-    identity
-}
-
-fn devices(store: &AuthStore, now: Now) -> Vec<(String, String, Role)> {
-    let devices = store.devices(now).into_iter();
-    devices
-        .map(|(name, device)| (name, device.principal.to_string(), device.role))
-        .collect()
-}
-
-#[test]
-fn a_device_ends_with_its_session_or_the_token_behind_it() {
-    let mut store = guard(vec![
-        key("ann", Role::Approver, "ann", None),
-        key("bob", Role::Observer, "bob", Some(9_000)),
-    ]);
-    let first = subscribed(&mut store, "ann", "first", at(2));
-    let second = subscribed(&mut store, "ann", "second", at(2));
-    subscribed(&mut store, "bob", "third", at(2));
-    let device = |name: &str, of: &str, role| (format!("device-id of {name}"), of.to_owned(), role);
-    let bobs = device("third", "bob", Role::Observer);
-    let anns = device("second", "ann", Role::Approver);
-    assert_eq!(
-        devices(&store, at(2)),
-        [device("first", "ann", Role::Approver), anns.clone(), bobs]
-    );
-    store.end_session(&first);
-    store.handle_timeout(at(9));
-    assert_eq!(devices(&store, at(9)), [anns]);
-    store.set_keys(Vec::new(), at(10));
-    assert_eq!(devices(&store, at(10)), []);
-    assert_eq!(
-        store.subscribe(&second, subscription(SERVICE)),
-        Err(SubscribeError::NoSession)
-    );
-}
-
-#[test]
-fn a_browser_has_one_subscription_and_keeps_its_id() {
-    let mut store = guard(Vec::new());
-    let browser = subscribed(&mut store, "thought-up-by-a-person", "browser", at(2));
-    let renewed = PushSubscription {
-        endpoint: "https://push.example.com/renewed".to_owned(),
-        ..subscription(SERVICE)
-    };
-    store.subscribe(&browser, renewed).unwrap();
-    let now = store.subscription(&browser).unwrap().clone();
-    assert_eq!(
-        (&*now.id, &*now.endpoint),
-        ("id of browser", "https://push.example.com/renewed")
-    );
-    assert_eq!(store.devices(at(2)).len(), 1);
-    store.end_device("another");
-    assert_eq!(store.devices(at(2)).len(), 1);
-    store.end_device("id of browser");
-    assert_eq!(store.subscription(&browser), None);
-    store.subscribe(&browser, subscription(SERVICE)).unwrap();
-    store.unsubscribe(&browser);
-    assert_eq!(store.subscription(&browser), None);
-    assert!(
-        store.session(&secret("browser"), at(3)).is_ok(),
-        "the session goes on"
-    );
-}
-
-#[test]
-fn a_client_without_a_session_cannot_subscribe() {
-    let mut store = guard(Vec::new());
-    let owner = store.owner();
-    let refused = store.subscribe(&owner, subscription(SERVICE));
-    assert_eq!(refused, Err(SubscribeError::NoSession));
-    store.unsubscribe(&owner);
-    assert_eq!(store.subscription(&owner), None);
-}
-
-#[test]
-fn devices_are_bounded_and_the_longest_file_can_be_read_again() {
-    let tokens = (0..SESSIONS / SESSIONS_OF_ONE).map(|number| {
-        let name = format!("{number}");
-        key(&name, Role::Owner, &name, None)
-    });
-    let tokens: Vec<_> = tokens.collect();
-    let mut store = guard(tokens.clone());
-    let longest = PushSubscription {
-        // A quote has two bytes in JSON.
-        endpoint: "\"".repeat(PUSH_ENDPOINT_BYTES),
-        ..subscription(SERVICE)
-    };
-    let mut refused = 0;
-    for number in 0..SESSIONS {
-        let token = format!("{}", number / SESSIONS_OF_ONE);
-        let identity = store.token(&token, HERE, at(2)).unwrap();
-        let identity = store
-            .begin_session(&secret(&format!("{number}")), &identity, at(2))
-            .unwrap();
-        match store.subscribe(
-            &identity,
-            PushSubscription {
-                id: random().unwrap(),
-                ..longest.clone()
-            },
-        ) {
-            Ok(()) => {}
-            Err(error) => {
-                assert_eq!(error, SubscribeError::Full);
-                refused += 1;
-            }
-        }
-    }
-    assert_eq!(
-        (store.devices(at(2)).len(), refused),
-        (PUSH_DEVICES, SESSIONS - PUSH_DEVICES)
-    );
-    let reader = share(&mut store, "0", thread(1), 3600, at(2)).1;
-    let reader = store.token(&reader, HERE, at(2)).unwrap();
-    for number in 0..SHARE_SESSIONS {
-        store
-            .begin_session(&secret(&format!("reader {number}")), &reader, at(2))
-            .unwrap();
-    }
-    let dir = tempfile::tempdir().unwrap();
-    Sessions::store(&Sessions::path(dir.path()), &store.take_unstored().unwrap()).unwrap();
-    let owner = Token::given("thought-up-by-a-person").unwrap();
-    let again = AuthStore::new(
-        &owner,
-        tokens,
-        Shares::default(),
-        Sessions::load(dir.path()),
-        at(3),
-    );
-    assert_eq!(again.devices(at(3)), store.devices(at(3)));
 }

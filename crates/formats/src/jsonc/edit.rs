@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::jsonc::{JsoncError, Node, error_at, parse};
+use super::{JsoncError, Node, error_at, parse};
 
 /// An entry of settings: its members in order.
 pub type Entry = Vec<(&'static str, Value)>;
@@ -15,20 +15,12 @@ pub fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, JsoncErro
     let Some(root) = parse(text)? else {
         return Ok(with_first_object(text, path, entry, &style));
     };
-    let mut at = &root;
-    for (depth, key) in path.iter().enumerate() {
-        if !at.value.is_object() {
-            return Err(no_object(text, at, &path[..depth]));
-        }
-        match at.member(key, text)? {
-            Some(member) => at = &member.node,
-            None => {
-                let changed = insert(text, at, key, &Tree::wrap(&path[depth + 1..], entry), &style);
-                return verified(text, changed, path, entry);
-            }
-        }
+    let (at, depth) = follow(&root, path, text)?;
+    if let Some(key) = path.get(depth) {
+        let changed = insert(text, at, key, &Tree::wrap(&path[depth + 1..], entry), &style);
+        return verified(text, changed, path, entry);
     }
-    if !at.value.is_object() {
+    if !at.is_object() {
         return Err(no_object(text, at, path));
     }
     let mut changed = text.to_owned();
@@ -43,17 +35,23 @@ pub fn get(text: &str, path: &[&str]) -> Result<Option<Value>, JsoncError> {
     let Some(root) = parse(text)? else {
         return Ok(None);
     };
-    let mut at = &root;
+    let (at, depth) = follow(&root, path, text)?;
+    Ok((depth == path.len()).then(|| at.clone().into_value()))
+}
+
+/// Follows keys as far as they are there. Returns the value to which they lead, and their number.
+fn follow<'a>(root: &'a Node, path: &[&str], text: &str) -> Result<(&'a Node, usize), JsoncError> {
+    let mut at = root;
     for (depth, key) in path.iter().enumerate() {
-        if !at.value.is_object() {
+        if !at.is_object() {
             return Err(no_object(text, at, &path[..depth]));
         }
         match at.member(key, text)? {
             Some(member) => at = &member.node,
-            None => return Ok(None),
+            None => return Ok((at, depth)),
         }
     }
-    Ok(Some(at.value.clone()))
+    Ok((at, path.len()))
 }
 
 /// Returns a whole text with the entry alone.
@@ -79,19 +77,17 @@ fn set_member(
     style: &Style,
 ) -> Result<String, JsoncError> {
     let root = parse(text)?;
-    let mut at = root
+    let root = root
         .as_ref()
         .ok_or_else(|| error_at(text, 0, "the file is empty"))?;
-    for key in path {
-        let member = at.member(key, text)?;
-        at = &member
-            .ok_or_else(|| error_at(text, at.span.start, format!("{key:?} is missing")))?
-            .node;
+    let (at, depth) = follow(root, path, text)?;
+    if let Some(key) = path.get(depth) {
+        return Err(error_at(text, at.span.start, format!("{key:?} is missing")));
     }
     let Some(member) = at.member(key, text)? else {
         return Ok(insert(text, at, key, &Tree::Inline(value.clone()), style));
     };
-    if member.node.value == *value {
+    if member.node.clone().into_value() == *value {
         return Ok(text.to_owned());
     }
     let mut changed = text.to_owned();
@@ -108,7 +104,7 @@ fn verified(text: &str, changed: String, path: &[&str], entry: &Entry) -> Result
             "acpd cannot change this file without another change; please add the entry by hand",
         )
     };
-    let mut expected = parse(text)?.map_or_else(|| Value::Object(Map::new()), |node| node.value);
+    let mut expected = parse(text)?.map_or_else(|| Value::Object(Map::new()), Node::into_value);
     let mut at = &mut expected;
     for key in path {
         let object = at.as_object_mut().ok_or_else(wrong)?;
@@ -120,9 +116,11 @@ fn verified(text: &str, changed: String, path: &[&str], entry: &Entry) -> Result
             .iter()
             .map(|(key, value)| ((*key).to_owned(), value.clone())),
     );
-    match parse(&changed) {
-        Ok(Some(node)) if node.value == expected => Ok(changed),
-        _ => Err(wrong()),
+    let now = parse(&changed).ok().flatten();
+    if now.is_some_and(|node| node.into_value() == expected) {
+        Ok(changed)
+    } else {
+        Err(wrong())
     }
 }
 
@@ -223,7 +221,7 @@ fn indent_at(text: &str, at: usize) -> &str {
 fn insert(text: &str, object: &Node, key: &str, tree: &Tree, style: &Style) -> String {
     let newline = style.newline;
     let own = indent_at(text, object.span.start).to_owned();
-    let Some(last) = object.members.last() else {
+    let Some(last) = object.members().last() else {
         let below = format!("{own}{}", style.unit);
         let member = format!("{newline}{below}{}: {}", quoted(key), tree.lines(&below, style));
         // What is between the last comment and the brace is whitespace.
@@ -240,7 +238,7 @@ fn insert(text: &str, object: &Node, key: &str, tree: &Tree, style: &Style) -> S
         changed.insert_str(object.content_end, &member);
         return changed;
     }
-    let first = &object.members[0];
+    let first = &object.members()[0];
     let starts_line = text[..first.start]
         .rsplit('\n')
         .next()
@@ -388,7 +386,7 @@ mod tests {
                 for after in comments {
                     let text = format!("{before}{{{after}{inside}{before}}}{after}");
                     let with = changed(&text);
-                    let value = parse(&with).unwrap().unwrap().value;
+                    let value = parse(&with).unwrap().unwrap().into_value();
                     assert_eq!(value["servers"]["acpd"]["command"], "acpd", "{text:?} {with:?}");
                     // Each comment is still there.
                     assert_eq!(

@@ -1,12 +1,12 @@
 //! The end of a certificate, read from its DER: <https://www.rfc-editor.org/rfc/rfc5280#section-4.1>.
 //!
-//! In: PEM. Out: a time. Never: trusts a length of the file, or verifies the certificate.
+//! In: PEM or DER. Out: a time. Never: trusts a length of the file, or verifies the certificate.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
 
 const INTEGER: u8 = 0x02;
 const UTC_TIME: u8 = 0x17;
@@ -18,10 +18,11 @@ const VERSION: u8 = 0xa0;
 /// Returns when the first certificate of a PEM file ends; `None` if it has no certificate that can be read.
 pub fn not_after(pem: &[u8]) -> Option<Timestamp> {
     let certificate = CertificateDer::pem_slice_iter(pem).next()?.ok()?;
-    end_of(&certificate)
+    not_after_of_der(&certificate)
 }
 
-fn end_of(certificate: &[u8]) -> Option<Timestamp> {
+/// Returns when a certificate ends; `None` if it cannot be read.
+pub fn not_after_of_der(certificate: &[u8]) -> Option<Timestamp> {
     let (_, certificate, _) = expect(certificate, SEQUENCE)?;
     let (_, body, _) = expect(certificate, SEQUENCE)?;
     let body = match element(body)? {
@@ -63,22 +64,26 @@ fn expect(bytes: &[u8], kind: u8) -> Option<(u8, &[u8], &[u8])> {
 }
 
 fn time_of(kind: u8, text: &str) -> Option<Timestamp> {
-    let text = text.strip_suffix('Z')?;
-    let text = match kind {
+    let digits = text.strip_suffix('Z')?;
+    // Without this, a sign would be a part of the year.
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits = match (kind, digits.len()) {
         // Two digits of the year: from 50, they are of the last century.
-        UTC_TIME if text.get(..2)? >= "50" => format!("19{text}"),
-        UTC_TIME => format!("20{text}"),
-        GENERALIZED_TIME => text.to_owned(),
+        (UTC_TIME, 12) if digits >= "50" => format!("19{digits}"),
+        (UTC_TIME, 12) => format!("20{digits}"),
+        (GENERALIZED_TIME, 14) => digits.to_owned(),
         _ => return None,
     };
-    let time = DateTime::strptime("%Y%m%d%H%M%S", text).ok()?;
-    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    let time = DateTime::strptime("%Y%m%d%H%M%S", digits).ok()?;
+    let time = time.to_zoned(TimeZone::UTC);
+    // The last day of the year 9999 means that the certificate has no end. It is later than every timestamp.
+    Some(time.map_or(Timestamp::MAX, |time| time.timestamp()))
 }
 
 #[cfg(test)]
 mod tests {
-    use acpd_server::net::tls::TlsConfig;
-
     use super::*;
 
     fn wrap(kind: u8, content: &[u8]) -> Vec<u8> {
@@ -104,11 +109,25 @@ mod tests {
             (UTC_TIME, "301231235959Z", Some("2030-12-31T23:59:59Z")),
             (UTC_TIME, "991231235959Z", Some("1999-12-31T23:59:59Z")),
             (GENERALIZED_TIME, "20500101000000Z", Some("2050-01-01T00:00:00Z")),
+            // The end of a certificate that has none. No Timestamp is as late.
+            (
+                GENERALIZED_TIME,
+                "99991231235959Z",
+                Some("9999-12-30T22:00:00.999999999Z"),
+            ),
             (GENERALIZED_TIME, "20500101000000", None),
             (GENERALIZED_TIME, "never", None),
+            (GENERALIZED_TIME, "-20500101000000Z", None),
+            (GENERALIZED_TIME, "+20500101000000Z", None),
+            (GENERALIZED_TIME, "2050010100000Z", None),
+            (GENERALIZED_TIME, "20501301000000Z", None),
+            (GENERALIZED_TIME, "2050 101000000Z", None),
+            (UTC_TIME, "3012312359Z", None),
+            (UTC_TIME, "30123123595Z", None),
+            (UTC_TIME, "é0101000000Z", None),
             (INTEGER, "301231235959Z", None),
         ] {
-            let found = end_of(&certificate(kind, end)).map(|end| end.to_string());
+            let found = not_after_of_der(&certificate(kind, end)).map(|end| end.to_string());
             assert_eq!(found.as_deref(), expected, "{end}");
         }
     }
@@ -117,21 +136,9 @@ mod tests {
     fn no_part_of_a_certificate_is_one() {
         let whole = certificate(UTC_TIME, "301231235959Z");
         for length in 0..whole.len() {
-            assert_eq!(end_of(&whole[..length]), None, "{length}");
+            assert_eq!(not_after_of_der(&whole[..length]), None, "{length}");
         }
-        assert_eq!(end_of(&[SEQUENCE, 0x84, 0xff, 0xff, 0xff, 0xff]), None);
+        assert_eq!(not_after_of_der(&[SEQUENCE, 0x84, 0xff, 0xff, 0xff, 0xff]), None);
         assert_eq!(not_after(b"no certificate"), None);
-    }
-
-    #[test]
-    fn the_certificate_of_the_daemon_is_read() {
-        let dir = tempfile::tempdir().unwrap();
-        let tls = TlsConfig {
-            self_signed: true,
-            ..TlsConfig::default()
-        };
-        tls.load(dir.path(), &[]).unwrap();
-        let pem = std::fs::read(dir.path().join("tls-cert.pem")).unwrap();
-        assert!(not_after(&pem).unwrap() > Timestamp::now());
     }
 }

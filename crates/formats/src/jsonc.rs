@@ -3,9 +3,11 @@
 //! In: text. Out: the value, and where objects and their members are; or the line and the reason of an error. Never:
 //! recurses without a limit, or accepts what an editor would not.
 
+pub mod edit;
+
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Depth of values inside each other.
 const DEPTH: usize = 128;
@@ -23,14 +25,18 @@ pub struct JsoncError {
 pub struct Node {
     /// The bytes of the value.
     pub span: Range<usize>,
-    /// The value.
-    pub value: Value,
-    /// The places of its members, if it is an object.
-    pub members: Vec<Member>,
     /// Whether a comma follows the last member.
     pub has_trailing_comma: bool,
     /// The end of the last value, comma or comment before the closing brace; that of the opening brace if there is none.
     pub content_end: usize,
+    content: Content,
+}
+
+/// A value, or the members of which it is made: a copy in each object around it would make deep texts large.
+#[derive(Debug, Clone)]
+enum Content {
+    Object(Vec<Member>),
+    Other(Value),
 }
 
 /// A member of an object.
@@ -45,9 +51,34 @@ pub struct Member {
 }
 
 impl Node {
+    /// Returns the members with their places; none if it is no object.
+    pub fn members(&self) -> &[Member] {
+        match &self.content {
+            Content::Object(members) => members,
+            Content::Other(_) => &[],
+        }
+    }
+
+    /// Returns whether it is an object.
+    pub fn is_object(&self) -> bool {
+        matches!(self.content, Content::Object(_))
+    }
+
+    /// Returns the value. Of a key that is there twice, the last one counts.
+    pub fn into_value(self) -> Value {
+        match self.content {
+            Content::Object(members) => {
+                let members = members.into_iter();
+                let values = members.map(|member| (member.key, member.node.into_value()));
+                Value::Object(values.collect())
+            }
+            Content::Other(value) => value,
+        }
+    }
+
     /// Returns the member of this key. Fails if there are several.
     pub fn member(&self, key: &str, text: &str) -> Result<Option<&Member>, JsoncError> {
-        let mut found = self.members.iter().filter(|member| member.key == key);
+        let mut found = self.members().iter().filter(|member| member.key == key);
         let first = found.next();
         match found.next() {
             None => Ok(first),
@@ -57,7 +88,7 @@ impl Node {
 }
 
 /// Returns an error at a place of the text.
-pub fn error_at(text: &str, at: usize, reason: impl Into<String>) -> JsoncError {
+fn error_at(text: &str, at: usize, reason: impl Into<String>) -> JsoncError {
     let before = text.get(..at).unwrap_or(text);
     JsoncError {
         line: before.matches('\n').count() + 1,
@@ -65,7 +96,7 @@ pub fn error_at(text: &str, at: usize, reason: impl Into<String>) -> JsoncError 
     }
 }
 
-/// Parses a text. Returns `None` if it has no value: only whitespace and comments.
+/// Parses a text. Returns `None` if it has no value, only whitespace and comments.
 pub fn parse(text: &str) -> Result<Option<Node>, JsoncError> {
     let mut parser = Parser {
         text,
@@ -156,10 +187,9 @@ impl Parser<'_> {
     fn leaf(&self, start: usize, value: Value) -> Node {
         Node {
             span: start..self.at,
-            value,
-            members: Vec::new(),
             has_trailing_comma: false,
             content_end: self.at,
+            content: Content::Other(value),
         }
     }
 
@@ -204,7 +234,7 @@ impl Parser<'_> {
             if self.peek() == Some(']') {
                 break;
             }
-            values.push(self.value(depth + 1)?.value);
+            values.push(self.value(depth + 1)?.into_value());
             self.skip()?;
             match self.peek() {
                 Some(',') => self.advance(1),
@@ -251,15 +281,11 @@ impl Parser<'_> {
         }
         let content_end = self.content_end;
         self.advance(1);
-        let values = members
-            .iter()
-            .map(|member| (member.key.clone(), member.node.value.clone()));
         Ok(Node {
             span: start..self.at,
-            value: Value::Object(values.collect::<Map<_, _>>()),
-            members,
             has_trailing_comma,
             content_end,
+            content: Content::Object(members),
         })
     }
 }
@@ -274,11 +300,11 @@ mod tests {
     fn comments_and_trailing_commas_are_read() {
         let text = "\u{feff}// first\n{ /* a */ \"a\": [1, 2.5e3, null,], // b\n  \"b\\n\\\"\": { \"//\": \"/* no */\", }, }\n// end";
         let node = parse(text).unwrap().unwrap();
+        assert!(node.has_trailing_comma);
         assert_eq!(
-            node.value,
+            node.into_value(),
             json!({ "a": [1, 2500.0, null], "b\n\"": { "//": "/* no */" } })
         );
-        assert!(node.has_trailing_comma);
         assert_eq!(
             parse(" // only\r\n /* this */ ").map(|node| node.is_none()),
             Ok(true)

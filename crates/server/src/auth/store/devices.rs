@@ -1,0 +1,81 @@
+//! The browsers that receive notifications. Each is a part of its session.
+
+use acpd_model::limits::PUSH_DEVICES;
+use acpd_proto::time::Now;
+
+use super::{AuthStore, identity_of};
+use crate::auth::devices::{Device, Devices, PushSubscription};
+use crate::auth::identity::Identity;
+
+/// Why a browser cannot receive notifications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SubscribeError {
+    /// The client is no browser with a session.
+    #[error(
+        "only a browser that is signed in can receive notifications: its subscription ends with its session"
+    )]
+    NoSession,
+    /// The limit [`PUSH_DEVICES`] is reached.
+    #[error(
+        "{PUSH_DEVICES} browsers receive notifications, which is the limit: turn them off in one of them first"
+    )]
+    Full,
+}
+
+impl AuthStore {
+    /// Lets the browser of an identity's session receive notifications. Replaces its earlier subscription, whose id it keeps.
+    pub fn subscribe(
+        &mut self,
+        identity: &Identity,
+        mut subscription: PushSubscription,
+    ) -> Result<(), SubscribeError> {
+        let session = identity.session.and_then(|(hash, _)| self.sessions.find(hash));
+        let session = session.ok_or(SubscribeError::NoSession)?;
+        match &session.push {
+            Some(known) => subscription.id.clone_from(&known.id),
+            None if self.sessions.with_push().count() >= PUSH_DEVICES => return Err(SubscribeError::Full),
+            None => {}
+        }
+        let hash = session.hash;
+        self.sessions.set_push(hash, Some(subscription));
+        Ok(())
+    }
+
+    /// Ends the subscription of an identity's session, if there is one.
+    pub fn unsubscribe(&mut self, identity: &Identity) {
+        if let Some((hash, _)) = identity.session {
+            self.sessions.set_push(hash, None);
+        }
+    }
+
+    /// Returns the subscription of an identity's session.
+    pub fn subscription(&self, identity: &Identity) -> Option<&PushSubscription> {
+        let (hash, _) = identity.session?;
+        self.sessions.find(hash)?.push.as_ref()
+    }
+
+    /// Ends the subscription with this id.
+    pub fn end_device(&mut self, id: &str) {
+        let found = self.sessions.with_push().find(|(_, push)| push.id == id);
+        if let Some(hash) = found.map(|(session, _)| session.hash) {
+            self.sessions.set_push(hash, None);
+        }
+    }
+
+    /// Returns the browsers that receive notifications.
+    pub fn devices(&self, now: Now) -> Devices {
+        let devices = self.sessions.with_push().filter_map(|(session, push)| {
+            let identity = identity_of(&self.tokens, &self.shares, session.key, now.wall)?;
+            let device = Device {
+                subscription: push.clone(),
+                principal: identity.principal,
+                role: identity.role,
+            };
+            Some((push.target(), device))
+        });
+        devices.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

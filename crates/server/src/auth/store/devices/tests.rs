@@ -1,0 +1,153 @@
+use acpd_model::Role;
+use acpd_model::limits::{PUSH_ENDPOINT_BYTES, SESSIONS, SESSIONS_OF_ONE, SHARE_SESSIONS};
+
+use super::*;
+use crate::auth::devices::tests::subscription;
+use crate::auth::owner_token::{Token, random};
+use crate::auth::sessions::Sessions;
+use crate::auth::shares::Shares;
+use crate::auth::store::tests::{HERE, at, guard, key, secret, share, thread};
+
+const SERVICE: &str = "https://push.example.com";
+
+/// Starts a session whose browser receives notifications.
+fn subscribed(store: &mut AuthStore, token: &str, name: &str, now: Now) -> Identity {
+    let identity = store.token(token, HERE, now).unwrap();
+    let identity = store.begin_session(&secret(name), &identity, now).unwrap();
+    let subscription = PushSubscription {
+        id: format!("id of {name}"),
+        ..subscription(SERVICE)
+    };
+    store.subscribe(&identity, subscription).unwrap();
+    identity
+}
+
+fn devices(store: &AuthStore, now: Now) -> Vec<(String, String, Role)> {
+    let devices = store.devices(now).into_iter();
+    devices
+        .map(|(name, device)| (name, device.principal.to_string(), device.role))
+        .collect()
+}
+
+#[test]
+fn a_device_ends_with_its_session_or_the_token_behind_it() {
+    let mut store = guard(vec![
+        key("ann", Role::Approver, "ann", None),
+        key("bob", Role::Observer, "bob", Some(9_000)),
+    ]);
+    let first = subscribed(&mut store, "ann", "first", at(2));
+    let second = subscribed(&mut store, "ann", "second", at(2));
+    subscribed(&mut store, "bob", "third", at(2));
+    let device = |name: &str, of: &str, role| (format!("device-id of {name}"), of.to_owned(), role);
+    let bobs = device("third", "bob", Role::Observer);
+    let anns = device("second", "ann", Role::Approver);
+    assert_eq!(
+        devices(&store, at(2)),
+        [device("first", "ann", Role::Approver), anns.clone(), bobs]
+    );
+    store.end_session(&first);
+    store.handle_timeout(at(9));
+    assert_eq!(devices(&store, at(9)), [anns]);
+    store.set_keys(Vec::new(), at(10));
+    assert_eq!(devices(&store, at(10)), []);
+    assert_eq!(
+        store.subscribe(&second, subscription(SERVICE)),
+        Err(SubscribeError::NoSession)
+    );
+}
+
+#[test]
+fn a_browser_has_one_subscription_and_keeps_its_id() {
+    let mut store = guard(Vec::new());
+    let browser = subscribed(&mut store, "thought-up-by-a-person", "browser", at(2));
+    let renewed = PushSubscription {
+        endpoint: "https://push.example.com/renewed".to_owned(),
+        ..subscription(SERVICE)
+    };
+    store.subscribe(&browser, renewed).unwrap();
+    let now = store.subscription(&browser).unwrap().clone();
+    assert_eq!(
+        (&*now.id, &*now.endpoint),
+        ("id of browser", "https://push.example.com/renewed")
+    );
+    assert_eq!(store.devices(at(2)).len(), 1);
+    store.end_device("another");
+    assert_eq!(store.devices(at(2)).len(), 1);
+    store.end_device("id of browser");
+    assert_eq!(store.subscription(&browser), None);
+    store.subscribe(&browser, subscription(SERVICE)).unwrap();
+    store.unsubscribe(&browser);
+    assert_eq!(store.subscription(&browser), None);
+    assert!(
+        store.session(&secret("browser"), at(3)).is_ok(),
+        "the session goes on"
+    );
+}
+
+#[test]
+fn a_client_without_a_session_cannot_subscribe() {
+    let mut store = guard(Vec::new());
+    let owner = store.owner();
+    let refused = store.subscribe(&owner, subscription(SERVICE));
+    assert_eq!(refused, Err(SubscribeError::NoSession));
+    store.unsubscribe(&owner);
+    assert_eq!(store.subscription(&owner), None);
+}
+
+#[test]
+fn devices_are_bounded_and_the_longest_file_can_be_read_again() {
+    let tokens = (0..SESSIONS / SESSIONS_OF_ONE).map(|number| {
+        let name = format!("{number}");
+        key(&name, Role::Owner, &name, None)
+    });
+    let tokens: Vec<_> = tokens.collect();
+    let mut store = guard(tokens.clone());
+    let longest = PushSubscription {
+        // A quote has two bytes in JSON.
+        endpoint: "\"".repeat(PUSH_ENDPOINT_BYTES),
+        ..subscription(SERVICE)
+    };
+    let mut refused = 0;
+    for number in 0..SESSIONS {
+        let token = format!("{}", number / SESSIONS_OF_ONE);
+        let identity = store.token(&token, HERE, at(2)).unwrap();
+        let identity = store
+            .begin_session(&secret(&format!("{number}")), &identity, at(2))
+            .unwrap();
+        match store.subscribe(
+            &identity,
+            PushSubscription {
+                id: random().unwrap(),
+                ..longest.clone()
+            },
+        ) {
+            Ok(()) => {}
+            Err(error) => {
+                assert_eq!(error, SubscribeError::Full);
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!(
+        (store.devices(at(2)).len(), refused),
+        (PUSH_DEVICES, SESSIONS - PUSH_DEVICES)
+    );
+    let reader = share(&mut store, "0", thread(1), 3600, at(2)).1;
+    let reader = store.token(&reader, HERE, at(2)).unwrap();
+    for number in 0..SHARE_SESSIONS {
+        store
+            .begin_session(&secret(&format!("reader {number}")), &reader, at(2))
+            .unwrap();
+    }
+    let dir = tempfile::tempdir().unwrap();
+    store.take_unstored().unwrap().store(dir.path()).unwrap();
+    let owner = Token::given("thought-up-by-a-person").unwrap();
+    let again = AuthStore::new(
+        &owner,
+        tokens,
+        Shares::default(),
+        Sessions::load(dir.path()),
+        at(3),
+    );
+    assert_eq!(again.devices(at(3)), store.devices(at(3)));
+}

@@ -1,0 +1,337 @@
+//! A list of credentials in a private file of the data directory.
+//!
+//! In: a file, and changes of the list. Out: the entries, and what to write. Owns: the form of the file. Never: writes by
+//! itself: the task that owns the credentials does, before anyone knows of a change.
+//!
+//! The file is an object with the version and the list. It holds hashes of secrets only.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use acpd_runtime::private_file;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeMap;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+
+/// The form of a list's file.
+pub(super) struct Form {
+    /// The name of the file in the data directory.
+    pub file: &'static str,
+    /// The name of the list in the file. Errors use it, too.
+    pub list: &'static str,
+    /// The version that this release reads and writes.
+    pub version: u32,
+    /// The number of entries that a file may have.
+    pub entries: usize,
+    /// The size that a file may have.
+    pub bytes: u64,
+    /// What happens if the file cannot be read, as a line of the log.
+    pub loss: &'static str,
+}
+
+/// An entry of a stored list.
+pub(super) trait Entry: Serialize + DeserializeOwned {
+    /// The form of the file.
+    const FORM: Form;
+
+    /// Returns the token that is cancelled when the entry ends.
+    fn ends(&self) -> &CancellationToken;
+}
+
+/// Entries in the order in which they were added.
+#[derive(Debug)]
+pub(super) struct StoredList<T> {
+    entries: Vec<T>,
+    /// Whether the file on disk is outdated.
+    is_changed: bool,
+}
+
+impl<T> Default for StoredList<T> {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            is_changed: false,
+        }
+    }
+}
+
+impl<T> Deref for StoredList<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.entries
+    }
+}
+
+/// The new content of a list's file. Not printed: an entry can have an address that is a secret.
+pub struct Unstored {
+    file: &'static str,
+    bytes: Vec<u8>,
+}
+
+impl Unstored {
+    /// Returns the path of the file in a data directory.
+    pub fn path(&self, data_dir: &Path) -> PathBuf {
+        data_dir.join(self.file)
+    }
+
+    /// Writes the file. Blocks.
+    pub fn store(&self, data_dir: &Path) -> io::Result<()> {
+        private_file::replace(&self.path(data_dir), &self.bytes)
+    }
+}
+
+impl<T: Entry> StoredList<T> {
+    /// Loads the list of a data directory. A file that cannot be read, or has another version, counts as empty: its users
+    /// authenticate again, and the daemon starts.
+    pub fn load(data_dir: &Path) -> Self {
+        let path = data_dir.join(T::FORM.file);
+        let entries = read(&path).unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), %error, "{}", T::FORM.loss);
+            Vec::new()
+        });
+        Self {
+            entries,
+            is_changed: false,
+        }
+    }
+
+    /// Returns the new content of the file if the file on disk is outdated.
+    pub fn take_unstored(&mut self) -> Option<Unstored> {
+        if !std::mem::take(&mut self.is_changed) {
+            return None;
+        }
+        match serde_json::to_vec(&File(&self.entries)) {
+            Ok(bytes) => Some(Unstored {
+                file: T::FORM.file,
+                bytes,
+            }),
+            Err(error) => {
+                tracing::error!(file = T::FORM.file, %error, "the entries have no JSON");
+                None
+            }
+        }
+    }
+
+    /// Records that what [`take_unstored`](Self::take_unstored) returned could not be written.
+    pub fn not_stored(&mut self) {
+        self.is_changed = true;
+    }
+
+    /// Adds an entry, and returns it.
+    pub fn push(&mut self, entry: T) -> &T {
+        self.is_changed = true;
+        let place = self.entries.len();
+        self.entries.push(entry);
+        &self.entries[place]
+    }
+
+    /// Returns the entry at this place to change it.
+    pub fn change(&mut self, place: usize) -> Option<&mut T> {
+        let entry = self.entries.get_mut(place)?;
+        self.is_changed = true;
+        Some(entry)
+    }
+
+    /// Returns the entries to change what their file does not have.
+    pub fn unstored_parts(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.iter_mut()
+    }
+
+    /// Ends the entry at this place.
+    pub fn end_at(&mut self, place: usize) {
+        self.is_changed = true;
+        self.entries.remove(place).ends().cancel();
+    }
+
+    /// Ends the entries that `over` selects, and returns their number.
+    pub fn end(&mut self, over: impl Fn(&T) -> bool) -> usize {
+        let before = self.entries.len();
+        self.entries.retain(|entry| {
+            let over = over(entry);
+            if over {
+                entry.ends().cancel();
+            }
+            !over
+        });
+        let ended = before - self.entries.len();
+        self.is_changed |= ended > 0;
+        ended
+    }
+}
+
+/// The file of a list, to be written.
+struct File<'a, T>(&'a [T]);
+
+impl<T: Entry> Serialize for File<'_, T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut file = serializer.serialize_map(Some(2))?;
+        file.serialize_entry("version", &T::FORM.version)?;
+        file.serialize_entry(T::FORM.list, self.0)?;
+        file.end()
+    }
+}
+
+fn read<T: Entry>(path: &Path) -> io::Result<Vec<T>> {
+    let Form {
+        list,
+        version: known,
+        entries: most,
+        bytes,
+        ..
+    } = T::FORM;
+    let Some(bytes) = private_file::read(path, bytes)? else {
+        return Ok(Vec::new());
+    };
+    // The entries of another version are not parsed: the version is the reason to name.
+    let file: BTreeMap<String, &RawValue> = acpd_model::json::from_bytes(&bytes)?;
+    let member = |name: &str| {
+        let value = file.get(name).map(|value| value.get());
+        value.ok_or_else(|| io::Error::other(format!("it has no {name}")))
+    };
+    let version: u32 = serde_json::from_str(member("version")?)?;
+    if version != known {
+        return Err(io::Error::other(format!("its version is {version}, not {known}")));
+    }
+    let entries: Vec<T> = serde_json::from_str(member(list)?)?;
+    if entries.len() > most {
+        return Err(io::Error::other(format!("it has too many {list}")));
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Serialize, Deserialize)]
+    struct Word {
+        text: String,
+        #[serde(skip)]
+        ends: CancellationToken,
+    }
+
+    impl Entry for Word {
+        const FORM: Form = Form {
+            file: "words.json",
+            list: "words",
+            version: 3,
+            entries: 2,
+            bytes: 100,
+            loss: "the words are gone",
+        };
+
+        fn ends(&self) -> &CancellationToken {
+            &self.ends
+        }
+    }
+
+    fn word(text: &str) -> Word {
+        Word {
+            text: text.to_owned(),
+            ends: CancellationToken::new(),
+        }
+    }
+
+    fn texts(list: &StoredList<Word>) -> Vec<&str> {
+        list.iter().map(|word| &*word.text).collect()
+    }
+
+    #[test]
+    fn a_list_is_read_as_it_was_written_to_a_private_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut list = StoredList::load(dir.path());
+        assert!(list.take_unstored().is_none(), "an absent file is an empty list");
+        assert_eq!(list.push(word("a")).text, "a");
+        list.push(word("b"));
+        let unstored = list.take_unstored().unwrap();
+        assert_eq!(unstored.path(dir.path()), dir.path().join("words.json"));
+        unstored.store(dir.path()).unwrap();
+        let path = dir.path().join("words.json");
+        assert_eq!(
+            std::fs::read_to_string(&path).unwrap(),
+            r#"{"version":3,"words":[{"text":"a"},{"text":"b"}]}"#
+        );
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let mut again = StoredList::<Word>::load(dir.path());
+        assert_eq!(texts(&again), ["a", "b"]);
+        assert!(again.take_unstored().is_none());
+    }
+
+    #[test]
+    fn a_change_is_to_be_stored_once_unless_that_fails() {
+        let mut list = StoredList::default();
+        let is_unstored = |list: &mut StoredList<Word>| list.take_unstored().is_some();
+        list.push(word("a"));
+        assert!(is_unstored(&mut list) && !is_unstored(&mut list));
+        list.not_stored();
+        assert!(is_unstored(&mut list));
+        assert!(list.change(1).is_none());
+        list.unstored_parts()
+            .for_each(|word| word.ends = CancellationToken::new());
+        assert_eq!(list.end(|word| word.text == "b"), 0);
+        assert!(!is_unstored(&mut list));
+        "c".clone_into(&mut list.change(0).unwrap().text);
+        assert!(is_unstored(&mut list));
+        list.push(word("d"));
+        list.take_unstored();
+        list.end_at(0);
+        assert!(is_unstored(&mut list));
+        assert_eq!(texts(&list), ["d"]);
+        assert_eq!(list.end(|word| word.text == "d"), 1);
+        assert!(is_unstored(&mut list) && list.is_empty());
+    }
+
+    #[test]
+    fn what_ends_is_cancelled() {
+        let mut list = StoredList::default();
+        let ends = ["a", "b", "c"].map(|text| list.push(word(text)).ends.clone());
+        list.end_at(0);
+        assert_eq!(list.end(|word| word.text == "c"), 1);
+        assert_eq!(ends.map(|ends| ends.is_cancelled()), [true, false, true]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_is_an_empty_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("words.json");
+        let reason = |text: &str| {
+            private_file::replace(&path, text.as_bytes()).unwrap();
+            assert!(StoredList::<Word>::load(dir.path()).is_empty(), "{text}");
+            read::<Word>(&path).unwrap_err().to_string()
+        };
+        assert_eq!(
+            reason(r#"{"version":2,"words":[{"other":1}]}"#),
+            "its version is 2, not 3"
+        );
+        assert_eq!(reason(r#"{"words":[]}"#), "it has no version");
+        assert_eq!(reason(r#"{"version":3}"#), "it has no words");
+        assert_eq!(
+            reason(r#"{"version":3,"words":[{"text":""},{"text":""},{"text":""}]}"#),
+            "it has too many words"
+        );
+        for damaged in [
+            "",
+            "[]",
+            "{}",
+            r#"{"version":"3","words":[]}"#,
+            r#"{"version":3,"words":[{}]}"#,
+            &format!(r#"{{"version":3,"words":[]}}{}"#, " ".repeat(100)),
+        ] {
+            assert!(!reason(damaged).is_empty());
+        }
+        let whole = r#"{"version":3,"words":[{"text":"a"}],"more":1}"#;
+        private_file::replace(&path, whole.as_bytes()).unwrap();
+        assert_eq!(texts(&StoredList::load(dir.path())), ["a"]);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(StoredList::<Word>::load(dir.path()).is_empty());
+    }
+}
