@@ -23,7 +23,8 @@ pub enum SubscribeError {
 }
 
 impl AuthStore {
-    /// Lets the browser of an identity's session receive notifications. Replaces its earlier subscription, whose id it keeps.
+    /// Lets the browser of an identity's session receive notifications. Replaces its earlier subscription, whose id it keeps,
+    /// and that of an earlier session of the same browser.
     pub fn subscribe(
         &mut self,
         identity: &Identity,
@@ -31,12 +32,14 @@ impl AuthStore {
     ) -> Result<(), SubscribeError> {
         let session = identity.session.and_then(|(hash, _)| self.sessions.find(hash));
         let session = session.ok_or(SubscribeError::NoSession)?;
-        match &session.push {
-            Some(known) => subscription.id.clone_from(&known.id),
+        let hash = session.hash;
+        let known = session.push.as_ref().map(|known| known.id.clone());
+        self.end_endpoint(&subscription.endpoint);
+        match known {
+            Some(known) => subscription.id = known,
             None if self.sessions.with_push().count() >= PUSH_DEVICES => return Err(SubscribeError::Full),
             None => {}
         }
-        let hash = session.hash;
         self.sessions.set_push(hash, Some(subscription));
         Ok(())
     }
@@ -54,9 +57,13 @@ impl AuthStore {
         self.sessions.find(hash)?.push.as_ref()
     }
 
-    /// Ends the subscription with this id.
-    pub fn end_device(&mut self, id: &str) {
-        let found = self.sessions.with_push().find(|(_, push)| push.id == id);
+    /// Ends the subscription of the session whose browser is reached at this endpoint. A session that has another endpoint
+    /// meanwhile is not affected.
+    pub fn end_endpoint(&mut self, endpoint: &str) {
+        let found = self
+            .sessions
+            .with_push()
+            .find(|(_, push)| push.endpoint == endpoint);
         if let Some(hash) = found.map(|(session, _)| session.hash) {
             self.sessions.set_push(hash, None);
         }

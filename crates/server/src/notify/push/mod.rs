@@ -98,18 +98,19 @@ impl Push {
         let sent = blocking(move || http::post(&endpoint, &headers, &body)).await;
         sent.map_err(|error| {
             if matches!(error.status, Some(404 | 410)) {
-                self.remove(subscription.id.clone());
+                self.remove(subscription);
                 return DeliveryError::gone("the browser receives no notifications any more");
             }
             error.into()
         })
     }
 
-    fn remove(&self, id: String) {
+    fn remove(&self, subscription: &PushSubscription) {
+        let PushSubscription { id, endpoint, .. } = subscription.clone();
         tracing::info!(device = id, "a browser receives no notifications any more");
         let auth = self.auth.clone();
         // The task of the devices must not wait for this one.
-        tokio::spawn(async move { auth.ask(move |store, _| store.end_device(&id)).await });
+        tokio::spawn(async move { auth.ask(move |store, _| store.end_endpoint(&endpoint)).await });
     }
 }
 

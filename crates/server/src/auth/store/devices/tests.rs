@@ -16,6 +16,7 @@ fn subscribed(store: &mut AuthStore, token: &str, name: &str, now: Now) -> Ident
     let identity = store.begin_session(&secret(name), &identity, now).unwrap();
     let subscription = PushSubscription {
         id: format!("id of {name}"),
+        endpoint: format!("{SERVICE}/{name}"),
         ..subscription(SERVICE)
     };
     store.subscribe(&identity, subscription).unwrap();
@@ -71,9 +72,10 @@ fn a_browser_has_one_subscription_and_keeps_its_id() {
         ("id of browser", "https://push.example.com/renewed")
     );
     assert_eq!(store.devices(at(2)).len(), 1);
-    store.end_device("another");
+    // The push service reports the end of the earlier one late.
+    store.end_endpoint("https://push.example.com/browser");
     assert_eq!(store.devices(at(2)).len(), 1);
-    store.end_device("id of browser");
+    store.end_endpoint("https://push.example.com/renewed");
     assert_eq!(store.subscription(&browser), None);
     store.subscribe(&browser, subscription(SERVICE)).unwrap();
     store.unsubscribe(&browser);
@@ -82,6 +84,20 @@ fn a_browser_has_one_subscription_and_keeps_its_id() {
         store.session(&secret("browser"), at(3)).is_ok(),
         "the session goes on"
     );
+}
+
+#[test]
+fn a_browser_that_signs_in_again_is_one_device() {
+    let mut store = guard(vec![key("ann", Role::Approver, "ann", None)]);
+    let before = subscribed(&mut store, "thought-up-by-a-person", "browser", at(2));
+    let identity = store.token("ann", HERE, at(2)).unwrap();
+    let again = store.begin_session(&secret("again"), &identity, at(2)).unwrap();
+    let same = store.subscription(&before).unwrap().clone();
+    store.subscribe(&again, same).unwrap();
+    assert_eq!(store.subscription(&before), None);
+    let devices = devices(&store, at(2));
+    assert_eq!(devices.len(), 1);
+    assert_eq!(devices[0].1, "ann");
 }
 
 #[test]
@@ -102,11 +118,6 @@ fn devices_are_bounded_and_the_longest_file_can_be_read_again() {
     });
     let tokens: Vec<_> = tokens.collect();
     let mut store = guard(tokens.clone());
-    let longest = PushSubscription {
-        // A quote has two bytes in JSON.
-        endpoint: "\"".repeat(PUSH_ENDPOINT_BYTES),
-        ..subscription(SERVICE)
-    };
     let mut refused = 0;
     for number in 0..SESSIONS {
         let token = format!("{}", number / SESSIONS_OF_ONE);
@@ -118,7 +129,9 @@ fn devices_are_bounded_and_the_longest_file_can_be_read_again() {
             &identity,
             PushSubscription {
                 id: random().unwrap(),
-                ..longest.clone()
+                // A quote has two bytes in JSON.
+                endpoint: format!("{number:03}{}", "\"".repeat(PUSH_ENDPOINT_BYTES - 3)),
+                ..subscription(SERVICE)
             },
         ) {
             Ok(()) => {}
