@@ -112,6 +112,41 @@ test("the subscription is renewed quietly: for another session, another key of t
   expect(paths).toEqual([first.endpoint, third.endpoint, changed.endpoint]);
 });
 
+test("the worker does not renew a subscription while a page ends it", async () => {
+  const { page, device } = await browser();
+  await turnOn(page);
+  const { endpoint, key } = (await subscription(page))!;
+  await page.evaluate(
+    () =>
+      new Promise<void>((held) => {
+        const hold = () => new Promise<void>((release) => (held(), Object.assign(window, { release })));
+        void navigator.locks.request("acpd-push", hold);
+      }),
+  );
+  let isOver = false;
+  const renewed = device.worker.evaluate(renewSubscription, service.issue(key)).then(() => (isOver = true));
+  const waits = () =>
+    page.evaluate(async () => (await navigator.locks.query()).pending!.filter(({ name }) => name === "acpd-push").length);
+  await expect.poll(async () => isOver || (await waits()) === 1).toBe(true);
+  expect(isOver).toBe(false);
+  // The page's last step.
+  await page.evaluate(
+    () =>
+      new Promise<void>((done) => {
+        const opening = indexedDB.open("acpd");
+        opening.onsuccess = () => {
+          const transaction = opening.result.transaction("push", "readwrite");
+          transaction.objectStore("push").clear();
+          transaction.oncomplete = () => (opening.result.close(), done());
+        };
+      }),
+  );
+  await page.evaluate(() => (window as unknown as { release(): void }).release());
+  await renewed;
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await expect.poll(() => service.received.map(({ path }) => service.origin + path)).toEqual([endpoint]);
+});
+
 test("after signing out nothing is pushed any more, and nothing of the session stays", async () => {
   const { page, device } = await browser();
   await turnOn(page);

@@ -147,6 +147,33 @@ test("a press that comes too late, after a sign-out, or without the daemon says 
   expect(await shownOf(third)).toMatchObject([{ title: "Third", body: expect.stringContaining("your session has ended") }]);
 });
 
+test("an answer that takes long does not touch the notification of the thread's next question", async () => {
+  const { page, device } = await browser();
+  await turnOn(page);
+  await page.goto("about:blank");
+  const id = await waiting("Twice", "kind=execute command='make one'; permission kind=execute command='make two'");
+  await arrives(device);
+  await expect.poll(() => device.shown()).toMatchObject([{ tag: id, body: "Run make one" }]);
+  await device.hold(id);
+  const { thread } = await other.call("thread/read", { threadId: id });
+  await other.call("item/approve", { requestId: thread.question!.requestId, approved: true });
+  await arrives(device, 2);
+  const next = [{ tag: id, body: "Run make two", buttons: ["Allow once", "Reject"] }];
+  await expect.poll(() => device.shown()).toMatchObject(next);
+  // It was refused, because another client had answered.
+  await device.press(id, "Allow once");
+  expect(await device.shown()).toMatchObject(next);
+  // It is accepted.
+  await device.hold(id);
+  const later = { ...JSON.parse(service.received[1]!.text), name: "Later" } as { question: { requestId: string } };
+  later.question.requestId = "later";
+  await device.push(JSON.stringify(later));
+  await expect.poll(() => device.shown()).toMatchObject([{ title: "Later is waiting for approval" }]);
+  await device.press(id, "Allow once");
+  expect((await answered(id))[0]).toBe("allowed");
+  expect(await device.shown()).toMatchObject([{ title: "Later is waiting for approval", buttons: ["Allow once", "Reject"] }]);
+});
+
 test("what is no message of the daemon still shows a notification, and has no buttons", async () => {
   const { device } = await browser();
   for (const text of ["", "{", '{"type":"waiting"}', `{"type":"waiting","threadId":"../../api","question":{"requestId":{}},"canAnswer":true}`, `"${"x".repeat(3000)}"`]) {

@@ -14,6 +14,8 @@ interface Globals {
   dispatchEvent(event: Event): boolean;
   /** The number of pushed messages that the worker has handled. */
   handled: number;
+  /** The notification that the next press is on. */
+  held?: Shows | undefined;
 }
 
 /** The device of a browser context. */
@@ -75,6 +77,17 @@ export class Device {
   }
 
   /**
+   * Makes the next press one on the notification that has a tag now, even if another one takes its place before: as if the press
+   * had been before that, and its answer had taken so long.
+   */
+  async hold(tag: string): Promise<void> {
+    await this.worker.evaluate(async (tag) => {
+      const globals = self as unknown as Globals;
+      [globals.held] = (await globals.registration.getNotifications({ tag })) as Shows[];
+    }, tag);
+  }
+
+  /**
    * Presses the notification with a tag, or a button of it, some milliseconds from now. Returns the windows that the worker opens
    * or focuses.
    */
@@ -82,7 +95,9 @@ export class Device {
     return this.worker.evaluate(
       async ([tag, button, later]) => {
         const globals = self as unknown as Globals;
-        const [notification] = (await globals.registration.getNotifications({ tag })) as Shows[];
+        const [shown] = (await globals.registration.getNotifications({ tag })) as Shows[];
+        const notification = globals.held ?? shown;
+        globals.held = undefined;
         const action = button === "" ? "" : notification?.actions.find(({ title }) => title === button)?.action;
         if (!notification || action === undefined) {
           throw new Error(`there is no notification ${tag} with a button ${button}`);

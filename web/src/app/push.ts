@@ -10,8 +10,9 @@ import { forgetKey, keepKey, keptKey, type PushKind } from "../connection/kept-k
 import { ownPageKey } from "../connection/page-key.ts";
 import { deleteSubscription, pushState, pushTest, putSubscription } from "../connection/push-api.ts";
 import { Refused } from "../connection/session.ts";
-import { NOTIFICATIONS_LOCK } from "../worker/messages.ts";
+import { NOTIFICATIONS_LOCK, PUSH_LOCK } from "../worker/messages.ts";
 import type { NoticeData } from "../worker/notification.ts";
+import { withPeriod } from "../text/format.ts";
 import { registerWorker } from "./install.ts";
 import { permission, push, pushProblem, wanted, wantedDone } from "./notifications.ts";
 
@@ -80,29 +81,30 @@ export async function testPush(): Promise<void> {
 
 /** What this page has last arranged with the daemon. */
 let arranged: string | undefined;
-const arrangement = () => `${session.peek()} ${pushKinds.peek().join()}`;
+const arrangementOf = (pageKey: string | undefined, on: readonly PushKind[]) => `${pageKey} ${on.join()}`;
 
 /** Renews the subscription: the session, the daemon's key or the user's choice may be others than before. */
 async function renew(again = false): Promise<void> {
-  if (!again && arranged === arrangement()) {
-    return;
-  }
   try {
     await alone(async () => {
       // Another tab may have turned it off meanwhile.
       if (push.peek() === "on") {
+        // Only now: an operation that ran until here may have arranged something else than the user has chosen since.
+        if (!again && arranged === arrangementOf(session.peek(), pushKinds.peek())) {
+          return;
+        }
         await subscribe(false);
       }
+      pushProblem.value = undefined;
     });
-    pushProblem.value = undefined;
   } catch (error) {
     pushProblem.value = sentence(error);
   }
 }
 
-/** Runs an operation while no tab runs another one. */
+/** Runs an operation while neither a tab nor the worker runs another one. */
 function alone(run: () => Promise<void>): Promise<void> {
-  return navigator.locks.request("acpd-push", run);
+  return navigator.locks.request(PUSH_LOCK, run);
 }
 
 const BLOCKED = "Notifications are blocked. Allow them in this site’s browser settings.";
@@ -113,12 +115,14 @@ async function subscribe(isNew: boolean): Promise<void> {
   if (pageKey === undefined) {
     throw new Refused("Sign in first.");
   }
+  // Of what is arranged here. The user may choose something else meanwhile, which is then arranged next.
+  const arrangement = arrangementOf(pageKey, on);
   const kept = await keptKey();
   if (on.length === 0 || Notification.permission !== "granted") {
     if (kept) {
       await unsubscribe();
     }
-    arranged = arrangement();
+    arranged = arrangement;
     if (on.length > 0) {
       throw new Refused(BLOCKED);
     }
@@ -149,7 +153,7 @@ async function subscribe(isNew: boolean): Promise<void> {
     }
     throw error;
   }
-  arranged = arrangement();
+  arranged = arrangement;
 }
 
 async function unsubscribe(): Promise<void> {
@@ -176,33 +180,41 @@ const PATIENCE_MS = 20_000;
 async function pushManager(): Promise<PushManager> {
   try {
     await registerWorker();
-    const { pushManager } = await within(navigator.serviceWorker.ready, "it does not become active");
+    const { pushManager } = await within(navigator.serviceWorker.ready, "it did not become active in time");
     return pushManager;
   } catch (error) {
-    throw new Refused(`The browser could not install acpd’s service worker: ${sentence(error)}`);
+    throw new Refused(`The browser could not install acpd’s service worker: ${withPeriod(sentence(error))}`);
   }
 }
 
 async function subscribeAt(manager: PushManager, publicKey: string): Promise<PushSubscription> {
   try {
     const subscribed = manager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(publicKey) });
-    return await within(subscribed, "it does not respond");
+    return await within(subscribed, "it did not respond in time");
   } catch (error) {
     const { name } = error as Error;
+    if (error instanceof Late) {
+      throw new Refused("The browser’s push service did not respond in time.");
+    }
     if (name === "NotAllowedError") {
       throw new Refused(BLOCKED);
     }
     throw new Refused(
       name === "AbortError"
         ? "The browser cannot reach its push service, or has none. Some browsers have a setting for it."
-        : `The browser’s push service refused: ${sentence(error)}`,
+        : `The browser’s push service refused: ${withPeriod(sentence(error))}`,
     );
   }
 }
 
+/** The browser did not respond in time; the message says so without a period. */
+class Late extends Error {
+  override readonly name = "Late";
+}
+
 async function within<T>(promise: Promise<T>, why: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(why)), PATIENCE_MS)));
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Late(why)), PATIENCE_MS)));
   try {
     return await Promise.race([promise, late]);
   } finally {

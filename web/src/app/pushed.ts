@@ -23,7 +23,8 @@ if (canPush) {
       return;
     }
     if (data.type === "asks") {
-      const isOpen = open.peek()?.threadId === data.threadId && document.hasFocus();
+      // Without a connection, the page does not show what is new.
+      const isOpen = online.peek() && open.peek()?.threadId === data.threadId && document.hasFocus();
       ports[0]?.postMessage({ isSeen: isOpen && !mustShow } satisfies FromPage);
     } else if (data.type === "show") {
       const { threadId } = data;

@@ -3,6 +3,8 @@
  * receives pushed notifications, and only the key of its own session: the worker answers questions with it.
  */
 
+import { withPeriod } from "../text/format.ts";
+
 /** What pushed notifications are about. */
 export type PushKind = "waiting" | "done" | "failed";
 
@@ -50,7 +52,7 @@ async function within(request: (store: IDBObjectStore) => IDBRequest, mode: IDBT
     return await Promise.race([run(request, mode), late]);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new StorageFailed(`This browser stores nothing for acpd, as in some private windows: ${why}`, { cause: error });
+    throw new StorageFailed(`This browser stores nothing for acpd, as in some private windows: ${withPeriod(why)}`, { cause: error });
   } finally {
     clearTimeout(timer);
   }

@@ -1,5 +1,6 @@
 /** The daemon's side of pushed notifications: the subscription of this browser's session. */
 
+import { withPeriod } from "../text/format.ts";
 import type { PushKind } from "./kept-key.ts";
 import { fetchAsPage } from "./page-key.ts";
 import { read, Refused, Unreachable } from "./session.ts";
@@ -47,5 +48,5 @@ async function request<T>(method: string, path = "", body?: object): Promise<T> 
 
 /** The daemon's errors have no capital and no period, because other clients quote them. */
 function asSentence(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? "" : ".");
+  return withPeriod(words.charAt(0).toUpperCase() + words.slice(1));
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { duration, firstWords } from "./format.ts";
+import { duration, withPeriod, firstWords } from "./format.ts";
 
 test("the first words of a text are cut at a word, and an ellipsis says so", () => {
   expect(firstWords("Make it\n**warmer**, please")).toBe("Make it warmer, please");
@@ -18,4 +18,13 @@ test.each([
   [3_720_000, "1 h 2 min"],
 ])("%i milliseconds are %s", (milliseconds, said) => {
   expect(duration(milliseconds)).toBe(said);
+});
+
+test.each([
+  ["the disk is full", "the disk is full."],
+  ["The disk is full.", "The disk is full."],
+  ["is it full?", "is it full?"],
+  ["stop!", "stop!"],
+])("a sentence ends with a mark: %s", (words, sentence) => {
+  expect(withPeriod(words)).toBe(sentence);
 });

@@ -52,6 +52,11 @@ export function money(amount: number, currency: string): string {
   }
 }
 
+/** Returns words with a period at the end, unless they end with another mark: browsers' own errors have none. */
+export function withPeriod(words: string): string {
+  return /[.!?]$/.test(words) ? words : `${words}.`;
+}
+
 /** `in_progress` → `in progress`. */
 export function words(name: string): string {
   return name.replace(/[_-]+/g, " ");

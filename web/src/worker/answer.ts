@@ -19,16 +19,22 @@ const PATIENCE_MS = 15_000;
 const INITIALIZE = 1;
 const APPROVE = 2;
 
+/** Ends the sentences about answers that were sent: the daemon may have accepted them. */
+const UNCLEAR = "Open acpd to see whether the answer arrived.";
+
 /** Sends an answer; resolves once the daemon has accepted it, and rejects with {@link NotAnswered}. */
 export async function approve(pageKey: string, answer: Answer): Promise<void> {
   const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws`, protocolsOf(pageKey));
   const over = new AbortController();
+  let isSent = false;
   try {
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new NotAnswered("Couldn’t answer: the daemon did not respond in time.")), PATIENCE_MS);
+      const late = () =>
+        isSent ? `The daemon did not confirm the answer in time. ${UNCLEAR}` : "Couldn’t answer: the daemon did not respond in time.";
+      const timer = setTimeout(() => reject(new NotAnswered(late())), PATIENCE_MS);
       over.signal.addEventListener("abort", () => clearTimeout(timer));
-      exchange(socket, answer, over.signal, resolve, reject);
-      const ended = () => void reasonOf(pageKey).then((why) => reject(new NotAnswered(why)));
+      exchange(socket, answer, over.signal, { sending: () => (isSent = true), accepted: resolve, failed: reject });
+      const ended = () => void reasonOf(pageKey, isSent).then((why) => reject(new NotAnswered(why)));
       socket.addEventListener("close", ended, { signal: over.signal });
     });
   } finally {
@@ -37,28 +43,30 @@ export async function approve(pageKey: string, answer: Answer): Promise<void> {
   }
 }
 
-function exchange(
-  socket: WebSocket,
-  answer: Answer,
-  signal: AbortSignal,
-  resolve: () => void,
-  reject: (error: NotAnswered) => void,
-): void {
+interface Progress {
+  /** Called just before the answer is sent: from then on, the daemon may accept it. */
+  readonly sending: () => void;
+  readonly accepted: () => void;
+  readonly failed: (error: NotAnswered) => void;
+}
+
+function exchange(socket: WebSocket, answer: Answer, signal: AbortSignal, { sending, accepted, failed }: Progress): void {
   const send = (message: object) => socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
   const greet = () => send({ id: INITIALIZE, method: "initialize", params: { clientInfo: CLIENT_INFO, capabilities: {} } });
   const next = ({ data }: MessageEvent) => {
     const { id, result, error } = read(data);
     if (error) {
-      reject(refused(error));
+      failed(refused(error));
     } else if (id === INITIALIZE) {
       if ((result as Initialized | undefined)?.protocolVersion !== PROTOCOL_VERSION) {
-        reject(new NotAnswered("Couldn’t answer: acpd was updated. Open it to answer."));
+        failed(new NotAnswered("Couldn’t answer: acpd was updated. Open it to answer."));
         return;
       }
       send({ method: "initialized" });
+      sending();
       send({ id: APPROVE, method: "item/approve", params: { ...answer, approved: answer.optionKind.startsWith("allow") } });
     } else if (id === APPROVE) {
-      resolve();
+      accepted();
     }
   };
   socket.addEventListener("open", greet, { signal });
@@ -71,15 +79,19 @@ function refused({ message, data }: RpcError): NotAnswered {
 }
 
 /** Finds out why a connection ended, which browsers do not report. */
-async function reasonOf(pageKey: string): Promise<string> {
+async function reasonOf(pageKey: string, isSent: boolean): Promise<string> {
+  const broke = `The connection broke before the daemon confirmed the answer. ${UNCLEAR}`;
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const { status } = await fetch("/api/session", withKey(pageKey, { signal, headers: { accept: "application/json" } }));
-    return status === 401 || status === 403
-      ? "Couldn’t answer: your session has ended. Open acpd to sign in again."
-      : "Couldn’t answer: the connection to the daemon broke. Open acpd to see whether the answer arrived.";
+    if (status === 401 || status === 403) {
+      return isSent
+        ? `Your session ended before the daemon confirmed the answer. ${UNCLEAR}`
+        : "Couldn’t answer: your session has ended. Open acpd to sign in again.";
+    }
+    return isSent ? broke : "Couldn’t answer: the connection to the daemon broke. Open acpd to answer.";
   } catch {
-    return "Couldn’t answer: the daemon is unreachable.";
+    return isSent ? broke : "Couldn’t answer: the daemon is unreachable.";
   }
 }
 

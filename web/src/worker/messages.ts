@@ -21,3 +21,6 @@ export const QUESTION = "#question";
  * others are listed for one that the user has removed.
  */
 export const NOTIFICATIONS_LOCK = "acpd-notifications";
+
+/** The lock under which the subscription is changed: otherwise one that is renewed could outlive its end by the user. */
+export const PUSH_LOCK = "acpd-push";

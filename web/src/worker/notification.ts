@@ -79,7 +79,7 @@ export function notificationOf(payload: Payload | undefined): Pushed {
     return { title: "acpd has news", body: "Open acpd to see what has happened.", tag: "acpd", ...plain };
   }
   if (payload.type === "test") {
-    return { title: "acpd can reach this device", body: "This is the test that you asked for.", tag: "acpd-test", ...plain };
+    return { title: "acpd can reach this device", body: "This is a test.", tag: "acpd-test", ...plain };
   }
   const { threadId, news } = payload;
   const answers = answersOf(payload);
@@ -105,6 +105,16 @@ function answersOf({ news: { question, cwd }, canAnswer }: Payload & { type: "ne
   const { allow, reject } = rowAnswers(question, cwd) ?? {};
   const answer = ({ option: { optionId, kind } }: RowAnswer): Answer => ({ requestId, optionId, optionKind: kind });
   return { ...(allow && { allow: answer(allow) }), ...(reject && { reject: answer(reject) }) };
+}
+
+/** Returns whether the buttons of a notification answer this question. Another one may have taken its place. */
+export function asksFor({ answers }: NoticeData, requestId: string): boolean {
+  return Object.values(answers ?? {}).some((answer) => answer.requestId === requestId);
+}
+
+/** Returns whether the refusal of an answer may be shown in place of what its thread shows: it must not replace other news. */
+export function mayRefuse(shown: readonly NoticeData[], requestId: string): boolean {
+  return shown.length === 0 || shown.some((data) => asksFor(data, requestId));
 }
 
 /** Returns what is shown if an answer was not accepted. */

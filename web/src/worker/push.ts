@@ -5,9 +5,9 @@
 
 import { type Kept, keptKey } from "../connection/kept-key.ts";
 import { withKey } from "../connection/key-headers.ts";
-import { approve } from "./answer.ts";
-import { type FromPage, NOTIFICATIONS_LOCK, QUESTION, type ToPage } from "./messages.ts";
-import { type Answer, type NoticeData, notificationOf, pressed, type Pushed, refusalOf } from "./notification.ts";
+import { approve, NotAnswered } from "./answer.ts";
+import { type FromPage, NOTIFICATIONS_LOCK, PUSH_LOCK, QUESTION, type ToPage } from "./messages.ts";
+import { type Answer, asksFor, mayRefuse, type NoticeData, notificationOf, pressed, type Pushed, refusalOf } from "./notification.ts";
 import { readPayload } from "./payload.ts";
 
 declare const self: ServiceWorkerGlobalScope;
@@ -34,19 +34,20 @@ export function listenForPushes(): void {
 async function pushed(text: string | undefined): Promise<void> {
   const payload = readPayload(text);
   if (payload?.type !== "news" || !(await isSeen(payload.threadId))) {
-    await show(notificationOf(payload));
+    const notification = notificationOf(payload);
+    await alone(() => show(notification));
   }
 }
 
 /** Time for pages to list notifications, in milliseconds. A page that the system has suspended must not keep one back. */
 const LOCK_MS = 2_000;
 
-async function show({ title, data, ...options }: Pushed): Promise<void> {
+/** Runs an operation while no page lists notifications, unless one does for too long. */
+async function alone(run: () => Promise<void>): Promise<void> {
   let isBegun = false;
   const begin = () => {
     isBegun = true;
-    const all: AllOptions = { ...options, data: { ...data, shownAt: Date.now() }, renotify: true, icon: "/icon-192.png", lang: "en" };
-    return self.registration.showNotification(title, all);
+    return run();
   };
   try {
     await self.navigator.locks.request(NOTIFICATIONS_LOCK, { signal: AbortSignal.timeout(LOCK_MS) }, begin);
@@ -58,11 +59,16 @@ async function show({ title, data, ...options }: Pushed): Promise<void> {
   }
 }
 
+function show({ title, data, ...options }: Pushed): Promise<void> {
+  const all: AllOptions = { ...options, data: { ...data, shownAt: Date.now() }, renotify: true, icon: "/icon-192.png", lang: "en" };
+  return self.registration.showNotification(title, all);
+}
+
 async function clicked({ notification, action }: NotificationEvent): Promise<void> {
-  const data = (notification.data ?? {}) as NoticeData;
+  const data = dataOf(notification);
   const answer = pressed(data, action, Date.now());
   if (answer) {
-    await give(answer, notification, data);
+    await give(answer, data);
   } else {
     notification.close();
     await open(data);
@@ -72,23 +78,46 @@ async function clicked({ notification, action }: NotificationEvent): Promise<voi
 /** The questions that are being answered: a second press must not be reported as too late. */
 const answering = new Set<string>();
 
-async function give(answer: Answer, notification: Notification, data: NoticeData): Promise<void> {
+async function give(answer: Answer, data: NoticeData): Promise<void> {
   const { requestId } = answer;
   if (answering.has(requestId)) {
     return;
   }
   answering.add(requestId);
   try {
-    const kept = await keptKey();
-    if (!kept) {
-      throw new Error("You are signed out. Open acpd to sign in.");
-    }
-    await approve(kept.pageKey, answer);
-    notification.close();
-  } catch (error) {
-    await show(refusalOf(data, (error as Error).message));
+    await send(answer).then(
+      () => alone(() => closeQuestion(requestId, data)),
+      (error: unknown) => alone(() => refuse(requestId, refusalOf(data, (error as Error).message))),
+    );
   } finally {
     answering.delete(requestId);
+  }
+}
+
+async function send(answer: Answer): Promise<void> {
+  const kept = await keptKey();
+  if (!kept) {
+    throw new NotAnswered("You are signed out. Open acpd to sign in.");
+  }
+  await approve(kept.pageKey, answer);
+}
+
+const dataOf = (notification: Notification): NoticeData => (notification.data ?? {}) as NoticeData;
+
+/** Closes the notification of a question. Meanwhile, that of the thread's next one may have taken its place. */
+async function closeQuestion(requestId: string, { threadId }: NoticeData): Promise<void> {
+  for (const notification of await self.registration.getNotifications({ tag: threadId })) {
+    if (asksFor(dataOf(notification), requestId)) {
+      notification.close();
+    }
+  }
+}
+
+/** Shows why an answer was not accepted, unless the thread has other news by now. */
+async function refuse(requestId: string, refusal: Pushed): Promise<void> {
+  const shown = await self.registration.getNotifications({ tag: refusal.tag });
+  if (mayRefuse(shown.map(dataOf), requestId)) {
+    await show(refusal);
   }
 }
 
@@ -157,8 +186,13 @@ const PATIENCE_MS = 15_000;
 const request = (pageKey: string, init?: RequestInit): Promise<Response> =>
   fetch("/api/push", withKey(pageKey, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) }));
 
-/** Subscribes again with the same key, and tells the daemon. */
-async function renew({ newSubscription, oldSubscription }: ChangeEvent): Promise<void> {
+/** Subscribes again, once no page changes the subscription. */
+function renew(event: ChangeEvent): Promise<void> {
+  return self.navigator.locks.request(PUSH_LOCK, { signal: AbortSignal.timeout(PATIENCE_MS) }, () => renewNow(event));
+}
+
+/** Subscribes again with the same key, and notifies the daemon. */
+async function renewNow({ newSubscription, oldSubscription }: ChangeEvent): Promise<void> {
   const kept = await keptKey();
   if (!kept) {
     // The user has turned it off, or signed out.

@@ -27,7 +27,7 @@ test("a browser that stores nothing says so in a sentence", async () => {
     for (const operation of [keptKey(), keepKey({ pageKey: "key", on: [] }), forgetKey()]) {
       const error: unknown = await operation.catch((error: unknown) => error);
       expect(error).toBeInstanceOf(StorageFailed);
-      expect((error as Error).message).toMatch(/^This browser stores nothing for acpd, as in some private windows: ./);
+      expect((error as Error).message).toMatch(/^This browser stores nothing for acpd, as in some private windows: .+\.$/);
     }
   }
 });
@@ -37,5 +37,5 @@ test("a database that never responds is given up", async () => {
   vi.stubGlobal("indexedDB", opening(() => {}));
   const failed = keptKey().catch((error: Error) => error.message);
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(await failed).toContain("its database does not respond");
+  expect(await failed).toMatch(/: its database does not respond\.$/);
 });

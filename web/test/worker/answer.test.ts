@@ -106,12 +106,28 @@ test("a question that is answered or gone is a sentence of its own, any other er
   }
 });
 
-test("a broken connection says why, as far as can be found out", async () => {
+test("a connection that breaks before the answer is sent says why, as far as can be found out", async () => {
   for (const [answered, said] of [
     [401, "Couldn’t answer: your session has ended. Open acpd to sign in again."],
     [403, "Couldn’t answer: your session has ended. Open acpd to sign in again."],
-    [200, "Couldn’t answer: the connection to the daemon broke. Open acpd to see whether the answer arrived."],
+    [200, "Couldn’t answer: the connection to the daemon broke. Open acpd to answer."],
     [0, "Couldn’t answer: the daemon is unreachable."],
+  ] as const) {
+    status = answered;
+    FakeSocket.made.length = asked.length = 0;
+    const { socket, done } = begin();
+    socket.close();
+    expect(await done).toBe(said);
+    expect(asked).toEqual([["/api/session", "key"]]);
+  }
+});
+
+test("once the answer is sent, a broken connection does not say that it was not accepted", async () => {
+  for (const [answered, said] of [
+    [401, "Your session ended before the daemon confirmed the answer. Open acpd to see whether the answer arrived."],
+    [403, "Your session ended before the daemon confirmed the answer. Open acpd to see whether the answer arrived."],
+    [200, "The connection broke before the daemon confirmed the answer. Open acpd to see whether the answer arrived."],
+    [0, "The connection broke before the daemon confirmed the answer. Open acpd to see whether the answer arrived."],
   ] as const) {
     status = answered;
     FakeSocket.made.length = asked.length = 0;
@@ -128,8 +144,15 @@ test("a daemon of another version or that does not respond gets no answer", asyn
   expect(await other.done).toBe("Couldn’t answer: acpd was updated. Open it to answer.");
   expect(other.socket.sent).toHaveLength(1);
   FakeSocket.made.length = 0;
-  const silent = greeted();
+  const silent = begin();
   await vi.advanceTimersByTimeAsync(15_000);
   expect(await silent.done).toBe("Couldn’t answer: the daemon did not respond in time.");
   expect(silent.socket.isClosed).toBe(true);
+});
+
+test("a daemon that does not confirm the answer in time may have accepted it", async () => {
+  const { socket, done } = greeted();
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(await done).toBe("The daemon did not confirm the answer in time. Open acpd to see whether the answer arrived.");
+  expect(socket.isClosed).toBe(true);
 });

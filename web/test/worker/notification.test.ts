@@ -3,7 +3,7 @@
 import type { CallSubject, WaitingQuestion } from "@acpd/client";
 import { describe, expect, test } from "vitest";
 
-import { isStale, notificationOf, pressed, refusalOf } from "../../src/worker/notification.ts";
+import { asksFor, isStale, mayRefuse, notificationOf, pressed, refusalOf } from "../../src/worker/notification.ts";
 import { readPayload } from "../../src/worker/payload.ts";
 
 const command = (line: string): CallSubject => ({ type: "commandLine", line, cwd: "/w" });
@@ -151,7 +151,7 @@ test("what cannot be read still shows a notification", () => {
 });
 
 test("a test says that it is one, and a refused answer stays with its thread", () => {
-  expect(shown({ type: "test" })).toMatchObject({ title: "acpd can reach this device", tag: "acpd-test", data: {} });
+  expect(shown({ type: "test" })).toMatchObject({ title: "acpd can reach this device", body: "This is a test.", tag: "acpd-test", data: {} });
   const { data } = shown(waits(asks(command("ls"))));
   expect(refusalOf(data, "Already answered.")).toEqual({
     title: "Heron",
@@ -161,6 +161,20 @@ test("a test says that it is one, and a refused answer stays with its thread", (
     actions: [],
     data: { threadId: "t", name: "Heron", waiting: true },
   });
+});
+
+test("the end of an answer concerns only the notification of its question, or shows why it failed where nothing is shown", () => {
+  const question = shown(waits(asks(command("ls")))).data;
+  const next = shown(waits(asks(command("make"), { requestId: "r" }))).data;
+  const onlyReject = shown(waits(asks(command("ls"), { options: [{ optionId: "c", name: "No", kind: "reject_once" }] }))).data;
+  const done = shown(waits(undefined, { type: "done" })).data;
+  expect([question, onlyReject].map((data) => asksFor(data, "q"))).toEqual([true, true]);
+  expect([next, done, refusalOf(question, "Already answered.").data, {}].map((data) => asksFor(data, "q"))).toEqual([false, false, false, false]);
+  expect(mayRefuse([], "q")).toBe(true);
+  expect(mayRefuse([question], "q")).toBe(true);
+  expect(mayRefuse([next], "q")).toBe(false);
+  expect(mayRefuse([done], "q")).toBe(false);
+  expect(mayRefuse([next, question], "q")).toBe(true);
 });
 
 test("a button answers only once its notification has been shown for a second", () => {
