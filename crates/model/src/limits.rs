@@ -421,6 +421,8 @@ pub const NOTIFICATION_BYTES: usize = 16 << 10;
 pub const PUSH_BYTES: usize = 3 << 10;
 /// Browsers that receive pushed notifications.
 pub const PUSH_DEVICES: usize = 128;
+/// Browsers of one token that receive pushed notifications.
+pub const PUSH_DEVICES_OF_ONE: usize = 32;
 /// Bytes of the URL at which a push service accepts messages for a browser.
 pub const PUSH_ENDPOINT_BYTES: usize = 2 << 10;
 

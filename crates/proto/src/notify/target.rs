@@ -18,6 +18,8 @@ pub struct Target {
     pub folders: Vec<String>,
     /// The user of a device; `None` for targets of the configuration.
     pub owner: Option<String>,
+    /// Changes with the target's address or its secret, which the outbox does not know. A changed target is tried at once.
+    pub version: u64,
 }
 
 impl Target {
@@ -90,6 +92,7 @@ mod tests {
             agents: agents.iter().map(|&name| name.to_owned()).collect(),
             folders: folders.iter().map(|&path| path.to_owned()).collect(),
             owner: None,
+            version: 0,
         };
         let all = target(&[], &[]);
         assert!(all.wants(NoticeKind::Done, &thread("claude", "/work")));

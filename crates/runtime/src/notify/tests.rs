@@ -89,6 +89,7 @@ fn targets(names: &[&str]) -> Arc<Targets> {
         agents: Vec::new(),
         folders: Vec::new(),
         owner: None,
+        version: 0,
     };
     Arc::new(Targets {
         targets: names

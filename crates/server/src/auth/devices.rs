@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use acpd_model::Role;
@@ -50,6 +51,13 @@ impl PushSubscription {
     /// Returns the device's name among the targets of notifications.
     pub fn target(&self) -> String {
         format!("{DEVICE_PREFIX}{}", self.id)
+    }
+
+    /// Returns a number that changes with the endpoint.
+    pub fn version(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.endpoint.hash(&mut hasher);
+        hasher.finish()
     }
 }
 

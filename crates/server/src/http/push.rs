@@ -104,7 +104,7 @@ pub async fn subscribe(
         Some(Err(error @ SubscribeError::NoSession)) => {
             refuse(StatusCode::FORBIDDEN, "forbidden", &error.to_string())
         }
-        Some(Err(error @ SubscribeError::Full)) => {
+        Some(Err(error @ (SubscribeError::FullOfOne | SubscribeError::Full))) => {
             refuse(StatusCode::CONFLICT, "conflict", &error.to_string())
         }
         None => stopping(),
@@ -153,7 +153,7 @@ pub async fn test(State(server): State<ServerState>, Extension(identity): Extens
     match server.push.send(&device, &message).await {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => {
-            let message = format!("the push service did not take the notification: {}", error.reason);
+            let message = format!("the test was not delivered: {}", error.reason);
             refuse(StatusCode::BAD_GATEWAY, "internal", &message)
         }
     }

@@ -207,13 +207,14 @@ impl NotificationsConfig {
 
 impl TargetConfig {
     /// Returns which notifications the target receives.
-    pub(super) fn rules(&self) -> Target {
+    pub(super) fn rules(&self, version: u64) -> Target {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         Target {
             on: self.on.clone(),
             agents: self.agents.clone(),
             folders: self.folders.iter().map(text).collect(),
             owner: None,
+            version,
         }
     }
 

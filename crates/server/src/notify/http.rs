@@ -81,7 +81,7 @@ impl From<PostError> for DeliveryError {
 
 /// Posts a body. Answers other than 2xx are errors. Blocks.
 pub(super) fn post(url: &str, headers: &[(&str, String)], body: &[u8]) -> Result<(), PostError> {
-    let address = Address::parse(url).map_err(|problem| DeliveryError::last(format!("its url {problem}")))?;
+    let address = Address::parse(url).map_err(|problem| DeliveryError::last(format!("the URL {problem}")))?;
     let mut request = agent(&address).post(url);
     for (name, value) in headers {
         request = request.header(*name, value);
@@ -108,7 +108,9 @@ pub(super) fn post(url: &str, headers: &[(&str, String)], body: &[u8]) -> Result
     }
     let reason = match status {
         300..400 => {
-            format!("the answer is {status}: redirects are not followed, so url must be the final address")
+            format!(
+                "the answer is {status}: redirects are not followed, so the URL must be the final address"
+            )
         }
         _ => format!("the answer is {status}"),
     };
@@ -156,7 +158,7 @@ fn reason(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Io(error) => format!("the connection failed: {error}"),
         ureq::Error::Timeout(_) => "the receiver did not answer in time".to_owned(),
-        ureq::Error::HostNotFound => "the host of its url was not found".to_owned(),
+        ureq::Error::HostNotFound => "the host of the URL was not found".to_owned(),
         ureq::Error::ConnectionFailed => "the connection failed".to_owned(),
         ureq::Error::Tls(error) => format!("TLS failed: {error}"),
         ureq::Error::Rustls(error) => format!("TLS failed: {error}"),

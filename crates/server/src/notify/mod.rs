@@ -107,8 +107,8 @@ pub(crate) fn targets(
     mut config: watch::Receiver<Arc<NotificationsConfig>>,
     mut devices: watch::Receiver<Arc<Devices>>,
 ) -> watch::Receiver<Arc<Targets>> {
-    let now = all_targets(&config.borrow_and_update(), &devices.borrow_and_update());
-    let (sender, receiver) = watch::channel(now);
+    let (mut version, mut known) = (0, Arc::clone(&config.borrow_and_update()));
+    let (sender, receiver) = watch::channel(all_targets(&known, version, &devices.borrow_and_update()));
     tokio::spawn(async move {
         loop {
             let changed = tokio::select! {
@@ -120,24 +120,27 @@ pub(crate) fn targets(
                 // The daemon ends.
                 return;
             }
-            sender.send_replace(all_targets(
-                &config.borrow_and_update(),
-                &devices.borrow_and_update(),
-            ));
+            let now = Arc::clone(&config.borrow_and_update());
+            if !Arc::ptr_eq(&now, &known) {
+                version += 1;
+                known = now;
+            }
+            sender.send_replace(all_targets(&known, version, &devices.borrow_and_update()));
         }
     });
     receiver
 }
 
-fn all_targets(config: &NotificationsConfig, devices: &Devices) -> Arc<Targets> {
+fn all_targets(config: &NotificationsConfig, version: u64, devices: &Devices) -> Arc<Targets> {
     let configured = config.targets.iter();
-    let configured = configured.map(|(name, target)| (name.clone(), target.rules()));
+    let configured = configured.map(|(name, target)| (name.clone(), target.rules(version)));
     let devices = devices.iter().map(|(name, device)| {
         let rules = Target {
             on: device.subscription.on.clone(),
             agents: Vec::new(),
             folders: Vec::new(),
             owner: Some(device.principal.to_string()),
+            version: device.subscription.version(),
         };
         (name.clone(), rules)
     });

@@ -22,7 +22,7 @@ struct Publish<'a> {
 pub(super) fn send(target: &TargetConfig, notification: &Notification) -> Result<(), DeliveryError> {
     let url = target.url.as_deref().unwrap_or_default().trim_end_matches('/');
     let Some((server, topic)) = url.rsplit_once('/') else {
-        return Err(DeliveryError::last("its url has no topic"));
+        return Err(DeliveryError::last("the URL has no topic"));
     };
     let message = Publish {
         topic,

@@ -38,10 +38,12 @@ impl Queue {
         &self.target
     }
 
-    /// Replaces the target. Its address may have been corrected, so the next delivery does not wait.
+    /// Replaces the target. If it has changed, its address may have been corrected, so the next delivery does not wait.
     pub fn set_target(&mut self, target: Target) {
-        self.target = target;
-        self.not_before = Instant::ZERO;
+        if self.target != target {
+            self.target = target;
+            self.not_before = Instant::ZERO;
+        }
     }
 
     /// Returns all notifications that are not delivered.

@@ -20,6 +20,7 @@ fn target(on: &[NoticeKind]) -> Target {
         agents: Vec::new(),
         folders: Vec::new(),
         owner: None,
+        version: 0,
     }
 }
 
@@ -258,6 +259,21 @@ fn a_question_that_waits_in_a_queue_leaves_it_when_it_is_answered() {
     assert_eq!(scene.outbox.counts().waiting, 2);
     scene.outbox.handle_closed(request);
     assert_eq!(scene.outbox.counts().waiting, 1);
+}
+
+#[test]
+fn only_a_changed_target_is_tried_at_once() {
+    let mut scene = Scene::new(&["a"]);
+    scene.ended(1, 1);
+    scene.deliveries();
+    scene.result("a", Err(DeliveryError::retry("busy")));
+    // Another device has come.
+    scene.outbox.set_targets(targets(&["a", "b"]), Duration::ZERO);
+    assert!(scene.deliveries().is_empty());
+    let mut corrected = targets(&["a", "b"]);
+    corrected.get_mut("a").expect("there is one").version = 1;
+    scene.outbox.set_targets(corrected, Duration::ZERO);
+    assert_eq!(scene.deliveries(), [to("a", 1)]);
 }
 
 #[test]

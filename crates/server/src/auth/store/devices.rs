@@ -1,6 +1,6 @@
 //! The browsers that receive notifications. Each is a part of its session.
 
-use acpd_model::limits::PUSH_DEVICES;
+use acpd_model::limits::{PUSH_DEVICES, PUSH_DEVICES_OF_ONE};
 use acpd_proto::time::Now;
 
 use super::{AuthStore, identity_of};
@@ -15,10 +15,13 @@ pub enum SubscribeError {
         "only a browser that is signed in can receive notifications: its subscription ends with its session"
     )]
     NoSession,
-    /// The limit [`PUSH_DEVICES`] is reached.
+    /// The limit [`PUSH_DEVICES_OF_ONE`] is reached.
     #[error(
-        "{PUSH_DEVICES} browsers receive notifications, which is the limit: turn them off in one of them first"
+        "{PUSH_DEVICES_OF_ONE} browsers of your token receive notifications: turn them off in one of them first"
     )]
+    FullOfOne,
+    /// The limit [`PUSH_DEVICES`] is reached.
+    #[error("{PUSH_DEVICES} browsers of all users receive notifications, which is the limit of this daemon")]
     Full,
 }
 
@@ -32,13 +35,20 @@ impl AuthStore {
     ) -> Result<(), SubscribeError> {
         let session = identity.session.and_then(|(hash, _)| self.sessions.find(hash));
         let session = session.ok_or(SubscribeError::NoSession)?;
-        let hash = session.hash;
+        let (hash, key) = (session.hash, session.key);
         let known = session.push.as_ref().map(|known| known.id.clone());
         self.end_endpoint(&subscription.endpoint);
         match known {
             Some(known) => subscription.id = known,
-            None if self.sessions.with_push().count() >= PUSH_DEVICES => return Err(SubscribeError::Full),
-            None => {}
+            None => {
+                let others = || self.sessions.with_push().map(|(session, _)| session);
+                if others().filter(|session| session.key == key).count() >= PUSH_DEVICES_OF_ONE {
+                    return Err(SubscribeError::FullOfOne);
+                }
+                if others().count() >= PUSH_DEVICES {
+                    return Err(SubscribeError::Full);
+                }
+            }
         }
         self.sessions.set_push(hash, Some(subscription));
         Ok(())

@@ -98,11 +98,22 @@ impl Push {
         let sent = blocking(move || http::post(&endpoint, &headers, &body)).await;
         sent.map_err(|error| {
             if matches!(error.status, Some(404 | 410)) {
+                if self.has_moved(subscription) {
+                    return DeliveryError::retry("the browser is reached at another address now");
+                }
                 self.remove(subscription);
                 return DeliveryError::gone("the browser receives no notifications any more");
             }
             error.into()
         })
+    }
+
+    /// Returns whether a device has subscribed anew since a message was sent.
+    fn has_moved(&self, before: &PushSubscription) -> bool {
+        let devices = self.auth.devices();
+        let devices = devices.borrow();
+        let now = devices.get(&before.target());
+        now.is_some_and(|now| now.subscription.endpoint != before.endpoint)
     }
 
     fn remove(&self, subscription: &PushSubscription) {

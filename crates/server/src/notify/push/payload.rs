@@ -5,6 +5,7 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::PUSH_BYTES;
+use acpd_model::summary::WaitingQuestion;
 use acpd_model::{EventKind, RawJson};
 use acpd_proto::notify::{NoticeKind, Subject};
 use acpd_proto::surface::app::question_json;
@@ -58,18 +59,30 @@ pub(super) fn payload(message: &Message, can_answer: bool) -> Vec<u8> {
     if json.len() <= PUSH_BYTES {
         return json;
     }
+    // A question without its effects has no buttons.
+    if let (Some(about), Message::Thread(message)) = (&mut payload.about, message) {
+        about.question = oldest_question(message).map(|question| {
+            let title_alone = WaitingQuestion {
+                answerable: None,
+                ..question.clone()
+            };
+            question_json(&title_alone)
+        });
+    }
+    let json = write(&payload);
+    if json.len() <= PUSH_BYTES {
+        return json;
+    }
     if let Some(about) = &mut payload.about {
-        // A question without its effects has no buttons.
         about.question = None;
-        for text in [
+        let texts = [
             Some(&mut about.cwd),
             Some(&mut about.agent_type),
             about.name.as_mut(),
             about.error.as_mut(),
-        ] {
-            if let Some(text) = text
-                && let Some((end, _)) = text.char_indices().nth(FEW_CHARS)
-            {
+        ];
+        for text in texts.into_iter().flatten() {
+            if let Some((end, _)) = text.char_indices().nth(FEW_CHARS) {
                 text.truncate(end);
                 text.push('…');
             }
@@ -109,22 +122,26 @@ fn about(message: &ThreadMessage, can_answer: bool) -> About {
                 about.error = error.as_deref().map(short);
             }
         }
-        // The page shows the oldest question first. Another one has to be opened.
-        Subject::Question(request) => {
-            let oldest = summary.question.as_deref();
-            about.question = oldest
-                .filter(|question| question.request_id == request)
-                .map(question_json);
-        }
+        Subject::Question(_) => about.question = oldest_question(message).map(question_json),
     }
     about
+}
+
+/// Returns the question of a message if it is the thread's oldest one, which the page shows first. Another one has to be
+/// opened.
+fn oldest_question(message: &ThreadMessage) -> Option<&WaitingQuestion> {
+    let Subject::Question(request) = message.delivery.notice.subject else {
+        return None;
+    };
+    let oldest = message.summary.question.as_deref()?;
+    (oldest.request_id == request).then_some(oldest)
 }
 
 #[cfg(test)]
 mod tests {
     use acpd_model::event::PermissionOption;
     use acpd_model::subject::CallSubject;
-    use acpd_model::summary::{Answerable, QuestionType, WaitingQuestion};
+    use acpd_model::summary::{Answerable, QuestionType};
     use serde_json::{Value, json};
 
     use super::*;
@@ -196,10 +213,14 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_left_out() {
         let mut message = with_question(asked("Run it"), &"x".repeat(4000));
+        let shown = json_of(&message, true);
+        assert_eq!(shown["question"]["title"], "Run it");
+        assert_eq!(shown["question"]["subjects"], Value::Null);
+        assert_eq!(shown["cwd"], "/planted/folder");
         let Message::Thread(about) = &mut message else {
             unreachable!()
         };
-        about.summary.name = Some("\u{10ffff}".repeat(400));
+        about.summary.name = Some("\u{10ffff}".repeat(500));
         about.summary.cwd = "\"".repeat(500);
         let shown = json_of(&message, true);
         assert_eq!(shown["question"], Value::Null);
