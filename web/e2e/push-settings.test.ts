@@ -229,7 +229,7 @@ test("what goes wrong is a sentence at the switch, and leaves nothing half done"
   await turnOn(page);
   service.status = 500;
   await page.getByRole("button", { name: "Send a test" }).click();
-  await page.getByRole("alert").filter({ hasText: "The push service did not take the notification" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "The test was not delivered" }).waitFor();
   expect(await page.getByLabel(SWITCH).isChecked()).toBe(true);
   // The user has withdrawn the permission in the browser.
   await page.context().clearPermissions();
