@@ -10,9 +10,9 @@ import { forgetKey, keepKey, keptKey, type PushKind } from "../connection/kept-k
 import { ownPageKey } from "../connection/page-key.ts";
 import { deleteSubscription, pushState, pushTest, putSubscription } from "../connection/push-api.ts";
 import { Refused } from "../connection/session.ts";
+import { withPeriod } from "../text/format.ts";
 import { NOTIFICATIONS_LOCK, PUSH_LOCK } from "../worker/messages.ts";
 import type { NoticeData } from "../worker/notification.ts";
-import { withPeriod } from "../text/format.ts";
 import { registerWorker } from "./install.ts";
 import { permission, push, pushProblem, wanted, wantedDone } from "./notifications.ts";
 
