@@ -55,7 +55,7 @@ export async function begin(): Promise<void> {
     const session = await whoAmI();
     if (session) {
       become(session);
-    } else {
+    } else if (!reloadCached()) {
       standing.value = { name: "out" };
     }
   } catch (error) {
@@ -140,10 +140,20 @@ export async function leave(): Promise<void> {
   await Promise.all([signOut().catch(() => {}), ...leaving.map((handler) => handler().catch((error: unknown) => console.warn(error)))]);
 }
 
-function become(session: Session): void {
-  // The daemon may be newer than a page that the worker had stored. It has nothing to lose yet.
-  if ("cached" in document.documentElement.dataset) {
+/**
+ * Loads the page again if the worker had stored it; returns whether it does. The daemon, which responds now, may be newer, and may
+ * not have the files of the views that the page loads when they are shown. The page has nothing to lose yet.
+ */
+function reloadCached(): boolean {
+  const isCached = "cached" in document.documentElement.dataset;
+  if (isCached) {
     location.reload();
+  }
+  return isCached;
+}
+
+function become(session: Session): void {
+  if (reloadCached()) {
     return;
   }
   drop();
