@@ -7,7 +7,7 @@ import { computed, effect } from "@preact/signals";
 
 import { online } from "../connection/connection.ts";
 import { type FromPage, QUESTION, type ToPage } from "../worker/messages.ts";
-import { isStale } from "../worker/notification.ts";
+import { isStale, LIST_MS } from "../worker/notification.ts";
 import { showQuestion } from "./focus.ts";
 import { push } from "./notifications.ts";
 import { canPush, closeNotifications, session } from "./push.ts";
@@ -48,6 +48,7 @@ if (location.hash === QUESTION && first.view === "thread") {
 /** The ids of the threads that wait, one a line. */
 const waitingIds = computed(() => threads.value?.flatMap(({ id, live }) => (live === "waiting" ? [id] : [])).join("\n"));
 let waitedBefore: readonly string[] = [];
+let later: ReturnType<typeof setTimeout> | undefined;
 
 effect(() => {
   const ids = waitingIds.value?.split("\n");
@@ -55,6 +56,9 @@ effect(() => {
     const ended = waitedBefore.filter((id) => !ids.includes(id));
     waitedBefore = ids;
     void closeStale(ended);
+    // A notification of a thread that this page has not seen wait is judged when the list is surely newer.
+    clearTimeout(later);
+    later = setTimeout(() => void closeStale([]), LIST_MS);
   }
 });
 document.addEventListener("visibilitychange", () => {

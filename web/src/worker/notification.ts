@@ -44,7 +44,7 @@ export function pressed({ answers, shownAt = Infinity }: NoticeData, action: str
  * Time after which the page's list is newer than a notification, in milliseconds. A question can be pushed before the page has
  * heard of it.
  */
-const LIST_MS = 10_000;
+export const LIST_MS = 10_000;
 
 /**
  * Returns whether a notification asks for an answer that its thread does not need any more. `live` is what the thread does by the
