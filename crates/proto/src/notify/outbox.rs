@@ -268,13 +268,13 @@ impl Outbox {
         let Err(error) = result else {
             return;
         };
+        if error.is_gone {
+            return;
+        }
         let is_open = match notice.subject {
             Subject::Turn(_) => true,
             Subject::Question(request) => self.questions.contains_key(&request),
         };
-        if error.is_gone {
-            return;
-        }
         if error.is_final {
             self.give_up(target.to_owned(), notice.thread, &error.reason);
         } else if is_too_old(&notice, now) {

@@ -50,7 +50,8 @@ pub struct ThreadMessage {
 
 /// Sends notifications to targets.
 pub trait Deliver: fmt::Debug + Send + Sync {
-    /// Sends a notification to the target with this name. Ends within a bounded time.
+    /// Sends a notification to the target with this name. The future ends within a bounded time, and does not hold the
+    /// message, which can be as large as an event.
     fn deliver(&self, target: &str, message: Message) -> BoxFuture<'static, Result<(), DeliveryError>>;
 
     /// Returns the type of a target, for metrics.

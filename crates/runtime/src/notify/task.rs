@@ -15,7 +15,7 @@ use acpd_model::{Failure, Summary, ThreadId, ThreadStatus};
 use acpd_proto::notify::{Delivery, DeliveryError, Fact, NoticeKind, Outbox, OutboxRecord};
 use acpd_proto::time::{Now, earliest};
 use futures_util::FutureExt;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Mutex, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -55,6 +55,8 @@ struct Task {
     outbox: Outbox,
     path: PathBuf,
     work: JoinSet<Ended>,
+    /// Held while a delivery reads its event and makes its message: an event can be large, and targets many.
+    reading: Arc<Mutex<()>>,
     is_saving: bool,
     /// When to read the log again, after it could not be read.
     read_again: Option<Instant>,
@@ -83,6 +85,7 @@ pub async fn run(mut context: Context, mut notifier: Notifier) {
         outbox,
         path,
         work: JoinSet::new(),
+        reading: Arc::default(),
         is_saving: false,
         read_again: None,
         closing: Vec::new(),
@@ -248,13 +251,19 @@ impl Task {
             let target = delivery.target.clone();
             let deliver = Arc::clone(&self.notifier.deliver);
             let context = self.context.clone();
+            let reading = Arc::clone(&self.reading);
             self.work.spawn(async move {
+                let reading = reading.lock().await;
                 let outcome = match message(&context, delivery).await {
                     Ok(Some(message)) => {
+                        let to = &target;
+                        let send = async move {
+                            let sending = deliver.deliver(to, message);
+                            drop(reading);
+                            sending.await
+                        };
                         // A bug in a sender must not keep its target waiting for ever.
-                        let sent = AssertUnwindSafe(deliver.deliver(&target, message))
-                            .catch_unwind()
-                            .await;
+                        let sent = AssertUnwindSafe(send).catch_unwind().await;
                         let failed =
                             |_| Err(DeliveryError::retry("the sender has a bug; see the daemon's log"));
                         Outcome::Result(sent.unwrap_or_else(failed))

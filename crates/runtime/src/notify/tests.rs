@@ -25,10 +25,12 @@ use crate::test_context::context_with_log;
 struct Receiver {
     ids: Mutex<Vec<String>>,
     is_down: AtomicBool,
+    has_bug: AtomicBool,
 }
 
 impl Deliver for Receiver {
     fn deliver(&self, _: &str, message: Message) -> BoxFuture<'static, Result<(), DeliveryError>> {
+        assert!(!self.has_bug.load(Ordering::Relaxed), "a bug");
         let id = match message {
             Message::Thread(message) => message.delivery.id(),
             Message::Test { id, .. } => id,
@@ -355,6 +357,19 @@ async fn a_question_is_delivered_after_some_seconds_unless_it_is_answered() {
     scene.settle().await;
     let expected = format!("ntf_{}_req_1_waiting_a", open.0.simple());
     assert_eq!(scene.ids(), [expected]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bug_of_a_sender_is_a_failed_delivery() {
+    let scene = Scene::new(&["a"]);
+    scene.receiver.has_bug.store(true, Ordering::Relaxed);
+    let thread = scene.thread();
+    scene.end(thread, 1).await;
+    assert_eq!(scene.waiting().await, 1);
+    scene.receiver.has_bug.store(false, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    scene.settle().await;
+    assert_eq!(scene.ids(), [id(thread, 1, "a")]);
 }
 
 #[tokio::test(start_paused = true)]

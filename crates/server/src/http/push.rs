@@ -18,6 +18,7 @@ use crate::auth::owner_token::random;
 use crate::auth::store::SubscribeError;
 use crate::http::login::{invalid, no_chance, read as read_body};
 use crate::http::{ServerState, refuse, stopping};
+use crate::notify::push::Pushed;
 
 /// The number of hexadecimal digits in the id of a device.
 const ID_DIGITS: usize = 16;
@@ -40,7 +41,7 @@ struct Keys {
 pub async fn read(State(server): State<ServerState>, Extension(identity): Extension<Identity>) -> Response {
     let public_key = match server.push.public_key().await {
         Ok(key) => key,
-        Err(problem) => return broken(&problem),
+        Err(problem) => return refuse(StatusCode::INTERNAL_SERVER_ERROR, "internal", &problem),
     };
     let on = server
         .auth
@@ -150,15 +151,11 @@ pub async fn test(State(server): State<ServerState>, Extension(identity): Extens
         principal,
         role,
     };
-    match server.push.send(&device, &message).await {
+    match server.push.send(&device, Pushed::new(&device, &message)).await {
         Ok(()) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => {
             let message = format!("the test was not delivered: {}", error.reason);
             refuse(StatusCode::BAD_GATEWAY, "internal", &message)
         }
     }
-}
-
-fn broken(problem: &str) -> Response {
-    refuse(StatusCode::INTERNAL_SERVER_ERROR, "internal", problem)
 }

@@ -23,7 +23,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
-use self::push::Push;
+use self::push::{Push, Pushed};
 use crate::auth::devices::{DEVICE_PREFIX, Devices};
 
 pub use self::config::{NotificationsConfig, TargetConfig, TargetType};
@@ -66,7 +66,9 @@ impl Deliver for Senders {
     fn deliver(&self, target: &str, message: Message) -> BoxFuture<'static, Result<(), DeliveryError>> {
         if let Some(device) = self.devices.borrow().get(target).cloned() {
             let push = Arc::clone(&self.push);
-            return async move { push.send(&device, &message).await }.boxed();
+            // Made at once: the message, which can be as large as an event, must not wait for the push service.
+            let pushed = Pushed::new(&device, &message);
+            return async move { push.send(&device, pushed).await }.boxed();
         }
         let config = Arc::clone(&self.config.borrow());
         let Some(target) = config.targets.get(target).cloned() else {

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use acpd_model::limits::NOTIFICATIONS_GIVE_UP;
 use acpd_model::{Role, ThreadId};
-use acpd_proto::notify::DeliveryError;
+use acpd_proto::notify::{DeliveryError, NoticeKind};
 use acpd_runtime::notify::Message;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -29,6 +29,35 @@ use crate::auth::handle::AuthHandle;
 
 /// The contact for operators of push services, if the daemon has no public address. Apple refuses it.
 const NO_CONTACT: &str = "mailto:acpd@localhost";
+
+/// A message for one device, before it is encrypted.
+#[derive(Debug)]
+pub(crate) struct Pushed {
+    text: Vec<u8>,
+    /// How soon the push service wakes the device.
+    urgency: &'static str,
+    /// Messages of one topic replace each other while the device is offline.
+    topic: Option<String>,
+}
+
+impl Pushed {
+    /// Makes the message of a notification.
+    pub(crate) fn new(device: &Device, message: &Message) -> Self {
+        let (is_urgent, topic) = match message {
+            Message::Thread(message) => {
+                let notice = message.delivery.notice;
+                let topic = topic_of(&device.subscription.id, notice.thread);
+                (notice.kind != NoticeKind::Done, Some(topic))
+            }
+            Message::Test { .. } => (true, None),
+        };
+        Self {
+            text: payload::payload(message, device.role.may(Role::Approver)),
+            urgency: if is_urgent { "high" } else { "normal" },
+            topic,
+        }
+    }
+}
 
 /// Sends notifications to browsers.
 #[derive(Debug)]
@@ -77,10 +106,8 @@ impl Push {
     }
 
     /// Sends a message to a device. A device that its push service does not know any more is removed.
-    pub(crate) async fn send(&self, device: &Device, message: &Message) -> Result<(), DeliveryError> {
-        let Device {
-            subscription, role, ..
-        } = device;
+    pub(crate) async fn send(&self, device: &Device, message: Pushed) -> Result<(), DeliveryError> {
+        let subscription = &device.subscription;
         let config = Arc::clone(&self.config.borrow());
         let service = service::origin_of_known(&subscription.endpoint, &config.push_services)
             .map_err(DeliveryError::last)?;
@@ -90,10 +117,16 @@ impl Push {
         let authorization = key
             .authorization(&service, contact, since.as_secs())
             .map_err(DeliveryError::retry)?;
-        let text = payload::payload(message, role.may(Role::Approver));
-        let body = encrypt::encrypt(subscription, &text)
+        let body = encrypt::encrypt(subscription, &message.text)
             .map_err(|_| DeliveryError::last("the browser's key cannot be used"))?;
-        let headers = headers(message, &subscription.id, authorization);
+        let mut headers = vec![
+            ("authorization", authorization),
+            ("content-type", "application/octet-stream".to_owned()),
+            ("content-encoding", "aes128gcm".to_owned()),
+            ("ttl", NOTIFICATIONS_GIVE_UP.as_secs().to_string()),
+            ("urgency", message.urgency.to_owned()),
+        ];
+        headers.extend(message.topic.map(|topic| ("topic", topic)));
         let endpoint = subscription.endpoint.clone();
         let sent = blocking(move || http::post(&endpoint, &headers, &body)).await;
         sent.map_err(|error| {
@@ -130,26 +163,6 @@ fn contact<'a>(url: Option<&'a str>, origin: &'a str) -> &'a str {
     public
         .find(|url| url.starts_with("https://"))
         .unwrap_or(NO_CONTACT)
-}
-
-fn headers(message: &Message, device: &str, authorization: String) -> Vec<(&'static str, String)> {
-    let mut headers = vec![
-        ("authorization", authorization),
-        ("content-type", "application/octet-stream".to_owned()),
-        ("content-encoding", "aes128gcm".to_owned()),
-        ("ttl", NOTIFICATIONS_GIVE_UP.as_secs().to_string()),
-    ];
-    let (mut urgency, mut topic) = ("high", None);
-    if let Message::Thread(message) = message {
-        let notice = message.delivery.notice;
-        if notice.kind == acpd_proto::notify::NoticeKind::Done {
-            urgency = "normal";
-        }
-        topic = Some(topic_of(device, notice.thread));
-    }
-    headers.push(("urgency", urgency.to_owned()));
-    headers.extend(topic.map(|topic| ("topic", topic)));
-    headers
 }
 
 /// Returns the topic of a thread: a device that was offline receives only the last message of each. It does not reveal the

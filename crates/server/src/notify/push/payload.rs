@@ -14,7 +14,17 @@ use serde::Serialize;
 
 use crate::notify::message::short;
 
-/// Characters of each text, if all of them are too long together.
+/// How much of a message is written. What has no room is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Whole,
+    /// Without the effects of a question, and so without buttons.
+    NoEffects,
+    /// Also without the question, and with the beginnings of texts.
+    Least,
+}
+
+/// Characters of each text of the least detail.
 const FEW_CHARS: usize = 100;
 
 #[derive(Serialize)]
@@ -47,84 +57,71 @@ struct About {
 
 /// Returns the JSON of a message, at most [`PUSH_BYTES`].
 pub(super) fn payload(message: &Message, can_answer: bool) -> Vec<u8> {
-    let (kind, about) = match message {
-        Message::Test { .. } => ("test", None),
-        Message::Thread(message) => (
-            message.delivery.notice.kind.word(),
-            Some(about(message, can_answer)),
-        ),
-    };
-    let mut payload = Payload { kind, about };
-    let json = write(&payload);
-    if json.len() <= PUSH_BYTES {
-        return json;
-    }
-    // A question without its effects has no buttons.
-    if let (Some(about), Message::Thread(message)) = (&mut payload.about, message) {
-        about.question = oldest_question(message).map(|question| {
-            let title_alone = WaitingQuestion {
-                answerable: None,
-                ..question.clone()
-            };
-            question_json(&title_alone)
-        });
-    }
-    let json = write(&payload);
-    if json.len() <= PUSH_BYTES {
-        return json;
-    }
-    if let Some(about) = &mut payload.about {
-        about.question = None;
-        let texts = [
-            Some(&mut about.cwd),
-            Some(&mut about.agent_type),
-            about.name.as_mut(),
-            about.error.as_mut(),
-        ];
-        for text in texts.into_iter().flatten() {
-            if let Some((end, _)) = text.char_indices().nth(FEW_CHARS) {
-                text.truncate(end);
-                text.push('…');
-            }
+    let mut json = Vec::new();
+    for detail in [Detail::Whole, Detail::NoEffects, Detail::Least] {
+        let payload = match message {
+            Message::Test { .. } => Payload {
+                kind: "test",
+                about: None,
+            },
+            Message::Thread(message) => Payload {
+                kind: message.delivery.notice.kind.word(),
+                about: Some(about(message, can_answer, detail)),
+            },
+        };
+        // Strings and ids alone cannot fail.
+        json = serde_json::to_vec(&payload).unwrap_or_default();
+        if json.len() <= PUSH_BYTES {
+            break;
         }
     }
-    let json = write(&payload);
     debug_assert!(json.len() <= PUSH_BYTES);
     json
 }
 
-/// Strings and ids alone cannot fail.
-fn write(payload: &Payload) -> Vec<u8> {
-    serde_json::to_vec(payload).unwrap_or_default()
-}
-
-fn about(message: &ThreadMessage, can_answer: bool) -> About {
+fn about(message: &ThreadMessage, can_answer: bool, detail: Detail) -> About {
     let ThreadMessage {
         delivery,
         summary,
         event,
     } = message;
-    let notice = &delivery.notice;
-    let mut about = About {
-        thread_id: notice.thread.to_string(),
-        agent_type: short(&summary.agent),
-        cwd: short(&summary.cwd),
-        name: summary.name.as_deref().map(short),
-        status: None,
-        error: None,
-        question: None,
-        can_answer: can_answer && notice.kind == NoticeKind::Waiting,
+    let text = |text: &str| shown(text, detail);
+    let (status, error) = match &event.kind {
+        EventKind::TurnSettled { status, error, .. } => (Some(*status), error.as_deref().map(text)),
+        _ => (None, None),
     };
-    match notice.subject {
-        Subject::Turn(_) => {
-            if let EventKind::TurnSettled { status, error, .. } = &event.kind {
-                about.status = Some(*status);
-                about.error = error.as_deref().map(short);
-            }
-        }
-        Subject::Question(_) => about.question = oldest_question(message).map(question_json),
+    About {
+        thread_id: delivery.notice.thread.to_string(),
+        agent_type: text(&summary.agent),
+        cwd: text(&summary.cwd),
+        name: summary.name.as_deref().map(text),
+        status,
+        error,
+        question: oldest_question(message).and_then(|question| shown_question(question, detail)),
+        can_answer: can_answer && delivery.notice.kind == NoticeKind::Waiting,
     }
-    about
+}
+
+fn shown(text: &str, detail: Detail) -> String {
+    let mut text = short(text);
+    if detail == Detail::Least
+        && let Some((end, _)) = text.char_indices().nth(FEW_CHARS)
+    {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+fn shown_question(question: &WaitingQuestion, detail: Detail) -> Option<RawJson> {
+    match detail {
+        Detail::Whole => Some(question_json(question)),
+        Detail::NoEffects => Some(question_json(&WaitingQuestion {
+            answerable: None,
+            ..question.clone()
+        })),
+        Detail::Least => None,
+    }
 }
 
 /// Returns the question of a message if it is the thread's oldest one, which the page shows first. Another one has to be
