@@ -11,6 +11,7 @@ import { ownPageKey } from "../connection/page-key.ts";
 import { deleteSubscription, pushState, pushTest, putSubscription } from "../connection/push-api.ts";
 import { Refused } from "../connection/session.ts";
 import { withPeriod } from "../text/format.ts";
+import { within } from "../text/within.ts";
 import { NOTIFICATIONS_LOCK, PUSH_LOCK } from "../worker/messages.ts";
 import type { NoticeData } from "../worker/notification.ts";
 import { registerWorker } from "./install.ts";
@@ -180,7 +181,7 @@ const PATIENCE_MS = 20_000;
 async function pushManager(): Promise<PushManager> {
   try {
     await registerWorker();
-    const { pushManager } = await within(navigator.serviceWorker.ready, "it did not become active in time");
+    const { pushManager } = await within(navigator.serviceWorker.ready, PATIENCE_MS, new Late("it did not become active in time"));
     return pushManager;
   } catch (error) {
     throw new Refused(`The browser could not install acpd’s service worker: ${withPeriod(sentence(error))}`);
@@ -190,7 +191,7 @@ async function pushManager(): Promise<PushManager> {
 async function subscribeAt(manager: PushManager, publicKey: string): Promise<PushSubscription> {
   try {
     const subscribed = manager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(publicKey) });
-    return await within(subscribed, "it did not respond in time");
+    return await within(subscribed, PATIENCE_MS, new Late("it did not respond in time"));
   } catch (error) {
     const { name } = error as Error;
     if (error instanceof Late) {
@@ -210,16 +211,6 @@ async function subscribeAt(manager: PushManager, publicKey: string): Promise<Pus
 /** The browser did not respond in time; the message says so without a period. */
 class Late extends Error {
   override readonly name = "Late";
-}
-
-async function within<T>(promise: Promise<T>, why: string): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Late(why)), PATIENCE_MS)));
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function bytesOf(base64url: string): Uint8Array<ArrayBuffer> {

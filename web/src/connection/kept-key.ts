@@ -4,6 +4,7 @@
  */
 
 import { withPeriod } from "../text/format.ts";
+import { within } from "../text/within.ts";
 
 /** What pushed notifications are about. */
 export type PushKind = "waiting" | "done" | "failed";
@@ -28,33 +29,27 @@ const PATIENCE_MS = 5_000;
 
 /** Stores the key, in place of an earlier one. */
 export async function keepKey(kept: Kept): Promise<void> {
-  await within((store) => store.put(kept, ENTRY), "readwrite");
+  await transact((store) => store.put(kept, ENTRY), "readwrite");
 }
 
 /** Returns the stored key, if there is one. */
 export async function keptKey(): Promise<Kept | undefined> {
-  const found = (await within((store) => store.get(ENTRY), "readonly")) as Partial<Kept> | undefined;
+  const found = (await transact((store) => store.get(ENTRY), "readonly")) as Partial<Kept> | undefined;
   return typeof found?.pageKey === "string" && Array.isArray(found.on) ? { pageKey: found.pageKey, on: found.on } : undefined;
 }
 
 /** Removes the key. */
 export async function forgetKey(): Promise<void> {
-  await within((store) => store.delete(ENTRY), "readwrite");
+  await transact((store) => store.delete(ENTRY), "readwrite");
 }
 
 /** Runs a request in a transaction of its own; returns its result once it is stored. */
-async function within(request: (store: IDBObjectStore) => IDBRequest, mode: IDBTransactionMode): Promise<unknown> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("its database does not respond")), PATIENCE_MS);
-  });
+async function transact(request: (store: IDBObjectStore) => IDBRequest, mode: IDBTransactionMode): Promise<unknown> {
   try {
-    return await Promise.race([run(request, mode), late]);
+    return await within(run(request, mode), PATIENCE_MS, new Error("its database does not respond"));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new StorageFailed(`This browser stores nothing for acpd, as in some private windows: ${withPeriod(why)}`, { cause: error });
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -196,6 +196,7 @@ async function renewNow({ newSubscription, oldSubscription }: ChangeEvent): Prom
   const kept = await keptKey();
   if (!kept) {
     // The user has turned it off, or signed out.
+    await newSubscription?.unsubscribe();
     return;
   }
   const subscription = newSubscription ?? (await subscribe(kept, oldSubscription));
