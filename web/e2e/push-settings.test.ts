@@ -24,13 +24,16 @@ import {
 
 setPushStage();
 
-/** Gives the worker another subscription, as browsers do. Runs in the worker. */
-async function renewSubscription({ endpoint, p256dh, auth }: { endpoint: string; p256dh: string; auth: string }): Promise<void> {
+/** Gives the worker another subscription, as browsers do; returns whether the worker has ended it. Runs in the worker. */
+async function renewSubscription({ endpoint, p256dh, auth }: { endpoint: string; p256dh: string; auth: string }): Promise<boolean> {
   const event = new Event("pushsubscriptionchange");
   let done: Promise<unknown> = Promise.resolve();
-  const newSubscription = { endpoint, toJSON: () => ({ endpoint, keys: { p256dh, auth } }) };
+  let isEnded = false;
+  const unsubscribe = () => Promise.resolve((isEnded = true));
+  const newSubscription = { endpoint, unsubscribe, toJSON: () => ({ endpoint, keys: { p256dh, auth } }) };
   dispatchEvent(Object.assign(event, { newSubscription, waitUntil: (promise: Promise<unknown>) => (done = promise) }));
   await done;
+  return isEnded;
 }
 
 test("the user turns it on, and a test arrives", async () => {
@@ -105,7 +108,7 @@ test("the subscription is renewed quietly: for another session, another key of t
   // The push service changes the subscription while no page is open.
   const third = (await subscription(page))!;
   const changed = service.issue(third.key);
-  await device.worker.evaluate(renewSubscription, changed);
+  expect(await device.worker.evaluate(renewSubscription, changed)).toBe(false);
   await page.getByRole("button", { name: "Send a test" }).click();
   await arrives(device, 3);
   const paths = service.received.map(({ path }) => service.origin + path);
@@ -124,7 +127,7 @@ test("the worker does not renew a subscription while a page ends it", async () =
       }),
   );
   let isOver = false;
-  const renewed = device.worker.evaluate(renewSubscription, service.issue(key)).then(() => (isOver = true));
+  const renewed = device.worker.evaluate(renewSubscription, service.issue(key)).finally(() => (isOver = true));
   const waits = () =>
     page.evaluate(async () => (await navigator.locks.query()).pending!.filter(({ name }) => name === "acpd-push").length);
   await expect.poll(async () => isOver || (await waits()) === 1).toBe(true);
@@ -142,7 +145,7 @@ test("the worker does not renew a subscription while a page ends it", async () =
       }),
   );
   await page.evaluate(() => (window as unknown as { release(): void }).release());
-  await renewed;
+  expect(await renewed).toBe(true);
   await page.getByRole("button", { name: "Send a test" }).click();
   await expect.poll(() => service.received.map(({ path }) => service.origin + path)).toEqual([endpoint]);
 });
