@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use tar::{Archive, Builder, EntryType, Header};
 
 use super::LOG;
+use crate::data_files::{Backup, backup_of};
 
 /// The format that this acpd writes.
 const FORMAT: u32 = 1;
@@ -23,20 +24,6 @@ const DESCRIPTION: &str = "acpd-backup.json";
 
 /// Bytes that are copied at once.
 const COPIED_AT_ONCE: usize = 1 << 20;
-
-/// Files of a data directory, besides the log, that all backups have.
-pub const PLAIN: [&str; 1] = ["answers.json"];
-
-/// Files with which other programs can use the daemon, or pose as it.
-pub const SECRET: [&str; 7] = [
-    "token",
-    "tokens.json",
-    "sessions.json",
-    "shares.json",
-    "push.key",
-    "tls-cert.pem",
-    "tls-key.pem",
-];
 
 /// The first entry of a backup.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -94,9 +81,11 @@ impl Content {
 }
 
 impl Description {
-    /// Returns whether the backup has files of [`SECRET`].
+    /// Returns whether the backup has files with secrets.
     pub fn has_secrets(&self) -> bool {
-        self.files.iter().any(|file| SECRET.contains(&&*file.name))
+        self.files
+            .iter()
+            .any(|file| backup_of(&file.name) == Some(Backup::WithSecrets))
     }
 
     /// Returns the bytes of all files.
@@ -131,7 +120,7 @@ impl Description {
         );
         let mut names: Vec<&str> = Vec::new();
         for FileEntry { name, bytes, .. } in &description.files {
-            let is_small = PLAIN.contains(&&**name) || SECRET.contains(&&**name);
+            let is_small = matches!(backup_of(name), Some(Backup::Always | Backup::WithSecrets));
             ensure!(name == LOG || is_small, "it has an unknown file: {name:?}");
             ensure!(!names.contains(&&**name), "it has two files {name:?}");
             ensure!(

@@ -11,10 +11,11 @@ use acpd_runtime::private_file;
 use anyhow::{Context, bail, ensure};
 use serde_json::json;
 
-use super::archive::{self, Content, Description, PLAIN, SECRET};
+use super::archive::{self, Content, Description};
 use super::staging::{Staging, parent, sync_names};
 use super::{LOG, size, threads};
 use crate::cli::BackupArgs;
+use crate::data_files::{Backup, DATA_FILES, DataFile};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
@@ -148,8 +149,12 @@ impl Work {
     /// Writes the archive to the disk.
     fn write(&self, copied: acpd_log::backup::LogContents) -> anyhow::Result<Description> {
         let mut files = vec![(LOG, Content::File(File::open(self.copy_of_log())?))];
-        let secrets: &[&'static str] = if self.with_secrets { &SECRET } else { &[] };
-        for name in PLAIN.iter().chain(secrets) {
+        for DataFile { name, backup, .. } in DATA_FILES {
+            match backup {
+                Backup::Always => {}
+                Backup::WithSecrets if self.with_secrets => {}
+                Backup::WithSecrets | Backup::Never => continue,
+            }
             let path = self.data_dir.join(name);
             let content = private_file::read(&path, BACKUP_FILE_BYTES);
             if let Some(content) = content.with_context(|| format!("{} cannot be read", path.display()))? {

@@ -9,18 +9,7 @@ use acpd_policy::shell_line;
 
 use super::Subject;
 use super::report::{Finding, Group};
-
-/// Files of the data directory that the daemon refuses to use if other users can.
-const OWN: [&str; 8] = [
-    "token",
-    "tokens.json",
-    "sessions.json",
-    "shares.json",
-    "answers.json",
-    "notifications.json",
-    "push.key",
-    "tls-key.pem",
-];
+use crate::data_files::DATA_FILES;
 
 /// A file with a secret.
 #[derive(Debug, Clone)]
@@ -38,9 +27,9 @@ struct Secret {
 pub fn check(subject: &Subject) -> Vec<Finding> {
     let settings = &subject.settings;
     let daemon = &settings.daemon;
-    let mut files: Vec<(PathBuf, &'static str, bool)> = OWN
-        .iter()
-        .map(|name| (daemon.data_dir.join(name), "credentials of acpd", true))
+    let private = DATA_FILES.iter().filter(|file| file.is_private);
+    let mut files: Vec<(PathBuf, &'static str, bool)> = private
+        .map(|file| (daemon.data_dir.join(file.name), "credentials of acpd", true))
         .collect();
     let has_values = daemon
         .agents
