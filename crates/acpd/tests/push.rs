@@ -279,6 +279,42 @@ fn devices_survive_a_restart_and_end_when_their_push_service_says_so() {
 }
 
 #[test]
+fn a_browser_that_nobody_opens_is_notified_before_it_is_signed_out() {
+    let service = Receiver::start();
+    let mut daemon = daemon(&service);
+    let (private, public) = {
+        let browser = Browser::new(&daemon, &service, &daemon.place.token());
+        browser.subscribe(&["done"]);
+        (browser.private.take(), browser.public.clone())
+    };
+    daemon.stop();
+    let path = daemon.place.data().join("sessions.json");
+    let stored = std::fs::read_to_string(&path).expect("the sessions");
+    let mut stored: Value = serde_json::from_str(&stored).expect("they are JSON");
+    let session = &mut stored["sessions"][0];
+    let used = session["usedAt"].as_i64().expect("a time");
+    session["usedAt"] = json!(used - (6 * 24 + 1) * 3600 * 1000);
+    std::fs::write(&path, stored.to_string()).expect("it is replaced");
+    daemon.restart();
+    let [posted] = service.wait_for(1).try_into().expect("one request");
+    assert_eq!(
+        (posted.header("urgency"), posted.header("topic")),
+        ("normal", "sign-out")
+    );
+    let browser = Browser {
+        private: RefCell::new(private),
+        public,
+        ..Browser::new(&daemon, &service, &daemon.place.token())
+    };
+    assert_eq!(
+        browser.read(&posted),
+        json!({ "type": "signOut", "canStay": true })
+    );
+    let known = || std::fs::read_to_string(&path).is_ok_and(|stored| stored.contains("announcedEnd"));
+    wait_until("the daemon remembers it", known);
+}
+
+#[test]
 fn what_is_no_subscription_is_refused_with_a_sentence() {
     let service = Receiver::start();
     let daemon = daemon(&service);

@@ -495,6 +495,8 @@ pub const TICKETS_OF_ONE: usize = 64;
 pub const SESSION_DAYS: i64 = 7;
 /// Days until a browser session expires in any case.
 pub const SESSION_MAX_DAYS: i64 = 30;
+/// Hours before the end of a session in which its browser is notified of it.
+pub const SIGN_OUT_NOTICE_HOURS: i64 = 24;
 /// Seconds by which the stored time of a session's last use may lag behind.
 pub const SESSION_NOTE_SECS: i64 = 3600;
 /// Browser sessions of all tokens.

@@ -199,6 +199,10 @@ impl Daemon {
         let service = Service::with_retention(directory, context, live.retention);
         let stop = CancellationToken::new();
         let due = Arc::clone(&service.context.indexing);
+        tokio::spawn({
+            let (push, stop) = (Arc::clone(&push), stop.clone());
+            async move { push.announce_sign_outs(stop).await }
+        });
         let server = ServerState {
             setup: ConnectionSetup::open(service.clone(), stop.clone()),
             service,

@@ -203,6 +203,22 @@ async function stillIn(made: Client): Promise<void> {
   }
 }
 
+/** How often a page that is looked at uses its session, in milliseconds. */
+const USE_MS = 3_600_000;
+let usedAt = Date.now();
+
+/** Uses the session, which ends without use: an open connection is none, and a page can stay open for weeks. */
+function use(): void {
+  const made = client.peek();
+  if (made && document.visibilityState === "visible" && Date.now() - usedAt >= USE_MS) {
+    usedAt = Date.now();
+    void stillIn(made);
+  }
+}
+
+document.addEventListener("visibilitychange", use);
+setInterval(use, USE_MS);
+
 function drop(): void {
   client.peek()?.close();
   client.value = undefined;

@@ -44,9 +44,13 @@ export const LINK_ENDED = "This link has expired or was revoked. Ask for a new o
 /** Shown when the address has only the id of a link, and this browser has no session of it. */
 const LINK_NEEDED = "This browser has no access to the thread any more. Open the link again that you received.";
 
+/** Time for the daemon to respond, in milliseconds. */
+const PATIENCE_MS = 15_000;
+
 /** Returns the current session; `undefined` if there is none. Rejects if the daemon is unreachable. */
 export async function whoAmI(): Promise<Session | undefined> {
-  const response = await fetchAsPage("/api/session", { headers: { accept: "application/json" } });
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const response = await fetchAsPage("/api/session", { headers: { accept: "application/json" }, signal });
   if (response.status === 401 || response.status === 403) {
     return undefined;
   }

@@ -81,6 +81,12 @@ export function notificationOf(payload: Payload | undefined): Pushed {
   if (payload.type === "test") {
     return { title: "acpd can reach this device", body: "This is a test.", tag: "acpd-test", ...plain };
   }
+  if (payload.type === "signOut") {
+    const body = payload.canStay
+      ? "Open acpd to stay signed in. Otherwise this device receives no more notifications."
+      : "After that, sign in again to receive notifications on this device.";
+    return { title: "You will be signed out of acpd within a day", body, tag: "acpd-sign-out", ...plain };
+  }
   const { threadId, news } = payload;
   const answers = answersOf(payload);
   return {

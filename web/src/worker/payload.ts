@@ -14,6 +14,8 @@ const MOST = 64;
 
 export type Payload =
   | { readonly type: "test" }
+  /** The browser will be signed out within a day; if `canStay`, not if the user opens the page. */
+  | { readonly type: "signOut"; readonly canStay: boolean }
   | {
       readonly type: "news";
       readonly threadId: string;
@@ -31,6 +33,9 @@ export function readPayload(text: string | undefined): Payload | undefined {
   const { type, threadId, agentType, cwd, name, status, error, question, canAnswer } = payload;
   if (type === "test") {
     return { type };
+  }
+  if (type === "signOut") {
+    return { type, canStay: payload.canStay === true };
   }
   if (type !== "waiting" && type !== "done" && type !== "failed") {
     return undefined;

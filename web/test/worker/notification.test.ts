@@ -150,6 +150,15 @@ test("what cannot be read still shows a notification", () => {
   expect(shown({ type: "done", threadId: "t" }).body).toBe("The agent has finished.");
 });
 
+test("a coming sign-out says what prevents it", () => {
+  const stays = shown({ type: "signOut", canStay: true });
+  expect(stays).toMatchObject({ title: "You will be signed out of acpd within a day", tag: "acpd-sign-out", actions: [], data: {} });
+  expect(stays.body).toContain("Open acpd to stay signed in.");
+  for (const canStay of [false, undefined, "yes"]) {
+    expect(shown({ type: "signOut", canStay }).body).toContain("sign in again");
+  }
+});
+
 test("a test says that it is one, and a refused answer stays with its thread", () => {
   expect(shown({ type: "test" })).toMatchObject({ title: "acpd can reach this device", body: "This is a test.", tag: "acpd-test", data: {} });
   const { data } = shown(waits(asks(command("ls"))));

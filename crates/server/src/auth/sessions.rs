@@ -42,6 +42,9 @@ pub struct Session {
     /// How the browser receives notifications, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub push: Option<PushSubscription>,
+    /// The end of which the browser was notified, in milliseconds since the epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub announced_end: Option<i64>,
     /// Cancelled when the session ends.
     #[serde(skip)]
     pub ends: CancellationToken,
@@ -85,7 +88,17 @@ impl Session {
     /// Returns when the session expires if it is not used again, in milliseconds since the epoch.
     pub fn expires_at(&self) -> i64 {
         let unused = self.used_at.saturating_add(SESSION_DAYS * DAY);
-        unused.min(self.created_at.saturating_add(SESSION_MAX_DAYS * DAY))
+        unused.min(self.last_end())
+    }
+
+    /// Returns whether the session expires later if it is used again.
+    pub fn is_prolonged_by_use(&self) -> bool {
+        self.expires_at() < self.last_end()
+    }
+
+    /// Returns when the session expires in any case.
+    fn last_end(&self) -> i64 {
+        self.created_at.saturating_add(SESSION_MAX_DAYS * DAY)
     }
 }
 
@@ -137,6 +150,7 @@ impl Sessions {
             created_at: now,
             used_at: now,
             push: None,
+            announced_end: None,
             ends,
         })
     }
@@ -165,6 +179,14 @@ impl Sessions {
     /// Returns the session with this hash.
     pub fn find(&self, hash: Hash) -> Option<&Session> {
         self.all.iter().find(|session| session.hash == hash)
+    }
+
+    /// Records that the browser of a session was notified of this end.
+    pub fn set_announced_end(&mut self, hash: Hash, end: i64) {
+        let place = self.all.iter().position(|session| session.hash == hash);
+        if let Some(session) = place.and_then(|place| self.all.change(place)) {
+            session.announced_end = Some(end);
+        }
     }
 
     /// Sets how the browser of a session receives notifications.

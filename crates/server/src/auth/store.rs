@@ -32,7 +32,7 @@ use crate::auth::stored_list::Unstored;
 use crate::auth::throttle::Throttle;
 use crate::auth::tokens::{IssuedToken, OWNER};
 
-pub use self::devices::SubscribeError;
+pub use self::devices::{EndingSession, SubscribeError};
 
 /// The origin of an authentication attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

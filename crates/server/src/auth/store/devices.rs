@@ -1,11 +1,25 @@
 //! The browsers that receive notifications. Each is a part of its session.
 
-use acpd_model::limits::{PUSH_DEVICES, PUSH_DEVICES_OF_ONE};
+use acpd_model::limits::{PUSH_DEVICES, PUSH_DEVICES_OF_ONE, SIGN_OUT_NOTICE_HOURS};
 use acpd_proto::time::Now;
 
 use super::{AuthStore, identity_of};
 use crate::auth::devices::{Device, Devices, PushSubscription};
 use crate::auth::identity::Identity;
+use crate::auth::owner_token::Hash;
+use crate::auth::sessions::Session;
+
+const HOUR: i64 = 3600 * 1000;
+
+/// A browser whose session expires soon.
+#[derive(Debug)]
+pub struct EndingSession {
+    pub device: Device,
+    /// Whether the session expires later if it is used again.
+    pub is_prolonged_by_use: bool,
+    session: Hash,
+    end: i64,
+}
 
 /// Why a browser cannot receive notifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -81,16 +95,43 @@ impl AuthStore {
 
     /// Returns the browsers that receive notifications.
     pub fn devices(&self, now: Now) -> Devices {
-        let devices = self.sessions.with_push().filter_map(|(session, push)| {
-            let identity = identity_of(&self.tokens, &self.shares, session.key, now.wall)?;
-            let device = Device {
-                subscription: push.clone(),
-                principal: identity.principal,
-                role: identity.role,
-            };
-            Some((push.target(), device))
+        let devices = self.sessions.with_push();
+        devices
+            .filter_map(|(session, push)| Some((push.target(), self.device(session, push, now)?)))
+            .collect()
+    }
+
+    fn device(&self, session: &Session, push: &PushSubscription, now: Now) -> Option<Device> {
+        let identity = identity_of(&self.tokens, &self.shares, session.key, now.wall)?;
+        Some(Device {
+            subscription: push.clone(),
+            principal: identity.principal,
+            role: identity.role,
+        })
+    }
+
+    /// Returns the browsers whose sessions expire within [`SIGN_OUT_NOTICE_HOURS`], and which were not yet notified of it.
+    pub fn ending_sessions(&self, now: Now) -> Vec<EndingSession> {
+        let soon = now.wall.saturating_add(SIGN_OUT_NOTICE_HOURS * HOUR);
+        let ending = self.sessions.with_push().filter(|(session, _)| {
+            let end = session.expires_at();
+            now.wall < end && end <= soon && session.announced_end != Some(end)
         });
-        devices.collect()
+        ending
+            .filter_map(|(session, push)| {
+                Some(EndingSession {
+                    device: self.device(session, push, now)?,
+                    is_prolonged_by_use: session.is_prolonged_by_use(),
+                    session: session.hash,
+                    end: session.expires_at(),
+                })
+            })
+            .collect()
+    }
+
+    /// Records that a browser was notified of the end of its session.
+    pub fn announced(&mut self, ending: &EndingSession) {
+        self.sessions.set_announced_end(ending.session, ending.end);
     }
 }
 

@@ -11,7 +11,7 @@ mod vapid;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use acpd_model::limits::NOTIFICATIONS_GIVE_UP;
 use acpd_model::{Role, ThreadId};
@@ -21,14 +21,20 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OnceCell, watch};
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
 
 use self::vapid::VapidKey;
 use super::{NotificationsConfig, blocking, http};
 use crate::auth::devices::{Device, PushSubscription};
 use crate::auth::handle::AuthHandle;
+use crate::auth::store::EndingSession;
 
 /// The contact for operators of push services, if the daemon has no public address. Apple refuses it.
 const NO_CONTACT: &str = "mailto:acpd@localhost";
+
+/// How often the daemon looks for sessions that expire soon.
+const ANNOUNCED_EVERY: Duration = Duration::from_hours(1);
 
 /// A message for one device, before it is encrypted.
 #[derive(Debug)]
@@ -55,6 +61,15 @@ impl Pushed {
             text: payload::payload(message, device.role.may(Role::Approver)),
             urgency: if is_urgent { "high" } else { "normal" },
             topic,
+        }
+    }
+
+    /// Makes the message that the browser will be signed out within a day.
+    fn sign_out(ending: &EndingSession) -> Self {
+        Self {
+            text: payload::sign_out(ending.is_prolonged_by_use),
+            urgency: "normal",
+            topic: Some("sign-out".to_owned()),
         }
     }
 }
@@ -139,6 +154,35 @@ impl Push {
             }
             error.into()
         })
+    }
+
+    /// Notifies browsers before their sessions expire, until the daemon stops: notifications would otherwise end without a
+    /// word, and the user would wait for them.
+    pub(crate) async fn announce_sign_outs(&self, stop: CancellationToken) {
+        let mut hours = tokio::time::interval(ANNOUNCED_EVERY);
+        hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = hours.tick() => {}
+                () = stop.cancelled() => return,
+            }
+            let ending = self.auth.ask(|store, now| store.ending_sessions(now)).await;
+            for session in ending.unwrap_or_default() {
+                let sent = self.send(&session.device, Pushed::sign_out(&session)).await;
+                if let Err(error) = sent {
+                    let (device, reason) = (&*session.device.subscription.id, &*error.reason);
+                    tracing::warn!(
+                        device,
+                        reason,
+                        "a browser was not notified that it will be signed out"
+                    );
+                    if !error.is_final {
+                        continue;
+                    }
+                }
+                self.auth.ask(move |store, _| store.announced(&session)).await;
+            }
+        }
     }
 
     /// Returns whether a device has subscribed anew since a message was sent.

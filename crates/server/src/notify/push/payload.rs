@@ -30,9 +30,12 @@ const FEW_CHARS: usize = 100;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Payload {
-    /// `done`, `failed`, `waiting` or `test`.
+    /// `done`, `failed`, `waiting`, `test` or `signOut`.
     #[serde(rename = "type")]
     kind: &'static str,
+    /// With `signOut`: whether the browser stays signed in if the user opens the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    can_stay: Option<bool>,
     #[serde(flatten)]
     about: Option<About>,
 }
@@ -62,21 +65,36 @@ pub(super) fn payload(message: &Message, can_answer: bool) -> Vec<u8> {
         let payload = match message {
             Message::Test { .. } => Payload {
                 kind: "test",
+                can_stay: None,
                 about: None,
             },
             Message::Thread(message) => Payload {
                 kind: message.delivery.notice.kind.word(),
+                can_stay: None,
                 about: Some(about(message, can_answer, detail)),
             },
         };
-        // Strings and ids alone cannot fail.
-        json = serde_json::to_vec(&payload).unwrap_or_default();
+        json = written(&payload);
         if json.len() <= PUSH_BYTES {
             break;
         }
     }
     debug_assert!(json.len() <= PUSH_BYTES);
     json
+}
+
+/// Returns the JSON of the message that the browser will be signed out within a day.
+pub(super) fn sign_out(can_stay: bool) -> Vec<u8> {
+    written(&Payload {
+        kind: "signOut",
+        can_stay: Some(can_stay),
+        about: None,
+    })
+}
+
+fn written(payload: &Payload) -> Vec<u8> {
+    // Strings and ids alone cannot fail.
+    serde_json::to_vec(payload).unwrap_or_default()
 }
 
 fn about(message: &ThreadMessage, can_answer: bool, detail: Detail) -> About {
@@ -239,5 +257,18 @@ mod tests {
             at: 1,
         };
         assert_eq!(json_of(&test, true), json!({ "type": "test" }));
+    }
+
+    #[test]
+    fn a_coming_sign_out_says_whether_opening_the_page_prevents_it() {
+        let read = |json: Vec<u8>| serde_json::from_slice::<Value>(&json).unwrap();
+        assert_eq!(
+            read(sign_out(true)),
+            json!({ "type": "signOut", "canStay": true })
+        );
+        assert_eq!(
+            read(sign_out(false)),
+            json!({ "type": "signOut", "canStay": false })
+        );
     }
 }

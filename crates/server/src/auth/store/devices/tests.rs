@@ -170,3 +170,44 @@ fn devices_are_bounded_and_the_longest_file_can_be_read_again() {
     );
     assert_eq!(again.devices(at(3)), store.devices(at(3)));
 }
+
+#[test]
+fn a_browser_is_notified_once_of_each_end_of_its_session() {
+    const HOUR: u64 = 3600;
+    const DAY: u64 = 24 * HOUR;
+    let mut store = guard(Vec::new());
+    subscribed(&mut store, "thought-up-by-a-person", "browser", at(0));
+    // A browser that receives no notifications.
+    let owner = store.token("thought-up-by-a-person", HERE, at(0)).unwrap();
+    store.begin_session(&secret("silent"), &owner, at(0)).unwrap();
+    let ending = |store: &AuthStore, now| {
+        let ending = store.ending_sessions(at(now)).into_iter();
+        let seen = ending.map(|ending| (ending.device.subscription.id.clone(), ending.is_prolonged_by_use));
+        seen.collect::<Vec<_>>()
+    };
+    let announce = |store: &mut AuthStore, now| {
+        for ending in store.ending_sessions(at(now)) {
+            store.announced(&ending);
+        }
+    };
+    let named = |can_stay| [("id of browser".to_owned(), can_stay)];
+    assert_eq!(ending(&store, 6 * DAY - 1), []);
+    assert_eq!(ending(&store, 6 * DAY), named(true));
+    // The push service was not reachable, so it is tried again.
+    assert_eq!(ending(&store, 6 * DAY + HOUR), named(true));
+    announce(&mut store, 6 * DAY + HOUR);
+    assert_eq!(ending(&store, 6 * DAY + 2 * HOUR), []);
+    assert_eq!(ending(&store, 7 * DAY), []);
+    // The user opened the page, and then again not for a week.
+    for day in [6, 12, 18, 24] {
+        store
+            .session(&secret("browser"), at(day * DAY + 3 * HOUR))
+            .unwrap();
+    }
+    assert_eq!(ending(&store, 28 * DAY), []);
+    // Now it ends in any case, and using it changes nothing.
+    assert_eq!(ending(&store, 29 * DAY), named(false));
+    announce(&mut store, 29 * DAY);
+    store.session(&secret("browser"), at(29 * DAY + HOUR)).unwrap();
+    assert_eq!(ending(&store, 29 * DAY + 2 * HOUR), []);
+}
