@@ -171,7 +171,7 @@ test("they leave room for other work in a message of 300 kB that cannot be cut",
   const after = await read();
   const share = (after.work - before.work) / (after.at - before.at);
   console.log(`300 kB: the page worked ${(share * 100).toFixed(0)} % of ${(after.at - before.at).toFixed(1)} s`);
-  // The browser's own layout of such a line takes most of it. Work that grows with the message would take all of a core.
+  // The page rests for as long as drawing took. The remainder is what the messages of the connection take.
   expect(share).toBeLessThan(0.7);
 });
 

@@ -1,6 +1,6 @@
 /**
- * The open thread: subscribes to it, folds its events, and publishes the state at most once per frame. Also provides
- * the user's actions in it.
+ * The open thread: subscribes to it, folds its events, and publishes the state at a pace that leaves time to other work.
+ * Also provides the user's actions in it.
  */
 
 import type { AcpObject, Client, ConfigValue, Json, QuestionAnswered, Subscriber, Subscription, ThreadEvent } from "@acpd/client";
@@ -12,31 +12,17 @@ import { OlderTurns } from "../state/older-turns.ts";
 import { layOut } from "../state/rows.ts";
 import type { Question, Row, ThreadState } from "../state/thread.ts";
 import { newId } from "./new-id.ts";
+import { Pace } from "./pace.ts";
 import { answerHeld, onQuestion } from "./questions.ts";
 import { findInitialize, findQuestions } from "./read-log.ts";
 
 /** Number of turns in the first page, and in each page of older turns. */
 const FIRST_PAGE = 10;
 const PAGE = 30;
-/** Minimum time between two published states, in milliseconds: twice as fast as users can read, and cheap. */
-const FRAME_MS = 50;
-/**
- * Above this length of a message, in UTF-16 units, rendering costs more. Then the state is published proportionally
- * less often.
- */
-const LONG_TEXT = 25_000;
-/** Maximum time between two published states, in milliseconds. */
-const SLOW_MS = 500;
 /** Time to render the thread before its log is read, in milliseconds. */
 const LEARN_MS = 250;
 /** Time for open questions to arrive, in milliseconds, before the log is searched for them. */
 const LOOK_MS = 700;
-/**
- * Publishing interval of a hidden page, in milliseconds. It is not rendered, but must be current when it becomes
- * visible.
- */
-const HIDDEN_MS = 500;
-
 /** The `initialize` responses of agents, by name: the same agent sends the same response. */
 const initializes = new Map<string, Json>();
 
@@ -58,8 +44,6 @@ export class OpenThread implements ThreadActions {
   #state: ThreadState | undefined;
   #early: ThreadEvent[] = [];
   #subscription: Subscription | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #lastAt = 0;
   #closed = false;
   /** Whether the agent was started because the user writes. */
   #startsAgent = false;
@@ -72,6 +56,7 @@ export class OpenThread implements ThreadActions {
   readonly #offOthers: () => void;
   readonly #over = new AbortController();
   readonly #rows = layOut();
+  readonly #pace = new Pace(() => this.#publish());
 
   constructor(
     private readonly client: Client,
@@ -93,7 +78,7 @@ export class OpenThread implements ThreadActions {
     this.#offOthers();
     clearTimeout(this.#lookTimer);
     clearTimeout(this.#learnTimer);
-    clearTimeout(this.#timer);
+    this.#pace.stop();
     this.#subscription?.close();
   }
 
@@ -125,7 +110,7 @@ export class OpenThread implements ThreadActions {
         for (const event of early) {
           this.#fold(event);
         }
-        this.#publish();
+        this.#pace.now();
         this.#offQuestions ??= onQuestion(this.client, (question) => this.#asked(question));
         this.#learnTimer = setTimeout(() => void this.#learn(), LEARN_MS);
         this.#lookTimer = setTimeout(() => void this.#lookForQuestions(), LOOK_MS);
@@ -144,7 +129,7 @@ export class OpenThread implements ThreadActions {
     }
     if (this.#state.head.pendingRequestIds.includes(requestId)) {
       this.#fold({ method, params } as ThreadEvent);
-      this.#publishSoon();
+      this.#pace.soon();
     }
   }
 
@@ -170,7 +155,7 @@ export class OpenThread implements ThreadActions {
   #change(change: (state: ThreadState) => ThreadState): void {
     if (this.#state) {
       this.#apply(change);
-      this.#publishSoon();
+      this.#pace.soon();
     }
   }
 
@@ -181,7 +166,7 @@ export class OpenThread implements ThreadActions {
   #event(event: ThreadEvent): void {
     if (this.#state) {
       this.#fold(event);
-      this.#publishSoon();
+      this.#pace.soon();
     } else {
       this.#early.push(event);
     }
@@ -202,21 +187,10 @@ export class OpenThread implements ThreadActions {
     }
   }
 
-  #publishSoon(): void {
-    if (this.#timer === undefined) {
-      const since = performance.now() - this.#lastAt;
-      const wait = document.hidden ? HIDDEN_MS : Math.max(0, frameMs(this.#state!) - since);
-      this.#timer = setTimeout(() => this.#publish(), wait);
-    }
-  }
-
   #publish(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
     const thread = this.#state;
     if (thread && !this.#closed) {
       this.shown.value = { thread, rows: this.#rows(thread) };
-      this.#lastAt = performance.now();
     }
   }
 
@@ -318,7 +292,7 @@ export class OpenThread implements ThreadActions {
     if (merged) {
       this.#state = merged;
       this.#endLoading();
-      this.#publish();
+      this.#pace.now();
     }
   }
 
@@ -372,14 +346,4 @@ export class OpenThread implements ThreadActions {
       return call();
     }
   }
-}
-
-/**
- * Returns the publishing interval of a thread, in milliseconds: the longer a growing message, the more its rendering
- * costs.
- */
-export function frameMs({ turns }: Pick<ThreadState, "turns">): number {
-  const last = turns.at(-1)?.items.at(-1);
-  const length = last !== undefined && "text" in last ? (last.text?.length ?? 0) : 0;
-  return Math.min(SLOW_MS, FRAME_MS * Math.max(1, length / LONG_TEXT));
 }

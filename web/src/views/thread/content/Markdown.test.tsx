@@ -77,3 +77,11 @@ test("a text that is replaced shows nothing of the old one", () => {
   view.draw(<Markdown text="three" />);
   expect(view.text()).toBe("three\n");
 });
+
+test("a block has the direction of each line if it has text from right to left, also as an entity", () => {
+  const view = drawn(<Markdown text={"English.\n\n- one\n- שלום\n\nAn entity: &#1488;\n\nEnglish again"} streaming />);
+  const bothWays = () => view.all(".th-markdown-block").map((block) => block.classList.contains("th-both-ways"));
+  expect(bothWays()).toEqual([false, true, true, false]);
+  view.draw(<Markdown text={"English.\n\n- one\n- שלום\n\nAn entity: &#1488;\n\nEnglish again مرحبا"} streaming />);
+  expect(bothWays()).toEqual([false, true, true, true]);
+});

@@ -4,6 +4,7 @@ import { h, render, type VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { type Block, blocksAfter, definitionsOf, withDefinitions } from "../../../text/blocks.ts";
+import { hasRightToLeft } from "../../../text/direction.ts";
 import { renderMarkdown } from "../../../text/markdown.ts";
 import { CodeBlock } from "./CodeBlock.tsx";
 
@@ -68,6 +69,7 @@ function MarkdownBlock({ source, whole }: { source: string; whole: boolean }) {
     release(frames.current);
     frames.current = framed.map(({ place: at }) => at);
     element.replaceChildren(fragment);
+    element.classList.toggle("th-both-ways", hasRightToLeft(element.textContent ?? ""));
   }, [source]);
   useLayoutEffect(() => {
     for (const at of frames.current) renderCode(at, whole);
