@@ -70,6 +70,43 @@ test("a live turn is followed only by who is at the end", async () => {
   await expect.poll(distance).toBeLessThan(4);
 });
 
+test("a user who is a little above the end stays there, and a press or a selection is not carried away", async () => {
+  const id = await startThread(stage, other, `say "${"Many words. ".repeat(400)}"; tool kind=read; tool kind=edit; tool kind=edit path=b.rs; say done`);
+  await until(other, id, "idle");
+  await openThread(stage, page, id);
+  await settled(feed());
+  const work = page.locator(".th-work").last();
+  const top = async () => (await work.boundingBox())!.y;
+  await feed().hover();
+  await page.mouse.wheel(0, -20);
+  await expect.poll(distance).toBe(20);
+  const before = await top();
+  await other.call("turn/start", { threadId: id, text: "say something new; stream n=30" });
+  await page.getByRole("button", { name: "New below" }).waitFor();
+  await until(other, id, "idle");
+  await settled(feed());
+  expect(Math.abs((await top()) - before)).toBeLessThan(2);
+
+  await page.getByRole("button", { name: "New below" }).click();
+  await expect.poll(distance).toBeLessThan(4);
+  const said = page.locator(".th-agent p", { hasText: "something new" }).last();
+  await said.hover();
+  const held = (await said.boundingBox())!.y;
+  await page.mouse.down();
+  await other.call("turn/start", { threadId: id, text: "say another line; stream n=30" });
+  await until(other, id, "idle");
+  await expect.poll(distance).toBeGreaterThan(50);
+  await settled(feed());
+  expect(Math.abs((await said.boundingBox())!.y - held)).toBeLessThan(2);
+  // The press was no wish to stay. The selection of text is one.
+  await page.mouse.up();
+  await expect.poll(distance).toBeLessThan(4);
+  await page.locator(".th-agent p", { hasText: "another line" }).last().dblclick();
+  await other.call("turn/start", { threadId: id, text: "say the last line; stream n=30" });
+  await page.getByRole("button", { name: "New below" }).waitFor();
+  expect(await page.evaluate(() => document.getSelection()?.toString())).toBeTruthy();
+});
+
 test("the plan is a card that is replaced live, and stays in the conversation after the turn", async () => {
   const id = await startThread(stage, other, "plan; slow ms=600000");
   await openThread(stage, page, id);

@@ -15,6 +15,7 @@ import { Component, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
 import { heldBy, Hold } from "./hold.ts";
+import { usePress } from "./press.ts";
 
 import "./virtual.css";
 
@@ -48,7 +49,7 @@ export interface VirtualProps<T> {
   following?: { current: boolean };
 }
 
-/** Distance from the end that counts as being there, in pixels. */
+/** Distance from the end at which a user who scrolls down has reached it, in pixels. */
 const AT_END = 48;
 /** Distance from the start at which older items are requested, in pixels. */
 const NEAR_START = 1200;
@@ -63,6 +64,26 @@ export function Virtual<T>(props: VirtualProps<T>) {
   const [fresh, setFresh] = useState(false);
   const lastKey = items.length > 0 ? keyOf(items.at(-1)!) : undefined;
 
+  // Where the list was when it was last looked at, or scrolled from here.
+  const seen = useRef({ top: 0, height: 0 });
+  const note = () => {
+    const { scrollTop: top = 0, clientHeight: height = 0 } = scroller.current ?? {};
+    seen.current = { top, height };
+  };
+
+  // Whether to follow the end. Only the user's own scrolling up stops that, however little it is: a single change may grow a
+  // row by more than the distance that counts as being at the end.
+  const own = useRef(true);
+  const stuck = props.following ?? own;
+  const press = usePress(() => {
+    // Text that the user has selected stays in sight.
+    if (!press.active.current && hasSelection(scroller.current)) {
+      stuck.current = false;
+    }
+    redraw(undefined);
+  });
+  const follows = () => stuck.current && !press.active.current;
+
   const [hold] = useState(() => new Hold());
   const options: Options = {
     count: items.length,
@@ -71,12 +92,16 @@ export function Virtual<T>(props: VirtualProps<T>) {
     estimateSize: (index) => estimate(items[index]!),
     observeElementRect,
     observeElementOffset,
-    scrollToFn: elementScroll,
+    scrollToFn: (...write) => {
+      elementScroll(...write);
+      note();
+    },
     overscan: 6,
     // While an element is held, the end must not be followed.
     anchorTo: hold.active ? "start" : "end",
-    followOnAppend: true,
-    scrollEndThreshold: AT_END,
+    followOnAppend: follows(),
+    // At this distance from the end, the library follows it too.
+    scrollEndThreshold: follows() ? AT_END : -1,
     onChange: () => redraw(undefined),
   };
   const [virtual] = useState(() => new Virtualizer<HTMLDivElement, HTMLDivElement>(options));
@@ -84,11 +109,6 @@ export function Virtual<T>(props: VirtualProps<T>) {
   useLayoutEffect(() => virtual._didMount(), [virtual]);
   useLayoutEffect(() => virtual._willUpdate());
 
-  // Whether to follow the end. Only the user's own scrolling up stops that: a single change may grow a row by more than
-  // the distance that counts as being at the end.
-  const own = useRef(true);
-  const stuck = props.following ?? own;
-  const lastTop = useRef(0);
   const distance = () => {
     const el = scroller.current;
     return el ? el.scrollHeight - el.clientHeight - el.scrollTop : 0;
@@ -100,12 +120,18 @@ export function Virtual<T>(props: VirtualProps<T>) {
     }
     if (el && hold.active) {
       hold.apply(el);
-    } else if (el && stuck.current) {
+    } else if (el && follows()) {
+      // The focus, a screen reader or the browser's search may have scrolled up. Their only event is that of the scrolling,
+      // which comes later. (A window that became higher has also scrolled up, but is at its end.)
+      const { top, height } = seen.current;
+      if (el.scrollTop < top - 1 && el.clientHeight === height && distance() > 1) {
+        stuck.current = false;
+        return;
+      }
       if (distance() > 0) {
         el.scrollTop = el.scrollHeight;
       }
-      // The user may scroll up before the event of this change.
-      lastTop.current = el.scrollTop;
+      note();
     }
   });
 
@@ -143,16 +169,16 @@ export function Virtual<T>(props: VirtualProps<T>) {
     }
   }, [toEnd]);
 
-  // If the user is elsewhere, the button announces new items.
+  // If the list does not follow its end, the button announces new items.
   const seenLast = useRef(lastKey);
   useEffect(() => {
-    if (!away) {
+    if (follows()) {
       seenLast.current = lastKey;
       setFresh(false);
     } else if (lastKey !== seenLast.current) {
       setFresh(true);
     }
-  }, [away, lastKey]);
+  });
 
   // `Home` leads to the first item, also where earlier ones have yet to be loaded. Whatever else the user does ends that.
   const rising = useRef(false);
@@ -166,6 +192,11 @@ export function Virtual<T>(props: VirtualProps<T>) {
     rising.current = false;
     returning.current = undefined;
     hold.release();
+  };
+
+  const onPointerDown = (event: PointerEvent) => {
+    stay();
+    press.onPointerDown(event);
   };
 
   // Before the scrolling, so that a change between the two does not lead back to the end.
@@ -202,16 +233,18 @@ export function Virtual<T>(props: VirtualProps<T>) {
     virtual.scrollToEnd();
   };
   const onScroll = () => {
+    const before = seen.current.top;
     const top = scroller.current?.scrollTop ?? 0;
-    if (scroller.current && top < lastTop.current) {
+    if (scroller.current && top < before) {
       hold.trim(scroller.current);
     }
-    if (distance() <= AT_END && !hold.active) {
+    // At the end itself a list that has become shorter, or its window higher, has scrolled up.
+    if (!hold.active && distance() <= (top > before ? AT_END : 1)) {
       stuck.current = true;
-    } else if (top < lastTop.current - 1) {
+    } else if (top < before - 1) {
       stuck.current = false;
     }
-    lastTop.current = top;
+    note();
     if (place && returning.current === undefined) {
       const first = stuck.current ? undefined : virtual.getVirtualItemForOffset(top);
       place.current = first && { key: String(first.key), offset: top - first.start };
@@ -260,7 +293,7 @@ export function Virtual<T>(props: VirtualProps<T>) {
         onKeyDown={onKeyDown}
         onClickCapture={onClick}
         onWheel={onWheel}
-        onPointerDown={stay}
+        onPointerDown={onPointerDown}
       >
         <div class="virtual-space" style={{ height: `${virtual.getTotalSize()}px` }}>
           <div class="virtual-window" style={{ transform: `translateY(${shown[0]?.start ?? 0}px)` }}>
@@ -293,6 +326,11 @@ export function Virtual<T>(props: VirtualProps<T>) {
       </button>
     </div>
   );
+}
+
+function hasSelection(element: Element | null): boolean {
+  const selection = document.getSelection();
+  return selection !== null && !selection.isCollapsed && element !== null && element.contains(selection.anchorNode);
 }
 
 /** Renders a row again only if its item or function changes. */
