@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 
 import { buildWorker } from "../build-worker.ts";
-import { openThread, say, startThread, until } from "./support/acts.ts";
+import { openThread, say, startThread, startWorker, until, workerStarted } from "./support/acts.ts";
 import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
 import { DIST } from "./support/ui.ts";
 
@@ -50,12 +50,7 @@ async function startDaemon(): Promise<void> {
 async function installed(options: Parameters<Stage["page"]>[0] = {}): Promise<Page> {
   const page = await stage.page(options);
   await page.locator(".home-form, #token").first().waitFor();
-  await page.evaluate(async () => {
-    const { active } = await navigator.serviceWorker.ready;
-    while (active!.state !== "activated") {
-      await new Promise((done) => active!.addEventListener("statechange", done, { once: true }));
-    }
-  });
+  await startWorker(page);
   return page;
 }
 
@@ -130,7 +125,8 @@ test("the manifest is complete, and the icons are as large as it says", async ()
 });
 
 test("the worker stores the page and the assets of its build, and browsers ask for a newer one", async () => {
-  const page = await installed();
+  const page = await stage.page();
+  await workerStarted(page);
   const script = await page.request.get(`${stage.url}/worker.js`);
   expect(script.headers()).toMatchObject({ "cache-control": "no-cache", "content-type": "text/javascript; charset=utf-8" });
   expect(script.headers()["content-security-policy"]).toContain("script-src 'self'");

@@ -12,6 +12,7 @@ export default defineConfig({
   test: {
     environment: "node",
     include: ["e2e/**/*.test.ts"],
+    setupFiles: ["e2e/support/failures.ts"],
     fileParallelism: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,

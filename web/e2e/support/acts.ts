@@ -23,7 +23,7 @@ export async function until(other: Client, threadId: string, status: string): Pr
     if (thread.status === status) {
       return;
     }
-    await new Promise((next) => setTimeout(next, 400));
+    await new Promise((next) => setTimeout(next, 50));
   }
 }
 
@@ -68,4 +68,22 @@ export async function settled(list: Locator): Promise<void> {
         look();
       }),
   );
+}
+
+/** Installs the service worker of a page at once, and waits until it works. The page itself would do it some seconds later. */
+export async function startWorker(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    await navigator.serviceWorker.register("/worker.js");
+  });
+  await workerStarted(page);
+}
+
+/** Waits until the service worker of a page works. */
+export async function workerStarted(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const { active } = await navigator.serviceWorker.ready;
+    while (active!.state !== "activated") {
+      await new Promise((done) => active!.addEventListener("statechange", done, { once: true }));
+    }
+  });
 }

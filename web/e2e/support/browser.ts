@@ -55,6 +55,8 @@ export interface PageOptions {
 
 /** A daemon, the cable to it, and pages. */
 export class Stage {
+  /** The stages of the test file that have not ended. */
+  static readonly all = new Set<Stage>();
   readonly #contexts: BrowserContext[] = [];
   /** Violations by pages: of the content security policy, errors, requests to other servers. */
   readonly wrongs: string[] = [];
@@ -65,7 +67,9 @@ export class Stage {
     private readonly builtIn: boolean,
     /** The server that has the UI, if pages may install its service worker. */
     readonly front?: Front,
-  ) {}
+  ) {
+    Stage.all.add(this);
+  }
 
   /** With `workers`, pages may install the service worker. In other tests nothing is between the page and the daemon. */
   static async set({ first = [], config = [], ...options }: DaemonOptions = {}, { workers = false } = {}): Promise<Stage> {
@@ -92,6 +96,11 @@ export class Stage {
 
   get url(): string {
     return `http://${this.cable.address}`;
+  }
+
+  /** Returns the pages that are open. */
+  pages(): Page[] {
+    return this.#contexts.flatMap((context) => context.pages());
   }
 
   /** Opens the UI in a page of a new browser context. */
@@ -140,6 +149,7 @@ export class Stage {
   }
 
   async end(): Promise<void> {
+    Stage.all.delete(this);
     for (const context of this.#contexts) {
       await context.close();
     }

@@ -4,7 +4,7 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 
-import { startThread, until } from "./acts.ts";
+import { startThread, startWorker, until } from "./acts.ts";
 import { PHONE, Stage } from "./browser.ts";
 import { Device } from "./device.ts";
 import { PushService } from "./push-service.ts";
@@ -45,12 +45,7 @@ export function setPushStage(): void {
 export async function browser(options: Parameters<Stage["page"]>[0] = {}): Promise<{ page: Page; device: Device }> {
   const page = await stage.page({ permissions: ["notifications"], prepare: (context) => service.serve(context), ...options });
   await page.locator(".home-form").waitFor();
-  await page.evaluate(async () => {
-    const { active } = await navigator.serviceWorker.ready;
-    while (active!.state !== "activated") {
-      await new Promise((done) => active!.addEventListener("statechange", done, { once: true }));
-    }
-  });
+  await startWorker(page);
   return { page, device: await Device.of(page, stage.url) };
 }
 

@@ -23,9 +23,11 @@ interface Props {
   places: readonly string[];
   problem: FolderProblem | undefined;
   onChange: (folder: string) => void;
+  onEnter: () => void;
+  onLeave: () => void;
 }
 
-export function FolderField({ value, places, problem, onChange }: Props) {
+export function FolderField({ value, places, problem, onChange, onEnter, onLeave }: Props) {
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
   const [open, setOpen] = useState(false);
@@ -107,7 +109,11 @@ export function FolderField({ value, places, problem, onChange }: Props) {
           aria-describedby={wrong}
           onInput={(event) => type(event.currentTarget.value)}
           onKeyDown={onKeyDown}
-          onBlur={close}
+          onFocus={onEnter}
+          onBlur={() => {
+            close();
+            onLeave();
+          }}
         />
         <button type="button" class="button" onClick={() => setChoosing(true)}>
           Choose…

@@ -1,7 +1,7 @@
 import type { Client } from "@acpd/client";
 import { afterEach, expect, test, vi } from "vitest";
 
-import { agents, justInstalled, lastAgent, settingsOf } from "../../app/agents.ts";
+import { agents, folders, justInstalled, lastAgent, settingsOf } from "../../app/agents.ts";
 import { draftOf, NEW_THREAD } from "../../app/drafts.ts";
 import { go, route } from "../../app/route.ts";
 import { client, link, standing } from "../../connection/connection.ts";
@@ -12,6 +12,7 @@ afterEach(() => {
   client.value = undefined;
   link.value = { name: "connecting" };
   settingsOf.value = {};
+  folders.value = [];
   lastAgent.value = "";
   go({ view: "home" });
 });
@@ -151,6 +152,22 @@ test("the first prompt takes files, and is sent with them", async () => {
     expect(view.one<HTMLButtonElement>(".th-remove").disabled).toBe(false);
   });
   await after(() => view.one<HTMLButtonElement>(".th-remove").click());
+});
+
+test("the latest folder is filled in once, and not while the user is in the field", async () => {
+  const { view } = await form();
+  const field = view.one<HTMLInputElement>("#folder");
+  await after(() => field.focus());
+  await after(() => (folders.value = ["/late"]));
+  expect(field.value).toBe("");
+  await after(() => field.blur());
+  expect(field.value).toBe("/late");
+  // A thread that starts elsewhere does not change what the user sees.
+  await after(() => (folders.value = ["/later", "/late"]));
+  expect(field.value).toBe("/late");
+  await type(field, "");
+  await after(() => field.blur());
+  expect(field.value).toBe("");
 });
 
 test("a folder that is no absolute path is marked, and gets the focus", async () => {

@@ -205,6 +205,8 @@ function Form({ wished, owner }: { wished?: string; owner: boolean }) {
           folder.change(path);
           setProblem(undefined);
         }}
+        onEnter={folder.enter}
+        onLeave={folder.leave}
       />
       {fresh !== undefined && <Installed agent={fresh} />}
       <MoreOptions value={options} onChange={setOptions} settings={settings} owner={owner} />

@@ -1,6 +1,6 @@
 /** The folder of a new thread: what the user typed, what is wrong with it, and its absolute path on the daemon's host. */
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import { folders } from "../../app/agents.ts";
 import { createFolder, listFolders } from "../../app/folders.ts";
@@ -17,9 +17,14 @@ const STORED = 12;
 
 export function useFolder() {
   const places = [...new Set([...folders.value, ...(threads.value ?? []).map(({ cwd }) => cwd)])].slice(0, PLACES);
+  // Threads that others start meanwhile do not change what the user sees.
+  const latest = useRef<string | undefined>(undefined);
+  latest.current ??= places[0];
   const [chosen, choose] = useState<string>();
+  // What the field had when the user entered it: text that arrives later would mix with theirs.
+  const [entered, enter] = useState<string>();
   const [problem, setProblem] = useState<FolderProblem>();
-  const typed = chosen ?? places[0] ?? "";
+  const typed = chosen ?? entered ?? latest.current ?? "";
 
   const refuse = (words: string, create?: () => void): never => {
     setProblem({ words, ...(create && { create }) });
@@ -40,6 +45,8 @@ export function useFolder() {
     typed,
     places,
     problem,
+    enter: () => enter(typed),
+    leave: () => enter(undefined),
     change: (path: string) => {
       choose(path);
       setProblem(undefined);
