@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { accessible, DESKTOP, PHONE, shoot } from "./support/browser.ts";
 import { openThread, startThread, until } from "./support/acts.ts";
-import { Journeys, JOURNEYS } from "./support/journeys.ts";
+import { type Journey, Journeys, JOURNEYS } from "./support/journeys.ts";
 import { beyond, isInSight, tooSmall, walk } from "./support/room.ts";
 
 let journeys: Journeys;
@@ -18,28 +18,46 @@ beforeAll(async () => {
 });
 afterAll(() => journeys?.end());
 
-/** A window of 1280×800 at a zoom of 200 %. */
-const ZOOMED = { width: 640, height: 400 };
-
-describe.each([
+const SIZES = [
   { size: "desktop", viewport: DESKTOP, dark: false },
   { size: "phone", viewport: PHONE, dark: true },
-  { size: "zoomed", viewport: ZOOMED, dark: false },
-])("$size", ({ size, viewport, dark }) => {
-  test.each(JOURNEYS.filter(({ narrow }) => !narrow || viewport.width < 700))("$name has room, and no axe finding", async (journey) => {
-    const page = await journeys.page(journey, { size: viewport, dark });
-    await journeys.go(journey, page);
-    await shoot(page, `journey-${journey.name}-${size}`);
-    expect(await beyond(page)).toEqual([]);
-    const wanted = page.locator(journey.wanted);
-    await wanted.first().waitFor();
-    for (const one of await wanted.all()) {
-      expect(await isInSight(one), await one.evaluate((el) => el.outerHTML.slice(0, 200))).toBe(true);
+  // A window of 1280×800 at a zoom of 200 %.
+  { size: "zoomed", viewport: { width: 640, height: 400 }, dark: false },
+];
+
+describe("at every size", () => {
+  let windows: { size: string; isNarrow: boolean; pageOf: (journey: Journey) => Promise<Page> }[];
+  beforeAll(() => {
+    windows = SIZES.map(({ size, viewport, dark }) => ({
+      size,
+      isNarrow: viewport.width < 700,
+      pageOf: journeys.pages({ size: viewport, dark }),
+    }));
+  });
+
+  test.each(JOURNEYS)("$name has room, and no axe finding", async (journey) => {
+    const fitting = windows.filter(({ isNarrow }) => !journey.narrow || isNarrow);
+    // They mostly wait, so all at once.
+    const tried = await Promise.allSettled(
+      fitting.map(async ({ size, pageOf }) => {
+        const page = await pageOf(journey);
+        await journeys.go(journey, page);
+        await shoot(page, `journey-${journey.name}-${size}`);
+        expect(await beyond(page), size).toEqual([]);
+        const wanted = page.locator(journey.wanted);
+        await wanted.first().waitFor();
+        for (const one of await wanted.all()) {
+          expect(await isInSight(one), `${size}: ${await one.evaluate((el) => el.outerHTML.slice(0, 200))}`).toBe(true);
+        }
+        // A phone is touched.
+        expect(await tooSmall(page, "body", size === "phone" ? 40 : 24), size).toEqual([]);
+        await accessible(page);
+      }),
+    );
+    const failures = tried.flatMap((one, at) => (one.status === "rejected" ? [new Error(fitting[at]!.size, { cause: one.reason })] : []));
+    if (failures.length > 0) {
+      throw failures[0];
     }
-    // A phone is touched.
-    expect(await tooSmall(page, "body", size === "phone" ? 40 : 24)).toEqual([]);
-    await accessible(page);
-    await page.context().close();
   });
 });
 

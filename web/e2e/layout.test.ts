@@ -22,17 +22,13 @@ beforeAll(async () => {
 afterAll(() => journeys?.end());
 
 for (const [size, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
-  test(`the layout is the stored one: ${size}`, { timeout: 300_000 }, async () => {
-    const options = { size: viewport, prepare: freeze };
-    const pages = {
-      in: await journeys.page({}, options),
-      out: await journeys.page({ signedOut: true }, options),
-      bare: await journeys.page({ bare: true }, options),
-    };
+  // They mostly wait, so both at once.
+  test.concurrent(`the layout is the stored one: ${size}`, { timeout: 300_000 }, async () => {
+    const pageOf = journeys.pages({ size: viewport, prepare: freeze });
     const found: string[] = [];
     for (const journey of JOURNEYS) {
       if (journey.narrow && size !== "phone") continue;
-      const page = journey.signedOut ? pages.out : journey.bare ? pages.bare : pages.in;
+      const page = await pageOf(journey);
       await journeys.go(journey, page);
       for (const theme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme: theme });

@@ -63,9 +63,15 @@ export class Journeys {
     }
   }
 
-  /** Opens a page of the daemon at which a journey begins. */
-  page({ signedOut, bare }: Pick<Journey, "signedOut" | "bare">, options: PageOptions = {}): Promise<Page> {
-    return (bare ? this.bare : this.stage).page({ ...options, signIn: !signedOut });
+  /** Returns a function that returns the page for a journey. Those that begin alike share one. */
+  pages(options: PageOptions): (journey: Journey) => Promise<Page> {
+    const pages = new Map<string, Promise<Page>>();
+    return ({ signedOut, bare }) => {
+      const kind = `${signedOut} ${bare}`;
+      const page = pages.get(kind) ?? (bare ? this.bare : this.stage).page({ ...options, signIn: !signedOut });
+      pages.set(kind, page);
+      return page;
+    };
   }
 
   async end(): Promise<void> {
