@@ -11,7 +11,21 @@ fn main() -> anyhow::Result<()> {
         ["relay", ref agent @ ..] => relay::run(agent),
         ["scale", ref rest @ ..] => scale::run(rest),
         _ => anyhow::bail!(
-            "usage: xtask bench [--quick] [--memory|--updates|--crowd|--terminal|--editor] | xtask scale [--quick] [--thread] [--calls] [--files] [--lists] [--crowd] [--clients] [--deletion] | xtask relay PROGRAM [ARG…]"
+            "usage: xtask bench [--quick] [PART] | scale [--quick] [PART…] | relay PROGRAM [ARG…]"
         ),
+    }
+}
+
+/// Fails if an argument is none of the parts of a benchmark, nor `--quick`.
+fn only_parts(args: &[&str], parts: &[&str]) -> anyhow::Result<()> {
+    match args
+        .iter()
+        .find(|arg| **arg != "--quick" && !parts.contains(*arg))
+    {
+        Some(arg) => anyhow::bail!(
+            "{arg} is no part of this benchmark; the parts are {}",
+            parts.join(", ")
+        ),
+        None => Ok(()),
     }
 }

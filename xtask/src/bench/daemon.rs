@@ -40,7 +40,8 @@ impl Daemon {
             .arg(&config)
             .arg("--data-dir")
             .arg(data_dir)
-            .env("ACPD_LOG", "warn")
+            // The configuration lies in the directory of temporary files, which is a warning for every agent.
+            .env("ACPD_LOG", "warn,acpd_runtime::agent::sandbox=error")
             .stdout(Stdio::piped())
             .spawn()
             .context("the daemon cannot be started")?;

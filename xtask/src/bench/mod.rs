@@ -54,9 +54,12 @@ impl Binaries {
     }
 }
 
-/// Runs everything, prints a table, writes `bench/out/bench.json`; with `--memory`, `--updates`, `--crowd`, `--terminal` or
-/// `--editor`, only runs and prints that part.
+/// What can be run by itself.
+const PARTS: [&str; 5] = ["--memory", "--updates", "--crowd", "--terminal", "--editor"];
+
+/// Runs everything, prints a table, writes `bench/out/bench.json`; with one of the parts, only runs and prints that.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
+    crate::only_parts(args, &PARTS)?;
     let sizes = if args.contains(&"--quick") {
         Sizes::quick()
     } else {

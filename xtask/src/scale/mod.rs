@@ -28,6 +28,7 @@ const PARTS: [Part; 7] = [
 
 /// Runs the parts that `args` name, or all, and prints a table for each; smaller sizes with `--quick`.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
+    crate::only_parts(args, &PARTS.map(|(name, _)| name))?;
     let binaries = Binaries::beside_this()?;
     let quick = args.contains(&"--quick");
     let all = args.iter().all(|arg| *arg == "--quick");
