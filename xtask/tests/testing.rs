@@ -13,10 +13,13 @@ fn workspace() -> PathBuf {
 fn tests_below(directory: &Path, found: &mut BTreeSet<String>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
-            tests_below(&path, found);
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            found.extend(tests_in(&std::fs::read_to_string(path).unwrap()));
+        let source = || std::fs::read_to_string(&path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy();
+        match name.split_once('.').map(|(_, ending)| ending) {
+            _ if path.is_dir() => tests_below(&path, found),
+            Some("rs") => found.extend(tests_in(&source())),
+            Some("test.ts" | "test.tsx") => found.extend(titles_in(&source())),
+            _ => {}
         }
     }
 }
@@ -37,6 +40,15 @@ fn tests_in(source: &str) -> Vec<String> {
     found
 }
 
+/// Returns the titles of the tests of a TypeScript file.
+fn titles_in(source: &str) -> Vec<String> {
+    source
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("test(\""))
+        .filter_map(|rest| Some(rest.split_once("\", ")?.0.to_owned()))
+        .collect()
+}
+
 /// Returns the cells of each row of the table below a heading, without its head.
 fn rows<'t>(text: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
     let section = text.split("\n## ").find(|section| section.starts_with(heading));
@@ -55,7 +67,9 @@ fn quoted(cell: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn each_test_that_guards_against_a_fault_exists() {
     let mut known = BTreeSet::new();
-    tests_below(&workspace().join("crates"), &mut known);
+    for directory in ["crates", "web/e2e", "web/src", "web/test"] {
+        tests_below(&workspace().join(directory), &mut known);
+    }
     let text = std::fs::read_to_string(workspace().join("docs/testing.md")).unwrap();
     let rows = rows(&text, "Faults of earlier systems");
     assert!(rows.len() > 20, "the table is not found: {rows:?}");
@@ -78,6 +92,8 @@ fn each_test_that_guards_against_a_fault_exists() {
 fn marks_and_names_are_found() {
     let source = "#[test]\nfn one() {}\nfn helper() {}\n    #[tokio::test(start_paused = true)]\n    #[ignore]\n    async fn two() {}\n#[test]\n";
     assert_eq!(tests_in(source), ["one", "two"]);
+    let source = "import { test } from \"vitest\";\n  test(\"one, and two\", async () => {\n  test.each(rows)(\"%s\", () => {\n";
+    assert_eq!(titles_in(source), ["one, and two"]);
     let text = "# T\n\n## A\n\n| x | y |\n|---|---|\n| `no` | see |\n\n## B\n\n| x | y |\n|---|---|\n| f `f` | `a`, `b`. c |\n";
     let found = rows(text, "B");
     assert_eq!(found, [["f `f`", "`a`, `b`. c"]]);
