@@ -3,13 +3,11 @@
 //! Certificates are verified against the host's trust store. No cookie, credential or header of the user is sent.
 
 use std::io::{Read, Write};
-use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::limits::{CONNECT_SECS, DOWNLOAD_SECS};
+use acpd_http_client::is_loopback;
+use acpd_model::limits::DOWNLOAD_SECS;
 use sha2::{Digest, Sha256};
-use ureq::tls::{RootCerts, TlsConfig};
 
 use super::error::CatalogError;
 use super::progress::{Progress, Watch};
@@ -78,20 +76,12 @@ fn reason(error: &ureq::Error) -> String {
 }
 
 fn agent(near: bool) -> ureq::Agent {
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::PlatformVerifier)
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build();
-    let config = ureq::Agent::config_builder()
-        .tls_config(tls)
+    acpd_http_client::settings(Duration::from_secs(DOWNLOAD_SECS), near)
         .https_only(!near)
-        // A download from this host uses no proxy and follows no redirect to another host.
+        // A download from this host follows no redirect to another one.
         .max_redirects(if near { 0 } else { REDIRECTS })
-        .user_agent(concat!("acpd/", env!("CARGO_PKG_VERSION")))
-        .timeout_connect(Some(Duration::from_secs(CONNECT_SECS)))
-        .timeout_global(Some(Duration::from_secs(DOWNLOAD_SECS)));
-    let config = if near { config.proxy(None) } else { config };
-    config.build().into()
+        .build()
+        .into()
 }
 
 /// Returns whether the address is on this host, or an error if downloads from it are not allowed.
@@ -101,14 +91,9 @@ fn may_be_fetched(url: &str) -> Result<bool, CatalogError> {
     let host = uri.host().ok_or_else(refused)?;
     match uri.scheme_str() {
         Some("https") => Ok(false),
-        Some("http") if is_near(host) => Ok(true),
+        Some("http") if is_loopback(host) => Ok(true),
         _ => Err(refused()),
     }
-}
-
-fn is_near(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 fn hex(bytes: &[u8]) -> String {

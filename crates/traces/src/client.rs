@@ -1,14 +1,12 @@
-//! HTTP requests to the collector, with the client that acpd downloads agents with. They run on the thread of the exporter.
+//! HTTP requests to the collector. They run on the thread of the exporter.
 
 use std::future::{Future, ready};
-use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::limits::{CONNECT_SECS, TRACE_SEND_SECS};
+use acpd_http_client::is_loopback;
+use acpd_model::limits::TRACE_SEND_SECS;
 use opentelemetry_http::{Bytes, HttpError, Request, Response};
-use ureq::tls::{RootCerts, TlsConfig};
 
 use crate::EndpointError;
 
@@ -40,10 +38,9 @@ impl Address {
         if uri.query().is_some() {
             return Err(EndpointError::Address);
         }
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
         Ok(Self {
             text: endpoint.trim_end_matches('/').to_owned(),
-            is_near: host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+            is_near: is_loopback(host),
         })
     }
 
@@ -62,24 +59,9 @@ pub(crate) struct HttpClient(ureq::Agent);
 
 impl HttpClient {
     pub fn new(address: &Address) -> Self {
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::PlatformVerifier)
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build();
-        let config = ureq::Agent::config_builder()
-            .tls_config(tls)
-            // A redirect would send headers with a token elsewhere.
-            .max_redirects(0)
-            .http_status_as_error(false)
-            .user_agent(concat!("acpd/", env!("CARGO_PKG_VERSION")))
-            .timeout_connect(Some(Duration::from_secs(CONNECT_SECS.min(TRACE_SEND_SECS))))
-            .timeout_global(Some(Duration::from_secs(TRACE_SEND_SECS)));
-        let config = if address.is_near {
-            config.proxy(None)
-        } else {
-            config
-        };
-        Self(config.build().into())
+        // Without redirects: one would send headers with a token elsewhere.
+        let settings = acpd_http_client::settings(Duration::from_secs(TRACE_SEND_SECS), address.is_near);
+        Self(settings.http_status_as_error(false).build().into())
     }
 
     fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {

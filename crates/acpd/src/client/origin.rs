@@ -1,7 +1,6 @@
 //! The address at which a daemon is reached: a scheme, a host and perhaps a port.
 
 use std::fmt;
-use std::net::IpAddr;
 
 use hyper::http::uri::Authority;
 
@@ -57,12 +56,7 @@ impl Origin {
 
     /// Returns whether only programs of one host reach each other at this address.
     pub fn is_loopback(&self) -> bool {
-        let host = self.host();
-        host == "localhost"
-            || host
-                .trim_matches(['[', ']'])
-                .parse()
-                .is_ok_and(|host: IpAddr| host.is_loopback())
+        acpd_http_client::is_loopback(self.host())
     }
 }
 

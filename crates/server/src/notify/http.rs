@@ -4,13 +4,12 @@
 
 use std::io::Read;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::limits::{CONNECT_SECS, NOTIFICATION_ANSWER_BYTES, NOTIFICATION_SECS};
+use acpd_http_client::address_of;
+use acpd_model::limits::{NOTIFICATION_ANSWER_BYTES, NOTIFICATION_SECS};
 use acpd_proto::notify::DeliveryError;
 use axum::http::Uri;
-use ureq::tls::{RootCerts, TlsConfig};
 
 /// The parts of a URL that matter before it is used.
 #[derive(Debug)]
@@ -39,8 +38,7 @@ impl Address {
         if host.is_empty() {
             return Err("has no host");
         }
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let is_near = host == "localhost" || bare.parse().is_ok_and(is_near);
+        let is_near = address_of(host).is_some_and(is_near);
         let segments = uri.path().split('/').filter(|part| !part.is_empty()).count();
         Ok(Self {
             is_https,
@@ -131,26 +129,12 @@ fn is_final(status: u16) -> bool {
 }
 
 fn agent(address: &Address) -> ureq::Agent {
-    let tls = TlsConfig::builder()
-        .root_certs(RootCerts::PlatformVerifier)
-        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .build();
-    let config = ureq::Agent::config_builder()
-        .tls_config(tls)
+    acpd_http_client::settings(Duration::from_secs(NOTIFICATION_SECS), address.is_near)
         .http_status_as_error(false)
-        .max_redirects(0)
         .max_redirects_will_error(false)
         .max_idle_connections(0)
-        .user_agent(concat!("acpd/", env!("CARGO_PKG_VERSION")))
-        .timeout_connect(Some(Duration::from_secs(CONNECT_SECS.min(NOTIFICATION_SECS))))
-        .timeout_global(Some(Duration::from_secs(NOTIFICATION_SECS)));
-    // A host of the local network is not reached through a proxy.
-    let config = if address.is_near {
-        config.proxy(None)
-    } else {
-        config
-    };
-    config.build().into()
+        .build()
+        .into()
 }
 
 /// Describes why a request failed. Other errors of the library may name the URL.

@@ -1,0 +1,76 @@
+//! The HTTP client for all that acpd requests from others: registries, downloads, receivers of notifications, collectors of
+//! traces.
+//!
+//! In: how long a request may take. Out: a client that verifies certificates against the host's trust store, and whose
+//! requests have nothing of the user. Never: follows a redirect, unless the caller says so.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use acpd_model::limits::CONNECT_SECS;
+use ureq::config::ConfigBuilder;
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::typestate::AgentScope;
+
+/// Returns the settings that all clients begin with. Requests take at most `within`. Hosts that are near are not reached
+/// through the proxy of the environment.
+pub fn settings(within: Duration, is_near: bool) -> ConfigBuilder<AgentScope> {
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::PlatformVerifier)
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build();
+    let settings = ureq::Agent::config_builder()
+        .tls_config(tls)
+        .max_redirects(0)
+        .user_agent(concat!("acpd/", env!("CARGO_PKG_VERSION")))
+        .timeout_connect(Some(Duration::from_secs(CONNECT_SECS).min(within)))
+        .timeout_global(Some(within));
+    if is_near { settings.proxy(None) } else { settings }
+}
+
+/// Returns the address that the host of a URL has by its text alone: an IP address, or `localhost`.
+pub fn address_of(host: &str) -> Option<IpAddr> {
+    match host {
+        "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        _ => host.trim_start_matches('[').trim_end_matches(']').parse().ok(),
+    }
+}
+
+/// Returns whether the host of a URL is this computer, by its text alone.
+pub fn is_loopback(host: &str) -> bool {
+    address_of(host).is_some_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_known_by_its_text_alone() {
+        for (host, expected) in [
+            ("localhost", true),
+            ("127.0.0.1", true),
+            ("127.1.2.3", true),
+            ("[::1]", true),
+            ("10.0.0.1", false),
+            ("[fe80::1]", false),
+            ("localhost.example.org", false),
+            ("127.0.0.1.example.org", false),
+            ("", false),
+        ] {
+            assert_eq!(is_loopback(host), expected, "{host}");
+        }
+        assert_eq!(address_of("[fd00::1]"), "fd00::1".parse().ok());
+        assert_eq!(address_of("example.org"), None);
+    }
+
+    #[test]
+    fn a_connection_takes_no_longer_than_the_request() {
+        let config = settings(Duration::from_secs(1), true).build();
+        assert_eq!(config.timeouts().connect, Some(Duration::from_secs(1)));
+        assert_eq!(config.timeouts().global, Some(Duration::from_secs(1)));
+        assert!(config.proxy().is_none());
+        assert_eq!(config.max_redirects(), 0);
+    }
+}
