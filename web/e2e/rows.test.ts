@@ -135,6 +135,8 @@ for (const place of ["home", "drawer"]) {
     expect((await other.call("thread/read", { threadId: one })).thread.status).toBe("waiting");
     await lift();
     expect(await told(one)).toContain("allowed");
+    // Then the other row moves, and takes answers only after a while.
+    await right.found.locator(".row-question").waitFor({ state: "detached" });
     await drag(page, (await at(`Left ${place}`)).point, LEFT);
     expect(await told(two)).toContain("rejected");
     await accessible(page);

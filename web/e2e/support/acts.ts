@@ -18,13 +18,13 @@ export async function startThread(
 
 /** Waits until the daemon reports a status of a thread. */
 export async function until(other: Client, threadId: string, status: string): Promise<void> {
-  // Mostly it is there soon. Otherwise the number of requests in a time is limited.
-  for (let wait = 25; ; wait = Math.min(2 * wait, 400)) {
+  for (;;) {
     const { thread } = await other.call("thread/read", { threadId });
     if (thread.status === status) {
       return;
     }
-    await new Promise((next) => setTimeout(next, wait));
+    // The number of requests in a time is limited.
+    await new Promise((next) => setTimeout(next, 400));
   }
 }
 
