@@ -102,6 +102,20 @@ fn a_webhook_is_signed_and_has_ids_and_outcomes_and_nothing_of_the_thread() {
 }
 
 #[test]
+fn a_receiver_on_this_host_is_not_reached_through_a_proxy() {
+    let receiver = Receiver::start();
+    let nobody = format!("http://{}", free_port());
+    let place = Place::new(&webhook("box", receiver.address, ""))
+        .with_env("ALL_PROXY", &nobody)
+        .with_env("HTTP_PROXY", &nobody);
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, "say end");
+    assert_eq!(receiver.wait_for(1)[0].json()["data"]["threadId"], thread);
+}
+
+#[test]
 fn a_receiver_that_was_down_gets_each_notification_once_also_after_kill() {
     let address = free_port();
     let mut daemon = Daemon::with(&webhook("box", address, ""));

@@ -70,7 +70,6 @@ mod tests {
         let config = settings(Duration::from_secs(1), true).build();
         assert_eq!(config.timeouts().connect, Some(Duration::from_secs(1)));
         assert_eq!(config.timeouts().global, Some(Duration::from_secs(1)));
-        assert!(config.proxy().is_none());
         assert_eq!(config.max_redirects(), 0);
     }
 }

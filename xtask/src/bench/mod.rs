@@ -60,6 +60,8 @@ const PARTS: [&str; 5] = ["--memory", "--updates", "--crowd", "--terminal", "--e
 /// Runs everything, prints a table, writes `bench/out/bench.json`; with one of the parts, only runs and prints that.
 pub fn run(args: &[&str]) -> anyhow::Result<()> {
     crate::only_parts(args, &PARTS)?;
+    let parts = args.iter().filter(|arg| PARTS.contains(arg));
+    anyhow::ensure!(parts.count() <= 1, "only one part can be run by itself");
     let sizes = if args.contains(&"--quick") {
         Sizes::quick()
     } else {

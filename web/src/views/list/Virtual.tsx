@@ -75,9 +75,9 @@ export function Virtual<T>(props: VirtualProps<T>) {
   // row by more than the distance that counts as being at the end.
   const own = useRef(true);
   const stuck = props.following ?? own;
-  const press = usePress(() => {
+  const press = usePress((isPressed) => {
     // Text that the user has selected stays in sight.
-    if (!press.active.current && hasSelection(scroller.current)) {
+    if (!isPressed && hasSelection(scroller.current)) {
       stuck.current = false;
     }
     redraw(undefined);

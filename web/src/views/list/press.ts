@@ -10,14 +10,14 @@ export interface Press {
   readonly onPointerDown: (event: PointerEvent) => void;
 }
 
-/** Calls `changed` when a press begins and once it is over, with its click. */
-export function usePress(changed: () => void): Press {
+/** Calls `changed` when a press begins, and with `false` once it is over, with its click. */
+export function usePress(changed: (isPressed: boolean) => void): Press {
   const active = useRef(false);
   const [listening] = useState(() => new Listening());
   useEffect(() => () => listening.end(), [listening]);
-  const set = (now: boolean) => {
-    active.current = now;
-    changed();
+  const set = (isPressed: boolean) => {
+    active.current = isPressed;
+    changed(isPressed);
   };
   const onPointerDown = (event: PointerEvent) => {
     if (event.button === 0) {
