@@ -206,7 +206,9 @@ fn a_program_that_is_not_granted_is_refused_with_the_setting() {
         .turn(&scene.thread, &format!("terminal {}", program.display()));
     let said = turn.said();
     assert!(
-        said.contains("\"read\" of its sandbox") && said.contains("tools/mine"),
+        said.contains("acpd's sandbox")
+            && said.contains("\"read\" of its sandbox")
+            && said.contains("tools/mine"),
         "{said}"
     );
 }

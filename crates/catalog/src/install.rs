@@ -17,7 +17,7 @@ use super::error::CatalogError;
 use super::installer::Installer;
 use super::progress::Progress;
 use super::registry::{Binary, Entry, Package, inner_path, is_id, npm_name, platform, pypi_name};
-use super::resolve::{Launch, LaunchMethod, find_program, npm_program};
+use super::resolve::{Launch, LaunchMethod, confines_itself, find_program, npm_program};
 use super::unpack::{self, Kind};
 use super::{download, known, make_private, write_whole};
 use acpd_host::read_small;
@@ -34,9 +34,17 @@ pub struct Installed {
     args: Vec<String>,
     env: BTreeMap<String, String>,
     package: String,
+    /// The agent's id in the registry.
+    id: String,
+    from_archive: bool,
 }
 
 impl Installed {
+    fn program(&self) -> String {
+        let name = self.command.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
     pub(super) fn launch(&self) -> Launch {
         Launch {
             command: self.command.clone(),
@@ -45,6 +53,8 @@ impl Installed {
             env: self.env.clone(),
             pass_env: known::pass_env(&self.package),
             homes: known::homes_of(&self.package).to_vec(),
+            names: known::names_of(&self.id, &self.package, &self.program()),
+            confines_itself: !self.from_archive && confines_itself(&self.package, &self.args, &self.env),
             how: LaunchMethod::Installed,
         }
     }
@@ -63,6 +73,10 @@ struct Record {
     env: BTreeMap<String, String>,
     /// The package of the program, without a version. Empty if acpd does not know the package.
     package: String,
+    /// Whether the program comes from an archive at an address of the document, not from a package registry. Anything can
+    /// be in it, under any name.
+    #[serde(default)]
+    from_archive: bool,
 }
 
 const RECORD: &str = "installed.json";
@@ -105,6 +119,8 @@ pub fn one(agents: &Path, id: &str) -> Option<Installed> {
         args: record.args,
         env: record.env,
         package: record.package,
+        id: id.to_owned(),
+        from_archive: record.from_archive,
     })
 }
 
@@ -177,7 +193,9 @@ pub fn install(
             Chosen::Binary(binary) => (&binary.args, &binary.env, known::package_of(&entry.id)),
         };
         let package = package.unwrap_or_default();
+        let from_archive = matches!(method, Chosen::Binary(_));
         let record = Record {
+            from_archive,
             name: entry.name.clone(),
             version: entry.version.clone(),
             folder: folder.clone(),

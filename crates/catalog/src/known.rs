@@ -4,6 +4,8 @@
 //! They are part of acpd and not of the document. So a downloaded document cannot request more access to the
 //! environment or to the disk.
 
+use super::names::{self, OwnNames};
+
 /// A package that acpd has facts about.
 #[derive(Debug)]
 pub struct KnownPackage {
@@ -16,7 +18,21 @@ pub struct KnownPackage {
     /// Where the agent writes its settings, sessions and caches. Paths begin with a variable. A path with an extension
     /// is a file.
     homes: &'static [&'static str],
+    /// Names of directories in the home directory and in the directories of the XDG specification that the agent may use
+    /// as well.
+    names: &'static [&'static str],
+    /// Whether the agent confines its own commands in a way that does not work inside another sandbox.
+    confines_itself: bool,
 }
+
+const NONE: KnownPackage = KnownPackage {
+    package: "",
+    program: "",
+    pass_env: &[],
+    homes: &[],
+    names: &[],
+    confines_itself: false,
+};
 
 const KNOWN: &[KnownPackage] = &[
     KnownPackage {
@@ -24,18 +40,24 @@ const KNOWN: &[KnownPackage] = &[
         program: "claude-agent-acp",
         pass_env: &["ANTHROPIC_*", "CLAUDE_*"],
         homes: &["$CLAUDE_CONFIG_DIR", "$HOME/.claude.json"],
+        ..NONE
     },
     KnownPackage {
         package: "@agentclientprotocol/codex-acp",
         program: "codex-acp",
         pass_env: &["CODEX_*", "OPENAI_*"],
         homes: &["$CODEX_HOME"],
+        names: &["codex"],
+        confines_itself: true,
+        ..NONE
     },
     KnownPackage {
         package: "@google/gemini-cli",
         program: "gemini",
         pass_env: &["GEMINI_*", "GOOGLE_*"],
         homes: &["$HOME/.gemini"],
+        names: &["gemini"],
+        ..NONE
     },
     KnownPackage {
         package: "opencode-ai",
@@ -47,30 +69,44 @@ const KNOWN: &[KnownPackage] = &[
             "$XDG_STATE_HOME/opencode",
             "$XDG_CACHE_HOME/opencode",
         ],
+        names: &["opencode"],
+        ..NONE
     },
     KnownPackage {
         package: "@qwen-code/qwen-code",
         program: "qwen",
         pass_env: &["OPENAI_*", "QWEN_*"],
         homes: &["$HOME/.qwen"],
+        names: &["qwen"],
+        ..NONE
     },
     KnownPackage {
         package: "@github/copilot",
         program: "copilot",
         pass_env: &["COPILOT_*"],
-        homes: &["$HOME/.copilot", "$XDG_CONFIG_HOME/github-copilot"],
+        homes: &[
+            "$HOME/.copilot",
+            "$XDG_CONFIG_HOME/github-copilot",
+            "$XDG_CACHE_HOME/copilot",
+        ],
+        names: &["copilot"],
+        ..NONE
     },
     KnownPackage {
         package: "@augmentcode/auggie",
         program: "auggie",
         pass_env: &["AUGMENT_*"],
         homes: &["$HOME/.augment"],
+        names: &["auggie"],
+        ..NONE
     },
     KnownPackage {
         package: "kimi-cli",
         program: "kimi-cli",
         pass_env: &["KIMI_*"],
         homes: &["$HOME/.kimi", "$XDG_DATA_HOME/kimi"],
+        names: &["kimi"],
+        ..NONE
     },
     // The agent does not start without a model, which comes from this variable or from its own file.
     KnownPackage {
@@ -78,34 +114,113 @@ const KNOWN: &[KnownPackage] = &[
         program: "fast-agent-mcp",
         pass_env: &["FAST_AGENT_*"],
         homes: &["$HOME/.fast-agent"],
+        names: &["fast-agent"],
+        ..NONE
     },
     KnownPackage {
         package: "kimi-code",
         program: "kimi",
-        pass_env: &[],
         homes: &["$HOME/.kimi", "$HOME/.kimi-code", "$XDG_DATA_HOME/kimi"],
+        names: &["kimi"],
+        ..NONE
     },
     KnownPackage {
         package: "goose",
         program: "goose",
-        pass_env: &[],
         homes: &[
             "$XDG_CONFIG_HOME/goose",
             "$XDG_DATA_HOME/goose",
             "$XDG_STATE_HOME/goose",
         ],
+        names: &["goose"],
+        ..NONE
     },
     KnownPackage {
         package: "mistral-vibe",
         program: "vibe-acp",
-        pass_env: &[],
         homes: &["$HOME/.vibe"],
+        names: &["vibe"],
+        ..NONE
     },
     KnownPackage {
         package: "hermes-agent",
         program: "hermes-acp",
-        pass_env: &[],
         homes: &["$HOME/.hermes"],
+        names: &["hermes"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "@openai/codex",
+        program: "codex",
+        pass_env: &["CODEX_*", "OPENAI_*"],
+        homes: &["$CODEX_HOME"],
+        names: &["codex"],
+        confines_itself: true,
+    },
+    KnownPackage {
+        package: "@zed-industries/claude-code-acp",
+        program: "claude-code-acp",
+        pass_env: &["ANTHROPIC_*", "CLAUDE_*"],
+        homes: &["$CLAUDE_CONFIG_DIR", "$HOME/.claude.json"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "cline",
+        program: "cline",
+        homes: &["$HOME/.cline"],
+        names: &["cline"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "pi-acp",
+        program: "pi-acp",
+        homes: &["$HOME/.pi"],
+        names: &["pi", "pi-acp"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "@mariozechner/pi-coding-agent",
+        program: "pi",
+        homes: &["$HOME/.pi"],
+        names: &["pi"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "crow-cli",
+        program: "crow-cli",
+        homes: &["$HOME/.agents"],
+        names: &["crow"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "deepagents-acp",
+        program: "deepagents-acp",
+        homes: &["$HOME/.deepagents"],
+        names: &["deepagents"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "amp-acp",
+        program: "amp-acp",
+        homes: &[
+            "$XDG_CONFIG_HOME/amp",
+            "$XDG_DATA_HOME/amp",
+            "$XDG_CACHE_HOME/amp",
+        ],
+        names: &["amp"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "cursor-agent",
+        program: "cursor-agent",
+        homes: &["$HOME/.cursor", "$XDG_CONFIG_HOME/cursor"],
+        ..NONE
+    },
+    KnownPackage {
+        package: "droid",
+        program: "droid",
+        homes: &["$HOME/.factory"],
+        ..NONE
     },
 ];
 
@@ -150,18 +265,60 @@ pub(super) fn homes_of(package: &str) -> &'static [&'static str] {
     known(package).map_or(&[], |known| known.homes)
 }
 
-/// Programs that run the package or script that follows, and the words that may come between.
-const RUNNERS: [&str; 9] = ["npx", "npm", "pnpm", "bunx", "bun", "node", "deno", "uvx", "uv"];
-const BETWEEN: [&str; 5] = ["exec", "dlx", "x", "tool", "run"];
-
 /// Returns where the agent of a command line stores its own files. The agent is recognized by its program, by the
 /// package that a runner downloads, or by a path into the package. Returns nothing for an unknown agent.
-pub fn homes<'a>(mut words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+pub fn homes<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+    homes_where(named_in(words))
+}
+
+/// Returns the names under which the agent of a command line keeps files of its own.
+pub fn own_names<'a>(words: impl Iterator<Item = &'a str> + Clone) -> OwnNames {
+    let is_named = named_in(words.clone());
+    let mut known = KNOWN.iter().filter(|known| is_named(known)).peekable();
+    let names = match known.peek() {
+        Some(_) => known
+            .flat_map(|known| known.names)
+            .map(|&name| name.to_owned())
+            .collect(),
+        None => names::of_command(words),
+    };
+    OwnNames {
+        names,
+        only_new: false,
+    }
+}
+
+/// Returns whether the agent of a command line confines its own commands, in a way that does not work inside another
+/// sandbox.
+pub fn confines_itself<'a>(words: impl Iterator<Item = &'a str>) -> bool {
+    let is_named = named_in(words);
+    KNOWN.iter().any(|known| known.confines_itself && is_named(known))
+}
+
+/// Returns whether a package is known to confine its agent's commands itself.
+pub(super) fn package_confines_itself(package: &str) -> bool {
+    known(package).is_some_and(|known| known.confines_itself)
+}
+
+/// Returns the names under which an agent of the registry keeps files of its own.
+pub(super) fn names_of(id: &str, package: &str, program: &str) -> OwnNames {
+    match known(package) {
+        Some(known) => OwnNames {
+            names: known.names.iter().map(|&name| name.to_owned()).collect(),
+            only_new: false,
+        },
+        None => OwnNames {
+            names: names::of_agent(id, package, program),
+            only_new: true,
+        },
+    }
+}
+
+/// Returns a test for the packages that a command line names.
+fn named_in<'a>(mut words: impl Iterator<Item = &'a str>) -> impl Fn(&KnownPackage) -> bool {
     let command = words.next().unwrap_or_default();
-    let is_runner = RUNNERS.contains(&file_name(command)) || file_name(command).starts_with("python");
-    // Ignore words after the package: they are the agent's own arguments.
-    let run = words.find(|word| is_runner && !word.starts_with('-') && !BETWEEN.contains(word));
-    homes_where(|known| known.is_named(command) || run.is_some_and(|run| known.is_named(run)))
+    let run = names::run_by(command, words);
+    move |known: &KnownPackage| known.is_named(command) || run.is_some_and(|run| known.is_named(run))
 }
 
 /// Returns where all other known agents store their files. `own` are the paths of the current agent. A path that
@@ -172,10 +329,6 @@ pub fn homes_of_others(own: &[&str]) -> Vec<&'static str> {
     others
 }
 
-fn file_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
-}
-
 fn homes_where(wanted: impl Fn(&KnownPackage) -> bool) -> Vec<&'static str> {
     let known = KNOWN.iter().filter(|known| wanted(known));
     known.flat_map(|known| known.homes).copied().collect()
@@ -184,7 +337,7 @@ fn homes_where(wanted: impl Fn(&KnownPackage) -> bool) -> Vec<&'static str> {
 impl KnownPackage {
     /// Returns whether a word of a command line names the package or its program.
     fn is_named(&self, word: &str) -> bool {
-        let name = file_name(word);
+        let name = names::file_name(word);
         let below = format!("/{}/", self.package);
         let package = word.strip_prefix(self.package);
         name == self.program

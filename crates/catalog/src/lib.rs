@@ -10,6 +10,7 @@ mod error;
 mod install;
 mod installer;
 mod known;
+mod names;
 mod on_host;
 mod progress;
 mod registry;
@@ -30,7 +31,8 @@ use acpd_host::read_small;
 
 pub use error::CatalogError;
 pub use install::{InstallMethod, Installed, folder_of};
-pub use known::{homes, homes_of_others};
+pub use known::{confines_itself, homes, homes_of_others, own_names};
+pub use names::{OwnNames, places as places_named};
 pub use on_host::{OnHost, Presence, package_version, usual_places};
 pub use progress::{Progress, Watch};
 pub use registry::{Binary, Distribution, Entry, Package, Registry};

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::error::CatalogError;
 use super::install::Installed;
 use super::known;
+use super::names::OwnNames;
 use super::registry::{Binary, Distribution, Entry, Package, npm_name, platform, pypi_name};
 
 /// How the agent's program was found.
@@ -54,6 +55,11 @@ pub struct Launch {
     pub pass_env: Vec<String>,
     /// Where the agent stores its own files. Paths begin with variables.
     pub homes: Vec<&'static str>,
+    /// The names of the agent's own directories.
+    pub names: OwnNames,
+    /// Whether the agent confines its own commands, in a way that does not work inside another sandbox. Never true if the
+    /// document adds arguments or variables, which could change that.
+    pub confines_itself: bool,
     /// How the program was found.
     pub how: LaunchMethod,
 }
@@ -133,6 +139,8 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
                 env: own.env.clone(),
                 pass_env: known::pass_env(own.package),
                 homes: known::homes_of(own.package).to_vec(),
+                names: known::names_of(&entry.id, own.package, own.program),
+                confines_itself: confines_itself(own.package, own.args, own.env),
                 how: LaunchMethod::Path,
             });
         }
@@ -150,6 +158,8 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
             env: package.env.clone(),
             pass_env: known::pass_env(name.unwrap_or_default()),
             homes: known::homes_of(name.unwrap_or_default()).to_vec(),
+            names: known::names_of(&entry.id, name.unwrap_or_default(), ""),
+            confines_itself: name.is_some_and(|name| confines_itself(name, &package.args, &package.env)),
             how,
         })
     };
@@ -174,6 +184,11 @@ pub fn resolve(entry: &Entry, installed: Option<&Installed>, path: &str) -> Resu
         )
     };
     npx.or_else(uvx).ok_or_else(|| missing(entry))
+}
+
+/// Returns whether the agent of a package confines its own commands, and nothing that a document says can change that.
+pub(super) fn confines_itself(package: &str, args: &[String], env: &BTreeMap<String, String>) -> bool {
+    args.is_empty() && env.is_empty() && known::package_confines_itself(package)
 }
 
 /// Returns the error for a host that cannot run the agent as it is.

@@ -21,6 +21,7 @@ mod output;
 mod process;
 mod pty;
 mod sandbox;
+mod script;
 #[cfg(target_os = "linux")]
 mod seal;
 mod service_manager;
@@ -42,8 +43,9 @@ pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;
 pub use process::{AgentProcess, ProcessExit, StoppingProcess};
 pub use sandbox::{Grants, Kernel, Network, Sandbox, SandboxError, Writable, cut};
+pub use script::{interpreter_of, interpreter_words};
 pub use service_manager::ServiceManager;
-pub use small::read_small;
+pub use small::{read_beginning, read_small};
 pub use stack_read::read_through_stack;
 pub use supervision::{Supervision, keep};
 pub use tail::Tail;

@@ -10,6 +10,23 @@ use rustix::fs::{Mode, OFlags};
 
 /// Reads a regular file of at most `limit` bytes.
 pub fn read_small(path: &Path, limit: u64) -> Result<String> {
+    let mut text = String::new();
+    let read = open_regular(path)?.take(limit + 1).read_to_string(&mut text)?;
+    if read as u64 > limit {
+        let message = format!("it is larger than {limit} bytes");
+        return Err(Error::new(ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}
+
+/// Reads at most the first `limit` bytes of a regular file.
+pub fn read_beginning(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn open_regular(path: &Path) -> Result<File> {
     let refused = || Error::new(ErrorKind::InvalidInput, "it is not a regular file");
     let regular = |found: Metadata| found.is_file().then_some(()).ok_or_else(refused);
     // Opening a device can already have an effect, so this is checked before and after.
@@ -18,13 +35,7 @@ pub fn read_small(path: &Path, limit: u64) -> Result<String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     regular(file.metadata()?)?;
-    let mut text = String::new();
-    let read = file.take(limit + 1).read_to_string(&mut text)?;
-    if read as u64 > limit {
-        let message = format!("it is larger than {limit} bytes");
-        return Err(Error::new(ErrorKind::FileTooLarge, message));
-    }
-    Ok(text)
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -56,6 +67,8 @@ mod tests {
         assert_eq!(read(&path("link")).as_deref(), Ok("text"));
         assert_eq!(read(&path("large")), Err(ErrorKind::FileTooLarge));
         assert_eq!(read(&path("none")), Err(ErrorKind::NotFound));
+        assert_eq!(read_beginning(&path("large"), 4).unwrap(), b"text");
+        assert_eq!(read_beginning(&path("small"), 8).unwrap(), b"text");
         for other in [path("fifo"), path(""), "/dev/zero".into()] {
             assert_eq!(read(&other), Err(ErrorKind::InvalidInput), "{}", other.display());
         }

@@ -357,6 +357,10 @@ pub const TERMINAL_KILL_MILLIS: u64 = 2_000;
 pub const TERMINAL_DRAIN_MILLIS: u64 = 500;
 /// Entries of a directory that a sandbox grants one by one if it must not grant the directory as a whole.
 pub const SANDBOX_ENTRIES: usize = 4096;
+/// Paths for which a thread looks up whether the sandbox has denied them.
+pub const SANDBOX_DENIALS: usize = 64;
+/// Bytes of the list of directories that the daemon has made for agents of registry documents.
+pub const OWN_DIRECTORIES_BYTES: u64 = 1 << 20;
 /// Milliseconds between SIGTERM and SIGKILL for the children that an exited process left behind.
 pub const LEFTOVER_MILLIS: u64 = 500;
 /// Milliseconds for which SIGKILL is repeated for processes that do not exit or keep creating new ones.

@@ -42,6 +42,8 @@ struct Agent {
     runs: Result<LaunchMethod, String>,
     version: Option<String>,
     needs_node: bool,
+    /// Whether it runs without acpd's sandbox because it has its own.
+    has_own_sandbox: bool,
     /// The answer of the agent, if it was started: its name and version, or why it does not work.
     answer: Option<Result<String, String>>,
 }
@@ -63,6 +65,10 @@ pub async fn check(subject: &Subject, starts: bool) -> Vec<Finding> {
         Source::BuiltIn => false,
     });
     let mut agents: Vec<Agent> = wanted.map(describe).collect();
+    for agent in &mut agents {
+        let found = all.find(&agent.id);
+        agent.has_own_sandbox = found.is_ok_and(|found| found.config.uses_own_sandbox());
+    }
     if starts {
         let answers = agents.iter().map(|agent| answer(&all, subject, agent));
         let answers: Vec<_> = join_all(answers).await;
@@ -97,6 +103,7 @@ fn describe(agent: ListedAgent) -> Agent {
         },
         version: agent.version.or_else(|| package_version(program.as_deref()?)),
         needs_node: agent.runs == Some(LaunchMethod::Npx) || program.as_deref().is_some_and(is_node_script),
+        has_own_sandbox: false,
         id: agent.id,
         answer: None,
     }
@@ -152,6 +159,17 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         .iter()
         .map(|agent| of_agent(agent, facts.node))
         .collect();
+    let own_sandbox = facts.agents.iter().filter(|agent| agent.has_own_sandbox);
+    found.extend(own_sandbox.map(|agent| {
+        let id = &agent.id;
+        Finding::ok(
+            group,
+            format!(
+                "{id} runs without acpd's sandbox: its commands are confined by its own, which does not work inside acpd's; sandbox = \
+                 \"workspace\" in [agents.{id}] switches acpd's on"
+            ),
+        )
+    }));
     found.extend(facts.incomplete.iter().map(of_incomplete));
     if found.is_empty() {
         found.push(
@@ -264,6 +282,7 @@ mod tests {
             runs: runs.map_err(str::to_owned),
             version: Some("0.61.0".to_owned()),
             needs_node: false,
+            has_own_sandbox: false,
             answer: None,
         }
     }
@@ -352,6 +371,15 @@ mod tests {
                 Level::Problem,
                 "does not work: it exited",
             ),
+            (
+                Agent {
+                    has_own_sandbox: true,
+                    ..path()
+                },
+                None,
+                Level::Ok,
+                "is found",
+            ),
         ] {
             let facts = Facts {
                 agents: vec![agent],
@@ -363,6 +391,20 @@ mod tests {
             assert!(message.contains(part), "{message}");
         }
         assert_eq!(worst(&Facts::default()).0, Level::Warning);
+        let own = Facts {
+            agents: vec![Agent {
+                has_own_sandbox: true,
+                ..path()
+            }],
+            ..Facts::default()
+        };
+        let found = findings(&own);
+        assert!(
+            found
+                .iter()
+                .any(|finding| finding.message.contains("runs without acpd's sandbox")),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -316,10 +316,11 @@ mod tests {
     }
 
     /// Settings of the document that a newcomer does not need.
-    const LEFT_OUT: [&str; 5] = [
+    const LEFT_OUT: [&str; 6] = [
         "agents.NAME.share",
         "agents.NAME.chunks",
         "agents.NAME.quirks",
+        "agents.NAME.mode",
         "agents.NAME.mcp_servers",
         "limits",
     ];

@@ -48,6 +48,8 @@ pub struct Capabilities {
     pub auth_methods: Vec<AuthMethod>,
     /// The agent's known quirks.
     pub quirks: Quirks,
+    /// The agent's name, from `agentInfo`; empty if it declares none.
+    pub name: String,
 }
 
 /// An authentication method of an agent.
@@ -122,6 +124,7 @@ impl Capabilities {
                 .auth_methods
                 .map_or_else(Vec::new, |methods| AuthMethod::list(&methods)),
             quirks: Quirks::of(info["name"].as_str().unwrap_or_default()),
+            name: info["name"].as_str().unwrap_or_default().to_owned(),
         }
     }
 

@@ -67,6 +67,8 @@ pub struct Start {
     pub patience: Duration,
     /// Quirks of the agent from the configuration, in addition to the known ones.
     pub quirks: Quirks,
+    /// The mode of a session in which no user has chosen one, from the configuration.
+    pub mode: Option<String>,
 }
 
 impl Start {
@@ -85,6 +87,7 @@ impl Start {
             foreign: false,
             patience,
             quirks: Quirks::default(),
+            mode: None,
         }
     }
 }
@@ -252,6 +255,8 @@ pub struct Opened {
     pub session: RawJson,
     /// The capabilities that the agent declared.
     pub capabilities: Capabilities,
+    /// The configured mode, as in [`Start`].
+    pub mode: Option<String>,
 }
 
 /// The request that a response belongs to.

@@ -7,6 +7,7 @@
 mod call;
 mod capabilities;
 mod connection;
+pub(crate) mod modes;
 mod opening;
 mod quirks;
 mod replay;

@@ -178,6 +178,7 @@ impl AgentConnection {
             agent,
             session: result.into(),
             capabilities: self.capabilities.clone(),
+            mode: self.start.mode.clone(),
         };
         if self.replay.opened(how, now.mono, self.start.patience) {
             self.event(AgentEvent::Opened(Box::new(opened)));

@@ -156,6 +156,8 @@ pub struct Live {
     pub last_request: u32,
     /// Id of the current mode.
     pub mode: Option<String>,
+    /// Whether a user has chosen the mode of the thread.
+    pub mode_is_chosen: bool,
     /// The modes of the session, as ACP's `modes`.
     pub modes: Option<RawJson>,
     /// Id of the current model, for agents with `models`.
@@ -210,6 +212,7 @@ impl Live {
             steers: Steers::default(),
             last_request: 0,
             mode: None,
+            mode_is_chosen: false,
             modes: None,
             model: None,
             models: None,
@@ -559,12 +562,18 @@ impl Live {
                 });
             }
             EventKind::UsageUpdated { .. } => self.usage = Some(Box::new(event.kind.clone())),
-            EventKind::ModeChanged { mode_id } => self.mode = Some(mode_id.clone()),
+            EventKind::ModeChanged { mode_id } => {
+                self.mode_is_chosen |= matches!(event.by, Origin::Client(_));
+                self.mode = Some(mode_id.clone());
+            }
             EventKind::ModelChanged { model_id } => self.model = Some(model_id.clone()),
             EventKind::ConfigOptionsReplaced {} => {
                 let update = event.raw.as_ref().and_then(|raw| raw.read::<SessionState>().ok());
                 if let Some(options) = update.and_then(|update| update.config_options) {
+                    let earlier = self.options().mode().and_then(|mode| mode.current);
                     self.config_options = Some(options);
+                    let is_other = self.options().mode().and_then(|mode| mode.current) != earlier;
+                    self.mode_is_chosen |= is_other && matches!(event.by, Origin::Client(_));
                 }
             }
             EventKind::CommandsReplaced {} => self.commands.clone_from(&event.raw),

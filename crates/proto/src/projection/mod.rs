@@ -47,7 +47,7 @@ pub use marks::{mark, marks_of};
 pub(crate) use notes::is_too_large;
 pub use notes::{Note, NoteCount};
 pub use options::Options;
-pub(crate) use options::{LEGACY_MODE, LEGACY_MODEL, has_options};
+pub(crate) use options::{LEGACY_MODE, LEGACY_MODEL, has_mode, has_options};
 pub use snapshot::SNAPSHOT_FORMAT;
 pub use spec::{Chunks, SessionChange, Spec, server_name};
 pub use steering::{PendingSteering, Steers};

@@ -18,6 +18,31 @@ struct Known {
     id: String,
     #[serde(default)]
     category: Option<String>,
+    #[serde(default, rename = "currentValue")]
+    current_value: Option<serde_json::Value>,
+}
+
+/// The mode of a session, and the way to set it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionMode {
+    /// The id of the agent's own option; `None` for the older `modes`.
+    pub option: Option<String>,
+    /// The current mode, if the agent has reported it.
+    pub current: Option<String>,
+    /// The ids of all modes.
+    pub offered: Vec<String>,
+}
+
+/// Returns whether the result of opening a session reports a mode.
+pub fn has_mode(session: &RawJson) -> bool {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Reported {
+        modes: Option<serde::de::IgnoredAny>,
+        config_options: Option<serde::de::IgnoredAny>,
+    }
+    let reported: Reported = session.read().unwrap_or_default();
+    reported.modes.is_some() || reported.config_options.is_some()
 }
 
 /// The permitted values of an option, by its `type`.
@@ -163,6 +188,32 @@ impl Options<'_> {
     pub fn modes(&self) -> Vec<String> {
         let modes: Modes = Self::legacy(self.live.modes.as_ref());
         modes.available_modes.into_iter().map(|mode| mode.id).collect()
+    }
+
+    /// Returns the mode of the session; `None` if the agent has no modes.
+    pub fn mode(&self) -> Option<SessionMode> {
+        for option in &self.own {
+            let Ok(known) = option.read::<Known>() else {
+                continue;
+            };
+            if known.category.as_deref() != Some("mode") {
+                continue;
+            }
+            if let Ok(Choices::Select { options }) = option.read() {
+                let current = known.current_value.as_ref().and_then(serde_json::Value::as_str);
+                return Some(SessionMode {
+                    option: Some(known.id),
+                    current: current.map(str::to_owned),
+                    offered: options.into_iter().flat_map(Choice::values).collect(),
+                });
+            }
+        }
+        let offered = self.modes();
+        (!offered.is_empty()).then(|| SessionMode {
+            option: None,
+            current: self.live.mode.clone(),
+            offered,
+        })
     }
 
     /// Returns the ids of the session's models.

@@ -28,6 +28,7 @@ mod links;
 mod lost_agent;
 mod malformed;
 mod messages;
+mod modes;
 mod notes;
 mod oddities;
 mod options;

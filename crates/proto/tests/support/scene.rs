@@ -70,6 +70,8 @@ pub struct Scene {
     collected: Option<Input>,
     /// The configured quirks of the agent.
     pub quirks: Quirks,
+    /// The configured mode of the agent.
+    pub mode: Option<String>,
     pub thread: Thread,
     pub id: ThreadId,
     pub now: Now,
@@ -137,6 +139,7 @@ impl Scene {
             reads_late: false,
             collected: None,
             quirks: Quirks::default(),
+            mode: None,
             thread: Thread::new(id, limits, now),
             id,
             now,
@@ -270,6 +273,7 @@ impl Scene {
             }
             Effect::StartAgent(mut start) => {
                 start.quirks = self.quirks;
+                start.mode.clone_from(&self.mode);
                 assert!(self.agent.is_none(), "a second process beside the first");
                 self.open.clear();
                 self.called.clear();

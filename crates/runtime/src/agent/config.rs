@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use acpd_catalog::OwnNames;
 use acpd_host::{Program, Sandbox};
 use acpd_policy::Policy;
 use acpd_proto::agent::Quirks;
@@ -38,6 +39,10 @@ pub struct AgentConfig {
     /// Deviations of this agent from ACP, in addition to the known ones.
     #[serde(default)]
     pub quirks: Quirks,
+    /// The mode of a session in which no user has chosen one. Without it, a known agent that would decide by itself what it
+    /// may do gets its mode that asks.
+    #[serde(default)]
+    pub mode: Option<String>,
     /// How to record the agent's text if the client does not specify it: `merged`, unless it is `single`.
     #[serde(default)]
     pub chunks: Option<Chunks>,
@@ -54,6 +59,12 @@ pub struct AgentConfig {
     /// nor its variables open any other path.
     #[serde(skip)]
     pub homes: Option<Vec<&'static str>>,
+    /// The names of the agent's own directories, if a registry document says how it is run.
+    #[serde(skip)]
+    pub names: OwnNames,
+    /// Whether the agent confines its own commands, if a registry document says how it is run or where its program is.
+    #[serde(skip)]
+    pub confines_itself: Option<bool>,
 }
 
 impl AgentConfig {
@@ -67,6 +78,9 @@ impl AgentConfig {
             env: registry.env.into_iter().chain(self.env).collect(),
             pass_env: [registry.pass_env, self.pass_env].concat(),
             homes: registry.homes,
+            names: registry.names,
+            // Arguments and variables of the configuration are the user's.
+            confines_itself: registry.confines_itself,
             ..self
         }
     }

@@ -132,6 +132,21 @@ pub fn servers(wanted: Vec<RawJson>, configured: &[McpServer]) -> Vec<RawJson> {
     [wanted, others].concat()
 }
 
+/// The command line of an MCP server that a client sent with a session.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ServerCommand {
+    /// The program to run.
+    pub command: String,
+    /// Arguments of the program.
+    #[serde(default)]
+    pub args: Vec<String>,
+}
+
+/// Returns the command lines of a session's servers. Servers at an address have none, and the agent refuses what is none.
+pub fn commands(servers: &[RawJson]) -> Vec<ServerCommand> {
+    servers.iter().filter_map(|server| server.read().ok()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};

@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
 use crate::agent::config::AgentConfig;
-use crate::agent::sandbox::Confinement;
+use crate::agent::sandbox::{Confinement, denied_paths};
 use crate::host::blocking;
 use crate::host::local::LocalHost;
 
@@ -90,7 +90,7 @@ pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limi
             return report;
         }
     };
-    let program = config.program(cwd, sandbox);
+    let program = config.program(cwd.clone(), sandbox);
     let began = Instant::now();
     let mut process = match AgentProcess::spawn(&program) {
         Ok(process) => process,
@@ -129,7 +129,25 @@ pub async fn probe(config: &AgentConfig, reserved: &Reserved, cwd: PathBuf, limi
             ));
         }
     }
+    if report.error.is_some() {
+        name_denial(&mut report, config, reserved, cwd).await;
+    }
     report
+}
+
+/// Adds the path that acpd's sandbox has denied to the error, if the agent reports one.
+async fn name_denial(report: &mut ProbeReport, config: &AgentConfig, reserved: &Reserved, cwd: PathBuf) {
+    let error = report.error.as_deref().unwrap_or_default();
+    let said = [report.stderr.as_str(), error].map(ToOwned::to_owned);
+    let paths = denied_paths(&[&said[..], &report.stray_lines].concat().join("\n"));
+    if paths.is_empty() {
+        return;
+    }
+    let (own, all) = (config.clone(), reserved.clone());
+    let look = move || Ok(own.denial(&all, &[cwd], &[], &paths));
+    if let (Ok(Some(denial)), Some(error)) = (blocking(&LocalHost, look).await, &mut report.error) {
+        error.push_str(&format!("; {}: {}", denial.message(), denial.advice("NAME")));
+    }
 }
 
 /// Returns a directory in which to probe an agent for a client that has named none.

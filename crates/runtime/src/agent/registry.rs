@@ -369,6 +369,7 @@ fn find_configured<S: Borrow<Snapshot>>(
         Some(Ok(launch)) => {
             config.command = launch.command.to_string_lossy().into_owned();
             config.args = [launch.before, config.args].concat();
+            config.confines_itself = Some(launch.confines_itself);
             Ok(Runnable {
                 config,
                 how: launch.how,
@@ -385,6 +386,8 @@ fn runnable(launch: &Launch) -> Runnable {
             env: launch.env.clone(),
             pass_env: launch.pass_env.clone(),
             homes: Some(launch.homes.clone()),
+            names: launch.names.clone(),
+            confines_itself: Some(launch.confines_itself),
             ..AgentConfig::default()
         },
         how: launch.how,

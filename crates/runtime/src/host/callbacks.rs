@@ -15,6 +15,7 @@ use acpd_proto::thread::{HostCall, HostReply, TerminalEvent, Waiter};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::sandbox::Denial;
 use crate::host::budget::{Budget, Charge};
 use crate::host::terminals::{Terminals, TrackedTerminal};
 use crate::host::{Host, blocking};
@@ -46,6 +47,8 @@ pub enum HostMessage {
         /// The output or the exit.
         event: TerminalEvent,
     },
+    /// The sandbox has denied a path.
+    Denied(Denial),
 }
 
 /// Returns the environment of a command.

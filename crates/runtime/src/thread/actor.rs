@@ -3,6 +3,7 @@
 mod begin;
 mod commit;
 mod deletion;
+mod denials;
 mod user_commands;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ use crate::metrics::Present;
 use crate::observe::{Observer, Scene};
 use crate::standby::process::{Standby, over};
 use crate::thread::actor::deletion::PendingDeletion;
+use crate::thread::actor::denials::Denials;
 use crate::thread::actor::user_commands::UserCommands;
 use crate::thread::delegates::{Attachment, Editors};
 use crate::thread::state::{SnapshotPlan, load_state};
@@ -119,6 +121,8 @@ pub struct ThreadActor {
     shared: Weak<Live>,
     snapshots: SnapshotPlan,
     observer: Observer,
+    /// Paths for which a denial of the sandbox was looked up.
+    denials: Option<Box<Denials>>,
     /// The agent whose policies the machine currently uses.
     policies_of: Option<String>,
     replies: BTreeMap<u64, oneshot::Sender<Result<Reply, Failure>>>,
@@ -180,6 +184,7 @@ impl ThreadActor {
             shared: Weak::new(),
             snapshots,
             observer: Observer::default(),
+            denials: None,
             policies_of: None,
             replies: BTreeMap::new(),
             next_call: 0,
@@ -444,13 +449,23 @@ impl ThreadActor {
         match from {
             AgentMessage::Events(events) => {
                 for event in events {
-                    if let AgentEvent::SignInRequired(_) = &event {
-                        self.observer.sign_in_required();
+                    match &event {
+                        AgentEvent::SignInRequired(_) => self.observer.sign_in_required(),
+                        AgentEvent::PromptEnded {
+                            result: Err(error), ..
+                        } => {
+                            self.look_for_denials(&error.message);
+                        }
+                        AgentEvent::Failed(failure) => self.look_for_denials(&failure.to_string()),
+                        _ => {}
                     }
                     self.machine.handle(Input::Agent(event), now);
                 }
             }
             AgentMessage::Exited(gone) => {
+                if !self.machine.is_stopping() {
+                    self.look_for_denials(&gone.stderr);
+                }
                 (self.agent, self.using) = (None, None);
                 self.host = None;
                 self.machine.handle(Input::AgentExited(*gone), now);
@@ -466,9 +481,13 @@ impl ThreadActor {
                 Input::Host { call, result }
             }
             HostMessage::Resolved { waiter, real } => Input::Resolved { waiter, real },
+            HostMessage::Denied(denial) => return self.denied(&denial),
             HostMessage::Terminal { terminal_id, event } => {
                 if let (Some(host), TerminalEvent::Exited { exit, output, .. }) = (&mut self.host, &event) {
                     host.terminal_ended(&terminal_id, exit, output.len());
+                    if exit.code != Some(0) {
+                        self.look_for_denials(output);
+                    }
                 }
                 Input::Terminal { terminal_id, event }
             }

@@ -7,7 +7,7 @@ use super::Thread;
 use crate::agent::{AgentEvent, AgentRequest, Opened};
 use crate::thread::effect::Deletion;
 use crate::thread::input::AgentExit;
-use crate::thread::session::{Continuation, Continued, Wake};
+use crate::thread::session::{Continuation, Continued, Session, Wake};
 use crate::thread::turn::{self, TurnResult};
 
 /// The notice of a turn that was interrupted and ends with the daemon.
@@ -245,6 +245,9 @@ impl Thread {
         match continuation {
             Continuation::Steer { by, turn, input } => self.steer_answered(call, by, turn, input, answer),
             Continuation::Fork(point) => self.fork_answered(call, point, answer.ok().as_ref()),
+            Continuation::DefaultMode { wanted, current } => {
+                Session::default_mode_answered(&mut self.journal, &wanted, &current, answer);
+            }
             Continuation::Delete { by } => {
                 let session = match answer {
                     Ok(_) => SessionDeleted::Deleted,

@@ -17,7 +17,7 @@ mod user_commands;
 
 use std::sync::Arc;
 
-use acpd_model::event::TurnStatus;
+use acpd_model::event::{Level, TurnStatus};
 use acpd_model::{Event, Failure, Inherited, Limits, Origin, RawJson, Summary, ThreadId, TurnId, TurnMarks};
 
 use super::approval::{Approvals, Policies};
@@ -268,6 +268,13 @@ impl Thread {
     pub fn session_directory_gone(&mut self, now: Now) -> String {
         self.journal.set_now(now);
         reset_directory(&mut self.journal)
+    }
+
+    /// Records that the agent's sandbox has denied a path. `message` names the path, `advice` the setting.
+    pub fn sandbox_denied(&mut self, message: &str, advice: String, now: Now) {
+        self.journal.set_now(now);
+        self.journal
+            .detailed_notice(Level::Warning, "sandboxDenied", message, Some(advice));
     }
 
     /// Returns whether the agent runs and has nothing to do.

@@ -22,6 +22,16 @@ pub(super) struct PendingAgentRequest {
 }
 
 impl PendingAgentRequest {
+    /// Creates a request of the daemon itself.
+    pub(super) fn new(by: Origin, request: AgentRequest, then: Continuation) -> Self {
+        Self {
+            by,
+            request,
+            sent: false,
+            then: Some(then),
+        }
+    }
+
     fn signs_in(&self) -> bool {
         matches!(self.request, AgentRequest::Authenticate { .. })
     }
@@ -40,6 +50,8 @@ pub(in crate::thread) enum Continuation {
     Fork(ThreadForked),
     /// The deletion of the thread.
     Delete { by: Origin },
+    /// The mode that replaces the one in which the agent began.
+    DefaultMode { wanted: String, current: String },
 }
 
 /// An answered or failed request of the command `call`, and the operation to continue.
@@ -225,14 +237,19 @@ impl Session {
     /// Fails the requests that have a continuation, because the daemon stops.
     pub fn fail_continuations(&mut self, journal: &mut Journal, reason: &str) {
         let greater = self.requests.extract_if(.., |_, pending| pending.then.is_some());
-        for (call, _) in greater {
-            journal.reply(call, Err(Failure::agent(reason)));
+        for (call, pending) in greater {
+            // The daemon's own request has no caller.
+            if !matches!(pending.then, Some(Continuation::DefaultMode { .. })) {
+                journal.reply(call, Err(Failure::agent(reason)));
+            }
         }
     }
 
     /// Returns whether a request has a continuation.
     pub fn has_continuations(&self) -> bool {
-        self.requests.values().any(|pending| pending.then.is_some())
+        let is_client_request = |then: &Continuation| !matches!(then, Continuation::DefaultMode { .. });
+        let mut requests = self.requests.values();
+        requests.any(|pending| pending.then.as_ref().is_some_and(is_client_request))
     }
 
     pub fn check_not_deleted(&self) -> Result<(), Failure> {

@@ -4,6 +4,7 @@
 //! it, requests for it, replies to clients. Owns: the state of the process. Never: runs a turn.
 
 mod agent_requests;
+mod default_mode;
 mod history;
 mod import;
 mod params;
@@ -17,6 +18,7 @@ use acpd_model::event::{Binding, Level};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 
 use self::agent_requests::PendingAgentRequest;
+use self::default_mode::ModeContext;
 use self::history::History;
 use self::import::SessionImport;
 use self::resume::ResumeAttempts;
@@ -188,6 +190,7 @@ impl Session {
             leave_out: self.resume.broken.clone(),
             patience: Duration::from_secs(journal.limits().agent_start_secs),
             quirks: Quirks::default(),
+            mode: None,
         };
         journal.push(Effect::StartAgent(start));
         Wake::Started
@@ -195,6 +198,7 @@ impl Session {
 
     /// Starts to use an open session.
     pub fn bind(&mut self, journal: &mut Journal, opened: Opened) {
+        let mode = ModeContext::of(&opened);
         let Opened {
             session_id,
             how,
@@ -233,6 +237,7 @@ impl Session {
                  sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
             );
         }
+        self.set_default_mode(journal, &mode);
         for call in std::mem::take(&mut self.ready_waiters) {
             journal.reply(call, Ok(Reply::Done));
         }

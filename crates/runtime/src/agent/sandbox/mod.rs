@@ -3,24 +3,32 @@
 //! In: the agent's configuration, and its workspace. Out: a sandbox, or none, or an error that names the setting.
 //! Never: grants access to the daemon's own files.
 
+mod denial;
 mod git;
 mod git_config;
+mod interpreter;
+mod own_directories;
 mod package;
 mod places;
+mod programs;
+mod report;
 mod settings;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use acpd_catalog::{self as catalog, find_program};
-use acpd_host::{Environment, Grants, Kernel, Network, Reserved, Sandbox, SandboxError, cut};
+use acpd_catalog::{self as catalog, OwnNames, find_program};
+use acpd_host::{Environment, Grants, Kernel, Reserved, Sandbox, SandboxError, Writable};
 use acpd_model::Failure;
-use serde::Serialize;
 
+pub use denial::{Denial, denied_paths};
+pub use report::{Confinement, announce, closed};
 pub use settings::{Mode, SandboxSettings};
 
 use crate::agent::config::AgentConfig;
-use crate::agent::mcp::McpServer;
+use crate::agent::mcp::{McpServer, ServerCommand};
+use interpreter::Finder;
+use own_directories::OwnDirectories;
 use places::Places;
 
 /// The environment variable that tells programs which sandbox mode they run in.
@@ -39,6 +47,8 @@ pub enum SandboxState {
 
 const SHARED: &str = "one process serves several workspaces (share = true)";
 const NO_LANDLOCK: &str = "this system has no Landlock";
+const CONFINES_ITSELF: &str = "it confines its commands with a sandbox of its own, which does not work inside acpd's sandbox; set sandbox \
+     = \"workspace\" for it to use acpd's sandbox instead";
 
 impl AgentConfig {
     /// Returns whether the agent is confined: as configured, or else to the workspace where that is possible.
@@ -47,14 +57,25 @@ impl AgentConfig {
             Some(Mode::Off) => SandboxState::Off,
             Some(mode) => SandboxState::Confined(mode),
             None if self.share => SandboxState::Impossible(SHARED),
+            None if self.uses_own_sandbox() => SandboxState::Impossible(CONFINES_ITSELF),
             None if !Kernel::here().has_sandboxes() => SandboxState::Impossible(NO_LANDLOCK),
             None => SandboxState::Confined(Mode::Workspace),
         }
     }
 
-    /// Returns the agent's sandbox for a workspace; `None` if it runs without one.
-    pub fn confine(&self, reserved: &Reserved, workspace: &[PathBuf]) -> Result<Option<Sandbox>, Failure> {
-        let confined = self.confine_with_grants(reserved, workspace)?;
+    /// Returns whether the agent runs without acpd's sandbox because it confines its own commands.
+    pub fn uses_own_sandbox(&self) -> bool {
+        self.sandbox.mode.is_none() && !self.share && self.confines_itself()
+    }
+
+    /// Returns the agent's sandbox for a workspace; `None` if it runs without one. `servers` are the MCP servers of its session.
+    pub fn confine(
+        &self,
+        reserved: &Reserved,
+        workspace: &[PathBuf],
+        servers: &[ServerCommand],
+    ) -> Result<Option<Sandbox>, Failure> {
+        let confined = self.confine_with_grants(reserved, workspace, servers)?;
         Ok(confined.map(|(sandbox, _)| sandbox))
     }
 
@@ -62,11 +83,12 @@ impl AgentConfig {
         &self,
         reserved: &Reserved,
         workspace: &[PathBuf],
+        servers: &[ServerCommand],
     ) -> Result<Option<(Sandbox, Grants)>, Failure> {
         let SandboxState::Confined(mode) = self.sandbox_state() else {
             return Ok(None);
         };
-        let grants = self.grants(mode, reserved, workspace);
+        let grants = self.grants(mode, reserved, workspace, servers);
         let sandbox = Sandbox::new(&grants).map_err(|error| refusal(&error))?;
         Ok(Some((sandbox, grants)))
     }
@@ -79,11 +101,31 @@ impl AgentConfig {
         others.filter_map(|place| Places(&env).path(place)).collect()
     }
 
+    /// Returns the words of the agent's command line.
+    fn words(&self) -> impl Iterator<Item = &str> + Clone {
+        std::iter::once(&self.command)
+            .chain(&self.args)
+            .map(String::as_str)
+    }
+
     /// Returns the directories where the agent keeps its own files.
     fn own_homes(&self) -> Vec<&'static str> {
-        let words = std::iter::once(&self.command).chain(&self.args);
-        let recognized = || catalog::homes(words.map(String::as_str));
+        let recognized = || catalog::homes(self.words());
         self.homes.clone().unwrap_or_else(recognized)
+    }
+
+    /// Returns the names of the agent's own directories.
+    fn own_names(&self) -> OwnNames {
+        match self.homes {
+            Some(_) => self.names.clone(),
+            None => catalog::own_names(self.words()),
+        }
+    }
+
+    /// Returns whether the agent confines its own commands, in a way that does not work inside acpd's sandbox.
+    fn confines_itself(&self) -> bool {
+        self.confines_itself
+            .unwrap_or_else(|| catalog::confines_itself(self.words()))
     }
 
     /// Returns the variables that locate directories. Variables from a registry document do not count.
@@ -99,9 +141,9 @@ impl AgentConfig {
         reserved: &Reserved,
         cwd: &Path,
     ) -> (Result<Option<Sandbox>, Failure>, Confinement) {
-        let within = self.confine_with_grants(reserved, &[cwd.to_owned()]);
+        let within = self.confine_with_grants(reserved, &[cwd.to_owned()], &[]);
         let reason = within.as_ref().err().map(|failure| failure.message.clone());
-        let confined = within.or_else(|_| self.confine_with_grants(reserved, &[]));
+        let confined = within.or_else(|_| self.confine_with_grants(reserved, &[], &[]));
         let grants = confined
             .as_ref()
             .ok()
@@ -140,23 +182,16 @@ impl AgentConfig {
     }
 
     /// Returns everything that the agent may use.
-    fn grants(&self, mode: Mode, reserved: &Reserved, workspace: &[PathBuf]) -> Grants {
+    fn grants(
+        &self,
+        mode: Mode,
+        reserved: &Reserved,
+        workspace: &[PathBuf],
+        servers: &[ServerCommand],
+    ) -> Grants {
         let env = self.variables();
         let places = Places(&env);
-        let of = |paths: &[String]| -> Vec<PathBuf> {
-            paths.iter().filter_map(|path| listed(places, path)).collect()
-        };
-        for place in self.own_homes() {
-            // A name with a dot inside is a file.
-            if let (Some(home), None) = (places.path(place), Path::new(place).extension()) {
-                places::make(&home);
-            }
-        }
-        places.make_caches();
-        let mut write = self.write(places);
-        let (mut read, spared) = self.program_files(&env, reserved);
-        read.extend(of(&self.sandbox.read));
-        read.extend(places.read());
+        let mut write = self.write_and_make(places, reserved);
         let repositories: Vec<_> = workspace
             .iter()
             .filter_map(|directory| git::repository(directory))
@@ -169,74 +204,86 @@ impl AgentConfig {
             .iter()
             .filter_map(|directory| git::root(directory))
             .filter(|root| !places.holds_home(root));
-        read.extend(roots.map(Path::to_owned));
+        let mut read: Vec<_> = roots.map(Path::to_owned).collect();
         match mode {
             Mode::Readonly => read.extend(repositories),
             _ => write.extend(repositories),
         }
-        let mut grants = Grants {
+        // References from a file that an agent may have written are ignored.
+        let writable = Writable::new(write.iter().chain(workspace));
+        let is_trusted = |file: &Path| !writable.decides(file);
+        let finder = Finder {
+            places,
+            search: env.get("PATH").map(String::as_str).unwrap_or_default(),
+            is_trusted: &is_trusted,
+        };
+        read.extend(self.program_files(&finder));
+        read.extend(self.sandbox.read.iter().filter_map(|path| listed(places, path)));
+        read.extend(places.read());
+        if let Some(home) = places.path("$HOME") {
+            for config in ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"] {
+                let config = places.path(config).into_iter();
+                read.extend(config.flat_map(|config| git_config::named_files(&config, &home, is_trusted)));
+            }
+        }
+        let of_servers = servers
+            .iter()
+            .flat_map(|server| programs::files_of_session(&finder, &server.command, &server.args));
+        let of_servers: Vec<_> = of_servers.collect();
+        let granted = [&read[..], &write, workspace].concat();
+        read.extend(additional(of_servers, &granted));
+        Grants {
             workspace: workspace.to_vec(),
             readonly: mode == Mode::Readonly,
             read,
             write,
             withheld: reserved.paths().map(Path::to_owned).collect(),
-            spared,
+            spared: self.installed(finder.search, reserved),
             network: self.sandbox.network.clone().unwrap_or_default(),
-        };
-        // References from a file that an agent may have written are ignored.
-        let writable = grants.writable();
-        let is_trusted = |file: &Path| !writable.decides(file);
-        if let Some(home) = places.path("$HOME") {
-            for config in ["$HOME/.gitconfig", "$XDG_CONFIG_HOME/git/config"] {
-                let config = places.path(config).into_iter();
-                let named = config.flat_map(|config| git_config::named_files(&config, &home, is_trusted));
-                grants.read.extend(named);
-            }
         }
-        grants
     }
 
-    /// Returns the readable files of the agent's program and its MCP servers: the programs, the files that their arguments name,
-    /// and the packages of both. Also returns the install directory, which is inside the data directory.
-    fn program_files(
-        &self,
-        env: &BTreeMap<String, String>,
-        reserved: &Reserved,
-    ) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let search = env.get("PATH").map(String::as_str).unwrap_or_default();
-        let places = |command: &str| {
-            let named = find_program(command, search).unwrap_or_else(|| command.into());
-            let real = named.canonicalize().unwrap_or_else(|_| named.clone());
-            [named, real]
+    /// Returns the paths that the agent may write, besides the workspace. Makes its own directories and the caches of
+    /// toolchains.
+    fn write_and_make(&self, places: Places<'_>, reserved: &Reserved) -> Vec<PathBuf> {
+        for place in self.own_homes() {
+            // A name with a dot inside is a file.
+            if let (Some(home), None) = (places.path(place), Path::new(place).extension()) {
+                places::make(&home);
+            }
+        }
+        places.make_caches();
+        let search = places.0.get("PATH").map(String::as_str).unwrap_or_default();
+        let own = OwnDirectories {
+            places,
+            names: &self.own_names(),
+            others: self.homes_of_others(),
+            reserved,
+            programs: find_program(&self.command, search).into_iter().collect(),
         };
-        let own = places(&self.command);
-        let installed = reserved
+        let mut write = self.write(places);
+        write.extend(own.open());
+        write
+    }
+
+    /// Returns the readable files of the agent's program and of its configured MCP servers.
+    fn program_files(&self, finder: &Finder<'_>) -> Vec<PathBuf> {
+        let own_arguments: &[String] = if self.homes.is_none() { &self.args } else { &[] };
+        let own = programs::files(finder, &self.command, own_arguments);
+        let servers = self.mcp_servers.iter().filter_map(McpServer::program);
+        let servers = servers.flat_map(|server| programs::files(finder, &server.command, &server.args));
+        own.into_iter().chain(servers).collect()
+    }
+
+    /// Returns the directory in which the agent is installed, which is inside the data directory.
+    fn installed(&self, search: &str, reserved: &Reserved) -> Vec<PathBuf> {
+        let named = find_program(&self.command, search).unwrap_or_else(|| PathBuf::from(&self.command));
+        let real = named.canonicalize().unwrap_or_else(|_| named.clone());
+        let own = [named, real];
+        reserved
             .directories()
             .flat_map(|data| own.iter().filter_map(|program| catalog::folder_of(data, program)))
-            .collect();
-        let servers: Vec<_> = self.mcp_servers.iter().filter_map(McpServer::program).collect();
-        let others = servers.iter().flat_map(|server| places(&server.command));
-        let programs: Vec<_> = own.into_iter().chain(others).collect();
-        let own_arguments = self.args.iter().filter(|_| self.homes.is_none());
-        let arguments = own_arguments.chain(servers.iter().flat_map(|server| &server.args));
-        let scripts: Vec<_> = arguments
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute() && path.is_file())
-            .collect();
-        let packages = programs
-            .iter()
-            .chain(&scripts)
-            .filter_map(|file| package::directory(file));
-        let mut read: Vec<_> = programs
-            .iter()
-            .filter_map(|program| program.parent())
-            .chain(packages)
-            .map(Path::to_owned)
-            .collect();
-        read.retain(|directory| !Places(env).holds_home(directory));
-        read.extend(programs);
-        read.extend(scripts);
-        (read, installed)
+            .collect()
     }
 
     /// Returns the environment of the agent's process.
@@ -255,6 +302,17 @@ fn listed(places: Places<'_>, path: &str) -> Option<PathBuf> {
         Some(below) => places.path(&format!("$HOME{below}")),
         None => places.path(path),
     }
+}
+
+/// Returns those of `paths` that are not inside of a granted path already. So a session whose servers need nothing more has the
+/// same sandbox as one without servers, and can use the same process.
+fn additional(paths: Vec<PathBuf>, granted: &[PathBuf]) -> Vec<PathBuf> {
+    let real = |path: &PathBuf| path.canonicalize().ok();
+    let granted: Vec<_> = granted.iter().filter_map(real).collect();
+    let is_granted = |path: &PathBuf| {
+        real(path).is_none_or(|real| granted.iter().any(|granted| real.starts_with(granted)))
+    };
+    paths.into_iter().filter(|path| !is_granted(path)).collect()
 }
 
 /// Returns the error for an impossible sandbox, with what to do.
@@ -280,111 +338,5 @@ pub fn check(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings) -> R
             "the agent {name:?} has share = true and a sandbox; {SHARED}, which a sandbox cannot follow: set sandbox = \"off\" for \
              it, or share = false"
         )),
-    }
-}
-
-/// Returns the directories of `write` in which agents cannot create new files.
-fn closed_of(write: &[PathBuf], reserved: &Reserved) -> Vec<PathBuf> {
-    let there = cut(write, reserved).filter(|path| path.exists());
-    there.cloned().collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// Returns a message about such a directory: what does not work, and how to fix it.
-pub fn closed(directory: &Path) -> String {
-    format!(
-        "agents cannot make new files directly in {}, because acpd's own files are in it: move the data directory and the configuration \
-         elsewhere",
-        directory.display()
-    )
-}
-
-/// Logs which agents are not confined, and what the kernel does not enforce.
-pub fn announce(agents: &BTreeMap<String, AgentConfig>, all: &SandboxSettings, reserved: &Reserved) {
-    let kernel = Kernel::here();
-    let mut known: Vec<_> = agents
-        .iter()
-        .map(|(name, agent)| (name.as_str(), agent.clone()))
-        .collect();
-    known.push(("every other agent", AgentConfig::default()));
-    for (agent, mut config) in known {
-        config.sandbox = config.sandbox.over(all);
-        match config.sandbox_state() {
-            SandboxState::Off => tracing::info!(agent, "runs without a sandbox, as configured"),
-            SandboxState::Impossible(why) => tracing::warn!(agent, why, "runs without a sandbox"),
-            SandboxState::Confined(_) => {
-                let network = config.sandbox.network.clone().unwrap_or_default();
-                for gap in kernel.gaps(&network) {
-                    tracing::warn!(agent, gap, "this kernel does not enforce all of the sandbox");
-                }
-                for directory in closed_of(&config.write(Places(&config.variables())), reserved) {
-                    tracing::warn!(agent, "{}", closed(&directory));
-                }
-            }
-        }
-    }
-}
-
-/// A summary of an agent's sandbox, for the user.
-#[derive(Debug, Clone, Serialize)]
-pub struct Confinement {
-    /// `workspace`, `readonly` or `off`.
-    pub mode: &'static str,
-    /// The reason why there is no sandbox although none was turned off, or why one is impossible here.
-    pub reason: Option<String>,
-    /// Rules of the sandbox that the kernel does not enforce.
-    pub gaps: Vec<&'static str>,
-    /// Readable paths, besides the writable ones.
-    pub read: Vec<PathBuf>,
-    /// Writable paths, besides the workspace.
-    pub write: Vec<PathBuf>,
-    /// `on`, `off`, or ports.
-    pub network: String,
-    /// Paths of the configuration that do not exist.
-    pub missing: Vec<String>,
-    /// Writable directories in which agents cannot create new files, because acpd's own files are in them.
-    pub closed: Vec<PathBuf>,
-}
-
-impl Confinement {
-    fn new(
-        state: SandboxState,
-        grants: Option<&Grants>,
-        reason: Option<String>,
-        missing: &[String],
-        reserved: &Reserved,
-    ) -> Self {
-        let (mode, cannot) = match state {
-            SandboxState::Confined(mode) => (mode, None),
-            SandboxState::Off => (Mode::Off, None),
-            SandboxState::Impossible(why) => (Mode::Off, Some(why.to_owned())),
-        };
-        let there = |paths: &[PathBuf]| -> Vec<PathBuf> {
-            let mut paths: Vec<_> = paths.iter().filter(|path| path.exists()).cloned().collect();
-            paths.sort();
-            paths.dedup();
-            paths
-        };
-        Self {
-            mode: mode.name(),
-            reason: reason.or(cannot),
-            gaps: grants
-                .map(|grants| Kernel::here().gaps(&grants.network))
-                .unwrap_or_default(),
-            read: grants.map(|grants| there(&grants.read)).unwrap_or_default(),
-            write: grants.map(|grants| there(&grants.write)).unwrap_or_default(),
-            network: match grants.map(|grants| &grants.network) {
-                None | Some(Network::On) => "on".to_owned(),
-                Some(Network::Off) => "off".to_owned(),
-                Some(Network::Ports(ports)) => ports
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            },
-            missing: missing.to_vec(),
-            closed: grants
-                .map(|grants| closed_of(&grants.write, reserved))
-                .unwrap_or_default(),
-        }
     }
 }

@@ -14,7 +14,12 @@ pub fn directory(file: &Path) -> Option<&Path> {
     let modules = above()
         .filter(|directory| directory.ends_with("node_modules"))
         .last();
-    modules.or_else(|| above().find(|directory| MARKS.iter().any(|mark| directory.join(mark).is_file())))
+    modules.or_else(|| above().find(|directory| is_root(directory)))
+}
+
+/// Returns whether a directory is the root of a package.
+pub fn is_root(directory: &Path) -> bool {
+    MARKS.iter().any(|mark| directory.join(mark).is_file())
 }
 
 #[cfg(test)]

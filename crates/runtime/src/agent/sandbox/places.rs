@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use acpd_catalog::find_program;
 
 /// Defaults of variables; each may refer to an earlier one.
-const DEFAULTS: [(&str, &str); 24] = [
+const DEFAULTS: [(&str, &str); 30] = [
     ("XDG_CONFIG_HOME", "$HOME/.config"),
     ("XDG_CACHE_HOME", "$HOME/.cache"),
     ("XDG_DATA_HOME", "$HOME/.local/share"),
@@ -29,8 +29,14 @@ const DEFAULTS: [(&str, &str); 24] = [
     ("DENO_DIR", "$XDG_CACHE_HOME/deno"),
     ("BUN_INSTALL", "$HOME/.bun"),
     ("PYENV_ROOT", "$HOME/.pyenv"),
+    ("ASDF_DATA_DIR", "$HOME/.asdf"),
+    ("MISE_DATA_DIR", "$XDG_DATA_HOME/mise"),
+    ("MAMBA_ROOT_PREFIX", "$HOME/micromamba"),
+    ("N_PREFIX", "$HOME/n"),
+    ("NODENV_ROOT", "$HOME/.nodenv"),
     ("PIP_CACHE_DIR", "$XDG_CACHE_HOME/pip"),
     ("UV_CACHE_DIR", "$XDG_CACHE_HOME/uv"),
+    ("UV_PYTHON_INSTALL_DIR", "$XDG_DATA_HOME/uv/python"),
     ("UV_TOOL_DIR", "$XDG_DATA_HOME/uv/tools"),
     ("GRADLE_USER_HOME", "$HOME/.gradle"),
     ("CLAUDE_CONFIG_DIR", "$HOME/.claude"),
@@ -111,7 +117,7 @@ const STARTUP: [&str; 18] = [
 ];
 
 /// Programs of toolchains, in their usual directories.
-const TOOLS: [&str; 32] = [
+const TOOLS: [&str; 49] = [
     "$CARGO_HOME/bin",
     "$CARGO_HOME/env",
     "$CARGO_HOME/config",
@@ -125,15 +131,31 @@ const TOOLS: [&str; 32] = [
     "$VOLTA_HOME",
     "$FNM_DIR",
     "$PNPM_HOME",
+    "$HOME/.fnm",
+    "$XDG_STATE_HOME/fnm_multishells",
+    "$N_PREFIX/bin",
+    "$N_PREFIX/lib",
+    "$N_PREFIX/n",
+    "$NODENV_ROOT",
+    "$ASDF_DATA_DIR",
     "$HOME/.asdf",
-    "$XDG_DATA_HOME/mise",
+    "$MISE_DATA_DIR",
     "$XDG_CONFIG_HOME/mise",
     "$XDG_DATA_HOME/uv",
+    "$UV_PYTHON_INSTALL_DIR",
     "$XDG_CONFIG_HOME/uv",
     "$XDG_DATA_HOME/pipx",
     "$PYENV_ROOT",
     "$HOME/miniconda3",
+    "$HOME/anaconda3",
+    "$HOME/miniforge3",
+    "$HOME/mambaforge",
     "$HOME/.conda",
+    "$MAMBA_ROOT_PREFIX",
+    "$HOME/.micromamba",
+    "$HOME/.local/share/mamba",
+    "$CONDA_PREFIX",
+    "$VIRTUAL_ENV",
     "$HOME/.deno",
     "$BUN_INSTALL",
     "$HOME/.rbenv",
@@ -144,6 +166,57 @@ const TOOLS: [&str; 32] = [
     "$XDG_STATE_HOME/nix",
     "$HOME/.sdkman",
     "$JAVA_HOME",
+    "$HOME/.agents/skills",
+];
+
+/// Directories and files with passwords, keys and private data. A program in one of them opens no directory, and the path of
+/// one in a session's parameters opens nothing.
+const SECRETS: [&str; 36] = [
+    "$HOME/.ssh",
+    "$HOME/.gnupg",
+    "$HOME/.aws",
+    "$HOME/.azure",
+    "$HOME/.kube",
+    "$HOME/.docker",
+    "$HOME/.netrc",
+    "$HOME/.npmrc",
+    "$HOME/.pypirc",
+    "$HOME/.pgpass",
+    "$HOME/.my.cnf",
+    "$HOME/.git-credentials",
+    "$HOME/.password-store",
+    "$HOME/.pki",
+    "$HOME/.mozilla",
+    "$HOME/.thunderbird",
+    "$HOME/.bash_history",
+    "$HOME/.zsh_history",
+    "$HOME/.terraform.d",
+    "$CARGO_HOME/credentials",
+    "$CARGO_HOME/credentials.toml",
+    "$XDG_CONFIG_HOME/gh",
+    "$XDG_CONFIG_HOME/glab-cli",
+    "$XDG_CONFIG_HOME/git/credentials",
+    "$XDG_CONFIG_HOME/gcloud",
+    "$XDG_CONFIG_HOME/op",
+    "$XDG_CONFIG_HOME/sops",
+    "$XDG_CONFIG_HOME/rclone",
+    "$XDG_CONFIG_HOME/pip",
+    "$XDG_CONFIG_HOME/google-chrome",
+    "$XDG_CONFIG_HOME/chromium",
+    "$XDG_CONFIG_HOME/containers",
+    "$XDG_CACHE_HOME/mozilla",
+    "$XDG_DATA_HOME/keyrings",
+    "$XDG_DATA_HOME/kwalletd",
+    "$XDG_DATA_HOME/fish",
+];
+
+/// Directories that belong to no single program.
+const COMMON: [&str; 5] = [
+    "$XDG_CONFIG_HOME",
+    "$XDG_CACHE_HOME",
+    "$XDG_DATA_HOME",
+    "$XDG_STATE_HOME",
+    "$HOME/.local",
 ];
 
 /// Caches that toolchains write, by program. If the program exists and a cache does not, the daemon creates the cache,
@@ -228,13 +301,42 @@ impl Places<'_> {
             .is_some_and(|home| home.starts_with(directory) || real(&home).starts_with(real(directory)))
     }
 
+    /// Returns whether a program may open a directory for its agent: it is the directory of a program or a package, without
+    /// the home directory, the common directories in it, or secrets.
+    pub fn is_of_a_program(self, directory: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let own = real(directory);
+        let is_common = COMMON
+            .iter()
+            .filter_map(|place| self.path(place))
+            .any(|common| common.starts_with(directory) || real(&common).starts_with(&own));
+        !is_common && !self.holds_home(directory) && !self.touches_secrets(directory)
+    }
+
+    /// Returns whether a path is a secret, or in a directory of secrets, or contains one.
+    pub fn touches_secrets(self, path: &Path) -> bool {
+        let own = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let overlap = |one: &Path, other: &Path| one.starts_with(other) || other.starts_with(one);
+        SECRETS.iter().filter_map(|place| self.path(place)).any(|secret| {
+            let real = secret.canonicalize().unwrap_or_else(|_| secret.clone());
+            overlap(path, &secret) || overlap(&own, &real)
+        })
+    }
+
+    /// Returns the directories that are searched for programs.
+    pub fn search(self) -> impl Iterator<Item = PathBuf> {
+        let search = self.0.get("PATH").cloned().unwrap_or_default();
+        let directories: Vec<_> = std::env::split_paths(&search).collect();
+        directories
+            .into_iter()
+            .filter(|directory| directory.is_absolute())
+    }
+
     /// Returns all paths that every agent may read.
     pub fn read(self) -> Vec<PathBuf> {
         let places = SYSTEM.iter().chain(&STARTUP).chain(&TOOLS);
         let mut paths: Vec<_> = places.filter_map(|place| self.path(place)).collect();
-        let search = self.0.get("PATH").map(String::as_str).unwrap_or_default();
-        let directories = std::env::split_paths(search);
-        for directory in directories.filter(|directory| directory.is_absolute()) {
+        for directory in self.search() {
             if self.holds_home(&directory) {
                 continue;
             }

@@ -13,6 +13,7 @@ use acpd_proto::projection::{Chunks, Spec};
 use acpd_proto::thread::{AgentExit, Input};
 
 use crate::agent::config::AgentConfig;
+use crate::agent::mcp;
 use crate::agent::process::AgentHandle;
 use crate::agent::registry::{Agents, Runnable};
 use crate::agent::running::ProcessUse;
@@ -32,7 +33,8 @@ pub(super) struct Prepared {
 /// Finds a thread's agent, prepares its sandbox and opens its workspace. Blocks on the disk.
 fn prepare(agents: &Agents, reserved: &Reserved, spec: &Spec) -> Result<Prepared, Failure> {
     let Runnable { config, .. } = agents.find(&spec.agent)?;
-    let sandbox = config.confine(reserved, &callbacks::directories(spec))?;
+    let servers = mcp::commands(&spec.session_mcp_servers());
+    let sandbox = config.confine(reserved, &callbacks::directories(spec), &servers)?;
     let workspace = paths::open(spec, sandbox.as_ref())?;
     let directories: Vec<_> = workspace.real_directories().map(Path::to_owned).collect();
     let reserved = reserved.and(config.homes_of_others(), &directories);
@@ -72,10 +74,11 @@ impl ThreadActor {
             workspace,
         } = self.prepare().await?;
         start.quirks = config.quirks;
+        start.mode.clone_from(&config.mode);
         if let Some(title) = &config.title {
             start.names.title.clone_from(title);
         }
-        start.mcp_servers = crate::agent::mcp::servers(start.mcp_servers, &config.mcp_servers);
+        start.mcp_servers = mcp::servers(start.mcp_servers, &config.mcp_servers);
         let single = config.chunks == Some(Chunks::Single);
         self.machine.set_single_chunks(single);
         let mut handle = self.open_agent(&agent, &config, sandbox.clone(), start).await?;

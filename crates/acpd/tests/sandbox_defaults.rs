@@ -1,0 +1,216 @@
+//! What agents that acpd does not know, and what editors bring along, can reach in the sandbox without a setting.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use support::{Client, Daemon, Place, acpd};
+
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it can be made");
+    std::fs::write(path, text).expect("it can be written");
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("it can be executed");
+}
+
+/// Returns a script of an agent that runs a line of `sh` when prompted, and sends the outcome as text.
+fn script(interpreter: &str, line: &str) -> String {
+    format!(
+        r#"#!{interpreter}
+read -r line; echo '{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":1}}}}'
+read -r new; echo '{{"jsonrpc":"2.0","id":1,"result":{{"sessionId":"s"}}}}'
+read -r prompt
+said=$( ({line}) >/dev/null 2>&1; echo $?)
+echo '{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"'$said'"}}}}}}}}'
+echo '{{"jsonrpc":"2.0","id":2,"result":{{"stopReason":"end_turn"}}}}'
+cat >/dev/null
+"#
+    )
+}
+
+/// Returns the outcome of `line` in an agent whose program is `program`.
+fn outcome_in(place: Place, program: &Path) -> String {
+    let config = std::fs::read_to_string(place.config()).expect("it is there");
+    place.configure(&format!("{config}\n[agents.tried]\ncommand = {program:?}\n"));
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let params = json!({ "agentType": "tried", "cwd": daemon.place.work() });
+    let started = client.call("thread/start", &params);
+    let thread = started["thread"]["id"].as_str().expect("it has an id").to_owned();
+    client.turn(&thread, "go").said().clone()
+}
+
+/// Returns the outcome of `line` in an agent whose program has a name.
+fn named(name: &str, line: &str) -> String {
+    let place = Place::away("");
+    write(&place.home().join(".ssh/key"), "key");
+    let program = place.home().join("tools").join(name);
+    write(&program, &script("/bin/sh", line));
+    outcome_in(place, &program)
+}
+
+#[test]
+fn an_unknown_agent_writes_the_directories_that_bear_its_name() {
+    let line = "mkdir -p ~/.thing/data/sessions && echo x > ~/.thing/data/file && mkdir ~/.cache/thing/x \
+        && echo x > ~/.config/thing/x && echo x > ~/.local/share/thing-acp/x && ! mkdir ~/.other && ! cat ~/.ssh/key";
+    assert_eq!(named("thing-acp", line), "0");
+}
+
+#[test]
+fn no_name_of_a_program_leads_to_keys() {
+    for name in ["ssh", "ssh-acp", "ssh-agent"] {
+        assert_eq!(
+            named(name, "! cat ~/.ssh/key && ! echo x > ~/.ssh/new"),
+            "0",
+            "{name}"
+        );
+    }
+}
+
+/// A virtual environment whose Python is elsewhere: its interpreter is a link out of it, and loads files of its installation.
+#[test]
+fn an_interpreter_elsewhere_runs_with_its_library() {
+    let place = Place::away("");
+    let home = place.home().to_owned();
+    let shell = Path::new("/bin/sh").canonicalize().expect("there is a shell");
+    let python = home.join("away/bin/python3.13");
+    write(&python, "");
+    std::fs::copy(shell, &python).expect("it can be copied");
+    write(&home.join("away/lib/python3.13/os.py"), "");
+    write(&home.join("away/notes"), "mine");
+    symlink(&python, home.join("away/bin/python3")).expect("it can be linked");
+    let program = home.join("venv/bin/agent");
+    let line = "cat ~/away/lib/python3.13/os.py && ! cat ~/away/notes";
+    write(
+        &program,
+        &script(&home.join("venv/bin/python3").display().to_string(), line),
+    );
+    symlink(home.join("away/bin/python3"), home.join("venv/bin/python3")).expect("it can be linked");
+    write(&home.join("venv/pyvenv.cfg"), "version = 3.13\n");
+    assert_eq!(outcome_in(place, &program), "0");
+}
+
+#[test]
+fn an_interpreter_that_is_not_readable_is_named() {
+    let place = Place::away("");
+    let home = place.home().to_owned();
+    let shell = Path::new("/bin/sh").canonicalize().expect("there is a shell");
+    write(&home.join("hidden/sh"), "");
+    std::fs::copy(shell, home.join("hidden/sh")).expect("it can be copied");
+    let tool = home.join("work/tool");
+    write(&tool, &format!("#!{}\n", home.join("hidden/sh").display()));
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    let turn = client.turn(&thread, &format!("terminal {}", tool.display()));
+    let said = turn.said();
+    for part in ["acpd's sandbox", "hidden/sh", "\"read\" of its sandbox"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+/// Returns what a terminal reads of `file`, in a session with an MCP server whose argument is `argument`.
+fn with_server(file: &Path, argument: &Path, daemon: &Daemon) -> String {
+    let mut client = Client::new(daemon);
+    let server = json!({ "name": "s", "command": "sh", "args": [argument], "env": [] });
+    let params = json!({ "agentType": "fake", "cwd": daemon.place.work(), "mcpServers": [server] });
+    let started = client.call("thread/start", &params);
+    let thread = started["thread"]["id"].as_str().expect("it has an id").to_owned();
+    client
+        .turn(&thread, &format!("terminal cat {}", file.display()))
+        .said()
+        .clone()
+}
+
+#[test]
+fn the_servers_of_a_session_are_readable_and_secrets_are_not() {
+    let daemon = Daemon::at(Place::away(""));
+    let home = daemon.place.home().to_owned();
+    let at = |path: &str| home.join(path);
+    for (path, text) in [
+        ("ext/server/package.json", "{}"),
+        ("ext/server/dist/index.js", "served"),
+        ("ext/server/lib/part.js", "part"),
+        ("ext/other", "private"),
+        (".ssh/key", "key"),
+        (".ssh/package.json", "{}"),
+    ] {
+        write(&at(path), text);
+    }
+    let server = at("ext/server/dist/index.js");
+    assert!(with_server(&server, &server, &daemon).contains("served"));
+    assert!(with_server(&at("ext/server/lib/part.js"), &server, &daemon).contains("part"));
+    for (file, argument) in [
+        ("ext/other", "ext/server/dist/index.js"),
+        (".ssh/key", ".ssh/key"),
+        (".ssh/package.json", ".ssh/key"),
+        ("ext/server/dist/index.js", "ext/other"),
+    ] {
+        let said = with_server(&at(file), &at(argument), &daemon);
+        assert!(said.contains("Permission denied"), "{file}: {said}");
+    }
+    let token = daemon.place.data().join("token");
+    let said = with_server(&token, &token, &daemon);
+    assert!(said.contains("Permission denied"), "{said}");
+}
+
+fn programs(place: &Place, name: &str) -> PathBuf {
+    let program = place.home().join("tools").join(name);
+    write(&program, &script("/bin/sh", "cat ~/.ssh/key"));
+    program
+}
+
+#[test]
+fn codex_runs_in_its_own_sandbox_unless_one_is_configured() {
+    let place = Place::away("");
+    let codex = programs(&place, "codex-acp");
+    let config = std::fs::read_to_string(place.config()).expect("it is there");
+    let doctor = |sandbox: &str| {
+        place.configure(&format!(
+            "{config}\n[agents.codex]\ncommand = {codex:?}\n{sandbox}\n"
+        ));
+        acpd(&place, &["agents", "doctor", "codex"]).stdout
+    };
+    let own = doctor("");
+    assert!(own.contains("sandbox: off (it confines its commands"), "{own}");
+    let ours = doctor("sandbox = \"workspace\"");
+    assert!(ours.contains("sandbox: workspace\n"), "{ours}");
+}
+
+#[test]
+fn a_denial_names_the_sandbox_the_path_and_the_setting() {
+    let place = Place::away("");
+    let data = place.home().join("my-data/x");
+    write(&data, "x");
+    let failing = place.home().join("tools/failing");
+    let text = format!(
+        "#!/bin/sh\necho \"Error: EACCES: permission denied, mkdir '{}'\" >&2\nexit 1\n",
+        place.home().join(".unlike/sessions").display()
+    );
+    write(&failing, &text);
+    let config = std::fs::read_to_string(place.config()).expect("it is there");
+    place.configure(&format!("{config}\n[agents.failing]\ncommand = {failing:?}\n"));
+    let doctor = acpd(&place, &["agents", "doctor", "failing"]).stdout;
+    for part in [
+        "acpd's sandbox does not grant",
+        ".unlike/sessions",
+        "sandbox = { write = ",
+    ] {
+        assert!(doctor.contains(part), "{part}: {doctor}");
+    }
+    let daemon = Daemon::at(place);
+    let mut client = Client::new(&daemon);
+    let thread = client.thread(&daemon);
+    client.turn(&thread, &format!("terminal cat {}", data.display()));
+    let notice = client.wait_for("thread/notice").params;
+    assert_eq!(notice["code"], "sandboxDenied", "{notice}");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    assert!(text(&notice["message"]).contains("my-data/x"), "{notice}");
+    assert!(
+        text(&notice["detail"]).contains("[agents.fake] sandbox = { read = "),
+        "{notice}"
+    );
+}

@@ -1,0 +1,291 @@
+//! The names under which an agent keeps files of its own: `~/.NAME`, and `NAME` in the user's directories for settings, data,
+//! caches and state.
+//!
+//! In: a command line, or an agent of the registry. Out: names, and the paths that bear them. Never: returns the name of a
+//! program that runs other programs, or of a directory that other programs use.
+//!
+//! An agent may write these directories, and its name comes from a document that was downloaded or from a command line. So a
+//! name must not lead to keys, to files that other programs run, or to another program's settings.
+
+/// Endings that the names of adapters and packages add to the agent's name.
+const ENDINGS: [&str; 4] = ["-acp", "-cli", "-agent", "-code"];
+
+/// Extensions of scripts.
+const SCRIPTS: [&str; 10] = ["sh", "bash", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl"];
+
+/// Length limits of a name.
+const SHORTEST: usize = 2;
+const LONGEST: usize = 48;
+
+/// Programs that run another program, which is the agent, and programs of the system. Their settings are not the agent's.
+const PROGRAMS: &str = "
+    acpd age apptainer arch asdf ash awk bash bun bundle bunx busybox bwrap caffeinate cargo chamber chpst
+    chroot chrt cmd composer conda cp csh dash dbus dbus-run-session deno devbox devcontainer direnv
+    distrobox doas docker docker-compose doppler dotenv dotenvx dotnet elixir emacs env envchain erl exec
+    faketime firejail fish flatpak flock fnm gdb gem gh git glab go gradle guix gum hatch helm infisical
+    ionice java jj julia just keychain ksh kubectl lima limactl ltrace lua lxc make mamba micromamba mise
+    mosh mvn nerdctl nice nix nix-shell node nodejs nohup npm npx nsenter numactl nvim nvm op pass pdm perl
+    php pip pip3 pipenv pipx pixi pkexec pkgx pnpm pnpx podman poetry powershell proot proxychains
+    proxychains4 pwsh pyenv pypy pypy3 python python2 python3 rbenv rtx ruby run runuser rustup rye screen
+    script sed setpriv setsid setuid sh singularity snap socat sops ssh sshpass start stdbuf strace su sudo
+    systemd systemd-inhibit systemd-run tail task tclsh tcsh tee teleport time timeout tini tmux torify
+    torsocks tox ts-node tsh tsx unbuffer unshare uv uvx vault vim virtualenv volta wine wsl xargs xvfb-run
+    yarn zellij zsh";
+
+/// Directories that hold keys, or that other programs read, run or share; and words that name no program in particular.
+const SHARED: &str = "
+    1password acme agent agents ai alacritty android ansible app apple applications apt assets atuin
+    authinfo autostart aws azure backup bash-completion bash_aliases bash_history bash_login bash_logout
+    bash_profile bashrc bin bitcoin bitwarden bot boto brave browser btop build cache caches cert certs
+    chrome chromium claude-desktop cli client cloudflared code composer config configstore containers
+    context credentials cups curlrc cursor-server data db dconf desktop dev discord dist documents dolphin
+    downloads dropbox editor electron electrum environment environment.d etc ethereum evolution firefox fly
+    flyctl fontconfig fonts forward fzf gcloud ghc ghcup ghostty gitconfig gitkraken gnome gnupg gnupg2
+    go-build google google-chrome gpg gsutil gtk-2.0 gtk-3.0 gtk-4.0 gvfs heroku hg history home htop http
+    httpie hypr i3 ibus icons index info init inputrc ipython java jetbrains jupyter kde kde4 kdeglobals
+    keepassxc keras keybase keyring keyrings keys kitty krb5 kube kwalletd launcher ledger lesshst lib
+    libvirt linuxbrew local log login logs m2 mail main man mcp menus metamask microsoft microsoft-edge mime
+    minikube model models module monero mozilla msmtp mutt muttrc mysql mysql_history netlify netrc ngrok
+    node_modules npmrc nuget obsidian oci okta openssl opera opt pam pam_environment password password-store
+    passwords pgpass pki plasma postgresql private profile profiles program protonvpn psql_history pulse
+    pypirc rclone recently-used remmina repo rhosts root s3cfg s5cmd secret secrets server servers service
+    session settings share shell shells shosts signal slack snowflake snowsql solana spotify src ssl start
+    state steam storage subversion swarm sway sync syncthing systemd tailscale telegram templates terminfo
+    terraform terraform.d test thumbnails thunderbird tmp token tokens tool tools tor trash user user-dirs
+    users vercel viminfo vpn vscode vscode-server wallet wallets wasmer waybar wayland wezterm wget-hsts
+    wgetrc wireguard wrangler x11 xauthority xdg xinitrc xmonad xprofile xsession yazi zed zlogin zprofile
+    zsh_history zshenv zshrc";
+
+/// Programs that run the package or script that follows, and the words that may come between.
+const RUNNERS: [&str; 10] = [
+    "npx", "npm", "pnpm", "bunx", "bun", "node", "deno", "uvx", "uv", "pipx",
+];
+const BETWEEN: [&str; 5] = ["exec", "dlx", "x", "tool", "run"];
+
+/// The names under which one agent keeps files of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnNames {
+    /// The names, each the name of one directory.
+    pub names: Vec<String>,
+    /// Whether the names come from a registry document alone. A directory that exists already may then belong to another
+    /// program.
+    pub only_new: bool,
+}
+
+/// Returns the part of `word` behind its last slash.
+pub(super) fn file_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
+/// Returns the word of a command line that names the package or script to run, if the program is a runner. Words after it are
+/// the agent's own arguments.
+pub(super) fn run_by<'a>(command: &str, mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let name = file_name(command);
+    let is_runner = RUNNERS.contains(&name) || name.starts_with("python");
+    words.find(|word| is_runner && !word.starts_with('-') && !BETWEEN.contains(word))
+}
+
+/// Returns the names of the agent that a command line starts.
+pub fn of_command<'a>(mut words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let command = words.next().unwrap_or_default();
+    let run = run_by(command, words);
+    collect(std::iter::once(command).chain(run).map(of_word))
+}
+
+/// Returns the names of an agent of the registry: those of its id, its package and its program.
+pub(super) fn of_agent(id: &str, package: &str, program: &str) -> Vec<String> {
+    collect([id, package, program].into_iter().map(of_word))
+}
+
+/// Returns the paths that bear a name. They begin with a variable.
+pub fn places(name: &str) -> [String; 5] {
+    [
+        format!("$HOME/.{name}"),
+        format!("$XDG_CONFIG_HOME/{name}"),
+        format!("$XDG_CACHE_HOME/{name}"),
+        format!("$XDG_DATA_HOME/{name}"),
+        format!("$XDG_STATE_HOME/{name}"),
+    ]
+}
+
+fn collect<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in words.flat_map(forms) {
+        if is_own(name) && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
+/// Returns the name in a word of a command line: of the package that it names or leads into, or of the file.
+fn of_word(word: &str) -> &str {
+    for packages in ["/node_modules/", "/site-packages/"] {
+        if let Some((_, below)) = word.rsplit_once(packages)
+            && !below.starts_with(".bin/")
+        {
+            let package = below.strip_prefix('@').and_then(|scoped| scoped.split_once('/'));
+            let below = package.map_or(below, |(_, rest)| rest);
+            return below.split('/').next().unwrap_or(below);
+        }
+    }
+    let is_scoped = word.starts_with('@') && word.matches('/').count() == 1;
+    let name = file_name(if is_scoped { &word[1..] } else { word });
+    // Versions and extras of a package.
+    let name = name
+        .split(['@', '=', '[', '<', '>', '~', '!'])
+        .next()
+        .unwrap_or(name);
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if SCRIPTS.contains(&extension) => stem,
+        _ => name,
+    }
+}
+
+/// Returns a name and its shorter forms, in the order of their length.
+fn forms(name: &str) -> Vec<&str> {
+    let mut forms = vec![name];
+    while let Some(shorter) = forms
+        .last()
+        .and_then(|name| ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)))
+    {
+        forms.push(shorter);
+    }
+    forms
+}
+
+/// Returns whether directories of this name can be the agent's own.
+fn is_own(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let lower = name.to_ascii_lowercase();
+    let is_reserved = |name: &str| {
+        let mut reserved = PROGRAMS.split_whitespace().chain(SHARED.split_whitespace());
+        reserved.any(|reserved| reserved == name)
+    };
+    // "python3.13" and "node22" are programs as well.
+    let bare = lower.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    (SHORTEST..=LONGEST).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(fits)
+        && !name.contains("..")
+        && !bare.is_empty()
+        && !is_reserved(&lower)
+        && !is_reserved(bare)
+        // The short form of the name of a key agent or a client is the directory with its keys.
+        && !forms(&lower).iter().any(|form| is_reserved(form))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_has_the_names_of_its_program_and_package() {
+        for (line, expected) in [
+            ("cline --acp", &["cline"][..]),
+            ("/opt/bin/deepagents-acp", &["deepagents-acp", "deepagents"]),
+            ("npx --yes pi-acp@0.0.34", &["pi-acp", "pi"]),
+            ("npx -y @scope/some-agent@1", &["some-agent", "some"]),
+            ("uvx crow-cli[acp]==1.2 --x y", &["crow-cli", "crow"]),
+            ("python3 -m thing serve", &["thing"]),
+            ("node /x/node_modules/@scope/thing/dist/index.js", &["thing"]),
+            ("node /x/node_modules/.bin/thing", &["thing"]),
+            ("python3.13 /srv/thing.py", &["thing"]),
+            ("/usr/bin/node /srv/index.js", &[]),
+        ] {
+            assert_eq!(of_command(line.split(' ')), expected, "{line}");
+        }
+        assert_eq!(
+            of_agent("github-copilot-cli", "@github/copilot", "copilot"),
+            ["github-copilot-cli", "github-copilot", "copilot"]
+        );
+    }
+
+    /// The words come from a downloaded document or from a command line with a program around the agent.
+    #[test]
+    fn no_name_leads_to_keys_or_to_files_of_other_programs() {
+        for word in [
+            "ssh",
+            "SSH",
+            "ssh-agent",
+            "gpg-agent",
+            "gnupg",
+            "aws",
+            "aws-cli",
+            "docker",
+            "docker-agent",
+            "kube",
+            "config",
+            "config-cli",
+            "cache",
+            "local",
+            "share",
+            "mozilla",
+            "netrc",
+            "bashrc",
+            "autostart",
+            "systemd",
+            "fish",
+            "password-store",
+            "keyrings",
+            "op",
+            "gh",
+            "gh-cli",
+            "azure-cli",
+            "1password-cli",
+            "env",
+            "sh",
+            "bash",
+            "python3",
+            "python3.13",
+            "node",
+            "node22",
+            "npx",
+            "uvx",
+            "acpd",
+            "acpd-acp",
+            "..",
+            "../.ssh",
+            ".ssh",
+            "~/.ssh",
+            "/home/u/.ssh",
+            "a b",
+            "x",
+            "",
+            "-acp",
+            "-",
+            "ssh.py",
+            "$HOME",
+            "a\u{0}b",
+            "1.2",
+            "ssh@1.0.0",
+            "@evil/ssh",
+            "node_modules/ssh/x",
+            "/x/node_modules/ssh/x.js",
+            "/x/node_modules/@evil/../ssh",
+            "google-chrome",
+            "zed",
+            "nvim",
+            "code",
+        ] {
+            let names = of_agent(word, word, word);
+            assert_eq!(names, [""; 0], "{word}");
+            assert_eq!(of_command([word].into_iter()), [""; 0], "{word}");
+            assert_eq!(of_command(["npx", word].into_iter()), [""; 0], "{word}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_one_part_of_each_path() {
+        assert_eq!(
+            places("thing"),
+            [
+                "$HOME/.thing",
+                "$XDG_CONFIG_HOME/thing",
+                "$XDG_CACHE_HOME/thing",
+                "$XDG_DATA_HOME/thing",
+                "$XDG_STATE_HOME/thing"
+            ]
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! The mode that a session gets if no user has chosen one: the configured one, or for a known agent the one in which it asks.
+//!
+//! In: an opened session. Out: a request for the agent, or a notice. Never: changes a mode that a user has chosen.
+
+use acpd_model::event::{Binding, Level};
+use acpd_model::{Failure, Origin, RawJson};
+
+use super::Session;
+use super::agent_requests::{Continuation, PendingAgentRequest};
+use crate::agent::{AgentRequest, ConfigValue, Opened, modes};
+use crate::projection::has_mode;
+use crate::thread::journal::Journal;
+
+/// The number of the request, which is not a client's command.
+const CALL: u64 = u64::MAX;
+
+/// What decides about the mode of an opened session.
+#[derive(Debug)]
+pub(super) struct ModeContext {
+    /// The agent's name from `agentInfo`.
+    agent: String,
+    /// The configured mode.
+    configured: Option<String>,
+    /// Whether the agent has just reported the mode.
+    reported: bool,
+}
+
+impl ModeContext {
+    pub fn of(opened: &Opened) -> Self {
+        Self {
+            agent: opened.capabilities.name.clone(),
+            configured: opened.mode.clone(),
+            reported: opened.how == Binding::New || has_mode(&opened.session),
+        }
+    }
+}
+
+impl Session {
+    /// Sets the default mode of the session that was just opened, unless a user has chosen one for the thread.
+    pub(super) fn set_default_mode(&mut self, journal: &mut Journal, context: &ModeContext) {
+        let live = journal.live();
+        if live.mode_is_chosen {
+            return;
+        }
+        let Some(mode) = live.options().mode() else {
+            if let Some(wanted) = &context.configured {
+                return unavailable(journal, wanted, &[]);
+            }
+            return;
+        };
+        let current = mode.current.as_deref().unwrap_or_default();
+        let decides = modes::decides(&context.agent, current);
+        let asking = || modes::asking(&context.agent, &mode.offered).map(str::to_owned);
+        let wanted = match &context.configured {
+            Some(wanted) => Some(wanted.clone()),
+            None if decides => asking(),
+            None => None,
+        };
+        let Some(wanted) = wanted else {
+            if decides {
+                decides_by_itself(journal, current);
+            }
+            return;
+        };
+        if !mode.offered.contains(&wanted) {
+            unavailable(journal, &wanted, &mode.offered);
+            if decides {
+                decides_by_itself(journal, current);
+            }
+            return;
+        }
+        if context.reported && current == wanted {
+            return;
+        }
+        let request = match mode.option {
+            Some(config_id) => AgentRequest::SetConfigOption {
+                config_id,
+                value: ConfigValue::Id(wanted.clone()),
+            },
+            None => AgentRequest::SetMode {
+                mode_id: wanted.clone(),
+            },
+        };
+        let then = Continuation::DefaultMode {
+            wanted,
+            current: current.to_owned(),
+        };
+        let pending = PendingAgentRequest::new(Origin::Daemon, request, then);
+        self.requests.insert(CALL, pending);
+    }
+
+    /// Handles the agent's answer about the default mode.
+    pub fn default_mode_answered(
+        journal: &mut Journal,
+        wanted: &str,
+        current: &str,
+        answer: Result<RawJson, Failure>,
+    ) {
+        if let Err(failure) = answer {
+            let text = format!(
+                "The agent did not change its mode from {current:?} to {wanted:?}: {}",
+                failure.message
+            );
+            journal.detailed_notice(Level::Warning, "modeNotSet", &text, failure.detail);
+        }
+    }
+}
+
+fn unavailable(journal: &mut Journal, wanted: &str, offered: &[String]) {
+    let has = if offered.is_empty() {
+        "it has no modes".to_owned()
+    } else {
+        format!("it has {}", offered.join(", "))
+    };
+    let text = format!("The agent does not have the configured mode {wanted:?}: {has}.");
+    let detail = "correct \"mode\" of the agent in the configuration".to_owned();
+    journal.detailed_notice(Level::Warning, "modeNotSet", &text, Some(detail));
+}
+
+fn decides_by_itself(journal: &mut Journal, mode: &str) {
+    let text = format!(
+        "The agent is in the mode {mode:?}, in which it decides by itself what it may do. acpd's policy and your answers apply only \
+         to what it asks."
+    );
+    let detail =
+        "change the mode in the thread, or set \"mode\" of the agent in the configuration".to_owned();
+    journal.detailed_notice(Level::Warning, "agentDecides", &text, Some(detail));
+}

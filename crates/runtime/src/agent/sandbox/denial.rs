@@ -1,0 +1,224 @@
+//! Denials of the sandbox that an agent or a command reports in its own words.
+//!
+//! In: a text, and what the sandbox grants. Out: the first path that the text says was denied, and the sandbox does not grant.
+//! Never: believes the text: a path that is granted, that the daemon's user cannot use, or that is acpd's own is not reported.
+
+use std::path::{Path, PathBuf};
+
+use acpd_host::{Grants, Reserved};
+
+use super::SandboxState;
+use crate::agent::config::AgentConfig;
+use crate::agent::mcp::ServerCommand;
+
+/// Words of programs for EACCES and EPERM, in lower case.
+const DENIALS: [&str; 4] = ["eacces", "eperm", "permission denied", "operation not permitted"];
+
+/// The part of a text in which denials are looked for, from its end.
+const TEXT_BYTES: usize = 16 << 10;
+
+/// How many paths of a text are looked up.
+const PATHS: usize = 16;
+
+/// A path that the sandbox has denied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// The path, as it was reported.
+    pub path: PathBuf,
+    /// The setting that allows it: `read` or `write`.
+    pub setting: &'static str,
+}
+
+impl Denial {
+    /// Returns what happened.
+    pub fn message(&self) -> String {
+        format!(
+            "acpd's sandbox does not grant {:?}, which was denied",
+            self.path.display().to_string()
+        )
+    }
+
+    /// Returns what to do.
+    pub fn advice(&self, agent: &str) -> String {
+        let path = self.path.display().to_string();
+        let create = if self.path.exists() {
+            ""
+        } else {
+            "create the path, then "
+        };
+        format!(
+            "if the agent may use it, {create}add it to {:?} of the agent's sandbox in the configuration: [agents.{agent}] sandbox = {{ {} \
+             = [{path:?}] }}",
+            self.setting, self.setting
+        )
+    }
+}
+
+/// Returns the paths that a text says were denied; empty for most texts.
+pub fn denied_paths(text: &str) -> Vec<PathBuf> {
+    let mut from = text.len().saturating_sub(TEXT_BYTES);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let lines = text[from..].lines().filter(|line| {
+        let line = line.to_lowercase();
+        DENIALS.iter().any(|denial| line.contains(denial))
+    });
+    lines.flat_map(paths_of).take(PATHS).collect()
+}
+
+/// Returns the absolute paths in a line. Quoted ones may contain spaces.
+fn paths_of(line: &str) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    let mut before = ' ';
+    let mut rest = line.char_indices();
+    while let Some((at, c)) = rest.next() {
+        let starts = c == '/' && !before.is_alphanumeric() && !"/.~_-$}".contains(before);
+        before = c;
+        if !starts {
+            continue;
+        }
+        let quote = line[..at].chars().next_back().filter(|c| "'\"`".contains(*c));
+        let text = &line[at..];
+        let end = match quote {
+            Some(quote) => text.find(quote),
+            None => text.find(|c: char| c.is_whitespace() || "'\"`,;:()[]{}<>|".contains(c)),
+        };
+        let path = text[..end.unwrap_or(text.len())].trim_end_matches(['.', '/']);
+        if path.len() > 1 {
+            paths.push(PathBuf::from(path));
+        }
+        let behind = at + end.unwrap_or(text.len());
+        while rest.clone().next().is_some_and(|(next, _)| next < behind) {
+            rest.next();
+        }
+    }
+    paths
+}
+
+impl AgentConfig {
+    /// Returns the denial among `paths`, which a process of the agent has reported, for a session with these parameters.
+    pub fn denial(
+        &self,
+        reserved: &Reserved,
+        workspace: &[PathBuf],
+        servers: &[ServerCommand],
+        paths: &[PathBuf],
+    ) -> Option<Denial> {
+        let SandboxState::Confined(mode) = self.sandbox_state() else {
+            return None;
+        };
+        let grants = self.grants(mode, reserved, workspace, servers);
+        paths.iter().find_map(|path| denial(&grants, path))
+    }
+}
+
+/// Returns the denial of one path, if the sandbox has caused it.
+pub(super) fn denial(grants: &Grants, path: &Path) -> Option<Denial> {
+    let real = real(path)?;
+    let is_in = |list: &[PathBuf]| {
+        let mut granted = list.iter().filter_map(|granted| granted.canonicalize().ok());
+        granted.any(|granted| real.starts_with(granted))
+    };
+    let is_own = grants
+        .withheld
+        .iter()
+        .any(|own| real.starts_with(own.canonicalize().unwrap_or_else(|_| own.clone())));
+    let may_write = is_in(&grants.write) || !grants.readonly && is_in(&grants.workspace);
+    let may_read = is_in(&grants.read) || is_in(&grants.spared) || is_in(&grants.workspace);
+    if is_own || may_write || grants.readonly && is_in(&grants.workspace) || !is_usable(path, may_read) {
+        return None;
+    }
+    let setting = if may_read || !path.exists() {
+        "write"
+    } else {
+        "read"
+    };
+    Some(Denial {
+        path: path.to_owned(),
+        setting,
+    })
+}
+
+/// Returns a path without links, even if its end does not exist.
+fn real(path: &Path) -> Option<PathBuf> {
+    let there = path.ancestors().find(|path| path.exists())?;
+    let rest = path.strip_prefix(there).ok()?;
+    Some(there.canonicalize().ok()?.join(rest))
+}
+
+/// Returns whether the daemon's user can use the path, so that only the sandbox can have denied it.
+fn is_usable(path: &Path, writes: bool) -> bool {
+    use rustix::fs::{Access, access};
+    match path.ancestors().find(|path| path.exists()) {
+        Some(there) if there == path && !writes => access(there, Access::READ_OK).is_ok(),
+        Some(there) => access(there, Access::WRITE_OK).is_ok(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_found_in_the_words_of_programs() {
+        for (line, expected) in [
+            (
+                "Error: EACCES: permission denied, mkdir '/home/u/.cache/copilot'",
+                &["/home/u/.cache/copilot"][..],
+            ),
+            (
+                "PermissionError: [Errno 13] Permission denied: '/home/u/my data/x'",
+                &["/home/u/my data/x"],
+            ),
+            (
+                "sh: 1: cannot create /home/u/x: Permission denied",
+                &["/home/u/x"],
+            ),
+            ("cat: /home/u/.notes: Permission denied", &["/home/u/.notes"]),
+            (
+                "EPERM: operation not permitted, open '/a/b' -> \"/c d/e\"",
+                &["/a/b", "/c d/e"],
+            ),
+            ("Error: EACCES https://x.example/a ./b c/d ~/e $X/f", &[]),
+            ("all is well in /home/u", &[]),
+            ("permission denied", &[]),
+        ] {
+            let expected: Vec<_> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(denied_paths(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_what_the_sandbox_does_not_grant_is_its_denial() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for made in ["work", "write", "read", "own", "other"] {
+            std::fs::create_dir(root.join(made)).unwrap();
+        }
+        let grants = Grants {
+            workspace: vec![root.join("work")],
+            read: vec![root.join("read")],
+            write: vec![root.join("write")],
+            withheld: vec![root.join("own")],
+            ..Grants::default()
+        };
+        for (path, setting) in [
+            ("work/x", None),
+            ("write/x", None),
+            ("own/x", None),
+            ("read/x", Some("write")),
+            ("other", Some("read")),
+            ("other/x", Some("write")),
+            ("missing/a/b", Some("write")),
+        ] {
+            let found = denial(&grants, &root.join(path));
+            assert_eq!(found.map(|found| found.setting), setting, "{path}");
+        }
+        assert_eq!(
+            denial(&grants, Path::new("/no/such/place")).is_some(),
+            is_usable(Path::new("/"), true)
+        );
+    }
+}
