@@ -204,8 +204,11 @@ fn a_denial_names_the_sandbox_the_path_and_the_setting() {
     let daemon = Daemon::at(place);
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
-    client.turn(&thread, &format!("terminal cat {}", data.display()));
-    let notice = client.wait_for("thread/notice").params;
+    let turn = client.turn(&thread, &format!("terminal cat {}", data.display()));
+    // The notice is looked up beside the turn.
+    let mut seen = turn.messages.iter();
+    let seen = seen.find(|message| message.method == "thread/notice").cloned();
+    let notice = &seen.unwrap_or_else(|| client.wait_for("thread/notice")).params;
     assert_eq!(notice["code"], "sandboxDenied", "{notice}");
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     assert!(text(&notice["message"]).contains("my-data/x"), "{notice}");

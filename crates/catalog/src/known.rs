@@ -49,7 +49,6 @@ const KNOWN: &[KnownPackage] = &[
         homes: &["$CODEX_HOME"],
         names: &["codex"],
         confines_itself: true,
-        ..NONE
     },
     KnownPackage {
         package: "@google/gemini-cli",

@@ -34,27 +34,39 @@ const PROGRAMS: &str = "
 
 /// Directories that hold keys, or that other programs read, run or share; and words that name no program in particular.
 const SHARED: &str = "
-    1password acme agent agents ai alacritty android ansible app apple applications apt assets atuin
-    authinfo autostart aws azure backup bash-completion bash_aliases bash_history bash_login bash_logout
-    bash_profile bashrc bin bitcoin bitwarden bot boto brave browser btop build cache caches cert certs
-    chrome chromium claude-desktop cli client cloudflared code composer config configstore containers
-    context credentials cups curlrc cursor-server data db dconf desktop dev discord dist documents dolphin
-    downloads dropbox editor electron electrum environment environment.d etc ethereum evolution firefox fly
-    flyctl fontconfig fonts forward fzf gcloud ghc ghcup ghostty gitconfig gitkraken gnome gnupg gnupg2
-    go-build google google-chrome gpg gsutil gtk-2.0 gtk-3.0 gtk-4.0 gvfs heroku hg history home htop http
-    httpie hypr i3 ibus icons index info init inputrc ipython java jetbrains jupyter kde kde4 kdeglobals
-    keepassxc keras keybase keyring keyrings keys kitty krb5 kube kwalletd launcher ledger lesshst lib
-    libvirt linuxbrew local log login logs m2 mail main man mcp menus metamask microsoft microsoft-edge mime
-    minikube model models module monero mozilla msmtp mutt muttrc mysql mysql_history netlify netrc ngrok
-    node_modules npmrc nuget obsidian oci okta openssl opera opt pam pam_environment password password-store
-    passwords pgpass pki plasma postgresql private profile profiles program protonvpn psql_history pulse
-    pypirc rclone recently-used remmina repo rhosts root s3cfg s5cmd secret secrets server servers service
-    session settings share shell shells shosts signal slack snowflake snowsql solana spotify src ssl start
-    state steam storage subversion swarm sway sync syncthing systemd tailscale telegram templates terminfo
-    terraform terraform.d test thumbnails thunderbird tmp token tokens tool tools tor trash user user-dirs
-    users vercel viminfo vpn vscode vscode-server wallet wallets wasmer waybar wayland wezterm wget-hsts
-    wgetrc wireguard wrangler x11 xauthority xdg xinitrc xmonad xprofile xsession yazi zed zlogin zprofile
-    zsh_history zshenv zshrc";
+    1password accounts acme agent agents ai alacritty anacron android ansible antigen app apple
+    applications apt argocd assets at atuin authinfo autostart awesome aws azure backup backups
+    bash-completion bash_aliases bash_history bash_login bash_logout bash_profile bashrc bin bitcoin
+    bitwarden books bot boto brave brew browser bspwm btop build cache caches calendar cert certs chrome
+    chromium cinnamon claude-desktop cli client cloudflared code composer config configstore contacts
+    containers context credentials cron cups curlrc cursor-server data db dbeaver dbus-1 dconf desktop dev
+    digitalocean direnvrc discord dist docker-cli doctl documents dolphin doom downloads dropbox dunst
+    editor electron electrum elvish emacs.d environment environment.d etc ethereum evolution fastly
+    fetchmail files filezilla firefox flatpak fly flyctl fontconfig fonts forward fzf gcloud gdbinit
+    getmail ghc ghci ghcup ghostty git-credentials gitconfig github gitk gitkraken gitlab gnome gnupg
+    gnupg-agent gnupg2 go-build google google-chrome gpg gsutil gtk-2.0 gtk-3.0 gtk-4.0 gvfs hcloud helix
+    helm heroku hexchat hg hgrc history home home-manager homebrew htop http httpie hushlogin hypr i3 ibus
+    icons index info init inputrc ipython irbrc irssi ivy2 java jetbrains jupyter k9s kak kde kde4
+    kdeconnect kdeglobals keepassxc keras keybase keymap keyring keyrings keys kitty konsole krb5 kube
+    kwallet kwalletd launchagents launcher lazydocker lazygit ledger lesshst lf lib libreoffice libvirt
+    linode-cli linuxbrew lldbinit local locks log login logs m2 mail main man mate mbsync mcp menus
+    metamask microsoft microsoft-edge mime mimeapps.list minikube mnt model models module monero mozilla
+    mpv msmtp music mutt muttrc mysql mysql_history neomutt netlify netrc networkmanager ngrok niri
+    nix-defexpr nix-profile nixpkgs nm-applet nnn node_modules notes notmuch npmrc nuget nushell obsidian
+    oci octaverc offlineimap oh-my-zsh okta openssl openvpn opera opt pam pam_environment password
+    password-store passwords pdbrc pgadmin pgpass photos pictures pip pki plasma plasma-workspace pm2
+    polybar postgresql preferences private procmail profile profiles program protonvpn pryrc psql_history
+    ptpython public pulse pulumi putty pypirc pypoetry qtile ranger rclone recently-used remmina repo
+    rhosts river rofi root rprofile s3cfg s5cmd sandbox sbt scripts scw secret secrets sentry sentryclirc
+    server servers service session settings share shell shells shosts signal slack snapd snowflake snowsql
+    socket sockets solana sources spacemacs spotify sql sqlite src ssh2 ssl starship start state steam
+    storage stripe subversion sudo supervisor swarm sway swaylock sxhkd sync syncthing systemd tailscale
+    telegram temp templates terminfo terraform terraform.d test thumbnails thunderbird tmp tmpfiles.d token
+    tokens tool tools tor trash update user user-dirs user-dirs.dirs user-tmpfiles.d users vaults vercel
+    video videos viminfo vlc vpn vscode vscode-server wallet wallets wasmer waybar wayland weechat wezterm
+    wget-hsts wgetrc winscp wireguard work workspace wrangler x11 xauthority xdg xfce4 xinitrc xmonad xonsh
+    xprofile xresources xsession xsessionrc yarnrc yazi zed zim zinit zlogin zprezto zprofile zsh_history
+    zshenv zshrc";
 
 /// Programs that run the package or script that follows, and the words that may come between.
 const RUNNERS: [&str; 10] = [

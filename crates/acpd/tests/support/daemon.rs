@@ -167,7 +167,9 @@ impl Place {
             .env("ACPD_LISTEN", "127.0.0.1:0")
             .env_remove("ACPD_TOKEN")
             .env_remove("ACPD_LOG")
+            .env_remove("XDG_CACHE_HOME")
             .env_remove("XDG_CONFIG_HOME")
+            .env_remove("XDG_DATA_HOME")
             .env_remove("XDG_STATE_HOME")
             .env_remove("ACPD_CONNECT")
             .env_remove("ACPD_TLS_FINGERPRINT");

@@ -163,3 +163,20 @@ fn a_mode_that_a_user_has_chosen_stays() {
         s.answer("session/prompt", r#"{"stopReason":"end_turn"}"#);
     });
 }
+
+#[test]
+fn a_choice_that_waits_for_the_session_stays() {
+    check(|s| {
+        s.create();
+        s.send(Command::AgentRequest(AgentRequest::SetMode {
+            mode_id: "acceptEdits".to_owned(),
+        }));
+        s.answer("initialize", CLAUDE);
+        s.answer("session/new", &modes("auto", &["auto", "acceptEdits", "default"]));
+        let sent = s.sent_as("session/set_mode");
+        assert_eq!(sent.len(), 1);
+        assert_eq!(sent[0].json["params"]["modeId"], "acceptEdits");
+        s.answer("session/set_mode", "{}");
+        assert_eq!(mode(s).as_deref(), Some("acceptEdits"));
+    });
+}

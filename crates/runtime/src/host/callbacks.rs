@@ -503,7 +503,7 @@ mod tests {
                     machine.terminal_ended(id, &exit, output.len());
                     return output;
                 }
-                HostMessage::Terminal { .. } | HostMessage::Resolved { .. } => {}
+                HostMessage::Terminal { .. } | HostMessage::Resolved { .. } | HostMessage::Denied(_) => {}
             }
         }
     }

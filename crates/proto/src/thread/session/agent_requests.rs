@@ -273,6 +273,17 @@ impl Session {
         })
     }
 
+    /// Returns whether a client's request for a mode waits for the session.
+    pub(super) fn mode_is_requested(&self, journal: &Journal) -> bool {
+        let mode = journal.live().options().mode();
+        let option = mode.as_ref().and_then(|mode| mode.option.as_ref());
+        self.requests.values().any(|pending| match &pending.request {
+            AgentRequest::SetMode { .. } => true,
+            AgentRequest::SetConfigOption { config_id, .. } => Some(config_id) == option,
+            _ => false,
+        })
+    }
+
     /// Returns whether an `authenticate` request is in flight.
     pub(super) fn signs_in(&self) -> bool {
         let mut requests = self.requests.values();

@@ -39,7 +39,7 @@ impl Session {
     /// Sets the default mode of the session that was just opened, unless a user has chosen one for the thread.
     pub(super) fn set_default_mode(&mut self, journal: &mut Journal, context: &ModeContext) {
         let live = journal.live();
-        if live.mode_is_chosen {
+        if live.mode_is_chosen || self.mode_is_requested(journal) {
             return;
         }
         let Some(mode) = live.options().mode() else {

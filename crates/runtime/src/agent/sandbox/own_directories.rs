@@ -17,6 +17,9 @@ use super::places::{Places, make};
 /// The file of the data directory with the directories that were made for names of a registry document, one a line.
 const MADE: &str = "own-directories";
 
+/// Directories of the operating system, with many links, none of which leads into a home directory.
+const SYSTEM: [&str; 4] = ["/usr/bin", "/usr/sbin", "/bin", "/sbin"];
+
 /// Finds the directories that bear the names of one agent.
 pub struct OwnDirectories<'a> {
     pub places: Places<'a>,
@@ -98,15 +101,12 @@ impl OwnDirectories<'_> {
         let is_below = |path: &Path| {
             path.starts_with(directory) || path.canonicalize().is_ok_and(|path| path.starts_with(&real))
         };
-        let Some(home) = self.places.path("$HOME") else {
-            return true;
-        };
         let search: Vec<_> = self.places.search().collect();
         self.programs.iter().any(|program| is_below(program))
             || search.iter().any(|place| is_below(place))
             || search
                 .iter()
-                .filter(|place| place.starts_with(&home))
+                .filter(|place| !SYSTEM.iter().any(|system| place.as_path() == Path::new(system)))
                 .any(|place| links_of(place).iter().any(|link| is_below(link)))
     }
 }
