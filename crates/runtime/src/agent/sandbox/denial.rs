@@ -73,7 +73,8 @@ fn paths_of(line: &str) -> Vec<PathBuf> {
     let mut before = ' ';
     let mut rest = line.char_indices();
     while let Some((at, c)) = rest.next() {
-        let starts = c == '/' && !before.is_alphanumeric() && !"/.~_-$}".contains(before);
+        let is_url = line[at..].starts_with("//");
+        let starts = c == '/' && !is_url && !before.is_alphanumeric() && !"/.~_-$}".contains(before);
         before = c;
         if !starts {
             continue;
