@@ -371,7 +371,8 @@ fn each_mistake_has_its_sentence_and_exit_code() {
 fn a_wrapper_that_is_named_as_codex_does_not_start_itself() {
     let daemon = Daemon::start();
     let path = stub(&daemon.place, HELP);
-    let script = format!("#!/bin/sh\nexec '{}' codex \"$@\"\n", env!("CARGO_BIN_EXE_acpd"));
+    let program = support::built("acpd");
+    let script = format!("#!/bin/sh\nexec '{}' codex \"$@\"\n", program.display());
     std::fs::write(path, script).expect("it can be written");
     let ended = run(&daemon.place, &[]);
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);

@@ -542,7 +542,7 @@ fn without_a_command_there_is_help_and_the_state_of_the_daemon() {
         (&["policy"], "Usage: acpd policy "),
         (&["token"], "Usage: acpd token "),
     ] {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_acpd"));
+        let mut command = std::process::Command::new(support::built("acpd"));
         command.args(args).env_clear().env("HOME", home.path());
         let help = outcome(&mut command);
         assert_eq!((help.code, &help.stderr[..]), (Some(0), ""), "{args:?}");

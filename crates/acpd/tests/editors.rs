@@ -70,10 +70,12 @@ fn a_file_gets_the_entry_and_keeps_everything_else() {
         .iter()
         .map(|word| word.as_str().unwrap())
         .collect();
-    assert_eq!(
-        command[..4],
-        [env!("CARGO_BIN_EXE_acpd"), "acp", "--agent", "fake"]
-    );
+    let program = support::built("acpd")
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string();
+    assert_eq!(command[..4], [&program, "acp", "--agent", "fake"]);
 
     // A second time, nothing is to be done.
     let again = editors(&place, &["install", "zed", "--agent", "fake"]);

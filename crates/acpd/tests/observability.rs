@@ -334,7 +334,7 @@ fn a_turn_is_a_trace_that_continues_the_clients_and_reaches_the_agent() {
     let thread = client.thread(&daemon);
     let file = daemon.place.work().join("f");
     let script = format!(
-        "tool kind=execute; write path={} text=x; terminal true; permission command=ls; permission command=make",
+        "tool kind=execute; write path='{}' text=x; terminal true; permission command=ls; permission command=make",
         file.display()
     );
     let parent = format!("00-{TRACE}-{CLIENT_SPAN}-01");
@@ -517,7 +517,7 @@ fn the_wire_is_recorded_for_replays_and_agents_cannot_read_it() {
         client.turn(&thread, "say something worth recording").status(),
         "completed"
     );
-    let read = format!("read path={}", wire.join("x").display());
+    let read = format!("read path='{}'", wire.join("x").display());
     let said = client.turn(&thread, &read).said();
     assert!(said.contains("belongs to acpd itself"), "{said}");
     client.refused(

@@ -135,9 +135,10 @@ fn the_keeper_holds_nothing_of_the_daemon() {
 /// Returns the command of a terminal that starts a process without a mark, an environment and parents, and an argument
 /// that identifies this process.
 fn escape(daemon: &Daemon, stay: &str) -> (String, String) {
-    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/escape.py");
+    let script = daemon.place.work().join("escape.py");
+    std::fs::write(&script, include_str!("support/escape.py")).expect("it can be written");
     let token = format!("{}", 6_000_000_000 + u64::from(daemon.pid()));
-    let command = format!("terminal python3 {} {token} {stay}", script.display());
+    let command = format!("terminal python3 escape.py {token} {stay}");
     (command.trim_end().to_owned(), token)
 }
 
@@ -158,15 +159,6 @@ impl Drop for Leftover {
     }
 }
 
-/// Returns a place whose agents may read the script above.
-fn with_script() -> Place {
-    let scripts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
-    Place::new(&format!(
-        "[sandbox]\nread = [{:?}]",
-        scripts.display().to_string()
-    ))
-}
-
 fn hides_behind_a_terminal(daemon: &Daemon) {
     let mut client = Client::new(daemon);
     let thread = client.thread(daemon);
@@ -179,7 +171,7 @@ fn hides_behind_a_terminal(daemon: &Daemon) {
 
 #[test]
 fn a_process_that_hides_does_not_outlive_its_terminal() {
-    hides_behind_a_terminal(&Daemon::at(with_script()));
+    hides_behind_a_terminal(&Daemon::start());
     hides_behind_a_terminal(&Daemon::at(Place::without_sandbox("")));
 }
 
@@ -194,7 +186,7 @@ fn an_orphan_without_a_mark_does_not_outlive_its_terminal() {
 #[test]
 fn a_process_that_hides_does_not_outlive_a_daemon_that_is_killed() {
     for keeper_too in [false, true] {
-        let mut daemon = Daemon::at(with_script());
+        let mut daemon = Daemon::start();
         let mut client = Client::new(&daemon);
         let thread = client.thread(&daemon);
         let (command, token) = escape(&daemon, "stay");

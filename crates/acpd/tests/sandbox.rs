@@ -10,7 +10,7 @@ use std::process::Command;
 
 use acpd_loopback::serve;
 use serde_json::{Value, json};
-use support::{Client, Daemon, Place, acpd, outcome};
+use support::{Client, Daemon, Place, acpd, outcome, record_not_tested, scratch};
 
 /// A client and a thread in the workspace of a daemon.
 struct Scene {
@@ -80,15 +80,15 @@ fn secrets(scene: &Scene) -> [PathBuf; 4] {
 fn a_terminal_reaches_the_workspace_and_no_secrets() {
     let mut scene = Scene::new("");
     for secret in secrets(&scene) {
-        let said = scene.fails(&format!("cat {}", secret.display()));
+        let said = scene.fails(&format!("cat '{}'", secret.display()));
         assert!(said.contains("Permission denied"), "{said}");
-        scene.fails(&format!("echo x >> {}", secret.display()));
+        scene.fails(&format!("echo x >> '{}'", secret.display()));
     }
     let pid = scene.daemon.pid();
     scene.fails(&format!("readlink /proc/{pid}/cwd"));
     scene.fails(&format!("head -c 1 /proc/{pid}/mem"));
     scene.fails(&format!("kill -9 {pid}"));
-    scene.fails(&format!("ls {}", scene.daemon.place.home().display()));
+    scene.fails(&format!("ls '{}'", scene.daemon.place.home().display()));
     let said =
         scene.works("mkdir -p a/b && echo x > a/b/c && mv a/b/c . && cat c && echo $ACPD_SANDBOX > /dev/tty");
     assert!(said.contains("workspace"), "{said}");
@@ -188,7 +188,7 @@ fn a_directory_that_was_missing_is_not_opened_later() {
     client.resume(&thread, 0);
     client.turn(&thread, "say two");
     std::os::unix::fs::symlink(&secrets, &extra).unwrap();
-    let turn = client.turn(&thread, &format!("read path={}/key", extra.display()));
+    let turn = client.turn(&thread, &format!("read path='{}/key\'", extra.display()));
     let said = turn.said();
     assert!(
         said.contains("could not be opened") && !said.contains("SECRET"),
@@ -203,7 +203,7 @@ fn a_program_that_is_not_granted_is_refused_with_the_setting() {
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let turn = scene
         .client
-        .turn(&scene.thread, &format!("terminal {}", program.display()));
+        .turn(&scene.thread, &format!("terminal '{}'", program.display()));
     let said = turn.said();
     assert!(
         said.contains("acpd's sandbox")
@@ -243,7 +243,7 @@ fn probed(place: Place, line: &str, sandbox: &str) -> String {
 
 #[test]
 fn the_agent_itself_reaches_no_secrets() {
-    let token = |place: &Place| format!("cat {}", place.data().join("token").display());
+    let token = |place: &Place| format!("cat '{}'", place.data().join("token").display());
     let place = Place::away("");
     let line = token(&place);
     assert_ne!(probed(place, &line, ""), "0");
@@ -275,7 +275,7 @@ fn a_workspace_that_may_only_be_read() {
     }
     let turn = scene
         .client
-        .turn(&scene.thread, &format!("write path={} text=x", there.display()));
+        .turn(&scene.thread, &format!("write path='{}' text=x", there.display()));
     let said = turn.said();
     assert!(said.contains("sandbox is \"readonly\""), "{said}");
     assert_eq!(std::fs::read_to_string(&there).unwrap(), "text");
@@ -297,14 +297,14 @@ fn lists_of_the_configuration_grant_more() {
     let mut scene = Scene::at(place);
     let home = scene.daemon.place.home().display().to_string();
     scene.works(&format!(
-        "cat {home}/data-sets/file && echo y > {home}/models/file"
+        "cat '{home}/data-sets/file' && echo y > '{home}/models/file\'"
     ));
-    scene.fails(&format!("echo y > {home}/data-sets/file"));
+    scene.fails(&format!("echo y > '{home}/data-sets/file'"));
     scene.fails(&format!(
-        "cat {}",
+        "cat '{}'",
         scene.daemon.place.data().join("token").display()
     ));
-    scene.fails(&format!("cat {}", scene.daemon.place.config().display()));
+    scene.fails(&format!("cat '{}'", scene.daemon.place.config().display()));
 }
 
 #[test]
@@ -499,8 +499,8 @@ fn settings_of_git_that_name_no_file_grant_nothing() {
     );
     let thread = scene.client.thread(&scene.daemon);
     scene.thread = thread;
-    scene.fails(&format!("ls {}", scene.daemon.place.home().display()));
-    scene.fails(&format!("cat {}", key.display()));
+    scene.fails(&format!("ls '{}'", scene.daemon.place.home().display()));
+    scene.fails(&format!("cat '{}'", key.display()));
 }
 
 /// Users often keep dotfiles in a repository, and link them from the home directory.
@@ -522,7 +522,7 @@ fn settings_that_an_agent_can_write_grant_nothing() {
     scene.thread = thread;
     scene.works("cat ~/.gitconfig");
     for secret in [key, notes] {
-        let said = scene.fails(&format!("cat {}", secret.display()));
+        let said = scene.fails(&format!("cat '{}'", secret.display()));
         assert!(said.contains("Permission denied"), "{said}");
     }
 }
@@ -538,8 +538,8 @@ fn a_home_that_is_a_repository_is_not_granted() {
     let head = scene.in_home(".git/HEAD", "ref: refs/heads/main\n");
     let thread = scene.client.thread(&scene.daemon);
     scene.thread = thread;
-    scene.fails(&format!("cat {}", head.display()));
-    scene.fails(&format!("echo x >> {}", config.display()));
+    scene.fails(&format!("cat '{}'", head.display()));
+    scene.fails(&format!("echo x >> '{}'", config.display()));
 }
 
 #[test]
@@ -555,7 +555,7 @@ fn the_programs_of_mcp_servers_are_readable() {
         "{config}\n[[agents.fake.mcp_servers]]\nname = \"s\"\ncommand = \"sh\"\nargs = [{server:?}]\n"
     ));
     let mut scene = Scene::at(place);
-    let said = scene.works(&format!("cat {} {}", server.display(), package.display()));
+    let said = scene.works(&format!("cat '{}' '{}'", server.display(), package.display()));
     assert!(said.contains("served") && said.contains("packed"), "{said}");
 }
 
@@ -575,7 +575,7 @@ fn with_toolchains(place: Place) -> Place {
 fn is_there(program: &str) -> bool {
     let there = outcome(Command::new("sh").args(["-c", &format!("command -v {program}")])).code == Some(0);
     if !there {
-        eprintln!("{program} is not on this machine: what it does in a sandbox is not tested");
+        record_not_tested(&format!("{program} is not installed"));
     }
     there
 }
@@ -583,9 +583,8 @@ fn is_there(program: &str) -> bool {
 #[test]
 fn cargo_builds() {
     // Cargo reads the configuration of every directory above the place.
-    let above = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .ancestors()
-        .map(|dir| dir.join(".cargo"));
+    let place = scratch();
+    let above = place.ancestors().map(|dir| dir.join(".cargo"));
     let above: Vec<_> = above.filter(|dir| dir.is_dir()).collect();
     let read = format!("[sandbox]\nread = {above:?}");
     let mut scene = Scene::at(with_toolchains(Place::away(&read)));
@@ -654,7 +653,7 @@ fn git_commits_in_a_worktree() {
     scene.works(&format!(
         "echo x > new && git add new && {name} commit -q -m two && git log --oneline"
     ));
-    scene.fails(&format!("cat {}", beside.display()));
+    scene.fails(&format!("cat '{}'", beside.display()));
     // A file that an agent writes must not grant access.
     let keys = scene.in_home("keys/worktrees/w/gitdir", "x");
     scene.works(&format!(
@@ -663,7 +662,7 @@ fn git_commits_in_a_worktree() {
     ));
     let thread = scene.client.thread(&scene.daemon);
     scene.thread = thread;
-    scene.fails(&format!("cat {}", keys.display()));
+    scene.fails(&format!("cat '{}'", keys.display()));
 }
 
 #[test]
@@ -680,7 +679,7 @@ fn git_commits_in_a_submodule() {
     let config = std::fs::read_to_string(place.config()).unwrap();
     let own = place.work().join(".git/modules/lib");
     let line = format!(
-        "if test -e planted; then ls {}; else echo x > new && git add new && {git} commit -q -m two && git log; fi",
+        "if test -e planted; then ls '{}'; else echo x > new && git add new && {git} commit -q -m two && git log; fi",
         own.display()
     );
     place.configure(&format!("{config}\n{}", probe(&line, "")));

@@ -171,7 +171,7 @@ fn agents_reach_none_of_the_daemons_files_under_any_policy() {
         let written = [data.join("tokens.json"), data.join("new"), config.clone()];
         let before = std::fs::read(&config).unwrap();
         for path in read {
-            let turn = client.turn(&thread, &format!("read path={}", path.display()));
+            let turn = client.turn(&thread, &format!("read path='{}'", path.display()));
             let said = turn.said();
             assert!(
                 said.contains("belongs to acpd itself"),
@@ -180,7 +180,7 @@ fn agents_reach_none_of_the_daemons_files_under_any_policy() {
             );
         }
         for path in written.iter().filter(|_| !policy.contains("readonly")) {
-            let turn = client.turn(&thread, &format!("write path={} text=mine", path.display()));
+            let turn = client.turn(&thread, &format!("write path='{}' text=mine", path.display()));
             let said = turn.said();
             assert!(
                 said.contains("belongs to acpd itself"),
@@ -193,7 +193,7 @@ fn agents_reach_none_of_the_daemons_files_under_any_policy() {
         let turn = client.turn(
             &thread,
             &format!(
-                "write path={}/fine text=x; read path={0}/fine",
+                "write path='{}/fine' text=x; read path='{0}/fine'",
                 daemon.place.work().display()
             ),
         );
@@ -211,10 +211,11 @@ fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
     let daemon = Daemon::at(Place::without_sandbox(""));
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/peer.py");
+    let script = daemon.place.work().join("peer.py");
+    std::fs::write(&script, include_str!("support/peer.py")).expect("it can be written");
     let run = |way: &str, socket: &str| {
         let socket = daemon.place.data().join(socket);
-        format!("python3 {} {way} {}", script.display(), socket.display())
+        format!("python3 '{}' {way} '{}'", script.display(), socket.display())
     };
     // In each of these ways, the user's own processes connect as the owner. An exited process may be too late.
     for (way, socket, own) in [
@@ -231,9 +232,9 @@ fn a_process_of_an_agent_is_not_the_owner_at_the_sockets() {
         let turn = client.turn(&thread, &format!("terminal {line}"));
         assert!(turn.said().contains(REFUSED), "{way}: {}", turn.said());
     }
-    let acpd = env!("CARGO_BIN_EXE_acpd");
+    let acpd = support::built("acpd");
     let data = daemon.place.data();
-    let line = format!("{acpd} --data-dir {} threads", data.display());
+    let line = format!("'{}' --data-dir '{}' threads", acpd.display(), data.display());
     let turn = client.turn(&thread, &format!("terminal {line}"));
     assert!(turn.said().contains(REFUSED), "{}", turn.said());
     // A token determines an agent's permissions.

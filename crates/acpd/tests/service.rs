@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
-use support::{Client, Daemon, PATIENCE, Place, outcome, signal, wait_until};
+use support::{Client, Daemon, PATIENCE, Place, built, outcome, signal, wait_until};
 
 /// The socket of a service manager.
 struct Manager(UnixDatagram);
@@ -40,6 +40,12 @@ impl Drop for Started {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// Returns the path of `acpd` as the process itself knows it.
+fn program() -> String {
+    let program = built("acpd").canonicalize().expect("it is there");
+    program.to_str().expect("it is text").to_owned()
 }
 
 #[test]
@@ -169,7 +175,7 @@ fn a_service_is_installed_shown_and_removed() {
         calls()
     );
     let text = std::fs::read_to_string(&unit).expect("it is written");
-    let program = env!("CARGO_BIN_EXE_acpd");
+    let program = &program();
     assert!(
         text.contains(&format!("ExecStart=\"{program}\" \"serve\"")),
         "{text}"
@@ -250,7 +256,7 @@ fn a_service_of_the_system_needs_root_and_a_user() {
         assert!(!units.exists());
     }
     let installed = system(&["install", "--system", "--user", STRANGER]);
-    let program = Path::new(env!("CARGO_BIN_EXE_acpd"));
+    let program = PathBuf::from(program());
     let is_open = |path: &Path| {
         path.metadata()
             .is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
@@ -315,7 +321,7 @@ fn a_job_of_launchd_is_installed_shown_and_removed() {
     );
     assert!(calls().ends_with(&expected), "{}", calls());
     let text = std::fs::read_to_string(&file).expect("it is written");
-    let program = env!("CARGO_BIN_EXE_acpd");
+    let program = &program();
     for part in [
         &format!("<string>{program}</string>\n        <string>serve</string>\n"),
         &format!(
@@ -398,7 +404,7 @@ fn the_packaged_units_are_valid() {
     let directory = tempfile::tempdir().expect("it can be made");
     for unit in ["user/acpd.service", "user/acpd.socket", "system/acpd@.service"] {
         let text = std::fs::read_to_string(packaged.join(unit)).expect("it is there");
-        let program = env!("CARGO_BIN_EXE_acpd");
+        let program = &program();
         let text = text
             .replace("%h/.cargo/bin/acpd", program)
             .replace("/usr/local/bin/acpd", program);

@@ -190,7 +190,7 @@ fn the_diff_of_a_turn_is_read_when_it_is_over() {
     assert!(turn.end["changes"].is_null(), "{:?}", turn.end);
     let turn = client.turn(
         &thread,
-        &format!("write path={} text=\"one\\n2\\n3\\n\"", path.display()),
+        &format!("write path='{}' text=\"one\\n2\\n3\\n\"", path.display()),
     );
     let size = json!({ "files": 1, "added": 2, "removed": 1, "incomplete": false });
     assert_eq!(turn.end["changes"], size);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::support::{Background, Outcome, fake_agent, outcome};
+use crate::support::{Background, Outcome, built, fake_agent, outcome, scratch};
 
 /// Programs of real agents. Each is a scripted agent here.
 const AGENTS: [&str; 10] = [
@@ -45,14 +45,17 @@ impl Home {
     /// Creates an empty home with a project in `work`.
     pub fn new() -> Self {
         // Where the built programs are, so that they can be linked.
-        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory can be made");
+        let root = tempfile::tempdir_in(scratch()).expect("a directory can be made");
         let home = Self { root };
         let bin = home.path().join("bin");
         fs::create_dir_all(&bin).expect("it can be made");
         fs::create_dir_all(home.path().join("work/src")).expect("it can be made");
         fs::write(home.path().join("work/src/main.rs"), "fn main() {}\n").expect("it can be written");
         fs::hard_link(fake_agent(), bin.join("acpd-fake-agent")).expect("it can be linked");
-        home.program("acpd", &WRAPPER.replace("ACPD", env!("CARGO_BIN_EXE_acpd")));
+        home.program(
+            "acpd",
+            &WRAPPER.replace("ACPD", &format!("'{}'", built("acpd").display())),
+        );
         for agent in AGENTS {
             let script = format!(
                 "#!/bin/sh\nexec '{}' --pace 0\n",

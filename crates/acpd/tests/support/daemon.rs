@@ -14,6 +14,7 @@ use std::time::Instant;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
+use super::location::{self, built};
 use super::processes::{self, MARK};
 use super::{PATIENCE, wait_until};
 
@@ -45,12 +46,15 @@ pub struct Daemon {
 impl Place {
     /// Creates a place with the agent `fake`, and `more` lines of configuration.
     pub fn new(more: &str) -> Self {
-        Self::below(&std::env::temp_dir(), more)
+        let root = tempfile::tempdir().expect("a temporary directory can be made");
+        Self::below(root, more)
     }
 
-    /// Creates the same outside of the directory for temporary files, to which sandboxes grant access by default.
+    /// Creates the same outside of the directories for temporary files, to which sandboxes grant access by default. Ends
+    /// the test as not tested where the user has no such directory, or the kernel no sandbox.
     pub fn away(more: &str) -> Self {
-        Self::below(Path::new(env!("CARGO_TARGET_TMPDIR")), more)
+        location::needs_sandboxes();
+        Self::below(location::closed_directory(), more)
     }
 
     /// Creates a place with the agent `fake` outside of any sandbox, and `more` lines of configuration.
@@ -62,8 +66,7 @@ impl Place {
         place
     }
 
-    fn below(parent: &Path, more: &str) -> Self {
-        let root = tempfile::tempdir_in(parent).expect("a temporary directory can be made");
+    fn below(root: TempDir, more: &str) -> Self {
         let place = Self {
             root,
             env: Vec::new(),
@@ -157,7 +160,7 @@ impl Place {
 
     /// Returns an `acpd` command with this place's directories, and without the caller's own settings.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_acpd"));
+        let mut command = Command::new(built("acpd"));
         command
             .args(args)
             .current_dir(self.work())
@@ -231,13 +234,7 @@ impl Drop for Place {
 
 /// Returns the path of the scripted agent, which is built next to the daemon.
 pub fn fake_agent() -> PathBuf {
-    let path = Path::new(env!("CARGO_BIN_EXE_acpd")).with_file_name("acpd-fake-agent");
-    assert!(
-        path.is_file(),
-        "{} is missing: build it with cargo build -p acpd-fake-agent",
-        path.display()
-    );
-    path
+    built("acpd-fake-agent")
 }
 
 impl Daemon {

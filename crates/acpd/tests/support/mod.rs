@@ -18,6 +18,7 @@ mod editor;
 mod events;
 mod follow;
 mod http;
+mod location;
 mod message;
 #[path = "../../../proto/tests/support/official.rs"]
 #[allow(clippy::unwrap_used, reason = "it is of another crate's tests")]
@@ -41,6 +42,7 @@ pub use daemon::{Background, Daemon, Place, fake_agent};
 pub use editor::{Editor, lines_of, picked};
 pub use events::{Door, Events};
 pub use http::{ask, body, exchange, header, send, upgrade};
+pub use location::{built, needs_sandboxes, not_tested, record_not_tested, scratch};
 pub use message::{Incoming, Turn};
 pub use processes::{
     MARK, children_of, end, exists, peak_kib, resident_kib, signal, with_argument, with_mark,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::Place;
+use super::{Place, record_not_tested};
 
 /// Runs a program where it may mount file systems that it alone sees.
 const UNSHARE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];
@@ -38,7 +38,7 @@ pub fn read_only(directory: &Path) -> Option<Vec<String>> {
 pub fn without_network() -> Option<Vec<String>> {
     let program = ["unshare", "--user", "--map-root-user", "--net"];
     if !works(&program, &["true"]) {
-        println!("skipped: a user cannot leave the network here");
+        record_not_tested("a user cannot leave the network here (no user namespaces)");
         return None;
     }
     Some(program.map(str::to_owned).to_vec())
@@ -47,7 +47,7 @@ pub fn without_network() -> Option<Vec<String>> {
 /// Returns a program that runs a script where it may mount file systems, with a directory as `$0`.
 fn unshared(script: String, directory: &Path) -> Option<Vec<String>> {
     if !works(&UNSHARE, &["mount", "-t", "tmpfs", "none", "/mnt"]) {
-        println!("skipped: a user cannot mount a file system here");
+        record_not_tested("a user cannot mount a file system here (no user namespaces)");
         return None;
     }
     let directory = directory.display().to_string();
