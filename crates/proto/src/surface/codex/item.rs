@@ -1,5 +1,7 @@
 //! Writes items as Codex's `ThreadItem`. Live notifications and pages of turns write the same text for the same item.
 
+use std::borrow::Cow;
+
 use acpd_model::{ItemId, ItemOutcome, MessageType, RawJson};
 use acpd_policy::shell_line;
 use serde::Deserialize;
@@ -203,7 +205,7 @@ pub(super) fn write_terminal(
     output: &CommandOutput,
 ) {
     let mut item = open(out, "commandExecution", id);
-    item.put("command", command).put("cwd", cwd);
+    item.put("command", &*shown_command(command)).put("cwd", cwd);
     item.plain("source", if by_user { "userShell" } else { "agent" });
     let actions = json!([{ "type": "unknown", "command": command }]);
     item.put("commandActions", &actions);
@@ -223,6 +225,42 @@ fn write_output(item: &mut Object<'_>, progress: Progress, output: &CommandOutpu
 /// Returns a program and its arguments as a command line.
 pub(super) fn command_line(command: &str, args: &[String]) -> String {
     shell_line(command, args.iter().map(String::as_str))
+}
+
+/// Returns a command line as Codex's server writes it. Codex splits it at blanks and quotes each word again, so a line
+/// that is more than words, such as a pipe, would be shown as other text than the one that runs. Codex shows the script
+/// of a shell as it is.
+pub(super) fn shown_command(line: &str) -> Cow<'_, str> {
+    if is_words(line) {
+        Cow::Borrowed(line)
+    } else {
+        Cow::Owned(command_line("/bin/bash", &["-lc".to_owned(), line.to_owned()]))
+    }
+}
+
+/// Returns whether a shell reads nothing in a line but words, each plain or in quotes that expand nothing.
+fn is_words(line: &str) -> bool {
+    let mut rest = line.chars();
+    let mut is_first = true;
+    while let Some(char) = rest.next() {
+        match char {
+            '\'' if rest.by_ref().any(|end| end == '\'') => {}
+            '"' => {
+                let end = rest
+                    .by_ref()
+                    .find(|char| matches!(char, '"' | '$' | '`' | '\\' | '!'));
+                if end != Some('"') {
+                    return false;
+                }
+            }
+            // Before the command, this sets a variable.
+            '=' if is_first => return false,
+            ' ' => is_first = false,
+            _ if char.is_alphanumeric() || "_@%+=:,./-".contains(char) => {}
+            _ => return false,
+        }
+    }
+    !line.trim().is_empty()
 }
 
 /// A tool call, and what belongs to it.
@@ -254,7 +292,7 @@ pub(super) fn write_call(
         Shape::Command => {
             let command = call.command();
             let mut item = open(out, "commandExecution", id);
-            item.put("command", &command)
+            item.put("command", &*shown_command(&command))
                 .put("cwd", cwd)
                 .plain("source", "agent");
             item.put("commandActions", &[action(call, &command)]);
@@ -292,9 +330,9 @@ pub(super) fn write_call(
 /// exit code as failed.
 fn exit_code(call: &Call, progress: Progress) -> Option<i32> {
     let unknown = match progress {
-        Progress::Running | Progress::Declined => None,
+        // No code is made up for a command that may never have run.
+        Progress::Running | Progress::Declined | Progress::Failed => None,
         Progress::Completed => Some(0),
-        Progress::Failed => Some(1),
     };
     call.exit_code()
         .filter(|_| progress != Progress::Running)
@@ -342,4 +380,44 @@ fn write_changes(out: &mut Vec<u8>, files: &[FileUpdate]) {
         change.close();
     }
     out.push(b']');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_more_than_words_is_a_script_of_a_shell() {
+        for words in [
+            "ls",
+            "cargo test --workspace",
+            "printf '%s $HOME | x' \"a b\"",
+            "grep -c x= a.txt",
+            "cat ü.txt",
+        ] {
+            assert_eq!(shown_command(words), words);
+        }
+        for line in [
+            "cat a.txt | grep -c x > out && echo $HOME; ls *.md",
+            "A=1 make",
+            "echo \"$HOME\"",
+            "cat ~/x",
+            "echo 'open",
+            "sleep 1 &",
+            "echo a\necho b",
+            "ls # all",
+            "! true",
+            "",
+        ] {
+            let shown = shown_command(line);
+            assert!(
+                shown.starts_with("/bin/bash -lc '") && shown.ends_with('\''),
+                "{line}: {shown}"
+            );
+        }
+        assert_eq!(
+            shown_command("cat 'a b' | wc"),
+            r"/bin/bash -lc 'cat '\''a b'\'' | wc'"
+        );
+    }
 }

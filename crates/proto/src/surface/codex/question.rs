@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::call::FileUpdate;
 use super::form::{TextFields, read_fields, shown_schema};
 use super::frame::{Ask, Question};
+use super::item::shown_command;
 use super::write::{OUTSIDE, put_turn, request};
 use crate::surface::elicitation;
 use crate::thread::Answer;
@@ -103,7 +104,11 @@ pub(super) fn write_question(
                     head(params);
                     params.put("itemId", &item).put("startedAtMs", &at);
                     params.plain("kind", "command").raw("environmentId", "null");
-                    params.put("command", &command).put("cwd", cwd);
+                    params.put("command", &*shown_command(&command)).put("cwd", cwd);
+                    params.put(
+                        "commandActions",
+                        &[json!({ "type": "unknown", "command": command })],
+                    );
                     params.put("availableDecisions", decisions);
                     params.maybe(
                         "reason",
@@ -131,8 +136,9 @@ pub(super) fn write_question(
                 let lines = in_lines(subjects);
                 let title = quoted(title, "").unwrap_or_default();
                 let text = format!("{lines}{title}");
-                let option = |label: &String| json!({ "label": label, "description": "" });
-                let options: Vec<Value> = labels.iter().map(option).collect();
+                let shown = once_first(options, &labels);
+                let option = |label: &&String| json!({ "label": label, "description": "" });
+                let options: Vec<Value> = shown.iter().map(option).collect();
                 let question = json!({
                     "id": CHOICE, "header": "Permission", "question": text, "isOther": false, "isSecret": false,
                     "options": options,
@@ -209,6 +215,17 @@ fn usual_answers(options: &[PermissionOption]) -> Option<Vec<&'static str>> {
             .map(|(_, word)| *word);
         words.chain(["cancel"]).collect()
     })
+}
+
+/// Returns the labels in the order in which they are shown. Codex selects the first one, so that Enter must not mean more
+/// than this once.
+fn once_first<'a>(options: &[PermissionOption], labels: &'a [String]) -> Vec<&'a String> {
+    let is_once = |place: usize| {
+        let option = options.get(place);
+        option.and_then(|option| OptionKind::read(&option.kind)) == Some(OptionKind::AllowOnce)
+    };
+    let (once, others): (Vec<_>, Vec<_>) = labels.iter().enumerate().partition(|(place, _)| is_once(*place));
+    once.into_iter().chain(others).map(|(_, label)| label).collect()
 }
 
 /// Returns the command line and the directory, if the call is one command without more to show.

@@ -306,6 +306,7 @@ impl Peer {
                 thread,
                 input,
                 turn: params.expected_turn_id,
+                client_turn_id: params.client_user_message_id,
             };
             return Ok((steer, Step::Steered(thread)).into());
         }

@@ -3,7 +3,7 @@
 //! Codex has one list of models. Here a model is named `agent` or `agent/model`: the agent of a thread is fixed, its
 //! model can change.
 
-use acpd_model::{RawJson, ThreadId};
+use acpd_model::{ErrorCode, Failure, RawJson, ThreadId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -264,14 +264,19 @@ impl Settings {
             .strip_prefix(&self.agent)
             .and_then(|rest| rest.strip_prefix('/'));
         if let Some(own) = own {
-            return self.set(change, self.models.as_ref(), Some(own), strict, "model");
+            self.set(change, self.models.as_ref(), Some(own), strict, "model");
         }
-        if strict {
-            let agent = &self.agent;
-            change.refused.push(format!(
-                "This thread belongs to the agent {agent}. To work with {wanted}, start a new thread."
-            ));
-        }
+    }
+
+    /// Returns why none of these settings is made: a model of another agent. Codex shows this where the user chose the
+    /// model, and keeps the old one.
+    pub fn refusal(&self, wanted: &WantedSettings) -> Option<Failure> {
+        let wanted = wanted.model.as_deref()?;
+        let agent = &self.agent;
+        let is_own = wanted == agent || split_model(wanted).0 == agent;
+        let message =
+            format!("This thread belongs to the agent {agent}. To work with {wanted}, start a new thread.");
+        (!is_own).then(|| Failure::new(ErrorCode::Conflict, message))
     }
 
     fn change_collaboration(&self, wanted: &str, strict: bool, change: &mut SettingsChange) {

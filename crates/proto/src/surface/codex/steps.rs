@@ -227,7 +227,11 @@ impl Peer {
             }
             (Step::Compact(thread), Reply::Thread(view)) => self.compact(open, thread, &view.live),
             (Step::UpdateSettings(wanted), Reply::Thread(view)) => {
-                let change = Settings::of(&view.live).change(&wanted, true);
+                let settings = Settings::of(&view.live);
+                if let Some(failure) = settings.refusal(&wanted) {
+                    return self.refuse(open, &failure);
+                }
+                let change = settings.change(&wanted, true);
                 self.apply(Some(open), view.live.thread, change, Applied::Updated);
             }
             (Step::TurnSettings(wanted, start), Reply::Thread(view)) => {

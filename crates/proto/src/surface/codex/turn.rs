@@ -85,11 +85,12 @@ pub(super) fn write_turn(
         items(out);
         out.push(b']');
     });
-    if let Some(error) = &outcome.error {
-        turn.object("error", |object| {
+    match &outcome.error {
+        Some(error) => turn.object("error", |object| {
             object.put("message", error);
-        });
-    }
+        }),
+        None => turn.raw("error", "null"),
+    };
     let seconds = |at: Option<Millis>| at.map(|at| at / 1000);
     turn.maybe("startedAt", seconds(outcome.started_at).as_ref());
     turn.maybe("completedAt", seconds(outcome.completed_at).as_ref());

@@ -317,7 +317,9 @@ fn steering_and_interrupting_name_the_turn() {
     let mut client = Client::following(&live());
     let id = client.request(
         "turn/steer",
-        &json!({ "threadId": NEW_THREAD, "expectedTurnId": "turn_3", "input": text("more") }),
+        &json!({
+            "threadId": NEW_THREAD, "expectedTurnId": "turn_3", "input": text("more"), "clientUserMessageId": "m-1",
+        }),
     );
     let steered = Reply::Steered {
         turn: TurnId(3),
@@ -325,11 +327,13 @@ fn steering_and_interrupting_name_the_turn() {
     };
     let Request::SteerTurn {
         turn: Some(TurnId(3)),
+        client_turn_id,
         ..
     } = client.reply(Ok(steered))
     else {
         panic!("not steered");
     };
+    assert_eq!(client_turn_id.as_deref(), Some("m-1"));
     assert_eq!(client.response(id)["result"], json!({ "turnId": "turn_3" }));
     client.request(
         "turn/interrupt",

@@ -123,6 +123,47 @@ fn a_command_is_asked_with_the_words_that_the_policy_judges() {
 }
 
 #[test]
+fn a_line_for_a_shell_is_asked_as_the_line_that_runs() {
+    let line = "cat a.txt | grep -c x > out && echo $HOME; ls *.md";
+    let mut client = Client::following(&live());
+    let params = asked(&mut client, &permission(&USUAL, vec![command(line)]))["params"].clone();
+    assert_eq!(params["command"], json!(format!("/bin/bash -lc '{line}'")));
+    assert_eq!(
+        params["commandActions"],
+        json!([{ "type": "unknown", "command": line }])
+    );
+}
+
+#[test]
+fn the_answer_for_this_once_is_first_in_a_list() {
+    let mut client = Client::following(&live());
+    let kinds = ["allow_always", "allow_once", "allow_once", "reject_once"];
+    let mut event = permission(&kinds, vec![command("ls")]);
+    if let EventKind::PermissionRequested { options, .. } = &mut event.kind {
+        for (option, name) in options.iter_mut().zip(["Always", "Once", "Just now", "No"]) {
+            option.name = name.into();
+        }
+    }
+    let question = asked(&mut client, &event);
+    assert_eq!(question["method"], "item/tool/requestUserInput");
+    let shown = question["params"]["questions"][0]["options"].as_array().unwrap();
+    let labels: Vec<&str> = shown
+        .iter()
+        .map(|option| option["label"].as_str().unwrap())
+        .collect();
+    assert!(
+        labels[0].contains("Once") && labels[2].contains("Always"),
+        "{labels:?}"
+    );
+    // The answer is still the agent's option of this label.
+    let given = answered(
+        &mut client,
+        &json!({ "answers": { "answer": { "answers": [labels[2]] } } }),
+    );
+    assert_eq!(given, [answer(Answer::Place(0))]);
+}
+
+#[test]
 fn escape_rejects_and_interrupts() {
     let mut client = Client::following(&live());
     asked(&mut client, &permission(&USUAL, vec![command("ls")]));

@@ -100,11 +100,28 @@ fn settings_become_options_of_the_agent() {
     }
     let (requests, warnings) = changed(
         &live,
-        json!({ "model": "beta", "effort": "max", "permissions": "no" }),
+        json!({ "model": "alpha/none", "effort": "max", "permissions": "no" }),
     );
     assert!(requests.is_empty());
     assert_eq!(warnings.len(), 3, "{warnings:?}");
-    assert!(warnings[0].contains("belongs to the agent alpha"), "{warnings:?}");
+    assert!(warnings[0].contains("has no model \"none\""), "{warnings:?}");
+}
+
+#[test]
+fn a_model_of_another_agent_is_refused_and_nothing_changes() {
+    let live = rich();
+    let mut client = Client::following(&live);
+    let params = json!({ "threadId": NEW_THREAD, "model": "beta/large", "effort": "high" });
+    let id = client.request("thread/settings/update", &params);
+    client.reply(Ok(view(&live, None)));
+    let refused = client.response(id);
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("belongs to the agent alpha") && message.contains("start a new thread"),
+        "{refused}"
+    );
+    assert!(client.asked.is_empty(), "{:?}", client.asked);
+    assert_eq!(client.params("warning").len(), 0, "it is said once");
 }
 
 #[test]
