@@ -14,6 +14,7 @@ mod doctor;
 mod editors;
 mod exit;
 mod first_run;
+mod own_program;
 mod replace_file;
 mod service;
 mod settings;
@@ -133,10 +134,20 @@ fn execute(cli: Cli) -> anyhow::Result<Exit> {
             _ => Ok(Exit::Success),
         };
     }
-    let mut settings = settings::Settings::load(&cli.common)?;
-    if cli.command.needs_configuration() {
-        settings = settings.checked()?;
-    }
+    let settings = settings::Settings::load(&cli.common).and_then(|settings| {
+        if cli.command.needs_configuration() {
+            settings.checked()
+        } else {
+            Ok(settings)
+        }
+    });
+    let settings = match settings {
+        Err(error) if matches!(cli.command, Command::Acp(_)) => {
+            light()?.block_on(acp::refuse(&error));
+            return Err(error);
+        }
+        settings => settings?,
+    };
     let command = match cli.command {
         Command::Serve(args) => return serve::serve(settings, &cli.common, &args),
         Command::Config(command) => return config::config(&settings, &cli.common, &command),

@@ -7,12 +7,13 @@ use acpd_catalog as catalog;
 use acpd_policy::shell_line;
 use acpd_runtime::agent::config::AgentConfig;
 use acpd_server::Config;
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use crate::cli::Common;
 use crate::client::reach::Remote;
 use crate::config::{ConfigError, File, data_dir_of};
 use crate::exit::Exit;
+use crate::own_program::own_program;
 
 const PORT: u16 = 4127;
 
@@ -31,6 +32,8 @@ pub struct Settings {
     pub registry_url: String,
     /// The address that the flag or the environment names.
     pub named_listen: Option<SocketAddr>,
+    /// Whether nothing names an address, so that the daemon takes another port where the default one is taken.
+    pub any_port: bool,
     /// The token of the flag or the environment.
     pub token: Option<String>,
     /// Whether other commands require `--data-dir` to find the same daemon.
@@ -113,6 +116,7 @@ impl Settings {
             wrong,
             registry_url: file.registry_url.unwrap_or_else(|| catalog::OFFICIAL.to_owned()),
             named_listen: common.listen,
+            any_port: common.listen.is_none() && file.listen.is_none(),
             token: common.token.clone(),
             names_data_dir,
             names_config: named,
@@ -161,7 +165,7 @@ impl Settings {
 
 /// Returns the demo agent, which this program contains. Returns `None` if the program's own path is unknown.
 fn demo_agent() -> Option<AgentConfig> {
-    let program = std::env::current_exe().ok()?;
+    let program = own_program().ok()?;
     Some(AgentConfig {
         command: program.to_string_lossy().into_owned(),
         args: vec!["demo-agent".to_owned()],
@@ -191,6 +195,13 @@ fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
     ))
 }
 
+/// Returns the user's home directory: that of the variable HOME, or of the user database. Some editors start programs with
+/// next to no environment.
+pub fn home() -> anyhow::Result<PathBuf> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    home.context("this user has no home directory: set HOME, or --data-dir and --config")
+}
+
 /// Returns a base directory of the user: that of the variable, or the one below the home.
 pub fn base(variable: &str, below_home: &str) -> anyhow::Result<PathBuf> {
     if let Some(dir) = std::env::var_os(variable)
@@ -199,10 +210,7 @@ pub fn base(variable: &str, below_home: &str) -> anyhow::Result<PathBuf> {
     {
         return Ok(dir);
     }
-    let Some(home) = std::env::var_os("HOME") else {
-        bail!("HOME is not set: set --data-dir and --config");
-    };
-    Ok(PathBuf::from(home).join(below_home))
+    Ok(home()?.join(below_home))
 }
 
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {

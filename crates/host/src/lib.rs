@@ -35,6 +35,7 @@ mod tail;
 #[cfg(target_os = "linux")]
 mod tcp_peer;
 mod terminal;
+mod wsl;
 
 pub use allocator::{give_back_free_memory, give_back_large_buffers};
 pub use command::{Environment, Program, TERMINAL_TYPE};
@@ -52,3 +53,4 @@ pub use tail::Tail;
 #[cfg(target_os = "linux")]
 pub use tcp_peer::user_of_tcp_peer;
 pub use terminal::{Terminal, TerminalSpec, TerminalUpdate};
+pub use wsl::windows_drives;

@@ -301,6 +301,9 @@ pub trait EventLog: Send + Sync + std::fmt::Debug {
     fn list(&self, filter: Filter, cursor: Option<ListCursor>, limit: usize)
     -> Answer<'_, Vec<ListedThread>>;
 
+    /// Returns the working directories of all threads, each once.
+    fn directories(&self) -> Answer<'_, Vec<String>>;
+
     /// Returns up to `limit` texts after `cursor` that match the search, newest first, each with its position. Pass the
     /// last position to get the next page.
     fn search(

@@ -32,6 +32,7 @@ pub mod subject;
 pub mod summary;
 pub mod text;
 pub mod turn_index;
+pub mod windows_path;
 
 pub use error::{ErrorCode, Failure};
 pub use event::{Event, EventKind, Inherited, Millis, OptionKind, Origin, Seq};

@@ -37,6 +37,9 @@ pub struct Limits {
     pub queued_turns: usize,
     /// Seconds that an agent has to answer `initialize`, and again to open its session.
     pub agent_start_secs: u64,
+    /// Processes of one agent that may start at the same time; others wait in order. Many agents refresh one sign-in when
+    /// they start, and sign the user out if two do so at once.
+    pub agent_starts: usize,
     /// Seconds that an agent has to end its turn after a cancellation.
     pub cancel_secs: u64,
     /// Seconds between an agent's end of input and SIGTERM, and again between SIGTERM and SIGKILL.
@@ -73,6 +76,7 @@ impl Default for Limits {
             write_secs: 30,
             queued_turns: 16,
             agent_start_secs: 60,
+            agent_starts: 2,
             cancel_secs: 30,
             agent_exit_grace_secs: 2,
             agent_idle_secs: 600,
@@ -114,6 +118,7 @@ impl Limits {
             ("requests_in_flight", self.requests_in_flight as u64),
             ("connections", self.connections as u64),
             ("agents", self.agents as u64),
+            ("agent_starts", self.agent_starts as u64),
             ("ping_secs", self.ping_secs),
             ("pong_secs", self.pong_secs),
             ("write_secs", self.write_secs),
@@ -138,6 +143,9 @@ pub const AGENT_READ_BYTES: usize = 128 << 10;
 pub const AGENT_PIPE_BYTES: usize = 256 << 10;
 /// Batches of lines from an agent that may wait for its thread.
 pub const AGENT_BATCHES: usize = 4;
+/// Delay before an agent that asks for a sign-in is asked once more, if another process of it runs, in milliseconds. Both
+/// may have refreshed the same sign-in.
+pub const SIGN_IN_RETRY_MILLIS: u64 = 3000;
 /// Delay before an agent that has failed twice is started again, in milliseconds. Each further failure doubles it.
 pub const RESTART_MILLIS: u64 = 1000;
 /// Longest delay before an agent is started again, in milliseconds.

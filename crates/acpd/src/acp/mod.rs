@@ -29,6 +29,12 @@ const RESTART_PATIENCE: Duration = Duration::from_secs(3);
 /// Time for a remote daemon to be unreachable before the pipe gives up.
 const AWAY_PATIENCE: Duration = Duration::from_mins(10);
 
+/// Time for an editor to send its first request, when there is no daemon to serve it.
+const FIRST_REQUEST: Duration = Duration::from_secs(5);
+
+/// The longest line that is read of an editor whose settings cannot be read.
+const EDITOR_LINE_BYTES: usize = 1 << 20;
+
 /// The shortest and the longest wait between two connection attempts.
 const ATTEMPTS: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(1)];
 
@@ -50,10 +56,13 @@ impl From<anyhow::Error> for End {
 pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<Exit> {
     let AcpArgs { agent, thread } = args;
     let thread = match thread {
-        Some(given) => {
-            let mut client = Client::connect(settings, false).await?;
-            Some(find(&mut client, &given).await?)
-        }
+        Some(given) => match find_thread(settings, &given).await {
+            Ok(thread) => Some(thread),
+            Err(error) => {
+                refuse(&error).await;
+                return Err(error);
+            }
+        },
         None => None,
     };
     // On a remote daemon's host, the local directory means nothing.
@@ -71,6 +80,8 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<Exit> {
     };
     let ended = session.run().await;
     if let End::Failed(error) = &ended {
+        // An editor shows no standard error, but the error of its first request.
+        session.first_request().await;
         session.pipe.give_up(&format!("{error:#}"));
         // If the editor is gone too, there is no one to notify.
         let _ = session.outputs(&mut None).await;
@@ -82,6 +93,47 @@ pub async fn acp(settings: &Settings, args: AcpArgs) -> anyhow::Result<Exit> {
             Err(error)
         }
     }
+}
+
+async fn find_thread(settings: &Settings, given: &str) -> anyhow::Result<String> {
+    let mut client = Client::connect(settings, false).await?;
+    find(&mut client, given).await
+}
+
+/// Answers the first request of the editor with the reason why it is not served.
+pub async fn refuse(reason: &anyhow::Error) {
+    let lines = stdio::lines(EDITOR_LINE_BYTES);
+    let stdout = Stdout::start();
+    let purpose = Purpose {
+        agent: None,
+        cwd: None,
+        thread: None,
+    };
+    let mut pipe = Pipe::new(purpose);
+    wait_for_request(&mut pipe, lines).await;
+    pipe.give_up(&format!("{reason:#}"));
+    while let Some(output) = pipe.poll_output() {
+        if let Output::ToEditor(text) = output
+            && !stdout.write(text).await
+        {
+            break;
+        }
+    }
+    stdout.finish();
+}
+
+/// Reads lines of the editor until one is a request, for a limited time.
+async fn wait_for_request(pipe: &mut Pipe, mut lines: mpsc::Receiver<String>) {
+    let read = async {
+        while !pipe.is_awaited() {
+            match lines.recv().await {
+                Some(line) => pipe.handle_editor_message(line),
+                None => return,
+            }
+        }
+    };
+    // Without a request, only standard error has the reason.
+    let _ = tokio::time::timeout(FIRST_REQUEST, read).await;
 }
 
 async fn open(reached: Reached) -> anyhow::Result<Link> {
@@ -110,6 +162,13 @@ impl Session<'_> {
                 return end;
             }
         }
+    }
+
+    /// Waits for a request of the editor, unless there was one already.
+    async fn first_request(&mut self) {
+        let (_, none) = mpsc::channel(1);
+        let lines = std::mem::replace(&mut self.lines, none);
+        wait_for_request(&mut self.pipe, lines).await;
     }
 
     async fn step(&mut self, link: &mut Option<Link>) -> Result<(), End> {

@@ -15,7 +15,7 @@ impl Folder {
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         Self {
             path: file.parent().unwrap_or(Path::new("/")).to_owned(),
-            home: std::env::var_os("HOME").map(PathBuf::from),
+            home: std::env::home_dir(),
         }
     }
 

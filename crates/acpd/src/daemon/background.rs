@@ -17,7 +17,8 @@ use tokio::net::UnixStream;
 
 use crate::daemon::hindrance::{explained, hindrance};
 use crate::exit::Exit;
-use crate::settings::Settings;
+use crate::own_program::own_program;
+use crate::settings::{Settings, home};
 use crate::terminal::print;
 use crate::terminal::progress::Progress;
 
@@ -211,7 +212,7 @@ fn start(settings: &Settings, options: &[String]) -> anyhow::Result<Child> {
         .open(log_path(settings))
         .with_context(|| format!("{} cannot be opened", log_path(settings).display()))
         .map_err(|error| Exit::Unreachable.error(explained(error, data_dir).to_string()))?;
-    let mut command = std::process::Command::new(std::env::current_exe()?);
+    let mut command = std::process::Command::new(own_program()?);
     command.arg("serve").args(options).arg("--data-dir").arg(data_dir);
     command.env(LOG_FILE, log_path(settings));
     if !options.iter().any(|option| option == "--listen")
@@ -224,6 +225,10 @@ fn start(settings: &Settings, options: &[String]) -> anyhow::Result<Child> {
     }
     if let Some(token) = &settings.token {
         command.env("ACPD_TOKEN", token);
+    }
+    if let Ok(home) = home() {
+        // Agents look for their settings there. An editor may have started this command without it.
+        command.env("HOME", home);
     }
     // In its own process group, the daemon does not receive this terminal's Ctrl-C.
     command

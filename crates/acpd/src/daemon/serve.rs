@@ -21,6 +21,7 @@ use crate::daemon::hindrance::explained;
 use crate::daemon::logging::start_logging;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
 use crate::exit::Exit;
+use crate::own_program::own_program;
 use crate::settings::Settings;
 use crate::traces::Sender;
 
@@ -28,7 +29,10 @@ use crate::traces::Sender;
 pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyhow::Result<Exit> {
     acpd_host::give_back_large_buffers();
     // Before there is a second thread, since it changes the environment.
-    let (manager, listener) = ServiceManager::take()?;
+    let (manager, mut listener) = ServiceManager::take()?;
+    if listener.is_none() && settings.any_port {
+        listener = another_port(settings.daemon.listen);
+    }
     let listen = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     start_logging(args.log_format);
     set_options(&mut settings.daemon, args, listen)?;
@@ -49,6 +53,29 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
     Ok(Exit::Success)
 }
 
+/// Ports after the default one that the daemon tries before it takes any free one.
+const NEXT_PORTS: u16 = 10;
+
+/// Returns a listener on another port of the default address if a program listens there already, such as the daemon of
+/// another user. `daemon.json` names the address, so commands and editors find the daemon.
+fn another_port(default: SocketAddr) -> Option<TcpListener> {
+    let taken = TcpListener::bind(default).err()?;
+    if taken.kind() != std::io::ErrorKind::AddrInUse {
+        return None;
+    }
+    let next = (1..=NEXT_PORTS).map(|after| default.port() + after).chain([0]);
+    let listener = next
+        .map(|port| SocketAddr::new(default.ip(), port))
+        .find_map(|address| TcpListener::bind(address).ok())?;
+    // The runtime takes no other socket.
+    listener.set_nonblocking(true).ok()?;
+    match listener.local_addr() {
+        Ok(address) => tracing::warn!("{default} is taken by another program: listening on {address}"),
+        Err(error) => tracing::warn!(%error, "{default} is taken by another program"),
+    }
+    Some(listener)
+}
+
 /// Applies the options of the command to the configuration. `listen` is the address of a socket that the service manager
 /// opened, which overrides the configured one.
 fn set_options(config: &mut Config, args: &ServeArgs, listen: Option<SocketAddr>) -> anyhow::Result<()> {
@@ -58,7 +85,7 @@ fn set_options(config: &mut Config, args: &ServeArgs, listen: Option<SocketAddr>
     }
     config.server.insecure_listen |= args.insecure_listen;
     // The keeper runs this same program. Its path may be unknown; then the next daemon terminates leftover processes.
-    config.keeper = std::env::current_exe().ok();
+    config.keeper = own_program().ok();
     config.record_wire = args.record_wire.as_ref().map(std::path::absolute).transpose()?;
     Ok(())
 }

@@ -144,7 +144,7 @@ impl Bases {
     /// Reads the environment.
     pub fn here() -> anyhow::Result<Self> {
         Ok(Self {
-            home: crate::settings::base("HOME", "")?,
+            home: crate::settings::home()?,
             config: crate::settings::base("XDG_CONFIG_HOME", ".config")?,
         })
     }
@@ -207,7 +207,7 @@ pub fn command_of(entry: &Value) -> Vec<String> {
 /// Returns the program that editors start: the name on `PATH` as a path, since editors that a desktop starts have another
 /// `PATH`; else this program.
 pub fn own_program(path: &str) -> anyhow::Result<String> {
-    let this = std::env::current_exe()?;
+    let this = crate::own_program::own_program()?;
     let real = |path: &Path| path.canonicalize().ok();
     let on_path = find_program("acpd", path).filter(|found| real(found) == real(&this));
     Ok(on_path.unwrap_or(this).to_string_lossy().into_owned())

@@ -47,6 +47,12 @@ require("avante").setup({{
   provider = "acpd",
   acp_providers = {{ acpd = {{ command = {program}, args = {{ {args} }} }} }},
 }})
+
+-- agentic.nvim
+require("agentic").setup({{
+  provider = "acpd",
+  acp_providers = {{ acpd = {{ command = {program}, args = {{ {args} }} }} }},
+}})
 "#
     )
 }

@@ -14,6 +14,7 @@ use super::{may_change, plist, read, write};
 use crate::cli::{ServiceChangeArgs, ServiceInstallArgs, ServiceStatusArgs};
 use crate::daemon::background;
 use crate::exit::Exit;
+use crate::own_program::own_program;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
@@ -36,7 +37,7 @@ pub fn file() -> anyhow::Result<PathBuf> {
 }
 
 fn home() -> anyhow::Result<PathBuf> {
-    crate::settings::base("HOME", "")
+    crate::settings::home()
 }
 
 /// The domain of this user's jobs.
@@ -113,7 +114,7 @@ pub async fn install(settings: &Settings, args: &ServiceInstallArgs) -> anyhow::
     }
     let logs = home()?.join("Library/Logs");
     let text = plist::text(&plist::Job {
-        program: &std::env::current_exe().context("the path of acpd is unknown")?,
+        program: &own_program().context("the path of acpd is unknown")?,
         options: settings.options_of_serve(),
         path: std::env::var("PATH").ok().as_deref(),
         log: &logs.join("acpd.log"),

@@ -15,6 +15,7 @@ use super::{may_change, read, unit, write};
 use crate::cli::{ServiceChangeArgs, ServiceInstallArgs, ServiceStatusArgs};
 use crate::daemon::background;
 use crate::exit::Exit;
+use crate::own_program::own_program;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
 use crate::terminal::print;
@@ -144,7 +145,7 @@ pub async fn install(settings: &Settings, args: &ServiceInstallArgs) -> anyhow::
     let scope = Scope::named(args.system);
     scope.require_root("install")?;
     scope.require()?;
-    let program = std::env::current_exe().context("the path of acpd is unknown")?;
+    let program = own_program().context("the path of acpd is unknown")?;
     let user = args.user.as_deref().unwrap_or(USER);
     if scope == Scope::System {
         check_user(user)?;

@@ -342,6 +342,14 @@ impl EventLog for Memory {
         })
     }
 
+    fn directories(&self) -> Answer<'_, Vec<String>> {
+        self.ask(|state| {
+            let all = state.threads.values().map(|held| held.summary.cwd.clone());
+            let all: std::collections::BTreeSet<String> = all.collect();
+            Ok(all.into_iter().collect())
+        })
+    }
+
     fn search(
         &self,
         search: Search,

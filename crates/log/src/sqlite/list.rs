@@ -100,6 +100,14 @@ pub(super) fn list(
     list_within(connection, filter, cursor, limit, PASSED_OVER)
 }
 
+/// Implements [`EventLog::directories`](crate::EventLog::directories).
+pub(super) fn directories(connection: &Connection) -> Result<Vec<String>, LogError> {
+    // The index has the directories of archived threads and of the others in order, so nothing is sorted or read twice.
+    let mut statement = connection.prepare_cached("SELECT DISTINCT cwd FROM thread INDEXED BY thread_cwd")?;
+    let directories = statement.query_map([], |row| row.get(0))?;
+    Ok(directories.collect::<Result<_, _>>()?)
+}
+
 fn list_within(
     connection: &Connection,
     filter: &Filter,

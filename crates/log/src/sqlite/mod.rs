@@ -245,6 +245,10 @@ impl EventLog for Sqlite {
             .ask(move |connection| list::list(connection, &filter, cursor, limit))
     }
 
+    fn directories(&self) -> Answer<'_, Vec<String>> {
+        self.lists.ask(list::directories)
+    }
+
     fn search(
         &self,
         search: Search,

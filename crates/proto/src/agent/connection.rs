@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::call::Call;
 use super::capabilities::Capabilities;
-use super::opening::method;
+use super::opening::{SignInRetry, method};
 use super::quirks::Quirks;
 use super::replay::SessionReplay;
 use super::request::{AgentRequest, RequestContext};
@@ -300,6 +300,8 @@ pub struct AgentConnection {
     pub(super) pending_session: Option<Opened>,
     /// Whether the opening waits until a client signs in.
     pub(super) waits_for_sign_in: bool,
+    /// Whether a refused sign-in is tried once more, and when.
+    pub(super) sign_in_retry: SignInRetry,
     failed: bool,
     events: Vec<AgentEvent>,
     writes: Vec<u8>,
@@ -327,6 +329,7 @@ impl AgentConnection {
             replay: SessionReplay::default(),
             pending_session: None,
             waits_for_sign_in: false,
+            sign_in_retry: SignInRetry::default(),
             failed: false,
             events: Vec::new(),
             writes: Vec::new(),
@@ -397,6 +400,7 @@ impl AgentConnection {
     /// Expires requests that the agent did not answer in time.
     pub fn handle_timeout(&mut self, now: Now) {
         self.end_history(now);
+        self.sign_in_again(now);
         while let Some((id, sent)) = self.pending.expired(now.mono) {
             let seconds = self.start.patience.as_secs();
             match sent {
@@ -443,7 +447,8 @@ impl AgentConnection {
 
     /// Returns when to call [`handle_timeout`](Self::handle_timeout) at the latest.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        earliest(self.pending.deadline(), self.replay.deadline())
+        let sessions = earliest(self.pending.deadline(), self.replay.deadline());
+        earliest(sessions, self.sign_in_retry.deadline())
     }
 
     fn handle_text(&mut self, text: &str, now: Now) {
@@ -639,6 +644,7 @@ impl AgentConnection {
     fn handle_response(&mut self, sent: Sent, result: Result<&RawValue, RpcError>, now: Now) {
         match (sent, result) {
             (Sent::Initialize, Ok(result)) => self.initialized(result, now),
+            (Sent::Initialize, Err(error)) if self.tries_sign_in_again(&error, now) => {}
             (Sent::Initialize, Err(error)) => {
                 self.fail(Failure::agent(format!("the agent refused initialize: {error}")));
             }

@@ -14,6 +14,8 @@ mod replay;
 mod request;
 mod session_name;
 mod shared;
+#[cfg(test)]
+mod sign_in_tests;
 mod update;
 
 pub use call::{Call, TerminalExit, not_found};

@@ -1,6 +1,9 @@
 //! From a started process to an open session: `initialize`, then resume, load or new, whichever succeeds first.
 
+use std::time::Duration;
+
 use acpd_model::event::Binding;
+use acpd_model::limits::SIGN_IN_RETRY_MILLIS;
 use acpd_model::{ErrorCode, Failure, RawJson};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -188,6 +191,9 @@ impl AgentConnection {
     }
 
     pub(super) fn not_opened(&mut self, how: Binding, error: &RpcError, now: Now) {
+        if self.tries_sign_in_again(error, now) {
+            return;
+        }
         if error.code == AUTH_REQUIRED && !self.capabilities.auth_methods.is_empty() {
             // After a sign-in, all methods are tried again.
             self.remaining_bindings.clear();
@@ -234,6 +240,58 @@ impl AgentConnection {
             self.plan_bindings();
             self.open_next(now.mono);
         }
+    }
+}
+
+/// A second try of an agent that asks for a sign-in, although another process of it is signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum SignInRetry {
+    /// There is none.
+    #[default]
+    Off,
+    /// The first refusal leads to one.
+    Possible,
+    /// It begins then.
+    At(Instant),
+}
+
+impl SignInRetry {
+    pub fn deadline(self) -> Option<Instant> {
+        match self {
+            Self::At(at) => Some(at),
+            Self::Off | Self::Possible => None,
+        }
+    }
+}
+
+impl AgentConnection {
+    /// Has a refused sign-in tried once more. Processes that start side by side may refresh the same sign-in, and all but
+    /// one are refused then.
+    pub fn retry_sign_in(&mut self) {
+        self.sign_in_retry = SignInRetry::Possible;
+    }
+
+    /// Returns whether the error is a refused sign-in that is tried once more, later.
+    pub(super) fn tries_sign_in_again(&mut self, error: &RpcError, now: Now) -> bool {
+        let tries = error.code == AUTH_REQUIRED && self.sign_in_retry == SignInRetry::Possible;
+        if tries {
+            self.sign_in_retry = SignInRetry::At(now.mono + Duration::from_millis(SIGN_IN_RETRY_MILLIS));
+        }
+        tries
+    }
+
+    /// Tries a refused sign-in once more, if it is time for that.
+    pub(super) fn sign_in_again(&mut self, now: Now) {
+        if self.sign_in_retry.deadline().is_none_or(|at| at > now.mono) {
+            return;
+        }
+        self.sign_in_retry = SignInRetry::Off;
+        if self.agent.is_none() {
+            return self.initialize(now.mono);
+        }
+        self.remaining_bindings.clear();
+        self.plan_bindings();
+        self.open_next(now.mono);
     }
 }
 

@@ -42,6 +42,8 @@ pub enum Command {
         input: Vec<RawJson>,
         /// The expected running turn; the command fails if another turn runs.
         turn: Option<TurnId>,
+        /// The client's own id for the turn that the input becomes if the running one cannot take it.
+        client_turn_id: Option<String>,
     },
     /// Runs a command line for a user; the reply is [`Reply::CommandStarted`](super::Reply::CommandStarted).
     RunCommand {

@@ -51,6 +51,8 @@ pub struct ForkPoint {
     pub policy: Option<Policy>,
     /// Remembered answers that outlive a session.
     pub remembered: Vec<RememberedRule>,
+    /// The thread's own name now, which the fork has too if it gets none.
+    pub name: Option<String>,
 }
 
 /// The contents of a thread that is forked from another one.

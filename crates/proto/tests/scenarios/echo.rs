@@ -181,7 +181,11 @@ fn words_for_the_running_turn_come_back_too() {
         s.update(&echo_text("begin"));
         s.chunk("I will");
         let input = vec![text_block("but quickly")];
-        s.send(Command::Steer { input, turn: None });
+        s.send(Command::Steer {
+            input,
+            turn: None,
+            client_turn_id: None,
+        });
         s.update(&echo_text("but quickly"));
         s.answer("_session/steering", r#"{"outcome":"queuedForTurn"}"#);
         s.chunk("I do");

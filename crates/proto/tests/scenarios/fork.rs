@@ -39,6 +39,22 @@ fn adopt(s: &Scene, point: &ForkPoint, name: Option<&str>) -> Scene {
     check_in(scene, |_| {})
 }
 
+#[test]
+fn a_fork_has_the_name_that_its_origin_has_now() {
+    check(|s| {
+        two_turns(s, FULL);
+        let rename = Change::Rename {
+            name: Some("Tidy up".into()),
+        };
+        s.ask(Command::Change(rename)).unwrap();
+        // The fork begins before the rename.
+        let at = point(&fork(s, Some(1)));
+        let name = |new: Scene| new.thread.live().summary.name.clone();
+        assert_eq!(name(adopt(s, &at, None)).as_deref(), Some("Tidy up"));
+        assert_eq!(name(adopt(s, &at, Some("Own"))).as_deref(), Some("Own"));
+    });
+}
+
 fn shown(s: &Scene) -> Vec<u32> {
     s.transcript()
         .turns

@@ -80,6 +80,32 @@ fn then_load_then_a_new_session_that_remembers_nothing() {
 }
 
 #[test]
+fn a_process_that_dies_while_it_loads_leaves_its_prompt_to_the_next_method() {
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        s.exits("exit status 0");
+        s.prompt("go on");
+        s.answer("initialize", FULL);
+        s.exits("exit status 1");
+        // The process of the next method starts after a delay.
+        s.later(5_000);
+        s.answer("initialize", FULL);
+        s.exits("exit status 1");
+        s.later(5_000);
+        s.answer("initialize", FULL);
+        for (method, times) in [("session/resume", 1), ("session/load", 1), ("session/new", 2)] {
+            assert_eq!(s.sent_as(method).len(), times, "{method}");
+        }
+        assert_eq!(s.thread.live().summary.last_turn, Some(TurnStatus::Completed));
+        s.answer("session/new", r#"{"sessionId":"s-2"}"#);
+        let prompt = &s.sent_as("session/prompt")[1].json["params"];
+        assert!(prompt["prompt"].to_string().contains("go on"), "{prompt}");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
 fn what_was_not_declared_is_not_tried() {
     let load_only = r#"{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}"#;
     check(|s| {

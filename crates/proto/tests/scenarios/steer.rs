@@ -21,7 +21,11 @@ fn running(s: &mut Scene) {
 
 fn steer(s: &mut Scene, words: &str) -> u64 {
     let input = vec![text_block(words)];
-    s.send(Command::Steer { input, turn: None })
+    s.send(Command::Steer {
+        input,
+        turn: None,
+        client_turn_id: None,
+    })
 }
 
 fn steered(s: &Scene, call: u64) -> (TurnId, SteerDelivery) {
@@ -164,16 +168,19 @@ fn words_for_one_turn_do_not_go_into_another() {
         let other = Command::Steer {
             input: input(),
             turn: Some(TurnId(2)),
+            client_turn_id: None,
         };
         assert_eq!(s.ask(other).unwrap_err().code, ErrorCode::Conflict);
         let empty = Command::Steer {
             input: Vec::new(),
             turn: None,
+            client_turn_id: None,
         };
         assert_eq!(s.ask(empty).unwrap_err().code, ErrorCode::InvalidParams);
         let this = s.send(Command::Steer {
             input: input(),
             turn: Some(TurnId(1)),
+            client_turn_id: None,
         });
         s.answer("_session/steering", r#"{"outcome":"injected"}"#);
         assert_eq!(steered(s, this).1, SteerDelivery::Steered);

@@ -158,6 +158,7 @@ fn a_prompt_waits_for_the_commands_of_a_turn() {
         let Ok(Reply::Steered { delivery, .. }) = s.ask(Command::Steer {
             input: vec![acpd_proto::projection::text_block("and then")],
             turn: None,
+            client_turn_id: None,
         }) else {
             panic!("it is not queued")
         };

@@ -182,17 +182,69 @@ pub(crate) fn spawn(
     launcher: &Launcher,
     program: &Program,
     start: Start,
-    slot: ProcessSlot,
+    mut slot: ProcessSlot,
 ) -> Result<AgentHandle, Failure> {
+    let (handle, ends) = AgentHandle::new(slot.process());
+    if slot.try_begin() {
+        let begun = launch(launcher, program, start, slot)?;
+        tokio::spawn(begun.actor.run(begun.process, begun.stdout, ends));
+    } else {
+        let (launcher, program) = (launcher.clone(), program.clone());
+        tokio::spawn(Box::pin(start_in_turn(launcher, program, start, slot, ends)));
+    }
+    Ok(handle)
+}
+
+/// Starts a process when few others of its agent are starting. What hinders the start is the reason of the exit.
+async fn start_in_turn(
+    launcher: Launcher,
+    program: Program,
+    start: Start,
+    mut slot: ProcessSlot,
+    ends: AgentSide,
+) {
+    let begun = tokio::select! {
+        biased;
+        () = ends.stop.cancelled() => Err(Failure::agent("it was stopped before its start")),
+        () = slot.begin() => launch(&launcher, &program, start, slot),
+    };
+    match begun {
+        Ok(begun) => begun.actor.run(begun.process, begun.stdout, ends).await,
+        Err(failure) => {
+            let exit = AgentExit {
+                reason: failure.message,
+                stderr: failure.detail.unwrap_or_default(),
+            };
+            // The thread may have gone.
+            let _ = ends
+                .events_tx
+                .send(Box::new(AgentMessage::Exited(Box::new(exit))))
+                .await;
+        }
+    }
+}
+
+/// A process that was just started, and its actor.
+struct Begun {
+    actor: Box<Actor>,
+    process: Box<dyn AgentProcess>,
+    stdout: AgentStdout,
+}
+
+/// Starts the process in its slot, and creates its actor.
+fn launch(launcher: &Launcher, program: &Program, start: Start, slot: ProcessSlot) -> Result<Begun, Failure> {
     let Launched {
         stdin,
         stdout,
         process,
     } = launcher.launch(program, &slot)?;
-    let (handle, ends) = AgentHandle::new(slot.process());
+    let mut connection = AgentConnection::new(start, launcher.clock.now());
+    if slot.has_company() {
+        connection.retry_sign_in();
+    }
     // Boxed: a future reserves space twice for values that are moved into it.
     let actor = Box::new(Actor {
-        connection: AgentConnection::new(start, launcher.clock.now()),
+        connection,
         lines: AgentLines::new(
             launcher.limits.now().agent_line_bytes,
             slot.process().budget().clone(),
@@ -202,10 +254,13 @@ pub(crate) fn spawn(
         events: Vec::new(),
         grace: Duration::from_secs(launcher.limits.now().agent_exit_grace_secs),
         _running: launcher.metrics.agent(),
-        _slot: slot,
+        slot,
     });
-    tokio::spawn(actor.run(process, stdout, ends));
-    Ok(handle)
+    Ok(Begun {
+        actor,
+        process,
+        stdout,
+    })
 }
 
 struct Actor {
@@ -217,7 +272,7 @@ struct Actor {
     events: Vec<AgentEvent>,
     grace: Duration,
     _running: Present,
-    _slot: ProcessSlot,
+    slot: ProcessSlot,
 }
 
 /// How long to wait for the rest of stdout after the process has ended.
@@ -289,6 +344,9 @@ impl Actor {
     fn collect(&mut self) {
         self.stdin.add(self.connection.take_writes());
         let mut events = self.connection.take_events();
+        if self.slot.is_starting() && events.iter().any(ends_start) {
+            self.slot.end_start();
+        }
         if self.events.is_empty() {
             self.events = events;
         } else {
@@ -305,6 +363,7 @@ impl Actor {
         mut is_reading: bool,
         stalled: Option<Stalled>,
     ) {
+        self.slot.end_start();
         self.connection
             .handle_command(AgentCommand::Close, self.clock.now());
         self.collect();
@@ -359,6 +418,17 @@ impl Actor {
     }
 }
 
+/// Returns whether the process has started, or does not go on starting by itself.
+fn ends_start(event: &AgentEvent) -> bool {
+    matches!(
+        event,
+        AgentEvent::Opened(_)
+            | AgentEvent::Initialized(_)
+            | AgentEvent::SignInRequired(_)
+            | AgentEvent::Failed(_)
+    )
+}
+
 pub(crate) async fn sleep_until(deadline: Option<tokio::time::Instant>) {
     match deadline {
         Some(at) => tokio::time::sleep_until(at).await,
@@ -379,13 +449,6 @@ mod tests {
     use acpd_model::{Limits, RawJson};
 
     async fn run(script: &str) -> AgentHandle {
-        let config = AgentConfig {
-            command: "sh".into(),
-            args: vec!["-c".into(), script.into()],
-            ..AgentConfig::default()
-        };
-        let cwd = std::env::temp_dir().display().to_string();
-        let start = Start::new("fake", cwd, Duration::from_mins(1));
         let limits = Limits {
             agent_exit_grace_secs: 1,
             ..Limits::default()
@@ -393,9 +456,20 @@ mod tests {
         let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
         let launcher = Launcher::local(limits, metrics);
         let running = ProcessTable::open(launcher.clone());
+        run_in(&launcher, &running, script).await
+    }
+
+    async fn run_in(launcher: &Launcher, running: &ProcessTable, script: &str) -> AgentHandle {
+        let config = AgentConfig {
+            command: "sh".into(),
+            args: vec!["-c".into(), script.into()],
+            ..AgentConfig::default()
+        };
+        let cwd = std::env::temp_dir().display().to_string();
+        let start = Start::new("fake", cwd, Duration::from_mins(1));
         let slot = running.start("sh").await.unwrap();
         let program = config.program(start.cwd.clone().into(), None);
-        spawn(&launcher, &program, start, slot).unwrap()
+        spawn(launcher, &program, start, slot).unwrap()
     }
 
     /// Returns the size of the future that a function returns.
@@ -409,7 +483,7 @@ mod tests {
     fn an_idle_agent_needs_little_memory() {
         let sizes = [
             ("the task", size_of_future(Actor::run), 1_000),
-            ("the actor", size_of::<Actor>(), 1_040),
+            ("the actor", size_of::<Actor>(), 1_064),
         ];
         for (name, size, limit) in sizes {
             assert!(size <= limit, "{name} has {size} bytes (limit {limit})");
@@ -446,6 +520,61 @@ mod tests {
             }));
         }
         words
+    }
+
+    #[tokio::test]
+    async fn processes_of_one_agent_start_one_after_another_and_in_order() {
+        let limits = Limits {
+            agent_exit_grace_secs: 1,
+            agent_starts: 1,
+            ..Limits::default()
+        };
+        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
+        let launcher = Launcher::local(limits, metrics);
+        let running = ProcessTable::open(launcher.clone());
+        let hello = r#"read -r line; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'"#;
+        let session =
+            r#"read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}'; cat >/dev/null"#;
+        let opens = format!("{hello}; {session}");
+        // The first one never answers.
+        let first = run_in(&launcher, &running, "cat >/dev/null").await;
+        let mut second = run_in(&launcher, &running, &opens).await;
+        let third = run_in(&launcher, &running, "echo third").await;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert!(first.process.pid() > 0);
+        assert_eq!((second.process.pid(), third.process.pid()), (0, 0));
+        drop(first);
+        let opened = async {
+            while let Some(AgentMessage::Events(events)) = second.receive().await {
+                if events.iter().any(|event| matches!(event, AgentEvent::Opened(_))) {
+                    return;
+                }
+            }
+            panic!("it opened no session");
+        };
+        tokio::time::timeout(Duration::from_secs(30), opened)
+            .await
+            .unwrap();
+        // The second one goes on, but does not start any more.
+        assert_eq!(words(third).await, ["third"]);
+        assert!(second.process.pid() > 0);
+    }
+
+    #[tokio::test]
+    async fn a_process_that_waits_for_its_start_can_be_stopped() {
+        let limits = Limits {
+            agent_starts: 1,
+            ..Limits::default()
+        };
+        let metrics = Arc::new(Metrics::new(Arc::new(acpd_log::Memory::default())));
+        let launcher = Launcher::local(limits, metrics);
+        let running = ProcessTable::open(launcher.clone());
+        let _first = run_in(&launcher, &running, "cat >/dev/null").await;
+        let second = run_in(&launcher, &running, "echo started").await;
+        second.stop();
+        assert_eq!(exit_reason(second).await, "it was stopped before its start");
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@
 //! processes. Never: stops a process itself, or makes a thread release its agent during a turn.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use acpd_host::memory;
 use acpd_model::limits::{AGENT_MEMORY_SECS, RUNNING_INBOX};
 use acpd_model::{ErrorCode, Failure, Millis, ThreadId};
 use acpd_proto::surface::reply::{ProcessState, RunningProcess};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::agent::launcher::Launcher;
@@ -37,6 +38,10 @@ enum TableRequest {
         thread: Option<ThreadId>,
         reply: oneshot::Sender<Arc<ProcessUse>>,
     },
+    Starts {
+        agent: String,
+        reply: oneshot::Sender<Arc<Semaphore>>,
+    },
     List(oneshot::Sender<Vec<RunningProcess>>),
 }
 
@@ -47,6 +52,7 @@ impl ProcessTable {
         let task = Task {
             processes: Vec::new(),
             uses: Vec::new(),
+            starts: BTreeMap::new(),
             total: Budget::total(),
             host_memory: memory::of_machine(),
             launcher,
@@ -59,6 +65,14 @@ impl ProcessTable {
     pub async fn start(&self, agent: &str) -> Result<ProcessSlot, Failure> {
         let agent = agent.to_owned();
         self.ask(|reply| TableRequest::Start { agent, reply }).await?
+    }
+
+    /// Waits until a process of this agent may start that has no slot, such as one that is only tried.
+    pub async fn turn_to_start(&self, agent: &str) -> Result<OwnedSemaphorePermit, Failure> {
+        let agent = agent.to_owned();
+        let starts = self.ask(|reply| TableRequest::Starts { agent, reply }).await?;
+        let closed = |_| Failure::new(ErrorCode::Overloaded, "the daemon is stopping");
+        starts.acquire_owned().await.map_err(closed)
     }
 
     /// Registers the use of a process by a thread, or by a connection that has no thread yet.
@@ -91,6 +105,8 @@ impl ProcessTable {
 struct Task {
     processes: Vec<Weak<Process>>,
     uses: Vec<Weak<ProcessUse>>,
+    /// How many processes of each agent may begin to start now, and the limit for which that was counted.
+    starts: BTreeMap<String, (usize, Arc<Semaphore>)>,
     /// The memory of the host, in bytes, if it can be read.
     host_memory: Option<u64>,
     launcher: Launcher,
@@ -130,6 +146,9 @@ impl Task {
                 self.uses.push(Arc::downgrade(&using));
                 let _ = reply.send(using);
             }
+            TableRequest::Starts { agent, reply } => {
+                let _ = reply.send(self.starts(&agent));
+            }
             TableRequest::List(reply) => {
                 self.measure().await;
                 let _ = reply.send(self.list());
@@ -147,13 +166,26 @@ impl Task {
             );
             return Err(Failure::new(ErrorCode::Overloaded, message));
         }
+        let starts = self.starts(&agent);
+        let has_company = alive.iter().any(|process| process.agent() == agent);
         let process = Arc::new(Process::new(
             agent,
             self.launcher.clock.now().wall,
             Budget::new(&self.total),
         ));
         self.processes.push(Arc::downgrade(&process));
-        Ok(ProcessSlot(process))
+        Ok(ProcessSlot::new(process, starts, has_company))
+    }
+
+    /// Returns what limits the starts of an agent. After a change of the limit, starts of before do not count.
+    fn starts(&mut self, agent: &str) -> Arc<Semaphore> {
+        let limit = self.launcher.limits.now().agent_starts;
+        let fresh = || (limit, Arc::new(Semaphore::new(limit)));
+        let known = self.starts.entry(agent.to_owned()).or_insert_with(fresh);
+        if known.0 != limit {
+            *known = fresh();
+        }
+        Arc::clone(&known.1)
     }
 
     /// Returns all processes and uses that still exist. A process that was asked to leave but is in use again stays.
@@ -397,6 +429,7 @@ mod tests {
         let mut task = Task {
             processes: Vec::new(),
             uses: Vec::new(),
+            starts: BTreeMap::new(),
             total: Budget::total(),
             host_memory: Some(2),
             launcher: launcher(Limits::default()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use acpd_model::{Millis, ThreadId};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::host::budget::Budget;
 
@@ -75,17 +75,72 @@ impl Process {
 
 /// A slot for one process, held until dropped.
 #[derive(Debug)]
-pub struct ProcessSlot(pub(super) Arc<Process>);
+pub struct ProcessSlot {
+    process: Arc<Process>,
+    /// What matters until the process has started. Boxed, because that is soon over.
+    start: Option<Box<StartTurn>>,
+}
+
+/// The turn of a process to start.
+#[derive(Debug)]
+struct StartTurn {
+    /// Limits how many processes of the agent start at the same time.
+    starts: Arc<Semaphore>,
+    /// Held while the process starts.
+    permit: Option<OwnedSemaphorePermit>,
+    has_company: bool,
+}
 
 impl ProcessSlot {
+    /// Creates a slot for a process whose agent starts as `starts` permits. `has_company` says whether other processes of
+    /// the agent run.
+    pub(super) fn new(process: Arc<Process>, starts: Arc<Semaphore>, has_company: bool) -> Self {
+        let start = Some(Box::new(StartTurn {
+            starts,
+            permit: None,
+            has_company,
+        }));
+        Self { process, start }
+    }
+
+    /// Returns whether other processes of the agent ran when this one was requested, until it has started.
+    pub fn has_company(&self) -> bool {
+        self.start.as_ref().is_some_and(|start| start.has_company)
+    }
+
+    /// Begins the start if few others of the agent are starting.
+    pub(super) fn try_begin(&mut self) -> bool {
+        let Some(start) = &mut self.start else { return true };
+        start.permit = Arc::clone(&start.starts).try_acquire_owned().ok();
+        start.permit.is_some()
+    }
+
+    /// Waits until few others of the agent are starting, then begins the start. Those that wait begin in order.
+    pub(super) async fn begin(&mut self) {
+        if let Some(start) = &mut self.start {
+            // It is never closed.
+            start.permit = Arc::clone(&start.starts).acquire_owned().await.ok();
+        }
+    }
+
+    /// Returns whether the process is starting.
+    pub(super) fn is_starting(&self) -> bool {
+        self.start.is_some()
+    }
+
+    /// Ends the start, so that the next process of the agent may begin.
+    pub(super) fn end_start(&mut self) {
+        self.start = None;
+    }
+
     /// Records the id of the started process.
     pub fn started(&self, pid: Option<u32>) {
-        self.0.pid.store(pid.unwrap_or_default(), Ordering::Relaxed);
+        self.process.pid.store(pid.unwrap_or_default(), Ordering::Relaxed);
     }
 
     /// Returns the process that the slot is for.
     pub fn process(&self) -> Arc<Process> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.process)
     }
 }
 

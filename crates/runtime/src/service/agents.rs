@@ -55,6 +55,7 @@ impl Service {
     /// Starts an agent to check whether it works.
     pub(super) async fn examine_agent(&self, agent: String) -> Result<Reply, Failure> {
         let found = self.context.agents.find(&agent)?;
+        let _turn = self.context.processes.turn_to_start(&agent).await?;
         let report = probe(
             &found.config,
             &self.context.reserved,

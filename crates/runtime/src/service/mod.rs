@@ -11,6 +11,7 @@ mod named_turns;
 mod notifications;
 mod policies;
 mod queries;
+mod same_directory;
 mod search;
 mod sessions;
 mod shares;
@@ -223,7 +224,19 @@ impl Service {
             Request::RevokeShare { share } => Ok(Dispatched::now(self.revoke_share(share).await)),
             Request::MoveLease { thread, take } => self.move_lease(caller, thread, take).await,
             Request::StartTurn(start) => self.start_turn(by, start).await,
-            Request::SteerTurn { thread, input, turn } => self.steer_turn(by, thread, input, turn).await,
+            Request::SteerTurn {
+                thread,
+                input,
+                turn,
+                client_turn_id,
+            } => {
+                let steer = Command::Steer {
+                    input,
+                    turn,
+                    client_turn_id,
+                };
+                self.command(by, thread, steer).await
+            }
             Request::RunCommand { thread, line } => {
                 self.command(by, thread, Command::RunCommand { line }).await
             }

@@ -12,6 +12,7 @@ use acpd_proto::surface::request::{AgentFilter, ListThreads, ListedStatus, Turns
 use crate::feed::log_faults::show;
 use crate::service::Service;
 use crate::service::caller::Caller;
+use crate::service::same_directory::on_this_host;
 use crate::thread::directory::log_failure;
 use crate::thread::state::load_readable;
 
@@ -37,7 +38,7 @@ impl Service {
                 AgentFilter::Named(agent) => Some(agent),
                 AgentFilter::Default => Some(caller.defaults.agent.clone()?),
             },
-            cwd,
+            cwd: cwd.map(on_this_host).transpose()?,
             search,
             id,
             ..Filter::default()
@@ -51,10 +52,9 @@ impl Service {
             Some(ListedStatus::Failed) => (Some(false), None, Some(TurnStatus::Failed)),
         };
         let page = match only {
-            Some(thread) => self.list_one(thread, &filter, cursor).await,
-            None => self.context.log.list(filter, cursor, limit).await,
+            Some(thread) => self.list_one(thread, filter, cursor).await?,
+            None => self.list_of_directory(filter, cursor, limit).await?,
         };
-        let page = page.map_err(|error| log_failure(&error))?;
         let next = page.last().filter(|_| page.len() == limit).map(write_cursor);
         let page = page.into_iter();
         let page = page
@@ -74,14 +74,21 @@ impl Service {
     async fn list_one(
         &self,
         thread: ThreadId,
-        filter: &Filter,
+        mut filter: Filter,
         cursor: Option<ListCursor>,
-    ) -> Result<Vec<ListedThread>, LogError> {
+    ) -> Result<Vec<ListedThread>, Failure> {
         let summary = match self.context.log.summary(thread).await {
             Ok(summary) => summary,
             Err(LogError::NoSuchThread(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(error),
+            Err(error) => return Err(log_failure(&error)),
         };
+        if let Some(cwd) = &filter.cwd {
+            let spellings = self.spellings(cwd.clone()).await?;
+            filter.cwd = spellings
+                .into_iter()
+                .find(|own| *own == summary.cwd)
+                .or(filter.cwd);
+        }
         let is_after = cursor.is_none_or(
             |ListCursor {
                  updated_at,

@@ -9,6 +9,7 @@ use acpd_proto::thread::Command;
 use tokio_util::sync::CancellationToken;
 
 use crate::service::caller::{Caller, Delegate};
+use crate::service::same_directory::on_this_host;
 use crate::service::{Service, await_reply};
 use crate::thread::delegates::{Attachment, AttachmentGuard};
 
@@ -50,11 +51,11 @@ impl Service {
         } = wanted;
         let live = self.directory.look(thread).await?;
         change.cwd = match change.cwd {
-            Some(cwd) => Some(within(&live.spec, Path::new(&cwd))?),
+            Some(cwd) => Some(within(&live.spec, Path::new(&on_this_host(cwd)?))?),
             None => None,
         };
         for directory in additional_directories {
-            within(&live.spec, Path::new(&directory))?;
+            within(&live.spec, Path::new(&on_this_host(directory)?))?;
         }
         Ok(change)
     }

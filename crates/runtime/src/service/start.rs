@@ -14,6 +14,7 @@ use acpd_proto::thread::{self, Command, TurnView};
 use crate::feed::session_claims::SessionClaim;
 use crate::host::paths;
 use crate::service::caller::Caller;
+use crate::service::same_directory::on_this_host;
 use crate::service::{Dispatched, Response, Service, await_reply, misplaced};
 use crate::thread::directory::{Answer, log_failure};
 use crate::thread::subscription::FollowRequest;
@@ -98,7 +99,10 @@ impl Service {
         }
         let agent = start.agent.map_or_else(|| caller.defaults.agent.clone(), Ok)?;
         self.context.agents.find(&agent)?;
-        for directory in std::iter::once(&start.cwd).chain(&start.additional_directories) {
+        let cwd = on_this_host(start.cwd)?;
+        let additional = start.additional_directories.into_iter().map(on_this_host);
+        let additional_directories = additional.collect::<Result<Vec<_>, _>>()?;
+        for directory in std::iter::once(&cwd).chain(&additional_directories) {
             check_directory(directory)?;
         }
         let claim = match &start.session_id {
@@ -108,8 +112,8 @@ impl Service {
         let thread = start.thread.unwrap_or_else(|| self.context.ids.thread());
         let mut spec = Spec {
             agent,
-            cwd: start.cwd,
-            additional_directories: start.additional_directories,
+            cwd,
+            additional_directories,
             mcp_servers: start.session.mcp_servers.unwrap_or_default(),
             meta: start.session.meta,
             members: start.session.members,

@@ -1,6 +1,6 @@
 //! Requests about turns, and answers to agents' questions.
 
-use acpd_model::{Failure, Origin, RawJson, RequestId, ThreadId, TurnId};
+use acpd_model::{Failure, Origin, RequestId};
 use acpd_policy::Scope;
 use acpd_proto::surface::reply::Reply;
 use acpd_proto::surface::request::StartTurn;
@@ -21,16 +21,6 @@ impl Service {
             client_turn_id: start.client_turn_id,
         };
         self.command(by, start.thread, command).await
-    }
-
-    pub(super) async fn steer_turn(
-        &self,
-        by: Origin,
-        thread: ThreadId,
-        input: Vec<RawJson>,
-        turn: Option<TurnId>,
-    ) -> Result<Dispatched, Failure> {
-        self.command(by, thread, Command::Steer { input, turn }).await
     }
 
     pub(super) async fn answer(

@@ -185,6 +185,10 @@ impl EventLog for SlowLog {
         self.call(|memory| memory.list(filter, cursor, limit))
     }
 
+    fn directories(&self) -> Answer<'_, Vec<String>> {
+        self.call(|memory| memory.directories())
+    }
+
     fn search(
         &self,
         search: Search,

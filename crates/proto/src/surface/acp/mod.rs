@@ -12,6 +12,7 @@ mod delivery;
 mod encode;
 mod frame;
 mod handshake;
+mod mcp_servers;
 mod methods;
 mod opening;
 mod params;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use acpd_model::windows_path::WindowsPath;
 use acpd_model::{Failure, Seq, ThreadId};
 use serde_json::value::RawValue;
 
@@ -83,11 +84,11 @@ impl Peer {
                 starts_agent: true,
             })));
         }
-        let cwd = self.start.cwd.join(cwd);
+        let cwd = self.absolute(cwd);
         Ok(Request::StartThread(Box::new(StartThread {
             thread: None,
             agent: None,
-            cwd: cwd.components().as_path().to_string_lossy().into_owned(),
+            cwd,
             additional_directories,
             session: change,
             name: None,
@@ -103,6 +104,16 @@ impl Peer {
         })))
     }
 
+    /// Returns an absolute path, without spare slashes and dots. A path of Windows stays as it is: the daemon translates it
+    /// or says the path to use.
+    pub(super) fn absolute(&self, path: String) -> String {
+        if WindowsPath::read(&path).is_some() {
+            return path;
+        }
+        let path = self.start.cwd.join(path);
+        path.components().as_path().to_string_lossy().into_owned()
+    }
+
     /// Reads the session to open and its new options.
     fn existing(
         &self,
@@ -114,9 +125,7 @@ impl Peer {
         // Members about this single request do not change the session.
         let meta = wanted.change.meta.take();
         wanted.change.meta = meta.and_then(|meta| others(&meta, &TRACE));
-        let absolute = |path: &mut String| {
-            *path = self.start.cwd.join(&*path).to_string_lossy().into_owned();
-        };
+        let absolute = |path: &mut String| *path = self.absolute(std::mem::take(path));
         wanted.change.cwd.as_mut().into_iter().for_each(absolute);
         wanted.additional_directories.iter_mut().for_each(absolute);
         Ok((thread, wanted))

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use super::mcp_servers::mended;
 use crate::agent::ConfigValue;
 use crate::wire::others;
 
@@ -27,6 +28,7 @@ impl OpenSession {
     pub fn read(method: &str, params: Option<&RawValue>) -> Result<Self, Failure> {
         const KNOWN: [&str; 5] = ["sessionId", "cwd", "additionalDirectories", "mcpServers", "_meta"];
         let mut read: Self = read(method, params)?;
+        read.mcp_servers = read.mcp_servers.map(mended).transpose()?;
         read.members = params.and_then(|params| others(&params.into(), &KNOWN));
         let kept = read
             .mcp_servers

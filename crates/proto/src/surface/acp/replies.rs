@@ -74,11 +74,19 @@ impl Peer {
 }
 
 fn session_list(page: &[ListedThread], next_cursor: Option<&str>) -> RawJson {
+    // Editors open a session before the user says something, and would list each of them as untitled.
+    let said = |listed: &&ListedThread| listed.summary.turns > 0 || listed.summary.name.is_some();
     let sessions: Vec<_> = page
         .iter()
+        .filter(said)
         .map(|ListedThread { thread, summary }| {
             let at = rfc3339(summary.updated_at);
-            json!({ "sessionId": thread, "cwd": summary.cwd, "title": summary.name, "updatedAt": at })
+            let mut session = json!({ "sessionId": thread, "cwd": summary.cwd, "updatedAt": at });
+            // Some editors join the title with other texts, and fail on `null`.
+            if let Some(title) = &summary.name {
+                session["title"] = json!(title);
+            }
+            session
         })
         .collect();
     let mut out = Vec::new();

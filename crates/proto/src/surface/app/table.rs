@@ -253,7 +253,7 @@ methods! {
     /// Sends a message during the running turn. `steered` means that the agent accepted it, and it is a message of that turn.
     /// `queued` means that it becomes a turn of its own, after the turns that are already queued.
     "turn/steer" SteerTurn(On<SteerTurn>) -> TurnSteered,
-        |On { thread, params }| Ok(Request::SteerTurn { thread, input: params.content.0, turn: params.turn_id });
+        |On { thread, params }| Ok(Request::SteerTurn { thread, input: params.content.0, turn: params.turn_id, client_turn_id: None });
 
     /// Runs a command line in the thread's directory and its agent's sandbox, because a user wants it. The agent does not see
     /// it. The command is an item of the running turn, or of a turn without a prompt. Returns `forbidden` if the policy denies

@@ -172,6 +172,8 @@ pub enum Request {
         input: Vec<RawJson>,
         /// The expected running turn; the request fails if another turn is running.
         turn: Option<TurnId>,
+        /// The client's own id for the turn that the input becomes if the running one cannot take it.
+        client_turn_id: Option<String>,
     },
     /// Runs a command line in the thread's directory, because a user wants it. The agent does not see it.
     RunCommand {

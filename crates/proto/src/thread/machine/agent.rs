@@ -138,8 +138,8 @@ impl Thread {
     }
 
     pub(super) fn handle_agent_exit(&mut self, exit: &AgentExit) {
-        let expected = self.session.exited(&mut self.journal, exit);
-        self.abandon(&exit.reason, TurnStatus::Failed, &Origin::Agent, !expected);
+        let keeps_unsent = self.session.exited(&mut self.journal, exit);
+        self.abandon(&exit.reason, TurnStatus::Failed, &Origin::Agent, !keeps_unsent);
         // While the old process was exiting, a client may have started a turn or requested the agent.
         if self.session.take_restart() || self.turns.has_unsent() {
             self.wake();
@@ -243,7 +243,12 @@ impl Thread {
             answer,
         } = continued;
         match continuation {
-            Continuation::Steer { by, turn, input } => self.steer_answered(call, by, turn, input, answer),
+            Continuation::Steer {
+                by,
+                turn,
+                input,
+                client_turn_id,
+            } => self.steer_answered(call, by, turn, (input, client_turn_id), answer),
             Continuation::Fork(point) => self.fork_answered(call, point, answer.ok().as_ref()),
             Continuation::DefaultMode { wanted, current } => {
                 Session::default_mode_answered(&mut self.journal, &wanted, &current, answer);

@@ -56,7 +56,11 @@ impl Thread {
                 let prompt = UnsentPrompt { blocks: input, meta };
                 self.start_turn(by, prompt, client_turn_id).map(Reply::Turn)
             }
-            Command::Steer { input, turn } => return self.steer(call, by, input, turn),
+            Command::Steer {
+                input,
+                turn,
+                client_turn_id,
+            } => return self.steer(call, by, (input, client_turn_id), turn),
             Command::RunCommand { line } => return self.run_command(call, by, line),
             Command::Change(change) => self.change(by, change),
             Command::Delete => return self.delete(call, by),

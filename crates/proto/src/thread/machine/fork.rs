@@ -77,6 +77,7 @@ impl Thread {
             forked,
             policy: self.live().policy.clone(),
             remembered: self.live().remembered.iter().filter(lasting).cloned().collect(),
+            name: self.live().names.person.clone(),
         }
     }
 
@@ -91,8 +92,11 @@ impl Thread {
             forked,
             policy,
             remembered,
+            name: inherited_name,
         } = point;
         let name = name.as_deref().map(clean_name).transpose()?;
+        // The thread may have been renamed after the point where it is forked.
+        let name = name.or_else(|| inherited_name.filter(|name| live.names.person.as_ref() != Some(name)));
         live.readdress(self.live().thread);
         let inherited = Inherited {
             from: forked.from,

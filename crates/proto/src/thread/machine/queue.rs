@@ -74,7 +74,7 @@ impl Thread {
         match input {
             Ok(input) => {
                 turn::settle_queued(&mut self.journal, turn, TurnResult::interrupted(), &by);
-                self.steer(call, by, input, None);
+                self.steer(call, by, (input, None), None);
             }
             Err(failure) => self.journal.reply(call, Err(failure)),
         }

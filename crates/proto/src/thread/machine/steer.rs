@@ -10,7 +10,14 @@ use crate::thread::session::Continuation;
 use crate::thread::turn::{UnsentPrompt, check_input};
 
 impl Thread {
-    pub(super) fn steer(&mut self, call: u64, by: Origin, input: Vec<RawJson>, turn: Option<TurnId>) {
+    /// Adds input to the running turn, with the client's own id for the turn that it becomes otherwise.
+    pub(super) fn steer(
+        &mut self,
+        call: u64,
+        by: Origin,
+        (input, client_turn_id): (Vec<RawJson>, Option<String>),
+        turn: Option<TurnId>,
+    ) {
         let checked = self
             .session
             .check_accepts_turns(&self.journal)
@@ -20,7 +27,7 @@ impl Thread {
             return self.journal.reply(call, Err(failure));
         }
         let Some(turn) = self.steerable_turn() else {
-            return self.steer_later(call, by, input);
+            return self.steer_later(call, by, input, client_turn_id);
         };
         let kind = EventKind::SteerRequested { input: input.clone() };
         self.journal.emit_in(Some(turn), by.clone(), kind, None);
@@ -32,6 +39,7 @@ impl Thread {
             by: by.clone(),
             turn,
             input,
+            client_turn_id,
         };
         self.request_agent(call, by, request, Some(continuation));
     }
@@ -53,12 +61,12 @@ impl Thread {
         (self.turns.is_prompted_for(running.id)).then_some(running.id)
     }
 
-    fn steer_later(&mut self, call: u64, by: Origin, input: Vec<RawJson>) {
+    fn steer_later(&mut self, call: u64, by: Origin, input: Vec<RawJson>, client_turn_id: Option<String>) {
         let prompt = UnsentPrompt {
             blocks: input,
             meta: None,
         };
-        let result = self.start_turn(by, prompt, None);
+        let result = self.start_turn(by, prompt, client_turn_id);
         let result = result.map(|turn| Reply::Steered {
             turn: turn.id,
             delivery: SteerDelivery::Queued,
@@ -72,7 +80,7 @@ impl Thread {
         call: u64,
         by: Origin,
         turn: TurnId,
-        input: Vec<RawJson>,
+        (input, client_turn_id): (Vec<RawJson>, Option<String>),
         answer: Result<RawJson, Failure>,
     ) {
         #[derive(Deserialize)]
@@ -81,11 +89,11 @@ impl Thread {
         }
         match answer {
             Err(failure) if !self.session.is_ready() => self.journal.reply(call, Err(failure)),
-            Err(_) => self.steer_later(call, by, input),
+            Err(_) => self.steer_later(call, by, input, client_turn_id),
             Ok(answer) => {
                 let outcome = answer.read::<Steered>().map(|steered| steered.outcome);
                 if outcome.is_ok_and(|outcome| outcome == "promptRequired") {
-                    return self.steer_later(call, by, input);
+                    return self.steer_later(call, by, input, client_turn_id);
                 }
                 self.messages.break_off();
                 self.journal.add_user_message(turn, &by, &input);

@@ -45,6 +45,7 @@ pub(in crate::thread) enum Continuation {
         by: Origin,
         turn: TurnId,
         input: Vec<RawJson>,
+        client_turn_id: Option<String>,
     },
     /// A fork of the thread.
     Fork(ThreadForked),

@@ -250,7 +250,8 @@ impl Session {
         journal.notice(Level::Error, "agentFailed", &failure.message);
     }
 
-    /// Records the exit of the process. Returns whether it was asked to stop.
+    /// Records the exit of the process. Returns whether the work that it never got waits for the next one: because it was
+    /// asked to stop, or exited while it continued the session, which the next one does by another method.
     pub fn exited(&mut self, journal: &mut Journal, exit: &AgentExit) -> bool {
         let expected = self.is_stopping();
         self.agent = AgentState::Absent;
@@ -266,9 +267,9 @@ impl Session {
             expected,
         };
         journal.emit_in(None, Origin::Agent, kind, None);
-        self.resume_ended(journal, expected);
+        let tries_another = self.resume_ended(journal, expected);
         self.fail_ready_waiters(journal, &failure);
-        expected
+        expected || tries_another
     }
 
     /// Clears the state of the process that has exited, or is about to exit.

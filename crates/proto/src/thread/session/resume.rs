@@ -55,10 +55,11 @@ impl Session {
         journal.notice(Level::Info, "notReopened", &message);
     }
 
-    /// Records the exit of the process. If it exited during an attempt to resume, that method is not tried again.
-    pub(super) fn resume_ended(&mut self, journal: &mut Journal, expected: bool) {
+    /// Records the exit of the process. If it exited during an attempt to resume, that method is not tried again, and the
+    /// next process tries another one: then this returns `true`.
+    pub(super) fn resume_ended(&mut self, journal: &mut Journal, expected: bool) -> bool {
         let Some(how) = self.resume.trying.take().filter(|_| !expected) else {
-            return;
+            return false;
         };
         self.resume.exclude(how);
         let message = format!(
@@ -66,6 +67,7 @@ impl Session {
             method(how)
         );
         journal.notice(Level::Warning, "notReopened", &message);
+        true
     }
 }
 

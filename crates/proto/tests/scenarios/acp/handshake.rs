@@ -261,12 +261,8 @@ fn sessions_are_listed() {
     play(|s| {
         let who = s.editor(SIMPLE);
         let answer = s.ask(who, "session/list", r#"{"cwd":"/workspace","cursor":"c"}"#);
-        let session = s.session();
-        let listed = json!({ "sessionId": session, "cwd": "/workspace", "title": null, "updatedAt": "2023-11-14T22:13:20.000Z" });
-        assert_eq!(
-            answer["result"],
-            json!({ "sessions": [listed], "nextCursor": "more" })
-        );
+        // Nothing was said in this one yet.
+        assert_eq!(answer["result"], json!({ "sessions": [], "nextCursor": "more" }));
         let wanted = ListThreads {
             cwd: Some("/workspace".into()),
             cursor: Some("c".into()),

@@ -115,6 +115,7 @@ fn requests(thread: ThreadId) -> Vec<Request> {
             thread,
             input: Vec::new(),
             turn: None,
+            client_turn_id: None,
         },
         Request::RunCommand {
             thread,

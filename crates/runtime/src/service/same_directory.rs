@@ -1,0 +1,124 @@
+//! The same directory under other names: links, spare slashes and dots, and paths of Windows.
+//!
+//! In: a path that a client names, and the working directories of stored threads. Out: those that are the same directory
+//! now, or the path on this host. Owns: nothing. Never: changes what a thread stores.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use acpd_log::{Filter, ListCursor, ListedThread};
+use acpd_model::Failure;
+use acpd_model::windows_path::WindowsPath;
+
+use crate::host::blocking;
+use crate::service::Service;
+use crate::thread::directory::log_failure;
+
+impl Service {
+    /// Lists threads, with those whose directory is the filter's one under another name.
+    pub(super) async fn list_of_directory(
+        &self,
+        filter: Filter,
+        cursor: Option<ListCursor>,
+        limit: usize,
+    ) -> Result<Vec<ListedThread>, Failure> {
+        let spellings = match &filter.cwd {
+            Some(cwd) => self.spellings(cwd.clone()).await?,
+            None => Vec::new(),
+        };
+        let mut found = Vec::new();
+        if spellings.is_empty() {
+            let page = self.context.log.list(filter, cursor, limit).await;
+            return page.map_err(|error| log_failure(&error));
+        }
+        for cwd in spellings {
+            let filter = Filter {
+                cwd: Some(cwd),
+                ..filter.clone()
+            };
+            let page = self.context.log.list(filter, cursor, limit).await;
+            found.extend(page.map_err(|error| log_failure(&error))?);
+        }
+        found.sort_by_key(|listed| std::cmp::Reverse((listed.summary.updated_at, listed.thread)));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// Returns the directories of stored threads that are this one.
+    pub(super) async fn spellings(&self, cwd: String) -> Result<Vec<String>, Failure> {
+        let known = self.context.log.directories().await;
+        let known = known.map_err(|error| log_failure(&error))?;
+        blocking(&*self.context.host, move || Ok(same(&cwd, known))).await
+    }
+}
+
+/// Returns those of `known` that are the directory `cwd`.
+fn same(cwd: &str, known: Vec<String>) -> Vec<String> {
+    let identity = |path: &str| {
+        std::fs::metadata(path)
+            .ok()
+            .map(|found| (found.dev(), found.ino()))
+    };
+    let wanted = identity(cwd);
+    let is_same = |own: &String| {
+        Path::new(own).components().eq(Path::new(cwd).components())
+            || (wanted.is_some() && identity(own) == wanted)
+    };
+    known.into_iter().filter(is_same).collect()
+}
+
+/// Returns a directory that a client names as a path of this host.
+pub(super) fn on_this_host(path: String) -> Result<String, Failure> {
+    let Some(windows) = WindowsPath::read(&path) else {
+        return Ok(path);
+    };
+    let root = acpd_host::windows_drives();
+    let here = windows.on_linux(root.as_deref().unwrap_or(Path::new("/mnt")));
+    match root {
+        Some(_) => Ok(here.to_string_lossy().into_owned()),
+        None => Err(Failure::invalid_params(format!(
+            "{path:?} is a path of Windows, and the daemon runs on Linux: name the directory as \"{}\"",
+            here.display()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_the_same_under_each_of_its_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+        std::fs::create_dir(path("real \u{fc}")).unwrap();
+        std::fs::create_dir(path("other")).unwrap();
+        std::os::unix::fs::symlink(path("real \u{fc}"), path("link")).unwrap();
+        let names = [
+            path("real \u{fc}"),
+            path("real \u{fc}/"),
+            path("link"),
+            path("./link"),
+            path("other/../link"),
+            path("other//../real \u{fc}"),
+        ];
+        let mut known = names.to_vec();
+        known.extend([path("other"), path("gone")]);
+        for name in &names {
+            assert_eq!(same(name, known.clone()), names, "{name}");
+        }
+        assert_eq!(same(&path("other/."), known.clone()), [path("other")]);
+        // A directory that was moved away is found by its name.
+        assert_eq!(same(&path("gone/"), known.clone()), [path("gone")]);
+        assert_eq!(same(&path("never"), known), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_of_windows_is_refused_with_the_one_of_linux() {
+        assert_eq!(on_this_host("/work/C:\\x".into()), Ok("/work/C:\\x".into()));
+        if acpd_host::windows_drives().is_none() {
+            let refused = on_this_host(r"C:\work\app".into()).unwrap_err();
+            assert!(refused.message.contains("\"/mnt/c/work/app\""), "{refused}");
+        }
+    }
+}
