@@ -99,8 +99,8 @@ fn a_daemon_takes_another_port_where_the_default_one_is_taken() {
 /// Puts a fresh copy of `acpd` at a path, as package managers do.
 fn install(program: &Path) {
     let new = program.with_extension("new");
-    std::fs::copy(built("acpd"), &new).unwrap();
-    std::fs::rename(new, program).unwrap();
+    std::fs::copy(built("acpd"), &new).expect("the program can be replaced");
+    std::fs::rename(new, program).expect("the program can be replaced");
 }
 
 #[test]
