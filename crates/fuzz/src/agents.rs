@@ -124,6 +124,6 @@ fn owned(line: &Line<'_>) -> (Vec<u8>, Option<u64>) {
             assert!(bytes.len() <= LINE_BYTES, "a line is within its bound");
             (bytes.to_vec(), None)
         }
-        Line::TooLong { head, bytes } => (head.to_vec(), Some(*bytes)),
+        Line::TooLong { head, tail, bytes } => ([*head, *tail].concat(), Some(*bytes)),
     }
 }

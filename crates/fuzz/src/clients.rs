@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use acpd_model::json::well_formed;
 use acpd_model::{Failure, RawJson, Role, ThreadId};
 use acpd_proto::projection::Live;
 use acpd_proto::surface::contract::{Gate, Output, Surface};
@@ -10,7 +11,7 @@ use acpd_proto::surface::reply::{Opened, Reply};
 use acpd_proto::surface::request::Request;
 use acpd_proto::surface::{acp, app};
 use acpd_proto::time::Now;
-use acpd_proto::wire::Message;
+use acpd_proto::wire::{Found, Message, read_unclean_message};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -68,11 +69,31 @@ const NOW: Now = Now {
 
 /// Returns the ids of requests in `frames`, in order; as JSON values, since spaces may change.
 fn requests(frames: &[&str]) -> Vec<Value> {
-    let ids = frames.iter().filter_map(|frame| match Message::parse(frame) {
+    let mut ids = Vec::new();
+    for frame in frames {
+        let frame = well_formed(frame);
+        if Message::parse(&frame).is_ok() {
+            ids.extend(request(&frame));
+            continue;
+        }
+        match read_unclean_message(&frame) {
+            Ok(mended) => ids.extend(mended.texts.iter().filter_map(|text| request(text))),
+            Err(unreadable) => {
+                if let Found::Request { id } = unreadable.found {
+                    ids.extend(serde_json::from_str::<Value>(&id).ok());
+                }
+            }
+        }
+    }
+    ids
+}
+
+/// Returns the id of a message, if it is a request.
+fn request(text: &str) -> Option<Value> {
+    match Message::parse(text) {
         Ok(Message::Request { id, .. }) => serde_json::from_str(id.get()).ok(),
         _ => None,
-    });
-    ids.collect()
+    }
 }
 
 /// Adds the id of a response to `answers`.

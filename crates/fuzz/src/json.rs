@@ -1,5 +1,6 @@
 //! JSON that acpd passes on unchanged.
 
+use acpd_model::json::{readable, well_formed};
 use acpd_model::{Event, EventKind, ItemId, MessageType, Origin, RawJson};
 use acpd_proto::agent::with_session;
 use acpd_proto::trace_context::TraceContext;
@@ -55,10 +56,25 @@ fn pass_through(input: &[u8]) {
         text.trim_matches([' ', '\t', '\r', '\n']),
         "a value is kept as it was written"
     );
+    is_readable(&json);
     survives_the_log(&json);
     survives_an_envelope(&json);
     survives_a_change(&json);
     takes_a_trace_context(&json);
+}
+
+/// All JSON can be read, and what serde reads as it is means the same.
+fn is_readable(json: &RawJson) {
+    let value: Value = json.read().expect("all JSON can be read");
+    let plain = readable(json.get());
+    if let Ok(before) = serde_json::from_str::<Value>(json.get()) {
+        assert_eq!(before, value);
+    } else {
+        assert!(plain.is_some(), "what cannot be read is replaced");
+    }
+    let formed = well_formed(json.get());
+    RawJson::parse(formed.as_ref()).expect("it is still JSON");
+    assert_eq!(well_formed(&formed), formed);
 }
 
 /// As `_meta` of a prompt.

@@ -16,6 +16,7 @@ mod agents;
 mod archives;
 mod clients;
 mod formats;
+mod frames;
 mod json;
 mod log_rows;
 mod mutate;
@@ -46,13 +47,14 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub static TARGETS: [Target; 11] = [
+pub static TARGETS: [Target; 12] = [
     agents::LINES,
     agents::HISTORIES,
     clients::APP_FRAMES,
     clients::ACP_MESSAGES,
     policy::SHELL_LINES,
     policy::RULES,
+    frames::UNCLEAN_LINES,
     json::PASS_THROUGH,
     archives::ARCHIVES,
     log_rows::LOG_ROWS,

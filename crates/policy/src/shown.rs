@@ -29,8 +29,12 @@ impl Request {
         let members = self
             .has_unknown_members()
             .then(|| members::in_words(&self.unknown_members));
-        // Unknown members, if there are any, already explain an unknown part.
-        let is_said = |subject: &&Subject| members.is_some() && **subject == Subject::Unknown;
+        // Unknown members, or an input that cannot be read, already explain an unknown part.
+        let has_reason = members.is_some()
+            || shown
+                .iter()
+                .any(|part| matches!(part, CallSubject::Unknown { .. }));
+        let is_said = |subject: &&Subject| has_reason && **subject == Subject::Unknown;
         let subjects = self.subjects.iter().filter(|subject| !is_said(subject));
         for what in subjects.filter_map(unknown).chain(members.clone()) {
             let unknown = CallSubject::Unknown { what };

@@ -8,7 +8,7 @@
 //! is both a read and a command.
 
 use acpd_model::subject::{CallSubject, Variable};
-use acpd_model::{BlobId, RawJson};
+use acpd_model::{BlobId, RawJson, json};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -114,9 +114,9 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new(call: &'a Object, written: Option<&'a str>) -> Self {
-        let input = match written.map(serde_json::from_str) {
+        let input = match written.map(json::read) {
             Some(Ok(Value::Object(input))) => Some(input),
-            Some(Ok(Value::String(text))) => serde_json::from_str(&text).ok(),
+            Some(Ok(Value::String(text))) => json::read(&text).ok(),
             None => Some(Object::new()),
             Some(_) => None,
         };
@@ -193,6 +193,9 @@ impl<'a> Reading<'a> {
         }
         if self.has_odd_input {
             request.subjects.push(Subject::Unknown);
+            request.show(CallSubject::Unknown {
+                what: "acpd cannot read the input of the call".to_owned(),
+            });
         }
         // A URL is not a subject of reading or searching files.
         let may_fetch = if undetermined {

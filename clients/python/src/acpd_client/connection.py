@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from .errors import (
     Unauthenticated,
 )
 from .protocol import PROTOCOL_VERSION, Initialized, InitializeParams
+from .read_json import read_json, write_json
 
 #: Receives the outcome of a request: its error, or its result.
 Done = Callable[["AcpdError | None", Any], None]
@@ -111,7 +111,7 @@ class Connection:
         """Sends a request, and returns its id. Calls ``done`` once, and never before this method returns."""
         request_id = self._next_id
         self._next_id += 1
-        text = _encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+        text = write_json({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
         limit = self._server["limits"]["messageBytes"] if self._server else None
         if self._ended:
             _soon(done, ConnectionLost("the connection is closed"))
@@ -129,7 +129,7 @@ class Connection:
 
     def respond(self, request_id: str | int, result: Any) -> None:
         """Responds to a question."""
-        self._post(_encode({"jsonrpc": "2.0", "id": request_id, "result": result}))
+        self._post(write_json({"jsonrpc": "2.0", "id": request_id, "result": result}))
 
     async def room(self) -> None:
         """Waits until the daemon has read most of what is queued for it."""
@@ -168,7 +168,7 @@ class Connection:
                 f" {PROTOCOL_VERSION}: install the client of the daemon's version"
             )
             return
-        self._post(_encode({"jsonrpc": "2.0", "method": "initialized"}))
+        self._post(write_json({"jsonrpc": "2.0", "method": "initialized"}))
         self._server = server
         self._on.opened(server)
 
@@ -209,13 +209,9 @@ def _soon(done: Done, error: AcpdError) -> None:
     asyncio.get_running_loop().call_soon(done, error, None)
 
 
-def _encode(message: dict[str, Any]) -> bytes:
-    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-
 def _decode(data: bytes | str) -> dict[str, Any] | None:
     try:
-        message = json.loads(data)
+        message = read_json(data)
     except ValueError:
         return None
     return message if isinstance(message, dict) else None

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
+use acpd_proto::wire::{Found, read_unclean_message};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -221,8 +222,28 @@ impl Pipe {
         }
     }
 
-    /// Handles a line of the editor.
+    /// Handles a line of the editor. A line that is not clean is sent as the messages in it.
     pub fn handle_editor_message(&mut self, line: String) {
+        if Message::read(&line).is_none() {
+            match read_unclean_message(&line) {
+                Ok(mended) => {
+                    return mended
+                        .texts
+                        .into_iter()
+                        .for_each(|text| self.editor_message(text));
+                }
+                Err(unreadable) => {
+                    // The daemon settles the request that this answers.
+                    if let Found::Answer { id } = &unreadable.found {
+                        self.asked.remove(id);
+                    }
+                }
+            }
+        }
+        self.editor_message(line);
+    }
+
+    fn editor_message(&mut self, line: String) {
         if let Some(message) = Message::read(&line) {
             let session = message.named().session_id;
             match (message.key(), message.method.as_deref()) {

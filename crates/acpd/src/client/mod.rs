@@ -11,7 +11,7 @@ pub mod ticket;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use acpd_model::ErrorCode;
+use acpd_model::{ErrorCode, json};
 use anyhow::{Context as _, bail};
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -190,7 +190,7 @@ impl Client {
                 Some(Err(_)) | None => return Err(lost()),
             };
             let mut message: Value =
-                serde_json::from_str(&text).context("the daemon sent something that is not JSON")?;
+                json::read(&text).context("the daemon sent something that is not JSON")?;
             let id = message.get("id").cloned();
             if let Some(method) = message["method"].as_str().map(str::to_owned) {
                 let params = message["params"].take();

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 
+use acpd_model::json;
 use anyhow::{Context, anyhow, bail};
 use hyper::Response;
 use hyper::body::{Body, Bytes, Incoming};
@@ -43,7 +44,7 @@ pub fn not_opened(error: tungstenite::Error, name: &str) -> anyhow::Error {
         return not_accepted(name);
     }
     let body = response.body().as_deref().unwrap_or_default();
-    match acpd_model::json::from_bytes::<Value>(body) {
+    match json::read::<Value>(&String::from_utf8_lossy(body)) {
         Ok(body) => refusal(&body["error"]),
         Err(_) => anyhow!("{name} answered with status {}", response.status()),
     }
@@ -57,7 +58,7 @@ fn not_accepted(name: &str) -> anyhow::Error {
 
 /// Reads a short response; returns `None` if it is not JSON.
 pub async fn short(body: Incoming) -> anyhow::Result<Option<Value>> {
-    Ok(acpd_model::json::from_bytes(&bytes(body).await?).ok())
+    Ok(json::read(&text(body).await?).ok())
 }
 
 /// Reads a short response as text.

@@ -122,9 +122,7 @@ async fn answer(all: &Agents, subject: &Subject, agent: &Agent) -> Option<Result
         return Some(Err(error));
     }
     let info = report.hello.and_then(|hello| hello.agent_info);
-    let info: serde_json::Value = info
-        .and_then(|info| serde_json::from_str(info.get()).ok())
-        .unwrap_or_default();
+    let info: serde_json::Value = info.and_then(|info| info.read().ok()).unwrap_or_default();
     let parts = ["name", "version"].map(|key| info[key].as_str().unwrap_or_default().to_owned());
     Some(Ok(parts.join(" ").trim().to_owned()))
 }

@@ -26,6 +26,29 @@ fn policy_does_not_look_at_the_title() {
     assert_eq!(call("git status"), call("rm -rf /"));
 }
 
+/// Halves of surrogate pairs, numbers beyond a double and deep nesting are JSON, and hide no command.
+#[test]
+fn policy_reads_all_json() {
+    let deep = format!("{}1{}", "[".repeat(500), "]".repeat(500));
+    check(&format!(
+        r#"allow *, deny Bash(rm *) :: call {{"title":"ls","kind":"execute","rawInput":{{"command":"rm -rf x \ud83d"}}}} => deny
+        allow *, deny Bash(rm *) :: call {{"kind":"execute","rawInput":{{"command":"rm -rf x","timeout":1e999}}}} => deny
+        allow *, deny Bash(rm *) :: call {{"kind":"execute","rawInput":{{"x":{deep},"command":"rm -rf x"}}}} => deny
+        allow *, deny Bash(rm *) :: call {{"kind":"execute","\udc00":1,"rawInput":"{{\"command\":\"rm \\ud83d\"}}"}} => deny
+        allow *, deny Bash(rm *) :: call {{"kind":"execute","rawInput":[1e999]}} => ask
+        allow Bash(git *) :: call {{"kind":"execute","rawInput":{{"command":"git log \ud83d"}}}} => allow"#
+    ));
+    let call = RawJson::parse(r#"{"kind":"execute","rawInput":{"command":"rm -rf x \ud83d"}}"#).unwrap();
+    let shown = format!("{:?}", Request::from_tool_call(&call, "/w").shown());
+    assert!(shown.contains("rm -rf x \u{fffd}"), "{shown}");
+    let odd = RawJson::parse(r#"{"kind":"execute","rawInput":[1]}"#).unwrap();
+    let shown = format!("{:?}", Request::from_tool_call(&odd, "/w").shown());
+    assert!(
+        shown.contains("acpd cannot read the input of the call"),
+        "{shown}"
+    );
+}
+
 #[test]
 fn policy_reads_the_inputs_of_real_agents() {
     check(

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::PermissionOption;
-use acpd_model::{Failure, RawJson};
+use acpd_model::{Failure, RawJson, json};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -247,7 +248,7 @@ impl Call {
         let params = params.map_or("{}", RawValue::get);
         let call = match method {
             "session/request_permission" => {
-                let Permission { tool_call, options } = read(method, params)?;
+                let Permission { tool_call, options } = read_shown(method, params)?;
                 let raw = RawJson::parse(params).map_err(|e| invalid(method, &e))?;
                 Self::Permission {
                     tool_call,
@@ -256,7 +257,7 @@ impl Call {
                 }
             }
             "elicitation/create" => {
-                let Elicitation { message, mode } = read(method, params)?;
+                let Elicitation { message, mode } = read_shown(method, params)?;
                 if !matches!(mode.as_str(), "form" | "url") {
                     let text = format!("{method}: mode {mode:?} is not supported; use form or url");
                     return Err(RpcError::new(-32602, text));
@@ -310,8 +311,8 @@ impl Call {
         };
         let Scope { session_id } = match &call {
             // An extension's params may have any shape.
-            Self::Extension { .. } => read(method, params).unwrap_or_default(),
-            _ => read(method, params)?,
+            Self::Extension { .. } => read_shown(method, params).unwrap_or_default(),
+            _ => read_shown(method, params)?,
         };
         let Some(session_id) = session_id else {
             // An elicitation may refer to a request of the daemon instead, such as `authenticate`.
@@ -356,7 +357,13 @@ fn terminal(method: &str, params: &str) -> Result<String, RpcError> {
     read::<Terminal>(method, params).map(|p| p.terminal_id)
 }
 
-fn read<'a, T: Deserialize<'a>>(method: &str, params: &'a str) -> Result<T, RpcError> {
+/// Reads params whose texts are only shown. Halves of surrogate pairs are replaced.
+fn read_shown<T: DeserializeOwned>(method: &str, params: &str) -> Result<T, RpcError> {
+    json::read(params).map_err(|error| invalid(method, &error))
+}
+
+/// Reads params that are carried out as they are written, such as paths.
+fn read<T: DeserializeOwned>(method: &str, params: &str) -> Result<T, RpcError> {
     serde_json::from_str(params).map_err(|error| invalid(method, &error))
 }
 

@@ -3,20 +3,19 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use acpd_model::limits::{MALFORMED_BYTES, SIGN_IN_SECS};
+use acpd_model::limits::SIGN_IN_SECS;
 use acpd_model::{Failure, RawJson, TurnId, event::Binding};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::call::Call;
 use super::capabilities::Capabilities;
+use super::halves::Half;
 use super::opening::{SignInRetry, method};
 use super::quirks::Quirks;
 use super::replay::SessionReplay;
 use super::request::{AgentRequest, RequestContext};
 use super::update::Update;
 use crate::time::{Instant, Now, earliest};
-use crate::wire::{self, Line, Message, Pending, RpcError};
+use crate::wire::{self, Flaw, Pending, RpcError};
 
 /// The time limit for a user to sign in.
 const SIGN_IN: Duration = Duration::from_secs(SIGN_IN_SECS);
@@ -231,6 +230,13 @@ pub enum AgentEvent {
     },
     /// The shared process accepts no new threads and will end: an idle thread should unload its agent.
     Retiring,
+    /// The agent wrote a line that is not clean, and whose messages are used all the same. Reported once.
+    Mended {
+        /// What was wrong with it.
+        flaw: Flaw,
+        /// The line, truncated.
+        text: String,
+    },
     /// The agent sent an invalid message, or a response to an unknown request.
     Malformed {
         /// Why the line is invalid.
@@ -282,8 +288,8 @@ pub struct AgentConnection {
     pub(super) start: Start,
     pub(super) pending: Pending<Sent>,
     /// Unanswered callbacks: our number → the agent's id, as the agent wrote it.
-    calls: BTreeMap<u64, RawJson>,
-    next_call: u64,
+    pub(super) calls: BTreeMap<u64, RawJson>,
+    pub(super) next_call: u64,
     /// The result of `initialize`.
     pub(super) agent: Option<RawJson>,
     pub(super) capabilities: Capabilities,
@@ -303,6 +309,12 @@ pub struct AgentConnection {
     /// Whether a refused sign-in is tried once more, and when.
     pub(super) sign_in_retry: SignInRetry,
     failed: bool,
+    /// Whether the thread knows that the agent writes lines that are not clean.
+    pub(super) has_noted_flaw: bool,
+    /// The last line without a message, until the session is open: it may say why the start fails.
+    pub(super) stray: Option<String>,
+    /// The first half of a surrogate pair at the end of the agent's last chunk.
+    pub(super) half: Option<Box<Half>>,
     events: Vec<AgentEvent>,
     writes: Vec<u8>,
 }
@@ -331,25 +343,14 @@ impl AgentConnection {
             waits_for_sign_in: false,
             sign_in_retry: SignInRetry::default(),
             failed: false,
+            has_noted_flaw: false,
+            stray: None,
+            half: None,
             events: Vec::new(),
             writes: Vec::new(),
         };
         connection.initialize(now.mono);
         connection
-    }
-
-    /// Handles one line of the agent's stdout.
-    pub fn handle_line(&mut self, line: &Line<'_>, now: Now) {
-        self.end_history(now);
-        match line {
-            Line::Whole(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => self.handle_text(text, now),
-                Err(_) => self.malformed("not UTF-8", &String::from_utf8_lossy(bytes), bytes.len() as u64),
-            },
-            Line::TooLong { head, bytes } => {
-                self.malformed("longer than the limit", &String::from_utf8_lossy(head), *bytes);
-            }
-        }
     }
 
     /// Carries out a command of the thread.
@@ -451,149 +452,6 @@ impl AgentConnection {
         earliest(sessions, self.sign_in_retry.deadline())
     }
 
-    fn handle_text(&mut self, text: &str, now: Now) {
-        if let Some(Ok(update)) = self.usual_update(text).map(|update| Update::parse(update, None)) {
-            return self.update(update, now);
-        }
-        match Message::parse(text) {
-            Ok(Message::Notification { method, params }) => self.handle_notification(&method, params, now),
-            Ok(Message::Request { id, method, params }) => self.handle_request(id, &method, params),
-            Ok(Message::Response { id, result }) => match self.pending.close(id) {
-                Some(sent) => self.handle_response(sent, result, now),
-                None => self.malformed(
-                    "an answer to a request that was never made",
-                    text,
-                    text.len() as u64,
-                ),
-            },
-            Err(malformed) => {
-                // The parser's own words name a column of a line that the user does not see.
-                let reason = if malformed.is_json {
-                    &malformed.reason
-                } else {
-                    "not JSON"
-                };
-                self.malformed(reason, text, text.len() as u64);
-            }
-        }
-    }
-
-    /// Returns the `update` object of a line in the form that nearly all updates have, without parsing the line.
-    fn usual_update<'t>(&self, text: &'t str) -> Option<&'t str> {
-        if self.prefix.is_empty() {
-            return None;
-        }
-        let update = text.strip_prefix(self.prefix.as_str())?.strip_suffix("}}")?;
-        update.starts_with('{').then_some(update)
-    }
-
-    fn handle_notification(&mut self, method: &str, params: Option<&RawValue>, now: Now) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Params<'a> {
-            #[serde(borrow)]
-            session_id: wire::Text<'a>,
-            #[serde(borrow)]
-            update: &'a RawValue,
-        }
-        if method == "$/cancel_request" {
-            return self.withdraw(params);
-        }
-        let params_text = params.map(RawValue::get);
-        let parsed = params_text
-            .filter(|_| method == "session/update")
-            .and_then(|text| serde_json::from_str::<Params<'_>>(text).ok())
-            .filter(|params| params.update.get() != "null");
-        let Some(Params { session_id, update }) = parsed else {
-            return self.notified(method, params);
-        };
-        if self.given_up.as_deref() == Some(&*session_id) {
-            return;
-        }
-        // While our session's id is unknown, only our session is being opened, so the update belongs to it.
-        if self.session.as_deref().is_some_and(|ours| *ours != *session_id) {
-            return self.event(AgentEvent::Foreign {
-                params: params.map(RawJson::from),
-            });
-        }
-        let usual = rebuild_params(&session_id, update.get());
-        let raw_params = params.filter(|raw| raw.get() != usual).map(RawJson::from);
-        match Update::parse(update.get(), raw_params) {
-            Ok(update) => self.update(update, now),
-            Err(error) => self.malformed(&error.to_string(), update.get(), update.get().len() as u64),
-        }
-    }
-
-    fn notified(&mut self, method: &str, params: Option<&RawValue>) {
-        self.event(AgentEvent::Notified {
-            method: method.to_owned(),
-            params: params.map(RawJson::from),
-        });
-    }
-
-    /// An update may arrive before the response with its session's id; this connection has only one session.
-    fn update(&mut self, update: Update, now: Now) {
-        let repeats = self.replay.repeats(&update, now.mono);
-        self.event(if repeats {
-            AgentEvent::Replayed(update)
-        } else {
-            AgentEvent::Update(update)
-        });
-    }
-
-    /// Makes the session usable after the replay of the earlier one has ended.
-    fn end_history(&mut self, now: Now) {
-        if self.replay.expire(now.mono)
-            && let Some(opened) = self.pending_session.take()
-        {
-            self.event(AgentEvent::Opened(Box::new(opened)));
-        }
-    }
-
-    fn handle_request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) {
-        let call = self.next_call;
-        self.next_call += 1;
-        self.calls.insert(call, id.into());
-        match Call::parse(method, params, self.session.as_deref(), self.given_up.as_deref()) {
-            Ok(request) => {
-                let params = params.filter(|_| request.is_delegatable()).map(RawJson::from);
-                self.event(AgentEvent::CallbackReceived {
-                    call,
-                    request,
-                    params,
-                });
-            }
-            Err(error) => {
-                let params = params.map(RawJson::from);
-                self.event(AgentEvent::CallbackRefused {
-                    call,
-                    method: method.to_owned(),
-                    error,
-                    params,
-                });
-            }
-        }
-    }
-
-    fn withdraw(&mut self, params: Option<&RawValue>) {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Params {
-            request_id: RawJson,
-        }
-        let id = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
-        let call = id.and_then(|id| {
-            self.calls
-                .iter()
-                .find(|(_, ours)| **ours == id.request_id)
-                .map(|(call, _)| *call)
-        });
-        match call {
-            Some(call) => self.event(AgentEvent::CallbackWithdrawn { call }),
-            None => self.notified("$/cancel_request", params),
-        }
-    }
-
     fn ask(&mut self, ask: u64, request: &AgentRequest, now: Now) {
         if let Err(failure) = request.check(&self.capabilities) {
             let result = Err(RpcError::from(&failure));
@@ -641,42 +499,21 @@ impl AgentConnection {
         self.write(line);
     }
 
-    fn handle_response(&mut self, sent: Sent, result: Result<&RawValue, RpcError>, now: Now) {
-        match (sent, result) {
-            (Sent::Initialize, Ok(result)) => self.initialized(result, now),
-            (Sent::Initialize, Err(error)) if self.tries_sign_in_again(&error, now) => {}
-            (Sent::Initialize, Err(error)) => {
-                self.fail(Failure::agent(format!("the agent refused initialize: {error}")));
-            }
-            (Sent::Open(how), Ok(result)) => self.opened(how, result, now),
-            (Sent::Open(how), Err(error)) => self.not_opened(how, &error, now),
-            (Sent::Prompt(turn), result) => {
-                let result = result.map(RawJson::from);
-                self.event(AgentEvent::PromptEnded { turn, result });
-            }
-            (Sent::Ask { ask, signs_in, .. }, result) => {
-                let signed_in = signs_in && result.is_ok();
-                let result = result.map(RawJson::from);
-                self.event(AgentEvent::Answered { ask, result });
-                if signed_in {
-                    self.signed_in(now);
-                }
-            }
-            (Sent::Close | Sent::GivenUp, _) => {}
-        }
-    }
-
     /// Returns the failure of an agent that did not answer a request of its start in time.
     fn too_slow(&self, method: &str) -> Failure {
         let Start { names, patience, .. } = &self.start;
         let agent = &names.id;
         let seconds = patience.as_secs();
+        let advice = format!(
+            "\"acpd agents doctor {agent}\" shows what it does; agent_start_secs in [limits] gives it more time"
+        );
         Failure::agent(format!(
             "the agent {agent:?} did not answer {method} within {seconds} s"
         ))
-        .with_detail(format!(
-            "\"acpd agents doctor {agent}\" shows what it does; agent_start_secs in [limits] gives it more time"
-        ))
+        .with_detail(match &self.stray {
+            Some(line) => format!("it wrote a line that is not a message: {line}\n{advice}"),
+            None => advice,
+        })
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {
@@ -686,16 +523,15 @@ impl AgentConnection {
         }
     }
 
-    fn malformed(&mut self, reason: &str, text: &str, bytes: u64) {
-        let text = text[..text.floor_char_boundary(MALFORMED_BYTES)].to_owned();
-        self.event(AgentEvent::Malformed {
-            reason: reason.to_owned(),
-            text,
-            bytes,
-        });
+    pub(super) fn event(&mut self, event: AgentEvent) {
+        if self.half.is_some() {
+            self.before_event(&event);
+        }
+        self.events.push(event);
     }
 
-    pub(super) fn event(&mut self, event: AgentEvent) {
+    /// Adds an event that does not concern the text that the agent is writing.
+    pub(super) fn push_event(&mut self, event: AgentEvent) {
         self.events.push(event);
     }
 
@@ -714,9 +550,4 @@ impl AgentConnection {
             self.writes.append(&mut line);
         }
     }
-}
-
-fn rebuild_params(session: &str, update: &str) -> String {
-    let session = serde_json::Value::from(session);
-    format!(r#"{{"sessionId":{session},"update":{update}}}"#)
 }

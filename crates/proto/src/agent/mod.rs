@@ -7,6 +7,8 @@
 mod call;
 mod capabilities;
 mod connection;
+mod halves;
+mod incoming;
 pub(crate) mod modes;
 mod opening;
 mod quirks;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use acpd_model::event::Binding;
 use acpd_model::limits::SIGN_IN_RETRY_MILLIS;
-use acpd_model::{ErrorCode, Failure, RawJson};
+use acpd_model::{ErrorCode, Failure, RawJson, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -48,7 +48,7 @@ impl AgentConnection {
         struct Hello {
             protocol_version: u64,
         }
-        let Ok(Hello { protocol_version }) = serde_json::from_str(result.get()) else {
+        let Ok(Hello { protocol_version }) = json::read(result.get()) else {
             return self.fail(Failure::agent(
                 "the agent's answer to initialize has no protocolVersion",
             ));
@@ -161,7 +161,7 @@ impl AgentConnection {
             session_id: String,
         }
         if how == Binding::New {
-            match serde_json::from_str::<New>(result.get()) {
+            match json::read::<New>(result.get()) {
                 Ok(New { session_id }) => {
                     self.given_up = self.given_up.take().filter(|old| *old != session_id);
                     self.session = Some(session_id);

@@ -76,6 +76,11 @@ impl SessionReplay {
         true
     }
 
+    /// Returns whether the agent may be repeating the earlier conversation.
+    pub fn is_replaying(&self) -> bool {
+        !matches!(self, Self::Over)
+    }
+
     /// Returns whether the session has become usable with this call.
     pub fn expire(&mut self, now: Instant) -> bool {
         let due = self.deadline().is_some_and(|at| at <= now);

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use acpd_model::event::{Level, PlanEntry};
 use acpd_model::item::ToolStatus;
+use acpd_model::json::{self, Halves};
 use acpd_model::{MessageType, RawJson};
 use compact_str::CompactString;
 use memchr::memmem::Finder;
@@ -87,6 +88,10 @@ pub struct Chunk {
     pub content: ChunkContent,
     /// Whether the update has more members (`_meta`, unknown ones), which merging would lose.
     pub alone: bool,
+    /// The second half of a surrogate pair, with which the agent's text begins. `content` is without it.
+    pub first_half: Option<u16>,
+    /// The first half of a surrogate pair, with which the agent's text ends. `content` is without it.
+    pub last_half: Option<u16>,
 }
 
 /// The contents of a chunk.
@@ -277,7 +282,10 @@ impl Update {
             // Valid JSON can also fail here, for example a number that no type of ours can hold.
             Err(_) => {
                 serde_json::from_str::<serde::de::IgnoredAny>(text)?;
-                UpdateKind::Other
+                json::readable(text)
+                    .as_deref()
+                    .and_then(parse_readable)
+                    .unwrap_or(UpdateKind::Other)
             }
         };
         Ok(Self {
@@ -286,6 +294,10 @@ impl Update {
             raw_params,
         })
     }
+}
+
+fn parse_readable(text: &str) -> Option<UpdateKind> {
+    read(&serde_json::from_str(text).ok()?)
 }
 
 fn read(wire: &Wire<'_>) -> Option<UpdateKind> {
@@ -359,17 +371,41 @@ fn may_have_diff(content: &RawValue) -> bool {
 
 fn chunk(role: MessageType, wire: &Wire<'_>) -> Option<UpdateKind> {
     let content = wire.content?;
-    let content = match serde_json::from_str::<PlainText<'_>>(content.get()) {
-        Ok(block) if &*block.kind == "text" => ChunkContent::Text(block.text.into_string()),
-        _ if content.get().starts_with('{') => ChunkContent::Block(content.into()),
-        _ => return None,
-    };
-    Some(UpdateKind::Chunk(Chunk {
+    let mut chunk = Chunk {
         role,
         message_id: wire.message_id.to_text(),
-        content,
+        content: ChunkContent::Text(String::new()),
         alone: true,
-    }))
+        first_half: None,
+        last_half: None,
+    };
+    match serde_json::from_str::<PlainText<'_>>(content.get()) {
+        Ok(block) if &*block.kind == "text" => chunk.content = ChunkContent::Text(block.text.into_string()),
+        Err(_) if let Some(halves) = halved_text(content) => {
+            chunk.content = ChunkContent::Text(halves.text);
+            chunk.first_half = halves.first;
+            chunk.last_half = halves.last;
+        }
+        _ if content.get().starts_with('{') => chunk.content = ChunkContent::Block(content.into()),
+        _ => return None,
+    }
+    Some(UpdateKind::Chunk(chunk))
+}
+
+/// Reads a plain text block whose text is cut within characters.
+fn halved_text(content: &RawValue) -> Option<Halves> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct HalvedText<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Text<'a>,
+        #[serde(borrow)]
+        text: &'a RawValue,
+    }
+    let HalvedText { kind, text } = serde_json::from_str(content.get()).ok()?;
+    (&*kind == "text")
+        .then(|| json::read_halves(text.get()))
+        .flatten()
 }
 
 /// Skips invalid entries, as ACP's own types do; the raw update keeps them.
@@ -378,7 +414,7 @@ fn plan_entries(raw: &RawValue) -> Option<Vec<PlanEntry>> {
     Some(
         entries
             .iter()
-            .filter_map(|entry| serde_json::from_str(entry.get()).ok())
+            .filter_map(|entry| json::read(entry.get()).ok())
             .collect(),
     )
 }
@@ -434,6 +470,8 @@ fn parse_plain(update: &str) -> Option<Chunk> {
         message_id,
         content: ChunkContent::Text(text),
         alone: false,
+        first_half: None,
+        last_half: None,
     })
 }
 
@@ -456,6 +494,8 @@ fn parse_canonical(update: &str) -> Option<Chunk> {
         message_id: None,
         content: ChunkContent::Text(text.to_owned()),
         alone: false,
+        first_half: None,
+        last_half: None,
     })
 }
 
@@ -582,6 +622,38 @@ mod tests {
             )
             .is_err()
         );
+    }
+
+    #[test]
+    fn a_text_that_is_cut_within_a_character_is_a_text() {
+        let chunk = |text: &str| {
+            let update = format!(
+                r#"{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}"#
+            );
+            let parsed = parse(&update);
+            assert_eq!(parsed.raw.unwrap().get(), update);
+            let UpdateKind::Chunk(chunk) = parsed.kind else {
+                panic!("{update}")
+            };
+            let ChunkContent::Text(text) = chunk.content else {
+                panic!("{update}")
+            };
+            (chunk.first_half, text, chunk.last_half)
+        };
+        assert_eq!(chunk("a\\ud83d"), (None, "a".into(), Some(0xd83d)));
+        assert_eq!(
+            chunk("\\ude00 b\\ud83dc"),
+            (Some(0xde00), " b\u{fffd}c".into(), None)
+        );
+        let call = parse(r#"{"sessionUpdate":"tool_call","toolCallId":"t","title":"x \ud83d"}"#);
+        let expected = ToolUpdate {
+            id: "t".into(),
+            opens: true,
+            title: Some("x \u{fffd}".into()),
+            ..ToolUpdate::default()
+        };
+        assert_eq!(call.kind, UpdateKind::Tool(expected));
+        assert!(call.raw.unwrap().get().contains(r"x \ud83d"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A tool call with its sparse updates applied.
 
 use acpd_model::item::ToolStatus;
-use acpd_model::{PreviousContent, RawJson};
+use acpd_model::{PreviousContent, RawJson, json};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -55,8 +56,8 @@ impl ToolView {
     }
 
     /// Returns a member as a `T`; `None` if it is absent or has another type.
-    pub fn read<'a, T: Deserialize<'a>>(&'a self, key: &str) -> Option<T> {
-        serde_json::from_str(self.get(key)?).ok()
+    pub fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        json::read(self.get(key)?).ok()
     }
 
     /// Returns the status so far.
@@ -152,12 +153,13 @@ fn diffs_in(content: &str) -> Vec<FileDiff> {
         return Vec::new();
     };
     let is_diff = |block: &&&RawValue| {
-        serde_json::from_str::<Tag<'_>>(block.get()).is_ok_and(|tag| &*tag.kind == "diff")
+        let tag = |block: &str| serde_json::from_str::<Tag<'_>>(block).map(|tag| &*tag.kind == "diff");
+        json::read_with(block.get(), tag).unwrap_or_default()
     };
     blocks
         .iter()
         .filter(is_diff)
-        .filter_map(|block| serde_json::from_str(block.get()).ok())
+        .filter_map(|block| json::read(block.get()).ok())
         .collect()
 }
 

@@ -1,6 +1,6 @@
 //! Answers to requests for information, which ACP and Codex write in the same way.
 
-use acpd_model::RawJson;
+use acpd_model::{RawJson, json};
 use serde::Deserialize;
 
 use crate::thread::Answer;
@@ -13,7 +13,7 @@ pub(super) fn read_answer(result: &str) -> Option<Answer> {
         #[serde(default)]
         content: Option<RawJson>,
     }
-    let Given { action, content } = serde_json::from_str(result).ok()?;
+    let Given { action, content } = json::read(result).ok()?;
     match (action.as_str(), content.filter(|content| content.get() != "null")) {
         ("accept", Some(content)) => Some(Answer::Provide(content)),
         ("accept", None) => Some(Answer::Accept { always: false }),

@@ -10,6 +10,8 @@ use super::Text;
 #[derive(Debug, Deserialize)]
 pub struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     method: Option<Text<'a>>,
@@ -104,21 +106,30 @@ impl<'a> Message<'a> {
             Envelope {
                 id: Some(id),
                 method: None,
+                error: Some(error),
+                ..
+            } if error.get() != "null" => Ok(Self::Response {
+                id,
+                result: Err(RpcError::read(error)),
+            }),
+            Envelope {
+                id: Some(id),
+                method: None,
                 result: Some(result),
-                error: None,
                 ..
             } => Ok(Self::Response {
                 id,
                 result: Ok(result),
             }),
+            // Some peers leave out a result without content. Without a version, it may be a line of a log.
             Envelope {
+                jsonrpc: Some(_),
                 id: Some(id),
                 method: None,
-                error: Some(error),
                 ..
-            } => Ok(Self::Response {
+            } if id.get() != "null" => Ok(Self::Response {
                 id,
-                result: Err(RpcError::read(error)),
+                result: Ok(RawValue::NULL),
             }),
             _ => Err(Malformed {
                 reason: "neither request, notification nor response".into(),
@@ -159,7 +170,7 @@ impl RpcError {
 
     /// Reads an error object. A value of another shape is kept whole as `data`.
     fn read(raw: &RawValue) -> Self {
-        serde_json::from_str(raw.get()).unwrap_or_else(|_| Self {
+        acpd_model::json::read(raw.get()).unwrap_or_else(|_| Self {
             code: -32603,
             message: "an error without a message".into(),
             data: Some(raw.into()),
@@ -198,6 +209,17 @@ mod tests {
         );
         let null = Message::parse(r#"{"id":"x","result":null}"#).unwrap();
         assert!(matches!(null, Message::Response { result: Ok(_), .. }));
+        let both = Message::parse(r#"{"id":1,"result":{},"error":null}"#).unwrap();
+        assert!(matches!(both, Message::Response { result: Ok(result), .. } if result.get() == "{}"));
+        for neither in [
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
+        ] {
+            let neither = Message::parse(neither).unwrap();
+            assert!(
+                matches!(neither, Message::Response { result: Ok(result), .. } if result.get() == "null")
+            );
+        }
         let error = Message::parse(r#"{"id":1,"error":{"code":-1,"message":"m","data":[1]}}"#).unwrap();
         assert!(
             matches!(error, Message::Response { result: Err(e), .. } if e.code == -1 && e.to_string() == "m (-1): [1]")

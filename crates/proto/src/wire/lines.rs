@@ -11,6 +11,8 @@ pub enum Line<'a> {
     TooLong {
         /// The first bytes of the line.
         head: &'a [u8],
+        /// The last bytes of the line, none of them in the head.
+        tail: &'a [u8],
         /// Length of the line, in bytes.
         bytes: u64,
     },
@@ -30,7 +32,8 @@ pub struct LineDecoder {
     limit: usize,
     /// Size of the next read, in bytes.
     room: usize,
-    /// Number of dropped bytes of a line that is too long; its head stays at the start of the buffer.
+    /// Number of dropped bytes of a line that is too long. Its head stays at the start of the buffer, and what was read last
+    /// after it.
     dropping: Option<u64>,
 }
 
@@ -98,21 +101,13 @@ impl LineDecoder {
             self.start = end + 1;
             self.scanned = self.start;
             if let Some(dropped) = self.dropping.take() {
-                let bytes = dropped + (end - start) as u64;
-                return Some(Line::TooLong {
-                    head: &self.buffer[start..end.min(start + MALFORMED_BYTES)],
-                    bytes,
-                });
+                return Some(too_long(&self.buffer[start..end], dropped));
             }
             let line = self.buffer[start..end]
                 .strip_suffix(b"\r")
                 .unwrap_or(&self.buffer[start..end]);
             if line.len() > self.limit {
-                let head = &self.buffer[start..start + MALFORMED_BYTES.min(end - start)];
-                return Some(Line::TooLong {
-                    head,
-                    bytes: (end - start) as u64,
-                });
+                return Some(too_long(&self.buffer[start..end], 0));
             }
             if !line.iter().all(u8::is_ascii_whitespace) {
                 // Borrowed again, because the loop's borrow cannot be returned from a branch.
@@ -132,33 +127,45 @@ impl LineDecoder {
         let rest = &self.buffer[self.buffer.len() - usize::try_from(bytes - dropped.unwrap_or(0)).ok()?..];
         match dropped {
             _ if rest.is_empty() => None,
-            Some(_) => Some(Line::TooLong {
-                head: &rest[..rest.len().min(MALFORMED_BYTES)],
-                bytes,
-            }),
+            Some(dropped) => Some(too_long(rest, dropped)),
+            None if rest.len() > self.limit => Some(too_long(rest, 0)),
             None => Some(Line::Whole(rest)),
         }
     }
 
-    /// Handles a part without a newline. If it exceeds the limit, only its head is kept and the other bytes are
-    /// counted.
+    /// Handles a part without a newline. If it exceeds the limit, only its head and its last bytes are kept and the other
+    /// bytes are counted.
     fn drop_excess(&mut self) {
         self.scanned = self.buffer.len();
         let unread = self.buffer.len() - self.start;
         let keep = if self.dropping.is_some() {
-            MALFORMED_BYTES
+            ENDS_BYTES
         } else {
-            self.limit.max(MALFORMED_BYTES)
+            self.limit.max(ENDS_BYTES)
         };
         if unread > keep {
-            let excess = unread - MALFORMED_BYTES;
-            self.buffer.truncate(self.start + MALFORMED_BYTES);
+            let excess = unread - ENDS_BYTES;
+            let head_end = self.start + MALFORMED_BYTES;
+            self.buffer.drain(head_end..head_end + excess);
             self.scanned = self.buffer.len();
             *self.dropping.get_or_insert(0) += excess as u64;
             if self.buffer.capacity() > 4 * AGENT_READ_BYTES {
                 self.buffer.shrink_to(AGENT_READ_BYTES);
             }
         }
+    }
+}
+
+/// Bytes of the head and the tail of a line that is too long.
+const ENDS_BYTES: usize = 2 * MALFORMED_BYTES;
+
+/// Returns a line that is too long, of which `kept` is left.
+fn too_long(kept: &[u8], dropped: u64) -> Line<'_> {
+    let (head, rest) = kept.split_at(kept.len().min(MALFORMED_BYTES));
+    Line::TooLong {
+        head,
+        tail: &rest[rest.len().saturating_sub(MALFORMED_BYTES)..],
+        bytes: dropped + kept.len() as u64,
     }
 }
 
@@ -214,6 +221,30 @@ mod tests {
             decoder.finish(),
             Some(Line::TooLong { bytes: 9000, .. })
         ));
+    }
+
+    #[test]
+    fn the_ends_of_a_long_line_are_kept_however_it_arrives() {
+        let line = [&b"head"[..], &[b'x'; 50_000], b"the tail"].concat();
+        for (limit, size) in [(100, 1), (100, 7), (10_000, 999), (20_000, 50_000), (100, 60_000)] {
+            let mut decoder = LineDecoder::new(limit);
+            let mut seen = 0;
+            for part in [&line[..], b"\nnext\n"].concat().chunks(size) {
+                decoder.push(part);
+                while let Some(found) = decoder.next_line() {
+                    match found {
+                        Line::TooLong { head, tail, bytes } => {
+                            assert_eq!(bytes, line.len() as u64);
+                            assert_eq!(head, &line[..MALFORMED_BYTES]);
+                            assert_eq!(tail, &line[line.len() - MALFORMED_BYTES..]);
+                        }
+                        Line::Whole(text) => assert_eq!(text, b"next"),
+                    }
+                    seen += 1;
+                }
+            }
+            assert_eq!(seen, 2, "{limit} {size}");
+        }
     }
 
     proptest! {

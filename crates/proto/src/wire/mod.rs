@@ -3,20 +3,25 @@
 //! In: bytes of a peer. Out: borrowed views of its messages. Owns: the unfinished line and the ids of requests that
 //! wait for a response. Never: builds a `serde_json::Value` from a peer's message.
 
+mod controls;
 mod envelope;
+mod frame;
 mod lines;
 mod members;
 mod pending;
 mod repeated;
+mod scan;
 mod splice;
 mod text;
 mod write;
 
 pub use envelope::{Envelope, Malformed, Message, RpcError};
+pub use frame::{Flaw, Mended, UTF_16, Unreadable, read_ends, read_unclean, read_unclean_message};
 pub use lines::{Line, LineDecoder};
 pub use members::members;
-pub use pending::Pending;
+pub use pending::{Pending, number};
 pub use repeated::repeated_key;
+pub use scan::Found;
 pub(crate) use splice::{has_string, inside, member, others, splice, spliced};
 pub use text::Text;
 pub use write::{Object, notification, object, request, request_with, response};

@@ -38,8 +38,14 @@ impl<T> Pending<T> {
 
     /// Removes the request that a response belongs to and returns its note; `None` if no request has this id.
     pub fn close(&mut self, id: &RawValue) -> Option<T> {
-        let id: u64 = id.get().parse().ok()?;
-        self.remove(id)
+        self.take(number(id.get())?)
+    }
+
+    /// Removes the request with this number and returns its note.
+    pub fn take(&mut self, id: u64) -> Option<T> {
+        let (what, _) = self.waiting.remove(&id)?;
+        free_if_empty(&mut self.waiting);
+        Some(what)
     }
 
     /// Returns the earliest deadline.
@@ -54,19 +60,30 @@ impl<T> Pending<T> {
             .iter()
             .find(|(_, (_, deadline))| deadline.is_some_and(|at| at <= now))?
             .0;
-        self.remove(id).map(|what| (id, what))
-    }
-
-    fn remove(&mut self, id: u64) -> Option<T> {
-        let (what, _) = self.waiting.remove(&id)?;
-        free_if_empty(&mut self.waiting);
-        Some(what)
+        self.take(id).map(|what| (id, what))
     }
 
     /// Adds an expired request again, without a deadline, to wait for its late response.
     pub fn wait_on(&mut self, id: u64, what: T) {
         self.waiting.insert(id, (what, None));
     }
+}
+
+/// Returns the number of an id of ours, as a peer returns it: some peers return it as text, or as a double.
+pub fn number(id: &str) -> Option<u64> {
+    /// Integers up to this one are exact as doubles.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if let Ok(number) = id.parse() {
+        return Some(number);
+    }
+    if let Some(text) = id.strip_prefix('"') {
+        return text.strip_suffix('"')?.parse().ok();
+    }
+    let double: f64 = id.parse().ok()?;
+    let is_whole = double.fract() == 0.0 && (0.0..=EXACT).contains(&double);
+    is_whole
+        .then(|| format!("{:.0}", double.abs()).parse().ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -82,7 +99,7 @@ mod tests {
         assert_eq!(pending.open("b", Some(Duration::from_secs(5))), 1);
         let id = |text: &str| RawValue::from_string(text.into()).unwrap();
         assert_eq!(pending.close(&id("7")), None);
-        assert_eq!(pending.close(&id("\"0\"")), None);
+        assert_eq!(pending.close(&id("\"x\"")), None);
         assert_eq!(pending.close(&id("0")), Some("a"));
         assert_eq!(pending.close(&id("0")), None);
         assert_eq!(pending.deadline(), Some(Duration::from_secs(5)));
@@ -91,5 +108,29 @@ mod tests {
         pending.wait_on(1, "late");
         assert_eq!(pending.deadline(), None);
         assert_eq!(pending.close(&id("1")), Some("late"));
+    }
+
+    #[test]
+    fn an_id_is_ours_however_it_is_written() {
+        for (id, expected) in [
+            ("7", Some(7)),
+            ("\"7\"", Some(7)),
+            ("7.0", Some(7)),
+            ("7e0", Some(7)),
+            ("-0.0", Some(0)),
+            ("4294967296", Some(1 << 32)),
+            ("4294967296.0", Some(1 << 32)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("7.5", None),
+            ("-7", None),
+            ("1e300", None),
+            ("\"7.0\"", None),
+            ("\"\"", None),
+            ("null", None),
+            ("[7]", None),
+            ("NaN", None),
+        ] {
+            assert_eq!(number(id), expected, "{id}");
+        }
     }
 }

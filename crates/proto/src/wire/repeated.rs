@@ -6,15 +6,22 @@ use std::collections::HashSet;
 use std::fmt;
 
 use acpd_model::RawJson;
+use acpd_model::json::readable;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Returns a key that occurs twice in one object of `json`, at any depth; escapes in keys are decoded. Objects that are
-/// nested too deeply to be parsed are not checked: no other code reads them either.
+/// Returns a key that occurs twice in one object of `json`, at any depth; escapes in keys are decoded. It is searched as it is
+/// read elsewhere: objects that are nested too deeply are texts.
 pub fn repeated_key(json: &RawJson) -> Option<String> {
     let found = RefCell::new(None);
-    let mut reader = serde_json::Deserializer::from_str(json.get());
-    // An error ends the search; the text is known to be valid JSON.
-    let _ = Search { found: &found }.deserialize(&mut reader);
+    let search =
+        |json: &str| Search { found: &found }.deserialize(&mut serde_json::Deserializer::from_str(json));
+    // The search ends with an error where it finds a key, or where the text cannot be read as it is.
+    if search(json.get()).is_err()
+        && found.borrow().is_none()
+        && let Some(json) = readable(json.get())
+    {
+        let _ = search(&json);
+    }
     found.into_inner()
 }
 
@@ -93,6 +100,8 @@ mod tests {
             (r#"{"rawInput":{},"raw\u0049nput":{}}"#, "rawInput"),
             (r#"[1,{"x":[{"b":null,"c":"x","b":-1.5}]}]"#, "b"),
             (r#"{"":{},"":{}}"#, ""),
+            (r#"{"x":"\ud83d","n":1e999,"a":1,"a":1}"#, "a"),
+            (r#"{"\ud83d":1,"\ud83e":1}"#, "\u{fffd}"),
         ] {
             assert_eq!(found(text).as_deref(), Some(key), "{text}");
         }

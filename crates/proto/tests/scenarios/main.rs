@@ -52,4 +52,5 @@ mod terminals;
 mod tools;
 mod transcripts;
 mod turn_diffs;
+mod unclean;
 mod user_commands;

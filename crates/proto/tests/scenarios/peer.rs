@@ -233,25 +233,68 @@ fn too_many_unanswered_requests() {
 
 #[test]
 fn messages_that_are_no_request() {
-    for (text, word) in [
-        ("hello", "parse_error"),
-        ("{", "parse_error"),
-        ("", "parse_error"),
-        ("[]", "invalid_request"),
+    for (text, word, id) in [
+        ("hello", "parse_error", Value::Null),
+        ("{", "parse_error", Value::Null),
+        ("", "parse_error", Value::Null),
+        ("[]", "invalid_request", Value::Null),
         (
             r#"[{"jsonrpc":"2.0","id":1,"method":"agent/list"}]"#,
             "invalid_request",
+            Value::Null,
         ),
-        ("{}", "invalid_request"),
-        ("7", "invalid_request"),
-        (r#"{"id":1,"method":7}"#, "invalid_request"),
-        (r#"{"id":1,"result":{}}"#, "invalid_request"),
+        ("{}", "invalid_request", Value::Null),
+        ("7", "invalid_request", Value::Null),
+        (r#"{"id":1,"method":7}"#, "invalid_request", json!(1)),
+        (r#"{"id":1,"result":{}}"#, "invalid_request", Value::Null),
+        (
+            r#"{"jsonrpc":"2.0","id":"q","method":"agent/list","params":{"#,
+            "parse_error",
+            json!("q"),
+        ),
+        (
+            r#"{"method":"agent/list","params":{]},"id":7}"#,
+            "parse_error",
+            json!(7),
+        ),
     ] {
         let mut line = Line::ready("{}");
         line.says(text);
         let answer = line.sent();
-        assert_eq!((error(&answer).1, &answer["id"]), (word, &Value::Null), "{text}");
+        assert_eq!((error(&answer).1, &answer["id"]), (word, &id), "{text}");
     }
+}
+
+#[test]
+fn a_message_counts_whatever_stands_around_it() {
+    for text in [
+        "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"agent/list\"}",
+        "\u{1b}[32m{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"agent/list\"}\u{1b}[0m\0",
+    ] {
+        let mut line = Line::ready("{}");
+        line.says(text);
+        let (call, _) = line.called();
+        line.peer.handle_reply(call, Ok(Reply::Agents(Vec::new())));
+        assert_eq!(line.sent()["id"], 1, "{text:?}");
+    }
+}
+
+#[test]
+fn texts_of_clients_are_well_formed() {
+    let mut line = Line::ready("{}");
+    let thread = thread();
+    line.request(
+        "turn/start",
+        &format!(r#"{{"threadId":"{thread}","input":[{{"type":"text","text":"\ud83d a \ud83d\ude00"}}]}}"#),
+    );
+    let (_, request) = line.called();
+    let Request::StartTurn(start) = request else {
+        panic!("{request:?}")
+    };
+    assert!(
+        format!("{start:?}").contains(r"\ufffd a \ud83d\ude00"),
+        "{start:?}"
+    );
 }
 
 #[test]

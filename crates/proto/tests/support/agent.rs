@@ -3,7 +3,7 @@
 use acpd_model::{Failure, TurnId};
 use acpd_proto::projection::SessionChange;
 use acpd_proto::thread::{AgentExit, HostReply, Input, TerminalEvent};
-use acpd_proto::wire::{Line, LineDecoder, Message};
+use acpd_proto::wire::{Found, Line, LineDecoder, Message, read_ends, read_unclean};
 use serde_json::Value;
 
 use super::scene::Scene;
@@ -34,6 +34,29 @@ pub fn thought(text: &str) -> String {
 pub fn tool(id: &str, update: bool, more: &str) -> String {
     let kind = if update { "tool_call_update" } else { "tool_call" };
     format!(r#"{{"sessionUpdate":"{kind}","toolCallId":"{id}"{more}}}"#)
+}
+
+/// Returns the ids and methods of the requests in a line of an agent, clean or not.
+fn requests_in(line: &Line<'_>) -> Vec<(String, String)> {
+    let found = |found: Found| match found {
+        Found::Request { id } => vec![(id, "unreadable".to_owned())],
+        Found::Answer { .. } | Found::Other => Vec::new(),
+    };
+    let texts = match *line {
+        Line::TooLong { head, tail, .. } => return found(read_ends(head, tail)),
+        Line::Whole(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) if Message::parse(text).is_ok() => vec![text.to_owned()],
+            _ => match read_unclean(bytes) {
+                Ok(mended) => mended.texts,
+                Err(unreadable) => return found(unreadable.found),
+            },
+        },
+    };
+    let request = |text: &String| match Message::parse(text) {
+        Ok(Message::Request { id, method, .. }) => Some((id.get().to_owned(), method.to_string())),
+        _ => None,
+    };
+    texts.iter().filter_map(request).collect()
 }
 
 impl Scene {
@@ -75,13 +98,9 @@ impl Scene {
     }
 
     fn hears(&mut self, line: &Line<'_>) {
-        if let Line::Whole(bytes) = line
-            && let Ok(text) = std::str::from_utf8(bytes)
-            && let Ok(Message::Request { id, method, .. }) = Message::parse(text)
-        {
-            let id: Value = serde_json::from_str(id.get()).unwrap_or_default();
-            let open = self.called.entry(id.to_string()).or_default();
-            open.push(method.to_string());
+        for (id, method) in requests_in(line) {
+            let id: Value = serde_json::from_str(&id).unwrap_or_default();
+            self.called.entry(id.to_string()).or_default().push(method);
         }
         let now = self.now;
         let agent = self.agent.as_mut().expect("a process runs");
@@ -160,6 +179,22 @@ impl Scene {
     pub fn says_answer(&mut self, id: u64, line: &str) {
         self.open.remove(&id);
         self.says(line);
+    }
+
+    /// The agent responds to its open prompt with this line, in which `ID` stands for the id.
+    pub fn answers_prompt_with(&mut self, line: &[u8]) {
+        let id = self.open_request("session/prompt");
+        let at = line
+            .windows(2)
+            .position(|two| two == b"ID")
+            .expect("the line has an ID");
+        self.open.remove(&id);
+        self.says_bytes(&[&line[..at], id.to_string().as_bytes(), &line[at + 2..]].concat());
+    }
+
+    /// The agent responds to nothing that it was sent so far.
+    pub fn forgets_requests(&mut self) {
+        self.open.clear();
     }
 
     /// Returns the open prompt and its turn.

@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use acpd_host::{AgentProcess, Environment, Reserved, Sandbox};
 use acpd_model::limits::STRAY_LINES;
-use acpd_model::{Failure, Limits, RawJson};
+use acpd_model::{Failure, Limits, RawJson, json};
 use acpd_proto::agent::{AuthMethod, CLIENT_CAPABILITIES};
-use acpd_proto::wire::{self, Line, LineDecoder, Message};
+use acpd_proto::wire::{
+    self, Found, Line, LineDecoder, Mended, Message, UTF_16, Unreadable, number, read_unclean,
+};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
@@ -283,24 +285,50 @@ fn initialize_response(
     line: &Line<'_>,
     stray: &mut Vec<String>,
 ) -> Option<Result<(InitializeResult, RawJson), Failure>> {
-    let text = match line {
-        Line::Whole(bytes) => String::from_utf8_lossy(bytes),
-        Line::TooLong { head, .. } => String::from_utf8_lossy(head),
+    let unreadable = match *line {
+        Line::Whole(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            if let Ok(message) = Message::parse(&text) {
+                return answered(message);
+            }
+            match read_unclean(bytes) {
+                Ok(Mended { texts, .. }) => {
+                    return texts
+                        .iter()
+                        .find_map(|text| Message::parse(text).ok().and_then(answered));
+                }
+                Err(unreadable) => unreadable,
+            }
+        }
+        Line::TooLong { head, tail, .. } => Unreadable::too_long(head, tail),
     };
-    match Message::parse(&text) {
-        Ok(Message::Response { id, result }) if id.get() == "0" => Some(match result {
-            Ok(result) => serde_json::from_str(result.get())
+    let (Line::Whole(bytes) | Line::TooLong { head: bytes, .. }) = *line;
+    if stray.len() < STRAY_LINES {
+        let start: String = String::from_utf8_lossy(bytes).chars().take(STRAY_CHARS).collect();
+        stray.push(match unreadable.reason.as_str() {
+            reason @ UTF_16 => format!("{start} ({reason})"),
+            _ => start,
+        });
+    }
+    let is_ours = matches!(&unreadable.found, Found::Answer { id } if number(id) == Some(0));
+    (is_ours || unreadable.reason == UTF_16).then(|| {
+        let reason = &unreadable.reason;
+        Err(Failure::agent(format!(
+            "its answer to initialize cannot be read: {reason}"
+        )))
+    })
+}
+
+/// Returns the answer to `initialize`, if the message is one.
+fn answered(message: Message<'_>) -> Option<Result<(InitializeResult, RawJson), Failure>> {
+    match message {
+        Message::Response { id, result } if number(id.get()) == Some(0) => Some(match result {
+            Ok(result) => json::read(result.get())
                 .map(|hello| (hello, RawJson::from(result)))
                 .map_err(|_| Failure::agent("its answer to initialize has no protocolVersion")),
             Err(error) => Err(Failure::agent(format!("it refused initialize: {error}"))),
         }),
-        Ok(_) => None,
-        Err(_) => {
-            if stray.len() < STRAY_LINES {
-                stray.push(text.chars().take(STRAY_CHARS).collect());
-            }
-            None
-        }
+        _ => None,
     }
 }
 

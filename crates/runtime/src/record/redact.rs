@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use acpd_model::json;
 use serde_json::Value;
 
 const REDACTED: &str = "[redacted]";
@@ -27,7 +28,7 @@ pub(super) fn redacted(text: &str) -> Cow<'_, str> {
     if !may_have_secrets(text) {
         return Cow::Borrowed(text);
     }
-    let Ok(mut value) = serde_json::from_str::<Value>(text) else {
+    let Ok(mut value) = json::read::<Value>(text) else {
         return Cow::Borrowed(text);
     };
     if redact(&mut value) {

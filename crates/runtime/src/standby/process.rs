@@ -301,7 +301,7 @@ fn bytes(event: &AgentEvent) -> usize {
         AgentEvent::CallbackRefused { params, .. }
         | AgentEvent::Foreign { params }
         | AgentEvent::Notified { params, .. } => raw(params),
-        AgentEvent::Malformed { text, .. } => text.len(),
+        AgentEvent::Malformed { text, .. } | AgentEvent::Mended { text, .. } => text.len(),
         _ => 0,
     };
     size_of::<AgentEvent>() + said

@@ -13,9 +13,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use acpd_model::ErrorCode;
 use acpd_model::limits::SESSION_ID_BYTES;
-use acpd_proto::wire::{Malformed, Message};
+use acpd_model::{ErrorCode, Failure};
+use acpd_proto::wire::{Found, Message, read_unclean_message};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::ws::WebSocketUpgrade;
@@ -61,11 +61,26 @@ fn no(status: StatusCode, code: &str, message: &str) -> Box<Response> {
     Box::new(refuse(status, code, message))
 }
 
-/// Returns the response to a request that is not a valid JSON-RPC message.
-fn no_message(code: ErrorCode, message: &str) -> Box<Response> {
-    let error = json!({ "code": code.rpc(), "message": message });
-    let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
+/// Returns the response to a body that is not a valid JSON-RPC message. `id` is the id of the request as it is written.
+fn no_message(id: &str, failure: &Failure) -> Box<Response> {
+    let error = json!({ "code": failure.code.rpc(), "message": failure.message });
+    let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
     Box::new((StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, JSON)], body).into_response())
+}
+
+/// Returns the message in a body that is not one, or what can be read of it and the response.
+fn mend(body: &str) -> Result<String, (Found, Box<Response>)> {
+    match read_unclean_message(body) {
+        Ok(mended) if mended.texts.len() == 1 => Ok(mended.texts.concat()),
+        Ok(_) => {
+            let failure = Failure::new(ErrorCode::InvalidRequest, "post one message at a time");
+            Err((Found::Other, no_message("null", &failure)))
+        }
+        Err(unreadable) => {
+            let answer = no_message(unreadable.request_id(), &unreadable.failure());
+            Err((unreadable.found, answer))
+        }
+    }
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
@@ -187,22 +202,27 @@ async fn posted(
         return Err(no(StatusCode::NOT_ACCEPTABLE, "invalid_request", message));
     }
     let body = read(&server, body).await?;
-    let message = Message::parse(&body).map_err(|Malformed { reason, is_json }| {
-        let code = if is_json {
-            ErrorCode::InvalidRequest
-        } else {
-            ErrorCode::ParseError
-        };
-        let is_batch = is_json && body.trim_start().starts_with('[');
-        no_message(
-            code,
-            if is_batch {
-                "ACP does not support batches"
-            } else {
-                &reason
-            },
-        )
-    })?;
+    let mended;
+    let (message, body) = match Message::parse(&body) {
+        Ok(message) => (message, &body),
+        Err(_) => {
+            mended = match mend(&body) {
+                Ok(mended) => mended,
+                Err((found, answer)) => {
+                    // What waits for this answer must not wait for another one.
+                    if matches!(found, Found::Answer { .. })
+                        && !find(&server, &identity, headers)?.post(body).await
+                    {
+                        return Err(connection_gone());
+                    }
+                    return Err(answer);
+                }
+            };
+            let message =
+                Message::parse(&mended).map_err(|malformed| no_message("null", &malformed.into()))?;
+            (message, &mended)
+        }
+    };
     if let Message::Request { method, .. } = &message
         && **method == *"initialize"
     {

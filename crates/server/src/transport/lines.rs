@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use acpd_model::Limits;
-use acpd_proto::wire::{Line, LineDecoder};
+use acpd_proto::wire::{Found, Line, LineDecoder, read_ends};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
@@ -61,11 +61,19 @@ impl<R, W> Lines<R, W> {
     }
 }
 
-/// Returns the text of a line. For a line that is too long, it returns only the start. This is invalid JSON, and the client
-/// receives the error for it.
+/// Returns the text of a line. A line that is too long becomes a message that fails: an answer is an error, and a request is
+/// one that breaks off, so that the client receives an error with its id.
 fn text(line: &Line<'_>) -> String {
-    let (Line::Whole(bytes) | Line::TooLong { head: bytes, .. }) = line;
-    String::from_utf8_lossy(bytes).into_owned()
+    match *line {
+        Line::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Line::TooLong { head, tail, bytes } => match read_ends(head, tail) {
+            Found::Answer { id } => format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32700,"message":"the answer has {bytes} bytes, which is too long"}}}}"#
+            ),
+            Found::Request { id } => format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"#),
+            Found::Other => String::from_utf8_lossy(head).into_owned(),
+        },
+    }
 }
 
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send> Transport for Lines<R, W> {

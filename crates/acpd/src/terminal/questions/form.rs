@@ -91,7 +91,7 @@ impl Form {
     pub fn read(message: &str) -> anyhow::Result<Self> {
         let Message {
             params: Params { title, schema, url },
-        } = serde_json::from_str(message).context("it cannot be read")?;
+        } = acpd_model::json::read(message).context("it cannot be read")?;
         let (properties, required) = match schema {
             Some(Schema {
                 properties: Properties(properties),

@@ -6,13 +6,14 @@
 //! (invalid lines, requests and sessions without an owner) is recorded once: by the oldest thread that has a turn
 //! running, else by the oldest thread. Its connection also rejects such requests.
 
+use acpd_model::json;
 use acpd_model::limits::ELICITATIONS;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{CANCELLED, Handshake, Seat, SeatState, Sent, SharedAgent};
 use crate::time::Now;
-use crate::wire::{Line, Message, RpcError, Text};
+use crate::wire::{Flaw, Found, Line, Mended, Message, RpcError, Text, Unreadable, number, read_unclean};
 
 /// The prefix of nearly all lines; the session's id follows.
 const USUAL: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#;
@@ -51,21 +52,61 @@ impl SeatState {
 
 impl SharedAgent {
     pub(super) fn route(&mut self, line: &Line<'_>, now: Now) {
-        let text = match line {
-            Line::Whole(bytes) => std::str::from_utf8(bytes).ok(),
-            Line::TooLong { .. } => None,
+        let unreadable = match *line {
+            Line::Whole(bytes) => {
+                let is_clean = std::str::from_utf8(bytes).is_ok_and(|text| self.route_text(text, line, now));
+                if is_clean {
+                    return;
+                }
+                match read_unclean(bytes) {
+                    Ok(Mended { texts, flaw }) => {
+                        self.note_flaw(flaw, bytes);
+                        for text in &texts {
+                            self.route_text(text, &Line::Whole(text.as_bytes()), now);
+                        }
+                        return;
+                    }
+                    Err(unreadable) => unreadable,
+                }
+            }
+            Line::TooLong { head, tail, .. } => Unreadable::too_long(head, tail),
         };
-        let Some(text) = text else {
-            return self.record(line, now);
-        };
+        self.route_unreadable(&unreadable, line, now);
+    }
+
+    /// Passes the message of a line on. Returns whether the text is a message.
+    fn route_text(&mut self, text: &str, line: &Line<'_>, now: Now) -> bool {
         if let Some(seat) = usual_session(text).and_then(|session| self.sessions.get(session).copied()) {
-            return self.update(seat, line, now);
+            self.update(seat, line, now);
+            return true;
         }
         match Message::parse(text) {
-            Ok(Message::Response { id, result }) => self.answer(id, result, line, now),
+            Ok(Message::Response { id, result }) => self.answer(id.get(), result, line, now),
             Ok(Message::Request { id, method, params }) => self.called(id, &method, params, line, now),
             Ok(Message::Notification { method, params }) => self.notified(&method, params, line, now),
-            Err(_) => self.record(line, now),
+            Err(_) => return false,
+        }
+        true
+    }
+
+    /// Passes a line without a message to the connection whose request it answers, which settles it, or to the one that
+    /// records it.
+    fn route_unreadable(&mut self, unreadable: &Unreadable, line: &Line<'_>, now: Now) {
+        match &unreadable.found {
+            Found::Answer { id } => self.answer(id, Err(unreadable.error()), line, now),
+            Found::Request { id } if self.recorder().is_none() => self.refuse(id, &unreadable.error()),
+            _ => self.record(line, now),
+        }
+    }
+
+    /// Reports a line that is not clean, once for the process.
+    fn note_flaw(&mut self, flaw: Flaw, line: &[u8]) {
+        if let Some(seat) = self.recorder().filter(|_| !self.has_noted_flaw)
+            && let Some(state) = self.seats.get_mut(&seat)
+        {
+            self.has_noted_flaw = true;
+            state.connection.note_flaw(flaw, line);
+            self.collect(seat);
         }
     }
 
@@ -79,8 +120,8 @@ impl SharedAgent {
         }
     }
 
-    fn answer(&mut self, id: &RawValue, result: Result<&RawValue, RpcError>, line: &Line<'_>, now: Now) {
-        let seat = id.get().parse().ok().and_then(|id| Some((id, Seat::of(id)?)));
+    fn answer(&mut self, id: &str, result: Result<&RawValue, RpcError>, line: &Line<'_>, now: Now) {
+        let seat = number(id).and_then(|id| Some((id, Seat::of(id)?)));
         let Some((id, seat)) = seat.filter(|(_, seat)| seat.0 < self.next_seat) else {
             return self.record(line, now);
         };
@@ -265,7 +306,7 @@ impl SharedAgent {
                 None => Owner::Unknown,
             };
         }
-        let request = about.request.and_then(|id| id.get().parse().ok());
+        let request = about.request.and_then(|id| number(id.get()));
         let asked_for = request.and_then(Seat::of);
         let about_question = || {
             let id = about.elicitation.as_deref()?;
@@ -332,5 +373,5 @@ fn session_of(result: &str) -> Option<String> {
     struct New {
         session_id: String,
     }
-    serde_json::from_str::<New>(result).ok().map(|new| new.session_id)
+    json::read::<New>(result).ok().map(|new| new.session_id)
 }

@@ -123,6 +123,8 @@ pub struct SharedAgent {
     replies: VecDeque<(Seat, Vec<u8>)>,
     own_ids: u64,
     retired: bool,
+    /// Whether a thread knows that the agent writes lines that are not clean.
+    has_noted_flaw: bool,
     has_events: Vec<Seat>,
     seat_events: VecDeque<(Seat, SeatEvent)>,
     writes: Vec<u8>,
@@ -148,6 +150,7 @@ impl SharedAgent {
             replies: VecDeque::new(),
             own_ids: NOBODY.first_id(),
             retired: false,
+            has_noted_flaw: false,
             has_events: Vec::new(),
             seat_events: VecDeque::new(),
             writes: Vec::new(),

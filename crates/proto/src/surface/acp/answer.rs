@@ -23,7 +23,7 @@ struct Outcome {
 /// Reads the result of a question. `None` means no decision: the question stays open.
 pub(super) fn read(question: Question, result: &str) -> Option<Answer> {
     if question == Question::Permission {
-        let Permission { outcome } = serde_json::from_str(result).ok()?;
+        let Permission { outcome } = acpd_model::json::read(result).ok()?;
         return match (outcome.outcome.as_str(), outcome.option_id) {
             ("selected", Some(option)) => place_of(&option).map(Answer::Place),
             ("cancelled", _) => Some(Answer::Cancel),

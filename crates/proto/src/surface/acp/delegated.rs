@@ -5,7 +5,7 @@
 //! about such a terminal.
 
 use acpd_model::limits::{EDITOR_CALLS, EDITOR_TERMINAL_NAMES};
-use acpd_model::{RawJson, Seq, ThreadId};
+use acpd_model::{RawJson, Seq, ThreadId, json};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
@@ -217,7 +217,7 @@ impl Peer {
 
     /// Stores the editor's id of a new terminal, and returns the response with the daemon's id instead.
     fn terminal_made(&mut self, thread: ThreadId, ours: String, result: RawJson) -> RawJson {
-        let its = member(&result, "terminalId").and_then(|its| serde_json::from_str::<String>(its).ok());
+        let its = member(&result, "terminalId").and_then(|its| json::read::<String>(its).ok());
         let (Some(its), Some(session)) = (its, self.sessions.get_mut(&thread)) else {
             return result;
         };

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use acpd_model::event::ClientOrigin;
+use acpd_model::json::well_formed;
 use acpd_model::limits::{EDITOR_EARLY, EDITOR_EARLY_BYTES};
-use acpd_model::{ErrorCode, Failure, RawJson, Seq, ThreadId, TurnId};
+use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::answer;
 use super::delegated::{Delegation, number_of};
 use super::encode::frames;
-use super::frame::Frame;
+use super::frame::{Frame, Question};
 use super::handshake::{self, Client};
 use super::methods::{kind_of, metric_name};
 use super::session::{OpenMode, Session};
@@ -22,9 +23,12 @@ use crate::surface::contract::{
 };
 use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind, StartTurn};
-use crate::thread::{EditorCommand, InterruptOptions};
+use crate::thread::{Answer, EditorCommand, InterruptOptions};
 use crate::time::{Instant, Now};
-use crate::wire::{self, Message, RpcError, one_line};
+use crate::wire::{self, Found, Message, RpcError, Unreadable, one_line};
+
+/// The JSON-RPC code of an internal error.
+const INTERNAL: i64 = -32603;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -235,16 +239,16 @@ impl Peer {
     }
 
     fn message(&mut self, text: &str) {
+        let text = &*well_formed(text);
         match Message::parse(text) {
             Ok(Message::Request { id, method, params }) => self.request(id, &method, params),
             Ok(Message::Notification { method, params }) => self.notification(&method, params),
             Ok(Message::Response { id, result }) => self.response(id, result),
             Err(_) if self.delegation_malformed(text) => {}
-            Err(malformed) => {
-                let failure = Failure::from(malformed);
-                self.gate.count(UNKNOWN_METHOD, Some(failure.code));
-                self.send_error(&RawJson::trusted("null"), &failure);
-            }
+            Err(_) => match wire::read_unclean_message(text) {
+                Ok(mended) => mended.texts.iter().for_each(|text| self.message(text)),
+                Err(unreadable) => self.unreadable(&unreadable),
+            },
         }
     }
 
@@ -391,23 +395,52 @@ impl Peer {
             result if number_of(id.get()).is_some() => return self.delegation_answered(id.get(), result),
             result => result.ok(),
         };
-        let Some(request) = handshake::question_id(id.get()) else {
-            return;
-        };
-        let session = self.sessions.get_mut(&request.thread);
-        let Some(question) = session.and_then(|session| session.asked.remove(&request)) else {
+        let Some((request, question)) = self.take_question(id.get()) else {
             return;
         };
         // An error is not a decision: other clients can still answer.
         if let Some(answer) = result.and_then(|result| answer::read(question, result.get())) {
-            let command = Request::Answer {
-                request,
-                answer,
-                scope: None,
-            };
-            // Never refused: a user must be able to say yes and no.
-            let token = self.gate.adopt(ANSWER);
-            self.call(command, Some(Waiting::Answer(token)));
+            self.answer_question(request, answer);
+        }
+    }
+
+    /// Returns the question that the editor answers under this id; its later answers are ignored.
+    fn take_question(&mut self, id: &str) -> Option<(RequestId, Question)> {
+        let request = handshake::question_id(id)?;
+        let session = self.sessions.get_mut(&request.thread)?;
+        Some((request, session.asked.remove(&request)?))
+    }
+
+    fn answer_question(&mut self, request: RequestId, answer: Answer) {
+        let command = Request::Answer {
+            request,
+            answer,
+            scope: None,
+        };
+        // Never refused: a user must be able to say yes and no.
+        let token = self.gate.adopt(ANSWER);
+        self.call(command, Some(Waiting::Answer(token)));
+    }
+
+    /// Handles a message that cannot be read. An editor whose answer it was has closed its question, and learns of no error:
+    /// nothing is allowed, and the agent does not wait for another answer.
+    fn unreadable(&mut self, unreadable: &Unreadable) {
+        let failure = unreadable.failure();
+        match &unreadable.found {
+            Found::Answer { id } if number_of(id).is_some() => {
+                let error = RpcError::new(
+                    INTERNAL,
+                    format!("the editor's answer cannot be read: {}", unreadable.reason),
+                );
+                self.delegation_answered(id, Err(error));
+            }
+            Found::Answer { id } if let Some((request, _)) = self.take_question(id) => {
+                self.answer_question(request, Answer::Cancel);
+            }
+            Found::Answer { .. } | Found::Request { .. } | Found::Other => {
+                self.gate.count(UNKNOWN_METHOD, Some(failure.code));
+                self.send_error(&RawJson::trusted(unreadable.request_id()), &failure);
+            }
         }
     }
 

@@ -8,7 +8,7 @@
 use acpd_model::event::{Always, PermissionOption};
 use acpd_model::subject::CallSubject;
 use acpd_model::text::{plain_line, shorten};
-use acpd_model::{Event, EventKind, RawJson, RequestId};
+use acpd_model::{Event, EventKind, RawJson, RequestId, json};
 use serde_json::{Value, json};
 
 use crate::wire::Object;
@@ -133,7 +133,7 @@ fn content(call: &RawJson, subjects: &[CallSubject]) -> String {
 /// Returns the options with ids of the daemon and names that describe their effect.
 fn offered(asked: &RawJson, options: &[PermissionOption], always: Option<&Always>) -> RawJson {
     let theirs: Vec<RawJson> = member(asked, "options")
-        .and_then(|options| serde_json::from_str(options).ok())
+        .and_then(|options| json::read(options).ok())
         .unwrap_or_default();
     let ours = options.iter().enumerate().map(|(at, option)| {
         let id = Value::from(id_of(at)).to_string();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::collections::free_if_empty;
 use acpd_model::event::ClientOrigin;
+use acpd_model::json::well_formed;
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Role, Seq, ThreadId};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -27,7 +28,7 @@ use crate::surface::contract::{
 use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind};
 use crate::time::{Instant, Now};
-use crate::wire::{Message, Object};
+use crate::wire::{Found, Message, Object, Unreadable, read_unclean_message};
 
 /// The client of the connection.
 #[derive(Debug, Default)]
@@ -132,6 +133,7 @@ impl Surface for Peer {
     }
 
     fn handle_message(&mut self, text: &str, now: Now) {
+        let text = &*well_formed(text);
         match Message::parse(text) {
             Ok(Message::Request { id, method, params }) => {
                 if let Err(failure) = self.request(id, &method, params, now.mono) {
@@ -148,11 +150,13 @@ impl Surface for Peer {
                 }
             }
             Ok(Message::Response { id, result }) => self.response(id, result.map_err(|_| ())),
-            Err(malformed) => {
-                let failure = Failure::from(malformed);
-                self.gate.count(UNKNOWN_METHOD, Some(failure.code));
-                self.send_error("null", &failure);
-            }
+            Err(_) => match read_unclean_message(text) {
+                Ok(mended) => mended
+                    .texts
+                    .iter()
+                    .for_each(|text| self.handle_message(text, now)),
+                Err(unreadable) => self.unreadable(&unreadable),
+            },
         }
     }
 
@@ -357,6 +361,21 @@ impl Peer {
             self.gate.count(ANSWER, Some(failure.code));
             self.late_answer(request, &failure);
         }
+    }
+
+    /// Notifies a client that its message cannot be read: an answer, under the id of its question.
+    fn unreadable(&mut self, unreadable: &Unreadable) {
+        let failure = unreadable.failure();
+        let question = match &unreadable.found {
+            Found::Answer { id } => serde_json::from_str::<RequestId>(id).ok(),
+            Found::Request { .. } | Found::Other => None,
+        };
+        if let Some(question) = question {
+            self.gate.count(ANSWER, Some(failure.code));
+            return self.late_answer(question, &failure);
+        }
+        self.gate.count(UNKNOWN_METHOD, Some(failure.code));
+        self.send_error(unreadable.request_id(), &failure);
     }
 
     fn call(&mut self, mut request: Request, method: &'static str, reply_to: ReplyTo) -> Result<(), Failure> {

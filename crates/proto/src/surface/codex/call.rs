@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use acpd_model::item::ToolStatus;
-use acpd_model::{PreviousContent, RawJson};
+use acpd_model::{PreviousContent, RawJson, json};
 use acpd_policy::shell_line;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -171,7 +171,7 @@ impl Call {
     }
 
     fn read_content(&mut self, content: &str) {
-        let Ok(blocks) = serde_json::from_str::<Vec<RawJson>>(content) else {
+        let Ok(blocks) = json::read::<Vec<RawJson>>(content) else {
             return;
         };
         let (mut texts, mut changes, mut terminals) = (Vec::new(), Vec::new(), Vec::new());
@@ -334,11 +334,11 @@ impl Call {
 }
 
 fn read<T: DeserializeOwned>(json: &RawJson, name: &str) -> Option<T> {
-    serde_json::from_str(member(json, name)?).ok()
+    json::read(member(json, name)?).ok()
 }
 
 fn text(value: &str) -> Option<Arc<str>> {
-    serde_json::from_str::<String>(value).ok().map(Arc::from)
+    json::read::<String>(value).ok().map(Arc::from)
 }
 
 /// Returns whether content has diffs or terminals. It may only mention them.
@@ -351,7 +351,7 @@ fn first_path(locations: &str) -> Option<Arc<str>> {
     struct Location {
         path: String,
     }
-    let locations: Vec<Location> = serde_json::from_str(locations).ok()?;
+    let locations: Vec<Location> = json::read(locations).ok()?;
     Some(locations.into_iter().next()?.path.into())
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::collections::free_if_empty;
 use acpd_model::event::ClientOrigin;
+use acpd_model::json::well_formed;
 use acpd_model::{ErrorCode, Failure, Millis, RawJson, RequestId, Seq, ThreadId};
 use bytes::Bytes;
 use serde_json::Value;
@@ -26,7 +27,7 @@ use crate::surface::reply::Reply;
 use crate::surface::request::{Permissions, Request, RequestKind};
 use crate::thread::InterruptOptions;
 use crate::time::Now;
-use crate::wire::{Message, Object};
+use crate::wire::{Found, Message, Object, Unreadable, read_unclean_message};
 
 /// A request of the client that has no response yet.
 #[derive(Debug)]
@@ -130,15 +131,18 @@ impl Surface for Peer {
     }
 
     fn handle_message(&mut self, text: &str, now: Now) {
+        let text = &*well_formed(text);
         match Message::parse(text) {
             Ok(Message::Request { id, method, params }) => self.request(id, &method, params, now),
             Ok(Message::Notification { .. }) => {}
             Ok(Message::Response { id, result }) => self.answered(id, result.ok()),
-            Err(malformed) => {
-                let failure = Failure::from(malformed);
-                self.gate.count(UNKNOWN_METHOD, Some(failure.code));
-                self.send(|out| write::error(out, "null", &failure));
-            }
+            Err(_) => match read_unclean_message(text) {
+                Ok(mended) => mended
+                    .texts
+                    .iter()
+                    .for_each(|text| self.handle_message(text, now)),
+                Err(unreadable) => self.unreadable(&unreadable),
+            },
         }
     }
 
@@ -460,11 +464,8 @@ impl Peer {
             Ok(given) => given,
             Err(NoAnswer::Malformed) => return,
             Err(NoAnswer::WrongField(field)) => {
-                // The client has closed the form.
-                let again = asked.text.clone();
                 let message = format!("The answer does not fit the field {field:?}: please answer again.");
-                self.warn(Some(request.thread), &message);
-                return self.out.push(Output::Send(again));
+                return self.ask_again(request, &message);
             }
         };
         let turn = turn_of(asked);
@@ -491,6 +492,36 @@ impl Peer {
             };
             self.call(interrupt, None, Step::Ignored);
         }
+    }
+
+    /// Sends a question once more: the client has closed its form.
+    fn ask_again(&mut self, request: RequestId, why: &str) {
+        let session = self.sessions.get(&request.thread);
+        let Some(asked) = session.and_then(|session| session.asked.get(&request)) else {
+            return;
+        };
+        let again = asked.text.clone();
+        self.warn(Some(request.thread), why);
+        self.out.push(Output::Send(again));
+    }
+
+    /// Handles a message that cannot be read: asks the question that it answers again, or returns an error.
+    fn unreadable(&mut self, unreadable: &Unreadable) {
+        let failure = unreadable.failure();
+        let question = match &unreadable.found {
+            Found::Answer { id } => serde_json::from_str::<RequestId>(id).ok(),
+            Found::Request { .. } | Found::Other => None,
+        };
+        if let Some(question) = question {
+            self.gate.count(ANSWER, Some(failure.code));
+            let reason = &unreadable.reason;
+            return self.ask_again(
+                question,
+                &format!("The answer cannot be read ({reason}): please answer again."),
+            );
+        }
+        self.gate.count(UNKNOWN_METHOD, Some(failure.code));
+        self.send(|out| write::error(out, unreadable.request_id(), &failure));
     }
 
     /// Starts following a thread from the state that the client receives.

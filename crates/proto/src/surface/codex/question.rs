@@ -9,7 +9,7 @@ use std::sync::Arc;
 use acpd_model::event::{Always, OptionKind, PermissionOption};
 use acpd_model::subject::CallSubject;
 use acpd_model::text::{plain, plain_line, shorten, visible};
-use acpd_model::{Millis, RawJson, ThreadId, TurnId};
+use acpd_model::{Millis, RawJson, ThreadId, TurnId, json};
 use acpd_policy::{in_lines, part_in_words};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -338,7 +338,7 @@ fn read_decision(result: &str) -> Option<GivenAnswer> {
     struct Approval {
         decision: String,
     }
-    let Approval { decision } = serde_json::from_str(result).ok()?;
+    let Approval { decision } = json::read(result).ok()?;
     let answer = match decision.as_str() {
         "accept" => Answer::Accept { always: false },
         "acceptForSession" => Answer::Accept { always: true },
@@ -362,7 +362,7 @@ fn read_choice(result: &str) -> Option<String> {
     struct Chosen {
         answers: Vec<String>,
     }
-    let Answers { mut answers } = serde_json::from_str(result).ok()?;
+    let Answers { mut answers } = json::read(result).ok()?;
     answers.remove(CHOICE)?.answers.into_iter().next()
 }
 

@@ -78,6 +78,12 @@ impl Thread {
                 self.journal.emit(Origin::Agent, kind, params);
             }
             AgentEvent::Retiring => self.stop_if_idle(),
+            AgentEvent::Mended { flaw, text } => {
+                let words = flaw.words();
+                let message = format!("The agent wrote {words}; acpd uses such messages all the same.");
+                self.journal
+                    .detailed_notice(Level::Info, "protocolViolation", &message, Some(text));
+            }
             AgentEvent::Malformed { reason, text, bytes } => {
                 let kind = EventKind::LineMalformed { reason, text, bytes };
                 self.journal.emit(Origin::Agent, kind, None);

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use acpd_model::json::read_with;
 use acpd_model::limits::ECHO_BYTES;
 use acpd_model::{BlobId, MessageType, RawJson};
 use serde::Deserialize;
@@ -64,8 +65,12 @@ struct TextBlock<'a> {
 }
 
 fn text_of(block: &RawJson) -> Option<String> {
-    let block: TextBlock<'_> = serde_json::from_str(block.get()).ok()?;
-    (&*block.kind == "text").then(|| block.text.into_string())
+    read_with(block.get(), |text| {
+        let block: TextBlock<'_> = serde_json::from_str(text)?;
+        Ok::<_, serde_json::Error>((&*block.kind == "text").then(|| block.text.into_string()))
+    })
+    .ok()
+    .flatten()
 }
 
 /// Returns a digest that is equal for blocks with equal content.
@@ -188,6 +193,8 @@ impl Echo {
             message_id: echo.message_id,
             content: ChunkContent::Text(echo.partial),
             alone: false,
+            first_half: None,
+            last_half: None,
         })
     }
 }

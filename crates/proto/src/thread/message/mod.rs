@@ -116,6 +116,9 @@ impl Messages {
             message_id,
             content,
             alone,
+            // The connection has joined them with their other halves.
+            first_half: _,
+            last_half: _,
         } = chunk;
         let item = self.message_item(journal, role, message_id.clone());
         if quirks.repeats_messages

@@ -61,6 +61,28 @@ pub fn error(s: &Stage, id: u32) -> String {
     line["error"]["message"].as_str().expect("an error").to_owned()
 }
 
+#[test]
+fn an_answer_that_cannot_be_read_is_an_error_at_once() {
+    for kind in [
+        r#""result":{"content":"a "b""}"#,
+        r#""result":{"content":"#,
+        r#""result":{},"result":{}"#,
+    ] {
+        play(|s| {
+            s.strict = false;
+            let who = working(s);
+            calls(s, 7, READ);
+            answers(s, who, kind);
+            assert!(
+                error(s, 7).contains("the editor's answer cannot be read"),
+                "{}",
+                error(s, 7)
+            );
+            s.then(|scene| scene.stops_with("end_turn"));
+        });
+    }
+}
+
 fn by_editor(s: &Stage, wanted: impl Fn(&EventKind) -> bool) -> bool {
     let mut events = s.scene.log.iter().filter(|event| wanted(&event.kind));
     let event = events.next().expect("it is recorded");

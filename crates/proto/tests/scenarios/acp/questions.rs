@@ -34,6 +34,23 @@ fn answers(s: &mut Stage, who: usize, kind: &str) {
     s.says(who, &format!(r#"{{"jsonrpc":"2.0","id":"{id}",{kind}}}"#));
 }
 
+/// An editor that writes no JSON has closed its question, and the agent must not wait for another answer.
+#[test]
+fn an_answer_that_cannot_be_read_cancels_the_question() {
+    play(|s| {
+        let (first, second) = asked(s);
+        let id = id(s);
+        s.says(
+            first,
+            &format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"outcome":{{'"#),
+        );
+        let answer = s.scene.answer_to(&json!(5));
+        assert_eq!(answer["result"]["outcome"]["outcome"], "cancelled");
+        assert_eq!(taken_back(s, second), id);
+        s.then(|scene| scene.stops_with("end_turn"));
+    });
+}
+
 fn last_method(s: &Stage, who: usize) -> Value {
     s.editors[who].got.last().unwrap()["method"].clone()
 }

@@ -73,11 +73,16 @@ impl Client {
     }
 
     pub fn says(&mut self, message: &Value) {
+        self.writes(&message.to_string());
+    }
+
+    /// Writes a message that may be none.
+    pub fn writes(&mut self, text: &str) {
         let now = Now {
             mono: Duration::from_secs(100),
             wall: 1_000,
         };
-        self.peer.handle_message(&message.to_string(), now);
+        self.peer.handle_message(text, now);
         self.poll();
     }
 

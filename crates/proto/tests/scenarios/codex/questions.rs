@@ -164,6 +164,36 @@ fn the_answer_for_this_once_is_first_in_a_list() {
 }
 
 #[test]
+fn a_question_whose_answer_cannot_be_read_is_asked_again() {
+    let mut client = Client::following(&live());
+    let question = asked(&mut client, &permission(&USUAL, vec![command("ls")]));
+    client.got.clear();
+    client.writes(&format!(r#"{{"id":"{ID}","result":{{"decision":'accept'}}}}"#));
+    assert_eq!(client.asked, []);
+    assert_eq!(client.got.last(), Some(&question));
+    let given = answered(&mut client, &json!({ "decision": "accept" }));
+    assert_eq!(given, [answer(Answer::Accept { always: false })]);
+}
+
+#[test]
+fn a_request_that_cannot_be_read_is_answered_under_its_id() {
+    let mut client = Client::ready(Role::Owner);
+    for (text, id, code) in [
+        (r#"{"id":9,"method":"thread/list","params":{"#, json!(9), -32700),
+        (r#"{"id":"q","method":7}"#, json!("q"), -32600),
+        ("nonsense", Value::Null, -32700),
+    ] {
+        client.writes(text);
+        let answer = client.got.last().unwrap();
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&id, &json!(code)),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn escape_rejects_and_interrupts() {
     let mut client = Client::following(&live());
     asked(&mut client, &permission(&USUAL, vec![command("ls")]));

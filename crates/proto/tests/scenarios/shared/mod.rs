@@ -263,8 +263,14 @@ fn lines_without_an_owner_are_recorded_once_by_a_busy_thread() {
         s.silent();
     }
     s.agent.handle_line(&Line::Whole(b"\xff\xfe"), s.now);
-    s.agent
-        .handle_line(&Line::TooLong { head: b"{", bytes: 7 }, s.now);
+    s.agent.handle_line(
+        &Line::TooLong {
+            head: b"{",
+            tail: b"",
+            bytes: 7,
+        },
+        s.now,
+    );
     s.settle();
     assert_eq!(s.take(b).len(), 2);
     // An update for an unknown session is recorded as well.

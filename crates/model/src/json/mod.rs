@@ -1,11 +1,15 @@
 //! JSON values that keep their original text.
 
+mod readable;
+
 use std::fmt;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+
+pub use self::readable::{Halves, read, read_halves, read_with, readable, well_formed};
 
 /// One JSON value, byte for byte as its sender wrote it, including key order, unknown members and big integers. The
 /// text is valid JSON and is parsed only where code needs the content. Clones share the text.
@@ -37,9 +41,10 @@ impl RawJson {
         &self.0
     }
 
-    /// Deserializes the value as a `T`.
+    /// Deserializes the value as a `T`. Parts that no type can hold, such as half of a surrogate pair, are read as
+    /// [`readable`] returns them.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(self.get())
+        read(self.get())
     }
 }
 
