@@ -181,7 +181,7 @@ fn is_message(text: &str) -> bool {
     Message::parse(text).is_ok()
 }
 
-/// Returns the messages in a text, whatever stands around them.
+/// Returns the messages in a text, whatever surrounds them.
 fn messages(text: &str) -> Option<(Vec<String>, Flaw)> {
     let text = text.trim();
     if is_message(text) {

@@ -20,7 +20,7 @@ pub enum Found {
         /// The id, as it is written.
         id: String,
     },
-    /// Neither: nobody waits for it.
+    /// Neither: no request waits for it.
     Other,
 }
 

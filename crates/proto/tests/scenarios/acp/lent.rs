@@ -321,7 +321,7 @@ fn odd_answers_of_an_editor_are_errors_and_late_ones_nothing() {
     play(|s| {
         let who = working(s);
         calls(s, 5, READ);
-        s.says(who, r#"{"jsonrpc":"2.0","id":"call_1"}"#);
+        s.says(who, r#"{"id":"call_1"}"#);
         assert!(error(s, 5).contains("neither a result nor an error"));
     });
 }
