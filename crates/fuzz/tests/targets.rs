@@ -61,6 +61,7 @@ targets! {
     acp_messages
     shell_lines
     rules
+    unclean_lines
     json_pass_through
     archives
     log_rows

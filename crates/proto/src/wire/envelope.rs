@@ -81,7 +81,13 @@ impl From<Malformed> for Failure {
 impl<'a> Message<'a> {
     /// Parses one message.
     pub fn parse(text: &'a str) -> Result<Self, Malformed> {
-        let envelope: Envelope<'a> = serde_json::from_str(text).map_err(|error| {
+        // A list would be read as an object whose members are in this order.
+        let envelope = if text.trim_ascii_start().starts_with('[') {
+            Err(serde::de::Error::custom("a list"))
+        } else {
+            serde_json::from_str(text)
+        };
+        let envelope: Envelope<'a> = envelope.map_err(|error: serde_json::Error| {
             let is_json = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
             let reason = if is_json {
                 "not a JSON-RPC message".to_owned()
@@ -232,6 +238,8 @@ mod tests {
             ("hello", false),
             ("{", false),
             ("[]", true),
+            (r#"["2.0",1,"a"]"#, true),
+            (r#" [1,{"id":1}]"#, true),
             ("1", true),
             ("{}", true),
             (r#"{"method":1}"#, true),

@@ -210,7 +210,10 @@ impl Peer {
         if number_of(id.get()).is_none() {
             return false;
         }
-        let error = RpcError::new(-32603, "the editor's answer has neither a result nor an error");
+        let error = RpcError::new(
+            -32603,
+            "the editor's answer cannot be read: it has neither a result nor an error, or a member twice",
+        );
         self.delegation_answered(id.get(), Err(error));
         true
     }

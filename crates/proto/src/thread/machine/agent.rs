@@ -1,6 +1,6 @@
 //! Events of the agent, and the start and end of its process.
 
-use acpd_model::event::{SessionDeleted, TurnStatus};
+use acpd_model::event::{Level, SessionDeleted, TurnStatus};
 use acpd_model::{EventKind, Failure, ItemOutcome, Origin};
 
 use super::Thread;
