@@ -150,7 +150,7 @@ pub fn read_ends(head: &[u8], tail: &[u8]) -> Found {
     let head = String::from_utf8_lossy(head);
     let tail = String::from_utf8_lossy(tail);
     forward(&without_controls(&head))
-        .and(backward(&tail, None))
+        .and(&backward(&tail, None))
         .found()
 }
 
@@ -174,7 +174,7 @@ fn unreadable(text: &str, plain: &str) -> Unreadable {
 }
 
 fn found_in(text: &str) -> Found {
-    forward(text).and(backward(text, next_object(text, 0))).found()
+    forward(text).and(&backward(text, next_object(text, 0))).found()
 }
 
 fn is_message(text: &str) -> bool {

@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_long_line_are_kept_however_it_arrives() {
-        let line = [&b"head"[..], &[b'x'; 50_000], b"the tail"].concat();
+        let line = [&b"head"[..], &vec![b'x'; 50_000][..], b"the tail"].concat();
         for (limit, size) in [(100, 1), (100, 7), (10_000, 999), (20_000, 50_000), (100, 60_000)] {
             let mut decoder = LineDecoder::new(limit);
             let mut seen = 0;

@@ -46,7 +46,7 @@ impl<'a> Members<'a> {
     }
 
     /// Adds the members that were found from the other end.
-    pub fn and(self, other: Self) -> Self {
+    pub fn and(self, other: &Self) -> Self {
         Self {
             has_version: self.has_version || other.has_version,
             id: self.id.or(other.id),

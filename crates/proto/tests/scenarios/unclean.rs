@@ -263,7 +263,7 @@ fn a_character_that_is_cut_between_two_chunks_is_whole() {
     assert_eq!(scene.said(), ["a😀b"]);
     let raws = scene.log.iter().filter_map(|event| event.raw.as_ref());
     let cut: Vec<&str> = raws
-        .map(|raw| raw.get())
+        .map(acpd_model::RawJson::get)
         .filter(|raw| raw.contains(r"\u"))
         .collect();
     assert_eq!(
