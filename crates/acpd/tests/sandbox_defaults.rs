@@ -34,6 +34,7 @@ cat >/dev/null
 /// Returns the outcome of `line` in an agent whose program is `program`.
 fn outcome_in(place: Place, program: &Path) -> String {
     let config = std::fs::read_to_string(place.config()).expect("it is there");
+    let program = program.display().to_string();
     place.configure(&format!("{config}\n[agents.tried]\ncommand = {program:?}\n"));
     let daemon = Daemon::at(place);
     let mut client = Client::new(&daemon);
