@@ -50,6 +50,8 @@ FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage
 FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
 BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
+# What this host cannot test: a line each, which "make test" prints at the end.
+NOT_TESTED := $(CURDIR)/target/not-tested
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml | head -1)
 IS_FOREIGN = $(filter-out $(shell rustc -vV | sed -n 's/host: //p'),$(TARGET))
@@ -86,7 +88,9 @@ docs: $(BOOK) ## Build the documents as a book in docs/dist, which the next buil
 
 # Those of the clients and the UI come first, so that nextest's summary is the last thing to be read.
 test: deps web docs test-web test-python test-ui ## Run all tests
-	CI=true $(NEXTEST) run --workspace
+	@mkdir -p "$(CURDIR)/target" && rm -f "$(NOT_TESTED)"
+	CI=true ACPD_NOT_TESTED="$(NOT_TESTED)" $(NEXTEST) run --workspace
+	@if [ -s "$(NOT_TESTED)" ]; then echo "not tested on this host (the tests and the reasons):"; sort "$(NOT_TESTED)"; fi
 
 test-web: web $(CLIENT_DEPS) ## Check the types of the TypeScript client and run its tests
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent

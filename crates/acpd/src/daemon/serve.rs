@@ -30,11 +30,11 @@ pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyho
     acpd_host::give_back_large_buffers();
     // Before there is a second thread, since it changes the environment.
     let (manager, mut listener) = ServiceManager::take()?;
+    start_logging(args.log_format);
     if listener.is_none() && settings.any_port {
         listener = another_port(settings.daemon.listen);
     }
     let listen = listener.as_ref().map(TcpListener::local_addr).transpose()?;
-    start_logging(args.log_format);
     set_options(&mut settings.daemon, args, listen)?;
     let load = || {
         let mut settings = Settings::load(common)?.checked()?;
