@@ -42,7 +42,7 @@ impl RawJson {
     }
 
     /// Deserializes the value as a `T`. Parts that no type can hold, such as half of a surrogate pair, are read as
-    /// [`readable`] returns them.
+    /// [`readable()`] returns them.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         read(self.get())
     }
