@@ -6,7 +6,7 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openThread, say, settled, startThread, until } from "./support/acts.ts";
+import { openThread, say, sayToEnd, settled, startThread, until } from "./support/acts.ts";
 import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
 
 let stage: Stage;
@@ -133,8 +133,7 @@ test("the plan is a card that is replaced live, and stays in the conversation af
 test("tool calls show what they do: diffs, terminals, places", async () => {
   const id = await startThread(stage, other);
   await openThread(stage, page, id);
-  await say(page, `tool kind=edit; terminal sh -c 'printf "\\033[31mred\\033[0m"; exit 3'`);
-  await until(other, id, "idle");
+  await sayToEnd(page, `tool kind=edit; terminal sh -c 'printf "\\033[31mred\\033[0m"; exit 3'`);
   await page.locator(".th-work", { hasText: "ran 1 command · 1 file +1" }).click();
   const edit = page.locator(".th-tool[data-kind=edit] summary");
   expect(await edit.innerText()).toMatch(/edit src\/example\.rs\s*\+1\s*−1/);
@@ -154,8 +153,7 @@ test("tool calls show what they do: diffs, terminals, places", async () => {
 test("of long output the end is shown, and all of it can be read, searched and downloaded", async () => {
   const id = await startThread(stage, other);
   await openThread(stage, page, id);
-  await say(page, "terminal sh -c 'for n in $(seq 30000); do printf \"\\033[32mline $n\\033[0m\\n\"; done'");
-  await until(other, id, "idle");
+  await sayToEnd(page, "terminal sh -c 'for n in $(seq 30000); do printf \"\\033[32mline $n\\033[0m\\n\"; done'");
   const command = page.locator(".th-tool[data-kind=execute]").last();
   await command.locator("summary", { hasText: "exit code 0" }).click();
   await command.getByText("line 30000").first().waitFor();

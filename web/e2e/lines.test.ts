@@ -4,7 +4,7 @@ import type { Client } from "@acpd/client";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openThread, say, settled, startThread, until } from "./support/acts.ts";
+import { openThread, sayToEnd, settled, startThread, until } from "./support/acts.ts";
 import { accessible, DESKTOP, PHONE, shoot, Stage } from "./support/browser.ts";
 import { tooSmall } from "./support/room.ts";
 
@@ -153,8 +153,7 @@ test("the head of a diff stays in sight, and its buttons lead from change to cha
   const id = await startThread(stage, other);
   await openThread(stage, page, id);
   const text = (mark: string) => Array.from({ length: 120 }, (_, n) => (n % 40 === 20 ? `${mark} ${n}` : `line ${n}`)).join("\\n");
-  await say(page, `write path=long.txt text="${text("old")}"; write path=long.txt text="${text("new")}"`);
-  await until(other, id, "idle");
+  await sayToEnd(page, `write path=long.txt text="${text("old")}"; write path=long.txt text="${text("new")}"`);
   await work().last().click();
   await page.locator(".th-tool", { hasText: "−3" }).locator("summary").click();
   const diff = page.locator(".th-diff").last();

@@ -4,7 +4,7 @@ import type { Client } from "@acpd/client";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openThread, say, startThread, until } from "./support/acts.ts";
+import { openThread, say, sayToEnd, startThread, until } from "./support/acts.ts";
 import { accessible, PHONE, shoot, Stage } from "./support/browser.ts";
 
 let stage: Stage;
@@ -177,9 +177,8 @@ test("a thread tells the same story live and after a reload: notices, and who al
   await openThread(stage, page, id);
   await say(page, "permission kind=execute command=make; say done");
   await page.locator(".pane-foot").getByRole("button", { name: "Allow once", exact: true }).click();
-  await until(client, id, "idle");
-  await say(page, "say before; crash");
-  await until(client, id, "idle");
+  await page.locator(".pane .th-turn-foot").waitFor({ state: "attached" });
+  await sayToEnd(page, "say before; crash");
   // What the agent wrote is inside the error, which no notice repeats.
   const error = page.locator(".th-turn-error");
   await error.getByText("What the agent wrote before it ended").click();

@@ -41,6 +41,14 @@ export async function say(page: Page, text: string): Promise<void> {
   await page.locator(".pane textarea").press("Enter");
 }
 
+/** Sends a prompt in the open thread, and waits until the page shows that its turn has ended. The daemon's status alone may be that of before. */
+export async function sayToEnd(page: Page, text: string): Promise<void> {
+  const ended = page.locator(".pane .th-turn-foot");
+  const before = await ended.count();
+  await say(page, text);
+  await ended.nth(before).waitFor({ state: "attached" });
+}
+
 /** Returns a thread's row in the list. */
 export function row(page: Page, name: string) {
   return page.locator(".side-list .row", { hasText: name });
