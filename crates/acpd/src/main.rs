@@ -13,6 +13,7 @@ mod data_files;
 mod doctor;
 mod editors;
 mod exit;
+mod file_system;
 mod first_run;
 mod replace_file;
 mod service;

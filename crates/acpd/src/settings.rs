@@ -33,6 +33,8 @@ pub struct Settings {
     pub named_listen: Option<SocketAddr>,
     /// The token of the flag or the environment.
     pub token: Option<String>,
+    /// Whether the data directory may be on a network file system.
+    pub data_dir_on_network: bool,
     /// Whether other commands require `--data-dir` to find the same daemon.
     names_data_dir: bool,
     /// Whether an option or a variable names the configuration file.
@@ -114,6 +116,7 @@ impl Settings {
             registry_url: file.registry_url.unwrap_or_else(|| catalog::OFFICIAL.to_owned()),
             named_listen: common.listen,
             token: common.token.clone(),
+            data_dir_on_network: file.data_dir_on_network,
             names_data_dir,
             names_config: named,
             remote,

@@ -2,7 +2,9 @@
 
 pub mod background;
 pub mod control;
+pub mod elsewhere;
 mod hindrance;
+pub mod lifetime;
 mod logging;
 pub mod logs;
 pub mod notifications;
@@ -12,5 +14,6 @@ mod process;
 pub mod reference;
 mod reload;
 pub mod serve;
+pub mod ssh_agent;
 pub mod status;
 pub mod token;
