@@ -282,7 +282,7 @@ fn a_data_directory_that_another_host_uses_is_left_alone() {
         .write(true)
         .open(place.data().join("daemon.json"))
         .expect("it is there");
-    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
     file.set_modified(long_ago).expect("its time can be set");
     let daemon = Daemon::at(place);
     let notice = std::fs::read(daemon.place.data().join("daemon.json")).expect("it is written");

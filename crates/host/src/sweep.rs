@@ -122,7 +122,6 @@ mod system {
     }
 
     fn find(scope: ProcessScope, table: &[Entry]) -> Vec<&Entry> {
-        let own = getpid().as_raw_pid();
         let mut pids: BTreeSet<i32> = match scope {
             ProcessScope::Leader(mark, leader) => {
                 let session = leader.map(Pid::as_raw_pid);

@@ -2,7 +2,7 @@
 
 pub mod link;
 pub mod origin;
-mod patience;
+pub mod patience;
 pub mod pin;
 pub mod reach;
 pub mod response;

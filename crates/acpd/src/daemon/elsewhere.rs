@@ -130,7 +130,7 @@ mod tests {
     fn another_host_is_known_by_its_name_and_its_start() {
         let own = mark("a", Some("1"));
         let (fresh, old) = (Duration::from_secs(20), STALE + TOUCH);
-        let up = Some(Duration::from_secs(3600));
+        let up = Some(Duration::from_hours(1));
         for (named, age, uptime, runs_here, elsewhere) in [
             (mark("a", Some("1")), fresh, up, false, false),
             (mark("a", Some("1")), fresh, up, true, false),

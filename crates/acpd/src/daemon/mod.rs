@@ -10,7 +10,7 @@ pub mod logs;
 pub mod notifications;
 pub mod open;
 pub mod policy;
-mod process;
+pub mod process;
 pub mod reference;
 mod reload;
 pub mod serve;

@@ -2,8 +2,6 @@
 //!
 //! In: the daemon's socket. Out: findings. Never: starts or stops a daemon.
 
-use std::path::Path;
-
 use acpd_runtime::agent::registry::Agents;
 use hyper::Request;
 use serde_json::{Value, json};
