@@ -51,7 +51,7 @@ fn kind(_: &Path) -> FileSystem {
     FileSystem::Local
 }
 
-/// Returns the kind of a path on FUSE, by the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+/// Returns the kind of a path on FUSE, by the text of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
 #[cfg(target_os = "linux")]
 fn fuse(mounts: &str, path: &Path) -> FileSystem {
     let mount = |line: &str| {

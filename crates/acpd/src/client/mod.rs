@@ -22,7 +22,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use self::patience::Patience;
-use self::reach::{Reached, Wire, open_socket, reach, reach_running, reach_within};
+use self::reach::{Reached, Wire, open_socket, reach, reach_within};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
@@ -73,14 +73,6 @@ impl Client {
     /// Connects, and starts a daemon if none runs. `approvals`: whether the daemon sends permission requests.
     pub async fn connect(settings: &Settings, approvals: bool) -> anyhow::Result<Self> {
         Self::open(reach(settings).await?, approvals).await
-    }
-
-    /// Connects to a running daemon; returns `None` if this user's daemon does not run.
-    pub async fn connect_running(settings: &Settings, approvals: bool) -> anyhow::Result<Option<Self>> {
-        match reach_running(settings).await? {
-            Some(reached) => Ok(Some(Self::open(reached, approvals).await?)),
-            None => Ok(None),
-        }
     }
 
     /// Connects to a running daemon without words on standard error; returns `None` if this user's daemon does not run.

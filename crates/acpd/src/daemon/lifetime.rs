@@ -68,7 +68,7 @@ fn decide(group: &str, logins: Logins) -> Option<EndsWithLogin> {
             .flatten()
     })?;
     let mut units = path.split('/').filter(|unit| !unit.is_empty());
-    let is_session = |unit: &str| unit.starts_with("session-") && unit.ends_with(".scope");
+    let is_session = |unit: &str| is_unit(unit, "session-", ".scope");
     if units.clone().any(is_session) {
         // KillExcludeUsers is root unless it is set.
         return (logins.kills_processes && !logins.is_root).then_some(EndsWithLogin::Session);
@@ -77,8 +77,13 @@ fn decide(group: &str, logins: Logins) -> Option<EndsWithLogin> {
         // "acpd service install" and "acpd doctor" say it of the service.
         return None;
     }
-    let is_manager = |unit: &str| unit.starts_with("user@") && unit.ends_with(".service");
+    let is_manager = |unit: &str| is_unit(unit, "user@", ".service");
     (units.any(is_manager) && !logins.lingers).then_some(EndsWithLogin::Manager)
+}
+
+/// Returns whether the name of a unit begins and ends like this.
+fn is_unit(name: &str, begin: &str, end: &str) -> bool {
+    name.starts_with(begin) && name.ends_with(end)
 }
 
 /// Returns the texts of logind's settings, the strongest last.
@@ -106,8 +111,8 @@ fn kills_processes(texts: &[String]) -> bool {
         (name.trim() == "KillUserProcesses").then(|| ["yes", "true", "1", "on"].contains(&value.trim()))
     };
     let lines = || texts.iter().flat_map(|text| text.lines()).map(str::trim);
-    let set = lines().filter_map(value).last();
-    let default = || lines().filter_map(|line| value(line.strip_prefix('#')?)).next();
+    let set = lines().filter_map(value).next_back();
+    let default = || lines().find_map(|line| value(line.strip_prefix('#')?));
     set.or_else(default).unwrap_or(false)
 }
 
