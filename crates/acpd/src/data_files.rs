@@ -20,9 +20,10 @@ pub enum Backup {
 }
 
 /// All files but the log, its parts, sockets and locks.
-pub const DATA_FILES: [DataFile; 9] = [
+pub const DATA_FILES: [DataFile; 10] = [
     private("answers.json", Backup::Always),
     private("notifications.json", Backup::Never),
+    private("retention.json", Backup::Never),
     private("token", Backup::WithSecrets),
     private("tokens.json", Backup::WithSecrets),
     private("sessions.json", Backup::WithSecrets),

@@ -13,6 +13,7 @@ mod data_files;
 mod doctor;
 mod editors;
 mod exit;
+mod file_system;
 mod first_run;
 mod own_program;
 mod replace_file;
@@ -198,7 +199,7 @@ async fn client_command(settings: settings::Settings, command: Command) -> anyho
         Command::Run(args) => run::run(settings, args).await,
         Command::Threads(args) => list::threads(settings, &args).await,
         Command::Search(args) => search::search(settings, &args).await,
-        Command::Attach(args) => attach::attach(settings, &args).await,
+        Command::Attach(args) => Box::pin(attach::attach(settings, &args)).await,
         Command::Show(args) => show::show(settings, &args).await,
         Command::Send(args) => steer::send(settings, &args).await,
         Command::Answer(args) => answer::answer(settings, &args).await,

@@ -36,6 +36,8 @@ pub struct Settings {
     pub any_port: bool,
     /// The token of the flag or the environment.
     pub token: Option<String>,
+    /// Whether the data directory may be on a network file system.
+    pub data_dir_on_network: bool,
     /// Whether other commands require `--data-dir` to find the same daemon.
     names_data_dir: bool,
     /// Whether an option or a variable names the configuration file.
@@ -118,6 +120,7 @@ impl Settings {
             named_listen: common.listen,
             any_port: common.listen.is_none() && file.listen.is_none(),
             token: common.token.clone(),
+            data_dir_on_network: file.data_dir_on_network,
             names_data_dir,
             names_config: named,
             remote,

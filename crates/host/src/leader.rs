@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::children;
 use crate::command::Program;
+use crate::descriptors;
 use crate::mark::{Mark, VARIABLE};
 use crate::sandbox::Sandbox;
 #[cfg(target_os = "linux")]
@@ -127,6 +128,14 @@ impl Leader {
         }));
     }
 
+    /// Returns the number of descendants that run, wherever they have moved.
+    pub async fn descendants(&self) -> usize {
+        let (mark, pid) = (self.mark, self.pid);
+        let count = tokio::task::spawn_blocking(move || sweep::count(mark, pid));
+        // If the runtime is shutting down, nobody reads the number.
+        count.await.unwrap_or_default()
+    }
+
     /// Ends the leader and its descendants. The children that an exited leader left behind get a short grace period.
     /// After a SIGTERM there is none.
     pub async fn end(mut self, terminated: bool) -> LeaderExit {
@@ -234,11 +243,16 @@ fn handle_of(_: Pid) -> std::io::Result<Option<AsyncFd<OwnedFd>>> {
 )]
 fn separate(command: &mut Command, mark: Mark) {
     let limit = mark.limit();
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are only system calls; `limit` is a
-    // number.
+    let descriptors = descriptors::inherited().map(|limit| (limit.current, limit.maximum));
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. These are only system calls; `limit` and
+    // `descriptors` are numbers.
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
+            if let Some((current, maximum)) = descriptors {
+                let inherited = rustix::process::Rlimit { current, maximum };
+                rustix::process::setrlimit(rustix::process::Resource::Nofile, inherited)?;
+            }
             #[cfg(target_os = "linux")]
             on_linux(limit)?;
             #[cfg(not(target_os = "linux"))]

@@ -11,6 +11,7 @@
 mod allocator;
 mod children;
 mod command;
+mod descriptors;
 mod exit;
 mod files;
 mod leader;
@@ -39,6 +40,7 @@ mod wsl;
 
 pub use allocator::{give_back_free_memory, give_back_large_buffers};
 pub use command::{Environment, Program, TERMINAL_TYPE};
+pub use descriptors::{NoDescriptors, check_descriptors, raise_descriptor_limit};
 pub use exit::Exit;
 pub use files::{Fit, Reserved, Target, Workspace};
 pub use origin::is_of_an_agent;

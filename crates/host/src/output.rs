@@ -26,6 +26,15 @@ const REOPENED: Timespec = Timespec {
     tv_nsec: 100_000_000,
 };
 
+/// What the output says when a program has discarded its input.
+const WAITS: &str =
+    "the command has been silent and may wait for input; there is no keyboard, so it gets an end of input";
+
+/// A command for the thread: check again whether the other end is open.
+const LOOK_AGAIN: u8 = 0;
+/// A command for the thread: queue ends of input if none is left.
+const END_INPUT: u8 = 1;
+
 /// State of the reading thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -56,6 +65,20 @@ impl OutputBuffer {
     fn kept(&self) -> MutexGuard<'_, RetainedOutput> {
         // The tail is consistent between any two calls.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a line of acpd's own, also to output that is complete.
+    pub fn note(&self, text: &str) {
+        let mut kept = self.kept();
+        let so_far = kept.tail.text(true).0;
+        let begin = if so_far.is_empty() || so_far.ends_with('\n') {
+            ""
+        } else {
+            "\r\n"
+        };
+        kept.tail.push(format!("{begin}[acpd: {text}]\r\n").as_bytes());
+        drop(kept);
+        self.news.notify_one();
     }
 
     /// Returns the number of bytes ever written.
@@ -139,10 +162,19 @@ impl Output {
 
     /// Makes the thread check again whether a process has opened the other end.
     pub fn look_again(&mut self) {
+        self.looks += u32::from(self.to_thread.is_some());
+        self.tell(LOOK_AGAIN);
+    }
+
+    /// Makes the thread queue ends of input if a silent program has discarded those that were there, and say so in the output.
+    pub fn offer_end_of_input(&mut self) {
+        self.tell(END_INPUT);
+    }
+
+    fn tell(&mut self, command: u8) {
         if let Some(to_thread) = &mut self.to_thread {
-            self.looks += 1;
             // If the thread is gone, it has closed the master and reported it.
-            drop(to_thread.write_all(&[0]));
+            drop(to_thread.write_all(&[command]));
         }
     }
 
@@ -230,10 +262,21 @@ impl Reader {
         commands[0].revents().is_empty() || self.handle_command()
     }
 
-    /// Handles a command: check again, or close. Returns whether to continue.
+    /// Handles a command, or closes at the end of commands. Returns whether to continue.
     fn handle_command(&mut self) -> bool {
-        let commands = self.commands.read(&mut [0; 1]).is_ok_and(|bytes| bytes == 1);
-        self.looks += u32::from(commands);
-        commands
+        let mut command = [LOOK_AGAIN];
+        if !self.commands.read(&mut command).is_ok_and(|bytes| bytes == 1) {
+            return false;
+        }
+        match command {
+            [END_INPUT] => {
+                // A terminal that cannot be opened has no program that waits.
+                if self.master.end_input_again().unwrap_or(false) {
+                    self.written.note(WAITS);
+                }
+            }
+            _ => self.looks += 1,
+        }
+        true
     }
 }

@@ -12,6 +12,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
 use crate::command::Program;
+use crate::descriptors::check_descriptors;
 use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader, LeaderExit};
 use crate::stack_read::read_through_stack;
@@ -47,6 +48,10 @@ const STDERR_GRACE: Duration = Duration::from_millis(200);
 impl AgentProcess {
     /// Starts the program.
     pub fn spawn(program: &Program) -> Result<Self, Failure> {
+        check_descriptors().map_err(|error| {
+            let reason = format!("the agent {} cannot be started: {error}", program.command);
+            Failure::new(ErrorCode::Overloaded, reason)
+        })?;
         let mut command = leader::command(program);
         command
             .stdin(Stdio::piped())

@@ -7,12 +7,16 @@
 //!
 //! There is no keyboard. A program that reads gets an end of input, as from an empty file, instead of waiting forever.
 //! To achieve this, some end-of-input characters are queued at the start. They do not appear in the output, since echo
-//! is off. A program that discards queued input, for example to ask for a password, waits until it is killed.
+//! is off. A program that discards queued input, for example to ask for a password, gets others once it has been silent for a
+//! while, and is killed at last.
+//!
+//! The hangup of a terminal whose shell has ended is ignored, as with nohup(1): what the shell left may write its last lines.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use acpd_model::limits::{TERMINAL_COLUMNS, TERMINAL_ENDS_OF_INPUT, TERMINAL_ROWS};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
 use rustix::termios::{
@@ -22,7 +26,11 @@ use tokio::process::Command;
 
 /// Our end of a terminal.
 #[derive(Debug)]
-pub(crate) struct Master(OwnedFd);
+pub(crate) struct Master {
+    end: OwnedFd,
+    /// The character that ends the input.
+    end_of_input: u8,
+}
 
 /// Opens a terminal of 120 by 30 characters. Returns our end, and the one for the command.
 pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
@@ -42,9 +50,13 @@ pub(crate) fn open() -> io::Result<(Master, OwnedFd)> {
     tcsetattr(&slave, OptionalActions::Now, &modes)?;
     let end_of_input = modes.special_codes[SpecialCodeIndex::VEOF];
     fcntl_setfl(&master, fcntl_getfl(&master)? | OFlags::NONBLOCK)?;
+    let master = Master {
+        end: master,
+        end_of_input,
+    };
     // The queue holds some thousand characters. With fewer, programs would only wait earlier.
-    rustix::io::write(&master, &[end_of_input; TERMINAL_ENDS_OF_INPUT])?;
-    Ok((Master(master), slave))
+    master.end_input()?;
+    Ok((master, slave))
 }
 
 #[cfg(target_os = "linux")]
@@ -75,25 +87,49 @@ fn slave_of(master: &OwnedFd) -> io::Result<OwnedFd> {
 /// must already lead that session.
 #[expect(
     unsafe_code,
-    reason = "pre_exec has no safe form; the closure makes one system call and allocates nothing"
+    reason = "pre_exec has no safe form; the closure makes two system calls and allocates nothing"
 )]
 pub(crate) fn attach(command: &mut Command, slave: OwnedFd) -> io::Result<()> {
     command
         .stdin(slave.try_clone()?)
         .stdout(slave.try_clone()?)
         .stderr(slave.try_clone()?);
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; ioctl(2) is one.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; ioctl(2) and signal(2) are.
     unsafe {
-        command.pre_exec(move || Ok(rustix::process::ioctl_tiocsctty(slave.as_fd())?));
+        command.pre_exec(move || {
+            rustix::process::ioctl_tiocsctty(slave.as_fd())?;
+            // The end of the session's leader sends a hangup to the group that it was in.
+            libc::signal(libc::SIGHUP, libc::SIG_IGN);
+            Ok(())
+        });
     }
     Ok(())
 }
 
 impl Master {
+    /// Queues ends of input.
+    fn end_input(&self) -> io::Result<()> {
+        rustix::io::write(&self.end, &[self.end_of_input; TERMINAL_ENDS_OF_INPUT])?;
+        Ok(())
+    }
+
+    /// Queues further ends of input if none is left. Returns whether that was so: then the program has discarded its input, and
+    /// probably waits for more.
+    pub fn end_input_again(&self) -> io::Result<bool> {
+        let slave = slave_of(&self.end)?;
+        let mut input = [PollFd::new(&slave, PollFlags::IN)];
+        poll(&mut input, Some(&Timespec::default()))?;
+        let is_used_up = input[0].revents().is_empty();
+        if is_used_up {
+            self.end_input()?;
+        }
+        Ok(is_used_up)
+    }
+
     /// Reads the available output. 0 is the end: no process has the other end open any more.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match rustix::io::read(&self.0, &mut *buffer) {
+            match rustix::io::read(&self.end, &mut *buffer) {
                 Err(rustix::io::Errno::INTR) => {}
                 // The last process closed the other end, and all output has been read.
                 Err(rustix::io::Errno::IO) => return Ok(0),
@@ -105,6 +141,6 @@ impl Master {
 
 impl AsFd for Master {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.end.as_fd()
     }
 }

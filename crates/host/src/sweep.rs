@@ -34,6 +34,9 @@ mod system {
     pub(crate) fn end(_: ProcessScope, _: Duration) -> usize {
         0
     }
+    pub(crate) fn count(_: Mark, _: Pid) -> usize {
+        0
+    }
     pub(crate) fn reap() {}
     pub(crate) fn spare_children() {}
 }
@@ -51,6 +54,7 @@ mod system {
 
     use super::{Duration, Pid, ProcessScope, Signal};
     use crate::children;
+    use crate::mark::Mark;
     use crate::table::{self, Entry};
 
     /// How long to wait for killed processes before the next scan.
@@ -86,6 +90,17 @@ mod system {
         found.len()
     }
 
+    /// Returns the number of processes that a leader has left and that run. Blocks.
+    pub(crate) fn count(mark: Mark, leader: Pid) -> usize {
+        let table = table::shared(Instant::now());
+        let leader = leader.as_raw_pid();
+        let fits = |e: &&Entry| e.session == leader || e.carries(|carried| carried == mark);
+        let mut pids = table.iter().filter(fits).map(|e| e.pid).collect();
+        add_descendants(&mut pids, &table);
+        let runs = |e: &&Entry| !e.ended && e.pid != leader && pids.contains(&e.pid);
+        table.iter().filter(runs).count()
+    }
+
     /// Reaps adopted orphans that have ended.
     pub(crate) fn reap() {
         reap_from(&table::shared(Instant::now()));
@@ -107,7 +122,6 @@ mod system {
     }
 
     fn find(scope: ProcessScope, table: &[Entry]) -> Vec<&Entry> {
-        let own = getpid().as_raw_pid();
         let mut pids: BTreeSet<i32> = match scope {
             ProcessScope::Leader(mark, leader) => {
                 let session = leader.map(Pid::as_raw_pid);
@@ -127,6 +141,14 @@ mod system {
                 table.iter().filter(fits).map(|e| e.pid).collect()
             }
         };
+        add_descendants(&mut pids, table);
+        let alive = |e: &&Entry| !e.ended && pids.contains(&e.pid);
+        table.iter().filter(alive).collect()
+    }
+
+    /// Adds the descendants of these processes, and removes this process.
+    fn add_descendants(pids: &mut BTreeSet<i32>, table: &[Entry]) {
+        let own = getpid().as_raw_pid();
         pids.remove(&own);
         // Children are listed in no particular order, so repeat until none is added.
         loop {
@@ -137,8 +159,6 @@ mod system {
             }
             pids.extend(more);
         }
-        let alive = |e: &&Entry| !e.ended && pids.contains(&e.pid);
-        table.iter().filter(alive).collect()
     }
 
     /// Returns children that we did not start. Children that we start without listing them stay in our own session,
@@ -201,4 +221,4 @@ mod system {
     }
 }
 
-pub(crate) use system::{end, reap, signal, spare_children};
+pub(crate) use system::{count, end, reap, signal, spare_children};

@@ -3,7 +3,7 @@
 //! In: a command; requests. Out: its output, live and on demand; its exit. Owns: the command and its descendants.
 //! Never: waits for a consumer of the output.
 //!
-//! When the command ends, all its descendants are ended, as on any terminal that is closed.
+//! When the command ends, its descendants may write for a moment. Then they are ended, and the output says so.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,13 +12,15 @@ use std::time::Duration;
 
 use acpd_model::Failure;
 use acpd_model::limits::{
-    TERMINAL_BYTES_MAX, TERMINAL_DRAIN_MILLIS, TERMINAL_KILL_MILLIS, TERMINAL_UPDATE_BYTES,
+    TERMINAL_BYTES_MAX, TERMINAL_DRAIN_MAX_MILLIS, TERMINAL_DRAIN_MILLIS, TERMINAL_KILL_MILLIS,
+    TERMINAL_SILENCE_MILLIS, TERMINAL_UPDATE_BYTES,
 };
 use rustix::process::Signal;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::command::Program;
+use crate::descriptors::check_descriptors;
 use crate::exit::{Exit, cannot_start};
 use crate::leader::{self, Leader};
 use crate::output::{Output, OutputBuffer};
@@ -80,6 +82,10 @@ pub struct Terminal {
 impl Terminal {
     /// Starts the command and sends its updates to `updates`.
     pub fn spawn(spec: &TerminalSpec, updates: mpsc::Sender<TerminalUpdate>) -> Result<Self, Failure> {
+        check_descriptors().map_err(|error| {
+            let reason = format!("the command cannot be started: {error}");
+            Failure::new(acpd_model::ErrorCode::Overloaded, reason)
+        })?;
         let failed = |error: std::io::Error| {
             let reason = cannot_start(&spec.program, &error);
             Failure::invalid_params(format!("the command failed to start: {reason}"))
@@ -130,8 +136,8 @@ impl Terminal {
         (output, truncated, exit)
     }
 
-    /// Waits for the command's end and all of its output. A child that holds the terminal open delays this for at most
-    /// [`TERMINAL_DRAIN_MILLIS`].
+    /// Waits for the command's end and all of its output. A child that holds the terminal open delays this for
+    /// [`TERMINAL_DRAIN_MILLIS`] after its last output, and for at most [`TERMINAL_DRAIN_MAX_MILLIS`].
     pub async fn wait(&self) -> Exit {
         self.reached(|stage| stage.exit().is_some()).await
     }
@@ -222,6 +228,61 @@ impl OutputPublisher {
     }
 }
 
+/// When a terminal does something by itself.
+struct Timers {
+    /// When the command is killed.
+    kill: Option<Instant>,
+    /// When the output of an ended command counts as complete.
+    drained: Option<Instant>,
+    /// The latest such time.
+    drained_at_last: Instant,
+    /// When a silent command is offered an end of input.
+    silent: Instant,
+    /// Bytes of output at the last change of `silent` or `drained`.
+    seen: u64,
+}
+
+impl Timers {
+    fn start() -> Self {
+        let now = Instant::now();
+        Self {
+            kill: None,
+            drained: None,
+            drained_at_last: now,
+            silent: now + SILENCE,
+            seen: 0,
+        }
+    }
+
+    /// The command has ended, after so many bytes of output. Its descendants may still write.
+    fn ended(&mut self, bytes: u64) {
+        let now = Instant::now();
+        self.seen = bytes;
+        self.kill = None;
+        self.drained_at_last = now + Duration::from_millis(TERMINAL_DRAIN_MAX_MILLIS);
+        self.drained = Some(now + DRAIN);
+    }
+
+    /// Waits longer if there was output since the last call.
+    fn wrote(&mut self, bytes: u64) {
+        if std::mem::replace(&mut self.seen, bytes) == bytes {
+            return;
+        }
+        let now = Instant::now();
+        self.silent = now + SILENCE;
+        self.drained = self.drained.map(|_| (now + DRAIN).min(self.drained_at_last));
+    }
+
+    /// Returns when to look again.
+    fn next(&self) -> Instant {
+        self.drained
+            .unwrap_or_else(|| self.kill.map_or(self.silent, |due| due.min(self.silent)))
+    }
+}
+
+const DRAIN: Duration = Duration::from_millis(TERMINAL_DRAIN_MILLIS);
+const SILENCE: Duration = Duration::from_millis(TERMINAL_SILENCE_MILLIS);
+
 async fn run(
     mut leader: Leader,
     mut publisher: OutputPublisher,
@@ -229,7 +290,7 @@ async fn run(
     stage: watch::Sender<Stage>,
 ) {
     let (mut ended, mut terminated) = (false, false);
-    let mut deadline = None;
+    let mut timers = Timers::start();
     loop {
         let hung_up = publisher.output.hung_up();
         tokio::select! {
@@ -238,7 +299,7 @@ async fn run(
                 Some(()) => {
                     terminated = true;
                     leader.terminate();
-                    deadline = Some(Instant::now() + Duration::from_millis(TERMINAL_KILL_MILLIS));
+                    timers.kill = Some(Instant::now() + Duration::from_millis(TERMINAL_KILL_MILLIS));
                 }
                 // All handles were dropped.
                 None => {
@@ -246,19 +307,29 @@ async fn run(
                     break;
                 }
             },
-            () = publisher.publish(), if publisher.updates.is_some() => {}
+            () = publisher.publish(), if publisher.updates.is_some() => {
+                timers.wrote(publisher.output.written().bytes());
+            }
             () = leader.exited(), if !ended => {
                 ended = true;
                 publisher.output.look_again();
-                deadline = Some(Instant::now() + Duration::from_millis(TERMINAL_DRAIN_MILLIS));
+                timers.ended(publisher.output.written().bytes());
             }
             () = hung_up, if ended => break,
-            () = sleep_until(deadline) => {
-                if ended {
+            () = tokio::time::sleep_until(timers.next()) => {
+                timers.wrote(publisher.output.written().bytes());
+                let now = Instant::now();
+                if timers.drained.is_some_and(|due| due <= now) {
                     break;
                 }
-                deadline = None;
-                leader.signal(Signal::KILL);
+                if timers.kill.is_some_and(|due| due <= now) {
+                    timers.kill = None;
+                    leader.signal(Signal::KILL);
+                }
+                if timers.silent <= now {
+                    timers.silent = now + SILENCE;
+                    publisher.output.offer_end_of_input();
+                }
             }
         }
     }
@@ -280,6 +351,9 @@ async fn finish(
     }
     publisher.output.close().await;
     if let Some(exit) = &known {
+        if !terminated {
+            note_ended(&leader, &publisher).await;
+        }
         // Receivers of updates get the end before those that wait for the exit, unless they are behind.
         publisher.publish_end(exit);
         stage.send_replace(Stage::Exited(exit.clone()));
@@ -302,9 +376,15 @@ async fn finish(
     }
 }
 
-async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(at) => tokio::time::sleep_until(at).await,
-        None => std::future::pending().await,
-    }
+/// Says in the output how many processes the command has left, which are about to be ended.
+async fn note_ended(leader: &Leader, publisher: &OutputPublisher) {
+    let processes = match leader.descendants().await {
+        0 => return,
+        1 => "1 process".to_owned(),
+        count => format!("{count} processes"),
+    };
+    publisher.output.written().note(&format!(
+        "ended with {processes} that the command left running; a server keeps running in the foreground of a terminal that is not \
+         released"
+    ));
 }

@@ -217,9 +217,54 @@ async fn a_child_that_holds_the_terminal_does_not_hold_the_exit() {
         1000,
     );
     assert_eq!(terminal.wait().await, code(0));
-    assert_eq!(terminal.output().0, "up\r\n");
+    let output = terminal.output().0;
+    assert!(output.starts_with("up\r\n[acpd: ended with "), "{output}");
     terminal.release().await;
     assert_eq!(with_token(&token()), [0; 0]);
+}
+
+#[tokio::test]
+async fn what_the_shell_left_may_write_its_last_lines() {
+    // It waits until the shell has ended, which has not been waited for yet.
+    let script = r#"(while read -r _ _ state _ < /proc/$$/stat && [ "$state" != Z ]; do :; done; echo late) & echo early"#;
+    let output = output_of(script).await;
+    assert!(output.starts_with("early\r\nlate\r\n"), "{output}");
+}
+
+#[tokio::test]
+async fn the_output_says_that_processes_were_ended_with_the_command() {
+    let (terminal, updated) = sh("setsid sleep $0 > /dev/null 2>&1 < /dev/null & printf up", 1000);
+    let (live, exit) = listen(updated).await;
+    let TerminalUpdate::Exited { output, .. } = exit else {
+        panic!("{exit:?}");
+    };
+    assert!(
+        output.starts_with("up\r\n[acpd: ended with 1 process that the command left running; "),
+        "{output}"
+    );
+    assert_eq!((&*live, &*terminal.output().0), (&*output, &*output));
+    assert_eq!(terminal.wait().await, code(0));
+    terminal.release().await;
+    assert_eq!(with_token(&token()), [0; 0]);
+    assert_eq!(output_of("echo alone").await, "alone\r\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_discards_its_input_gets_another_end_of_input() {
+    let script = "import sys, termios\n\
+                  termios.tcflush(0, termios.TCIFLUSH)\n\
+                  print('got', repr(sys.stdin.readline()))\n";
+    let mut program = shell("", "", &std::env::temp_dir());
+    program.command = "python3".into();
+    program.args = vec!["-c".into(), script.into()];
+    let (terminal, _updated) = run(program, 1000);
+    assert_eq!(terminal.wait().await, code(0));
+    let output = terminal.output().0;
+    assert!(
+        output.starts_with("[acpd: the command has been silent"),
+        "{output}"
+    );
+    assert!(output.ends_with("got ''\r\n"), "{output}");
 }
 
 #[tokio::test]

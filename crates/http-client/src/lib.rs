@@ -1,8 +1,10 @@
 //! The HTTP client for all that acpd requests from others: registries, downloads, receivers of notifications, collectors of
 //! traces.
 //!
-//! In: how long a request may take. Out: a client that verifies certificates against the host's trust store, and whose
-//! requests have nothing of the user. Never: follows a redirect, unless the caller says so.
+//! In: how long a request may take, and the proxy variables of the environment. Out: a client that verifies certificates
+//! against the host's trust store, and whose requests have nothing of the user. Never: follows a redirect, unless the caller says so.
+
+mod proxy;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use acpd_model::limits::CONNECT_SECS;
 use ureq::config::ConfigBuilder;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::typestate::AgentScope;
+
+pub use self::proxy::{Tunnel, tunnel_to};
 
 /// Returns the settings that all clients begin with. Requests take at most `within`. Hosts that are near are not reached
 /// through the proxy of the environment.
@@ -26,7 +30,8 @@ pub fn settings(within: Duration, is_near: bool) -> ConfigBuilder<AgentScope> {
         .user_agent(concat!("acpd/", env!("CARGO_PKG_VERSION")))
         .timeout_connect(Some(Duration::from_secs(CONNECT_SECS).min(within)))
         .timeout_global(Some(within));
-    if is_near { settings.proxy(None) } else { settings }
+    let proxy = if is_near { None } else { proxy::of_environment() };
+    settings.proxy(proxy)
 }
 
 /// Returns the address that the host of a URL has by its text alone: an IP address, or `localhost`.

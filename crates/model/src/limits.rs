@@ -164,6 +164,10 @@ pub const EDITOR_CONNECTIONS: usize = 128;
 pub const EDITOR_IDLE_SECS: u64 = 600;
 /// Messages posted to an HTTP connection of an editor that may wait to be processed.
 pub const EDITOR_POSTS: usize = 16;
+/// Threads started with a client's id for the first turn that are remembered, so that none is started twice.
+pub const STARTED_THREADS: usize = 1024;
+/// Requests of an HTTP connection that are remembered, so that none is done twice.
+pub const EDITOR_POSTS_KNOWN: usize = 64;
 /// Session streams of an HTTP connection of an editor, in addition to the connection's own stream.
 pub const EDITOR_STREAMS: usize = 64;
 /// Bytes of messages that an HTTP connection of an editor keeps for readers that are absent or reconnect. Messages that a
@@ -361,8 +365,12 @@ pub const TERMINAL_UPDATE_BYTES: usize = 16 << 10;
 pub const TERMINAL_ENDS_OF_INPUT: usize = 64;
 /// Milliseconds between SIGTERM and SIGKILL for a terminal's command.
 pub const TERMINAL_KILL_MILLIS: u64 = 2_000;
-/// Milliseconds that a child of an ended command may hold the terminal's output open.
+/// Milliseconds that a child of an ended command may hold the terminal's output open after its last output.
 pub const TERMINAL_DRAIN_MILLIS: u64 = 500;
+/// Milliseconds that children of an ended command may write to its terminal in all.
+pub const TERMINAL_DRAIN_MAX_MILLIS: u64 = 5_000;
+/// Milliseconds of silence after which a command that has discarded its input gets an end of input again.
+pub const TERMINAL_SILENCE_MILLIS: u64 = 10_000;
 /// Entries of a directory that a sandbox grants one by one if it must not grant the directory as a whole.
 pub const SANDBOX_ENTRIES: usize = 4096;
 /// Paths for which a thread looks up whether the sandbox has denied them.
@@ -581,6 +589,18 @@ pub const REMEMBERED_RULES: usize = 1024;
 pub const ANSWERS_BYTES: u64 = 32 << 20;
 /// Changes to the remembered answers for agents that may wait to be stored.
 pub const ANSWERS_WAITING: usize = 16;
+/// File descriptors that are left to the log and to the local sockets.
+pub const DESCRIPTORS_RESERVED: u64 = 48;
+/// Largest limit of open files that the daemon asks for.
+pub const DESCRIPTORS_MAX: u64 = 1 << 20;
+/// Time between two looks of the daemon at its own clock, in milliseconds.
+pub const CLOCK_LOOK_MILLIS: u64 = 1000;
+/// Time between two looks from which on the daemon was stopped or its host paused, in milliseconds.
+pub const CLOCK_PAUSE_MILLIS: u64 = 10_000;
+/// Seconds in which a daemon must have accepted a command's connection and answered its first request.
+pub const REACH_SECS: u64 = 30;
+/// Seconds of these after which the command says that it waits.
+pub const REACH_WORDS_SECS: u64 = 3;
 /// Seconds to connect to the server of a registry or of an agent's download.
 pub const CONNECT_SECS: u64 = 15;
 /// Seconds that one download may take.
@@ -637,6 +657,14 @@ pub const RETENTION_DELAY_SECS: u64 = 60;
 pub const RETENTION_INTERVAL_SECS: u64 = 60 * 60;
 /// Age, in milliseconds, below which no thread is removed because of the size of the log.
 pub const RETENTION_SIZE_AGE_MILLIS: i64 = 24 * 60 * 60 * 1000;
+/// Time, in milliseconds, after the newest event and the last sweep beyond which retention removes nothing.
+pub const RETENTION_UNUSED_MILLIS: i64 = 2 * 24 * 60 * 60 * 1000;
+/// Time, in milliseconds, after the last sweep beyond which retention removes nothing until a client confirms the time.
+pub const RETENTION_AWAY_MILLIS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// Time, in milliseconds, by which the clock may be set back without effect on retention.
+pub const RETENTION_SLACK_MILLIS: i64 = 5 * 60 * 1000;
+/// Size of the file in which retention remembers the time, in bytes.
+pub const RETENTION_FILE_BYTES: u64 = 4096;
 /// Removed threads that a report of retention lists.
 pub const RETENTION_LISTED: usize = 1000;
 /// Threads that one look for unused threads returns.

@@ -145,7 +145,7 @@ impl Daemon {
         };
         let certificate = tls.map(load).transpose()?;
         let given_out = tokens::load(&data_dir)?;
-        let clock = Clock::start();
+        let clock = Clock::start_without_pauses();
         let shares = live_shares(&data_dir, &log).await;
         let sessions = Sessions::load(&data_dir);
         let store = AuthStore::new(&token, given_out, shares, sessions, clock.now());
@@ -196,7 +196,12 @@ impl Daemon {
             })
         };
         let (at_socket, for_editors) = (listen_at(&sockets[0])?, listen_at(&sockets[1])?);
-        let service = Service::with_retention(directory, context, live.retention);
+        let service = Service::with_retention(
+            directory,
+            context,
+            live.retention,
+            Some(acpd_runtime::retention::path(&data_dir)),
+        );
         let stop = CancellationToken::new();
         let due = Arc::clone(&service.context.indexing);
         tokio::spawn({

@@ -404,7 +404,7 @@ function thisPage(): Page | undefined {
   if (!window || !document) {
     return undefined;
   }
-  const target = (type: string) => (type === "online" ? window : document);
+  const target = (type: string) => (type === "online" || type === "pageshow" ? window : document);
   return {
     addEventListener: (type, listener) => target(type).addEventListener(type, listener),
     removeEventListener: (type, listener) => target(type).removeEventListener(type, listener),

@@ -21,10 +21,16 @@ export type State =
   /** There will be no further connection; `error` is the reason, unless the client was closed on purpose. */
   | { name: "closed"; error?: Error };
 
+/** The events after which a page may have slept: browsers send only some of them, and in any order. */
+const PAGE_EVENTS = ["online", "visibilitychange", "pageshow", "resume"] as const;
+
+/** An event of a browser page. */
+export type PageEvent = (typeof PAGE_EVENTS)[number];
+
 /** The events of a browser page. */
 export interface Page {
-  addEventListener(type: "online" | "visibilitychange", listener: () => void): void;
-  removeEventListener(type: "online" | "visibilitychange", listener: () => void): void;
+  addEventListener(type: PageEvent, listener: () => void): void;
+  removeEventListener(type: PageEvent, listener: () => void): void;
   /** Returns whether `document.visibilityState` is `visible`. */
   visible(): boolean;
 }
@@ -67,6 +73,8 @@ export class Link {
   #timer: unknown;
   readonly #onPage = () => {
     if (this.options.page?.visible() !== false) {
+      // Attempts that failed while the page slept say nothing about the network now.
+      this.#attempts = 0;
       this.hurry();
     }
   };
@@ -78,8 +86,9 @@ export class Link {
 
   /** Starts connecting. */
   start(): void {
-    this.options.page?.addEventListener("online", this.#onPage);
-    this.options.page?.addEventListener("visibilitychange", this.#onPage);
+    for (const type of PAGE_EVENTS) {
+      this.options.page?.addEventListener(type, this.#onPage);
+    }
     void this.#attempt();
   }
 
@@ -109,8 +118,9 @@ export class Link {
       return;
     }
     const connection = this.#leave();
-    this.options.page?.removeEventListener("online", this.#onPage);
-    this.options.page?.removeEventListener("visibilitychange", this.#onPage);
+    for (const type of PAGE_EVENTS) {
+      this.options.page?.removeEventListener(type, this.#onPage);
+    }
     this.#become(error ? { name: "closed", error } : { name: "closed" });
     connection?.drop(new AcpdError("closed", "the client was closed"), 1000);
   }

@@ -74,7 +74,7 @@ pub async fn keep(settings: Settings, first: Client, mut orders: Receiver<Order>
                 return;
             }
             failures += 1;
-            why = match Client::connect_running(&settings, true).await {
+            why = match Client::reconnect(&settings, true).await {
                 Ok(Some(client)) => break client,
                 Ok(None) => "the daemon is not running".to_owned(),
                 Err(error) if Exit::of(&error) == Exit::Forbidden => {

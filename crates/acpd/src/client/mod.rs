@@ -2,11 +2,13 @@
 
 pub mod link;
 pub mod origin;
+pub mod patience;
 pub mod pin;
 pub mod reach;
 pub mod response;
 pub mod stdio;
 pub mod ticket;
+mod tunnel;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,7 +21,8 @@ use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use self::reach::{Reached, Wire, open_socket, reach, reach_running};
+use self::patience::Patience;
+use self::reach::{Reached, Wire, open_socket, reach, reach_within};
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
@@ -72,9 +75,9 @@ impl Client {
         Self::open(reach(settings).await?, approvals).await
     }
 
-    /// Connects to a running daemon; returns `None` if this user's daemon does not run.
-    pub async fn connect_running(settings: &Settings, approvals: bool) -> anyhow::Result<Option<Self>> {
-        match reach_running(settings).await? {
+    /// Connects to a running daemon without words on standard error; returns `None` if this user's daemon does not run.
+    pub async fn reconnect(settings: &Settings, approvals: bool) -> anyhow::Result<Option<Self>> {
+        match reach_within(settings, Patience::silent()).await? {
             Some(reached) => Ok(Some(Self::open(reached, approvals).await?)),
             None => Ok(None),
         }
@@ -82,6 +85,7 @@ impl Client {
 
     async fn open(reached: Reached, approvals: bool) -> anyhow::Result<Self> {
         let name = reached.name.clone();
+        let mut patience = reached.patience;
         let socket = open_socket(reached, "/ws").await?;
         let mut client = Self {
             socket,
@@ -96,7 +100,8 @@ impl Client {
             "clientInfo": { "name": "acpd-cli", "version": env!("CARGO_PKG_VERSION") },
             "capabilities": { "streaming": true, "tools": true, "approvals": approvals },
         });
-        let mut initialized = client.request("initialize", hello).await?;
+        let initializing = client.request("initialize", hello);
+        let mut initialized = patience.wait(&name, "did not answer", initializing).await??;
         client.server = initialized["serverInfo"].take();
         let limits = &initialized["limits"];
         let (ping, pong) = (limits["pingSecs"].as_u64(), limits["pongSecs"].as_u64());

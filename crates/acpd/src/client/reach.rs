@@ -4,9 +4,8 @@
 //! remote daemon proves its identity by TLS before it receives the token.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use acpd_model::limits::CONNECT_SECS;
+use acpd_http_client::tunnel_to;
 use anyhow::Context;
 use hyper::header::HeaderValue;
 use hyper_util::rt::TokioIo;
@@ -21,8 +20,9 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::client::origin::Origin;
+use crate::client::patience::Patience;
 use crate::client::pin::{Fingerprint, Pinned};
-use crate::client::response;
+use crate::client::{response, tunnel};
 use crate::daemon::background;
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -42,6 +42,8 @@ pub struct Reached {
     pub name: String,
     /// The value of the `Authorization` header, if the daemon requires one.
     pub authorization: Option<HeaderValue>,
+    /// The time that is left for the daemon's first answer.
+    pub patience: Patience,
 }
 
 /// The address of a remote daemon.
@@ -102,7 +104,7 @@ fn fingerprint(text: &str) -> anyhow::Result<Fingerprint> {
 pub async fn reach(settings: &Settings) -> anyhow::Result<Reached> {
     if settings.remote.is_none() {
         let stream = background::connect(settings).await?;
-        return local(settings, stream);
+        return local(settings, stream, Patience::begin());
     }
     match reach_running(settings).await? {
         Some(reached) => Ok(reached),
@@ -112,9 +114,14 @@ pub async fn reach(settings: &Settings) -> anyhow::Result<Reached> {
 
 /// Connects; returns `None` if this user's daemon does not run.
 pub async fn reach_running(settings: &Settings) -> anyhow::Result<Option<Reached>> {
+    reach_within(settings, Patience::begin()).await
+}
+
+/// Connects within a time that the caller has begun; returns `None` if this user's daemon does not run.
+pub async fn reach_within(settings: &Settings, mut patience: Patience) -> anyhow::Result<Option<Reached>> {
     let Some(remote) = &settings.remote else {
         let stream = background::try_connect(settings).await?;
-        return stream.map(|stream| local(settings, stream)).transpose();
+        return stream.map(|stream| local(settings, stream, patience)).transpose();
     };
     let authorization = settings.token.as_deref().map(bearer).transpose()?;
     let address = remote.address();
@@ -124,49 +131,84 @@ pub async fn reach_running(settings: &Settings) -> anyhow::Result<Option<Reached
              made on its host"
         )));
     }
-    let patience = Duration::from_secs(CONNECT_SECS);
-    let connected = tokio::time::timeout(patience, connect(remote, &address)).await;
+    let name = format!("the daemon at {address}");
+    let connecting = connect(remote, &address);
+    let wire = patience
+        .wait(&name, "did not accept a connection", connecting)
+        .await??;
     Ok(Some(Reached {
-        wire: connected
-            .map_err(|_| unreachable(&address, &format!("no answer within {CONNECT_SECS} s")))??,
-        host: address.clone(),
-        name: format!("the daemon at {address}"),
+        wire,
+        host: address,
+        name,
         authorization,
+        patience,
     }))
 }
 
-fn local(settings: &Settings, stream: UnixStream) -> anyhow::Result<Reached> {
+fn local(settings: &Settings, stream: UnixStream, patience: Patience) -> anyhow::Result<Reached> {
     Ok(Reached {
         wire: Box::new(stream),
         host: "localhost".to_owned(),
         name: format!("the daemon of {}", settings.daemon.data_dir.display()),
         // A token of a flag or of the environment also applies at the socket: it may have a different role.
         authorization: settings.token.as_deref().map(bearer).transpose()?,
+        patience,
     })
 }
 
 async fn connect(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Wire>> {
-    let plain = (remote.host.trim_matches(['[', ']']), remote.port);
-    let stream = TcpStream::connect(plain)
-        .await
-        .map_err(|error| unreachable(address, &error.to_string()))?;
-    stream.set_nodelay(true)?;
+    let wire = connect_plain(remote, address).await?;
     if !remote.secure {
-        return Ok(Box::new(stream));
+        return Ok(wire);
     }
-    let name = ServerName::try_from(plain.0.to_owned()).map_err(|_| {
-        Exit::Usage.error(format!(
-            "{:?} is no host name that a certificate can have",
-            plain.0
+    let shaken = shake(&remote.host, wire, remote.pin).await?;
+    shaken.map_err(|error| not_trusted(&error, address, remote.pin.is_some()))
+}
+
+/// Connects to the daemon's port, through the proxy of the environment if it names one for this host.
+async fn connect_plain(remote: &Remote, address: &str) -> anyhow::Result<Box<dyn Wire>> {
+    let through = tunnel_to(&remote.host).map_err(|reason| Exit::Usage.error(reason))?;
+    let Some(through) = through else {
+        return dial(&remote.host, remote.port)
+            .await
+            .map_err(|error| unreachable(address, &error.to_string()));
+    };
+    let proxy = format!("{}:{} ({})", through.host, through.port, through.variable);
+    let refused = |why: &dyn std::fmt::Display| {
+        Exit::Unreachable.error(format!(
+            "{address} cannot be reached through the proxy {proxy}: {why}; to connect without it, add {} to NO_PROXY",
+            remote.host
         ))
-    })?;
-    let shaken = TlsConnector::from(Arc::new(tls(remote.pin)?))
-        .connect(name, stream)
-        .await;
-    match shaken {
-        Ok(stream) => Ok(Box::new(stream)),
-        Err(error) => Err(not_trusted(&error, address, remote.pin.is_some())),
+    };
+    let dialled = dial(&through.host, through.port).await;
+    let mut wire = dialled.map_err(|error| refused(&error))?;
+    if through.is_secure {
+        let shaken = shake(&through.host, wire, None).await?;
+        wire = shaken.map_err(|error| refused(&error))?;
     }
+    tunnel::open(wire, &through, address)
+        .await
+        .map_err(|reason| refused(&reason))
+}
+
+/// Connects to a port. An IPv6 address is in brackets.
+async fn dial(host: &str, port: u16) -> std::io::Result<Box<dyn Wire>> {
+    let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
+    stream.set_nodelay(true)?;
+    Ok(Box::new(stream))
+}
+
+/// Sets up TLS with the host at the other end. An IPv6 address is in brackets.
+async fn shake(
+    host: &str,
+    wire: Box<dyn Wire>,
+    pin: Option<Fingerprint>,
+) -> anyhow::Result<std::io::Result<Box<dyn Wire>>> {
+    let host = host.trim_matches(['[', ']']);
+    let name = ServerName::try_from(host.to_owned())
+        .map_err(|_| Exit::Usage.error(format!("{host:?} is no host name that a certificate can have")))?;
+    let shaken = TlsConnector::from(Arc::new(tls(pin)?)).connect(name, wire).await;
+    Ok(shaken.map(|stream| Box::new(stream) as Box<dyn Wire>))
 }
 
 fn unreachable(address: &str, why: &str) -> anyhow::Error {
@@ -237,6 +279,7 @@ pub async fn open_socket(reached: Reached, path: &str) -> anyhow::Result<WebSock
         host,
         name,
         authorization,
+        mut patience,
     } = reached;
     let mut request = format!("ws://{host}{path}").into_client_request()?;
     if let Some(authorization) = authorization {
@@ -245,15 +288,11 @@ pub async fn open_socket(reached: Reached, path: &str) -> anyhow::Result<WebSock
     let config = WebSocketConfig::default()
         .max_message_size(None)
         .max_frame_size(None);
-    // The handshake is large, and every command's future would contain it.
-    let opening = Box::pin(tokio_tungstenite::client_async_with_config(
-        request,
-        wire,
-        Some(config),
-    ));
-    let (socket, _) = opening
-        .await
-        .map_err(|error| response::not_opened(error, &name))?;
+    let opening = tokio_tungstenite::client_async_with_config(request, wire, Some(config));
+    let opened = patience
+        .wait(&name, "did not open the WebSocket", opening)
+        .await?;
+    let (socket, _) = opened.map_err(|error| response::not_opened(error, &name))?;
     Ok(socket)
 }
 
@@ -267,6 +306,7 @@ pub async fn ask(
         host,
         name,
         authorization,
+        mut patience,
     } = reached;
     let headers = request.headers_mut();
     headers.insert(hyper::header::HOST, HeaderValue::from_str(&host)?);
@@ -279,7 +319,9 @@ pub async fn ask(
         .map_err(|_| lost())?;
     // The reader of the response sees how the connection ends.
     tokio::spawn(connection);
-    daemon.send_request(request).await.map_err(|_| lost())
+    let answer = daemon.send_request(request);
+    let answer = patience.wait(&name, "did not answer", answer).await?;
+    answer.map_err(|_| lost())
 }
 
 #[cfg(test)]

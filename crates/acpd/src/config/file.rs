@@ -34,6 +34,8 @@ pub struct File {
     pub traces: TracesConfig,
     /// The directory of the log and the tokens.
     pub data_dir: Option<PathBuf>,
+    /// Whether the data directory may be on a network file system, because only one host uses it.
+    pub data_dir_on_network: bool,
     durability: Survives,
     /// Agents by name.
     pub agents: BTreeMap<String, AgentConfig>,

@@ -4,7 +4,6 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -15,7 +14,10 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixStream;
 
+use crate::daemon::elsewhere::{self, HostMark};
 use crate::daemon::hindrance::{explained, hindrance};
+use crate::daemon::lifetime;
+use crate::daemon::ssh_agent;
 use crate::exit::Exit;
 use crate::own_program::own_program;
 use crate::settings::{Settings, home};
@@ -44,15 +46,23 @@ pub struct Notice {
     /// The options of `acpd serve` that a restart repeats.
     #[serde(default)]
     pub options: Vec<String>,
+    /// The daemon's host.
+    #[serde(default)]
+    pub host: Option<HostMark>,
 }
 
 impl Notice {
     /// Reads the notice of the daemon that runs on a data directory.
     pub fn read(data_dir: &Path) -> anyhow::Result<Self> {
-        let path = notice_path(data_dir);
+        let path = Self::path(data_dir);
         let text = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         acpd_model::json::from_bytes(&text)
             .with_context(|| format!("{} does not say where the daemon listens", path.display()))
+    }
+
+    /// Returns the path of the notice in a data directory.
+    pub fn path(data_dir: &Path) -> PathBuf {
+        data_dir.join("daemon.json")
     }
 
     /// Returns the address on which the daemon listens.
@@ -86,7 +96,7 @@ impl Running {
         url: String,
         options: Vec<String>,
     ) -> std::io::Result<Self> {
-        let path = notice_path(data_dir);
+        let path = Notice::path(data_dir);
         let new = path.with_extension("new");
         let notice = Notice {
             address,
@@ -96,6 +106,7 @@ impl Running {
             started_at: jiff::Timestamp::now().as_millisecond(),
             log_file: std::env::var_os(LOG_FILE).map(PathBuf::from),
             options,
+            host: Some(HostMark::own()),
         };
         let mut file = OpenOptions::new()
             .write(true)
@@ -106,6 +117,17 @@ impl Running {
         file.write_all(&serde_json::to_vec(&notice)?)?;
         std::fs::rename(&new, &path)?;
         Ok(Self { path })
+    }
+
+    /// Shows other hosts that the daemon still runs.
+    pub fn touch(&self) {
+        let touched = OpenOptions::new()
+            .write(true)
+            .open(&self.path)
+            .and_then(|file| file.set_modified(std::time::SystemTime::now()));
+        if let Err(error) = touched {
+            tracing::debug!(path = %self.path.display(), %error, "the daemon's notice cannot be touched");
+        }
     }
 }
 
@@ -122,10 +144,6 @@ pub fn url(data_dir: &Path) -> anyhow::Result<String> {
     Notice::read(data_dir).map(|notice| notice.address())
 }
 
-fn notice_path(data_dir: &Path) -> PathBuf {
-    data_dir.join("daemon.json")
-}
-
 /// Time for a daemon in the background to start.
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -133,6 +151,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub async fn connect(settings: &Settings) -> anyhow::Result<UnixStream> {
     if let Some(stream) = try_connect(settings).await? {
         return Ok(stream);
+    }
+    if let Some(elsewhere) = elsewhere::find(&settings.daemon.data_dir) {
+        return Err(elsewhere.error());
     }
     print::hint(&format!(
         "no daemon is running; starting one in the background (log: {}; \"acpd stop\" ends it)",
@@ -149,6 +170,9 @@ pub async fn launch(settings: &Settings, options: &[String]) -> anyhow::Result<U
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         if let Some(stream) = try_connect(settings).await? {
+            if let Some(ends) = lifetime::of_process(child.id()) {
+                print::hint(&format!("{}; {}", ends.reason(), ends.advice()));
+            }
             return Ok(stream);
         }
         if let Some(status) = child.try_wait()?
@@ -180,7 +204,10 @@ fn came_second(settings: &Settings, said_before: u64) -> bool {
 pub async fn try_connect(settings: &Settings) -> anyhow::Result<Option<UnixStream>> {
     let data_dir = &settings.daemon.data_dir;
     match unix_socket::connect(data_dir).await {
-        Ok(stream) => Ok(Some(stream)),
+        Ok(stream) => {
+            ssh_agent::follow_login(data_dir);
+            Ok(Some(stream))
+        }
         // The socket of a killed daemon refuses connections.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => Ok(None),
         Err(error) => Err(error).with_context(|| {
@@ -195,6 +222,17 @@ pub fn make_data_dir(data_dir: &Path) -> anyhow::Result<()> {
     private_file::directory(data_dir)
         .with_context(|| format!("the data directory {} cannot be used", data_dir.display()))
         .map_err(|error| explained(error, data_dir))
+}
+
+/// Leaves the session of the command that started this daemon in the background, so that neither the end of its terminal nor
+/// Ctrl-C there concerns the daemon. Does nothing in a daemon that runs in a terminal or as a service.
+pub fn leave_session() {
+    if std::env::var_os(LOG_FILE).is_some()
+        && let Err(error) = rustix::process::setsid()
+    {
+        // It leads a session already.
+        tracing::debug!(%error, "the daemon stays in its session");
+    }
 }
 
 /// Returns the file with the log of a daemon in the background.
@@ -230,12 +268,12 @@ fn start(settings: &Settings, options: &[String]) -> anyhow::Result<Child> {
         // Agents look for their settings there. An editor may have started this command without it.
         command.env("HOME", home);
     }
-    // In its own process group, the daemon does not receive this terminal's Ctrl-C.
+    ssh_agent::follow_login(data_dir);
+    command.env(ssh_agent::VARIABLE, ssh_agent::link(data_dir));
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)
-        .process_group(0)
         .current_dir("/");
     command.spawn().context("the daemon cannot be started")
 }
@@ -272,6 +310,7 @@ mod tests {
             started_at: 0,
             log_file: None,
             options: Vec::new(),
+            host: None,
         };
         for (url, seen) in [
             ("http://127.0.0.1:4127", "http://127.0.0.1:4127"),

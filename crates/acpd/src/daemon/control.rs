@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::cli::StopArgs;
 use crate::daemon::background::{self, Notice};
+use crate::daemon::elsewhere;
 use crate::daemon::process::Process;
 use crate::exit::Exit;
 use crate::settings::Settings;
@@ -53,7 +54,11 @@ pub async fn restart(settings: &Settings, args: &StopArgs) -> anyhow::Result<Exi
 /// Stops the daemon and waits for its end. Returns its process id, or `None` if none runs.
 async fn stopped(settings: &Settings) -> anyhow::Result<Option<i32>> {
     let Some(stream) = background::try_connect(settings).await? else {
-        return Ok(None);
+        return match elsewhere::find(&settings.daemon.data_dir) {
+            // A process id of another host means nothing here.
+            Some(elsewhere) => Err(elsewhere.error()),
+            None => Ok(None),
+        };
     };
     // The operating system names the process at the other end of the socket: a file could name another one.
     let pid = stream.peer_cred()?.pid().and_then(Pid::from_raw);

@@ -2,15 +2,18 @@
 
 pub mod background;
 pub mod control;
+pub mod elsewhere;
 mod hindrance;
+pub mod lifetime;
 mod logging;
 pub mod logs;
 pub mod notifications;
 pub mod open;
 pub mod policy;
-mod process;
+pub mod process;
 pub mod reference;
 mod reload;
 pub mod serve;
+pub mod ssh_agent;
 pub mod status;
 pub mod token;

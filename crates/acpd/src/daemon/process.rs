@@ -1,6 +1,7 @@
 //! The process of a running daemon. Owns: what it takes to signal it and to wait for its end.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -9,6 +10,15 @@ use rustix::process::Pid;
 pub use self::linux::Process;
 #[cfg(not(target_os = "linux"))]
 pub use self::other::Process;
+
+/// Returns whether a process is a daemon of acpd.
+pub fn is_daemon(pid: u32) -> bool {
+    let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    let own = std::env::current_exe().unwrap_or_default();
+    program.file_name().is_some_and(|name| {
+        Some(name) == own.file_name() || Path::new(name).to_string_lossy().starts_with("acpd")
+    })
+}
 
 #[cfg(target_os = "linux")]
 mod linux {

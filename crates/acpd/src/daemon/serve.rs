@@ -16,26 +16,33 @@ use acpd_server::{Config, Daemon, StartError};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Common, ServeArgs};
-use crate::daemon::background::{Notice, Running, reachable};
+use crate::daemon::background::{self, Notice, Running, reachable};
+use crate::daemon::elsewhere;
 use crate::daemon::hindrance::explained;
 use crate::daemon::logging::start_logging;
 use crate::daemon::reload::{Files, LOOK_AT_FILES};
 use crate::exit::Exit;
+use crate::file_system::FileSystem;
 use crate::own_program::own_program;
 use crate::settings::Settings;
 use crate::traces::Sender;
 
 /// Runs the daemon until SIGINT or SIGTERM.
 pub fn serve(mut settings: Settings, common: &Common, args: &ServeArgs) -> anyhow::Result<Exit> {
+    background::leave_session();
     acpd_host::give_back_large_buffers();
     // Before there is a second thread, since it changes the environment.
     let (manager, mut listener) = ServiceManager::take()?;
     start_logging(args.log_format);
+    if let Err(error) = acpd_host::raise_descriptor_limit() {
+        tracing::warn!(%error, "the limit of open files stays as it is; \"acpd doctor\" says whether it is enough");
+    }
     if listener.is_none() && settings.any_port {
         listener = another_port(settings.daemon.listen);
     }
     let listen = listener.as_ref().map(TcpListener::local_addr).transpose()?;
     set_options(&mut settings.daemon, args, listen)?;
+    check_place(&settings)?;
     let load = || {
         let mut settings = Settings::load(common)?.checked()?;
         set_options(&mut settings.daemon, args, listen)?;
@@ -74,6 +81,23 @@ fn another_port(default: SocketAddr) -> Option<TcpListener> {
         Err(error) => tracing::warn!(%error, "{default} is taken by another program"),
     }
     Some(listener)
+}
+
+/// Refuses a data directory that several hosts can write, where locks do not keep them apart.
+fn check_place(settings: &Settings) -> anyhow::Result<()> {
+    let data_dir = &settings.daemon.data_dir;
+    if let Some(elsewhere) = elsewhere::find(data_dir) {
+        return Err(elsewhere.error());
+    }
+    match FileSystem::of(data_dir) {
+        FileSystem::Network(kind) if !settings.data_dir_on_network => Err(anyhow::anyhow!(
+            "{} is on a network file system ({kind}), where the log can be damaged: name a directory on a local disk with \
+             --data-dir, ACPD_DATA_DIR or data_dir; or set data_dir_on_network = true in {} if only one host ever uses it",
+            data_dir.display(),
+            settings.config_path.display()
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Applies the options of the command to the configuration. `listen` is the address of a socket that the service manager
@@ -175,9 +199,16 @@ async fn serve_until_stopped(
     acpd_host::give_back_free_memory();
     let keep_up = async {
         let mut look = tokio::time::interval(LOOK_AT_FILES);
+        let mut touch = tokio::time::interval(elsewhere::TOUCH);
         loop {
             let all = tokio::select! {
                 _ = look.tick() => false,
+                _ = touch.tick() => {
+                    if let Some(running) = &running {
+                        running.touch();
+                    }
+                    continue;
+                }
                 _ = hangup.recv() => true,
             };
             if all {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::cli::StatusArgs;
 use crate::client::Client;
 use crate::daemon::background::{self, Notice};
+use crate::daemon::elsewhere;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::plain::plain_line;
@@ -16,6 +17,9 @@ use crate::terminal::time::span;
 pub async fn status(settings: &Settings, args: &StatusArgs) -> anyhow::Result<Exit> {
     let is_far = settings.remote.is_some();
     if !is_far && background::try_connect(settings).await?.is_none() {
+        if let Some(elsewhere) = elsewhere::find(&settings.daemon.data_dir) {
+            return Err(elsewhere.error());
+        }
         return Ok(not_running(settings, args));
     }
     let mut client = Client::connect(settings, false).await?;

@@ -11,6 +11,7 @@ use hyper::Request;
 use serde_json::json;
 
 use crate::cli::{TokenCommand, TokenCreateArgs, TokenRevokeArgs, TokenTicketArgs};
+use crate::client::patience::Patience;
 use crate::client::reach::{Reached, ask};
 use crate::client::ticket;
 use crate::daemon::background::make_data_dir;
@@ -159,6 +160,7 @@ async fn notify_daemon(settings: &Settings) -> bool {
         host: "localhost".to_owned(),
         name: "the daemon".to_owned(),
         authorization: None,
+        patience: Patience::silent(),
     };
     let Ok(request) = Request::post("/api/tokens/reload").body(String::new()) else {
         return false;

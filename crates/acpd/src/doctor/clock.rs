@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use acpd_runtime::retention;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -23,6 +24,8 @@ struct Facts {
     now: i64,
     /// When the log was last written, in seconds since the epoch.
     last_event: Option<i64>,
+    /// Why retention removes nothing.
+    held: Option<retention::Held>,
     /// The time zone, or why there is none.
     zone: Result<String, String>,
 }
@@ -31,10 +34,14 @@ struct Facts {
 pub fn check(subject: &Subject) -> Vec<Finding> {
     let data_dir = &subject.settings.daemon.data_dir;
     let written = ["log.db", "log.db-wal"].map(|name| modified(&data_dir.join(name)));
+    let is_on = subject.settings.daemon.retention.is_on();
+    // The check of the data directory reports a file that cannot be read.
+    let stored = retention::read(&retention::path(data_dir)).unwrap_or_default();
     let zone = TimeZone::try_system();
     findings(&Facts {
         now: Timestamp::now().as_second(),
         last_event: written.into_iter().flatten().max(),
+        held: stored.filter(|_| is_on).and_then(|stored| stored.held),
         zone: zone
             .map(|zone| zone.iana_name().unwrap_or("local time").to_owned())
             .map_err(|error| error.to_string()),
@@ -69,7 +76,19 @@ fn findings(facts: &Facts) -> Vec<Finding> {
         )
         .fix("install tzdata, and set TZ or /etc/localtime"),
     };
-    vec![time, zone]
+    let held = facts.held.map(|held| {
+        Finding::warning(
+            group,
+            format!(
+                "retention removes nothing since {}: {} ({})",
+                date(held.now / 1000),
+                held.reason(),
+                date(held.known / 1000)
+            ),
+        )
+        .fix("set the clock; if it is right, confirm it with \"acpd prune\", which removes what is too old by it")
+    });
+    [time, zone].into_iter().chain(held).collect()
 }
 
 fn date(secs: i64) -> String {
@@ -92,6 +111,7 @@ mod tests {
                 Facts {
                     now,
                     last_event: None,
+                    held: None,
                     zone: zone(),
                 },
                 Level::Ok,
@@ -101,6 +121,7 @@ mod tests {
                 Facts {
                     now,
                     last_event: Some(now + SLACK_SECS),
+                    held: None,
                     zone: zone(),
                 },
                 Level::Ok,
@@ -110,6 +131,7 @@ mod tests {
                 Facts {
                     now,
                     last_event: Some(now + SLACK_SECS + 1),
+                    held: None,
                     zone: zone(),
                 },
                 Level::Warning,
@@ -119,6 +141,7 @@ mod tests {
                 Facts {
                     now: 0,
                     last_event: None,
+                    held: None,
                     zone: zone(),
                 },
                 Level::Problem,
@@ -128,10 +151,24 @@ mod tests {
                 Facts {
                     now,
                     last_event: None,
+                    held: None,
                     zone: Err("none".to_owned()),
                 },
                 Level::Warning,
                 "UTC: none",
+            ),
+            (
+                Facts {
+                    now,
+                    last_event: Some(now),
+                    held: Some(retention::Held {
+                        now: now * 1000,
+                        known: (now - 400 * 24 * 3600) * 1000,
+                    }),
+                    zone: zone(),
+                },
+                Level::Warning,
+                "retention removes nothing since 2026-01-01 00:16:40 UTC: the clock of this host is 400 days ahead",
             ),
         ] {
             let found = findings(&facts);

@@ -2,8 +2,6 @@
 //!
 //! In: the daemon's socket. Out: findings. Never: starts or stops a daemon.
 
-use std::path::Path;
-
 use acpd_runtime::agent::registry::Agents;
 use hyper::Request;
 use serde_json::{Value, json};
@@ -202,15 +200,6 @@ fn of_running(running: &Running) -> Vec<Finding> {
         );
     }
     found
-}
-
-/// Returns whether a process is a daemon of acpd.
-pub fn is_daemon(pid: u32) -> bool {
-    let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-    let own = std::env::current_exe().unwrap_or_default();
-    program.file_name().is_some_and(|name| {
-        Some(name) == own.file_name() || Path::new(name).to_string_lossy().starts_with("acpd")
-    })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use rustix::fs::{Access, access};
 
 use super::Subject;
 use super::report::{Finding, Group};
+use crate::file_system::FileSystem;
 
 /// Space beyond the size of the log that is no reason for a warning.
 const COMFORT_BYTES: u64 = 256 << 20;
@@ -31,6 +32,8 @@ struct Facts {
     free: Option<u64>,
     log_bytes: u64,
     file_system: FileSystem,
+    /// Whether the configuration permits a network file system.
+    on_network: bool,
     log: Log,
     /// The version of the logs that this acpd writes.
     known: usize,
@@ -48,15 +51,6 @@ enum State {
     Refused(String),
     /// It exists, and no file can be created in it.
     ReadOnly,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FileSystem {
-    Local,
-    /// A network file system, or one that behaves like it.
-    Network(&'static str),
-    /// A file system in memory.
-    Memory,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +76,8 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
         state: state(dir, nearest),
         free: free_bytes(nearest).ok(),
         log_bytes: size("log.db") + size("log.db-wal"),
-        file_system: file_system(nearest),
+        file_system: FileSystem::of(nearest),
+        on_network: subject.settings.data_dir_on_network,
         log: log(&dir.join("log.db")),
         known: log_version(),
     })
@@ -102,27 +97,6 @@ fn state(dir: &Path, nearest: &Path) -> State {
         Ok(()) if can_write(dir) => State::Private,
         Ok(()) => State::ReadOnly,
     }
-}
-
-#[cfg(target_os = "linux")]
-fn file_system(path: &Path) -> FileSystem {
-    // From linux/magic.h.
-    let kind = rustix::fs::statfs(path).ok();
-    match kind.and_then(|found| u32::try_from(found.f_type).ok()) {
-        Some(0x6969) => FileSystem::Network("NFS"),
-        Some(0x517b | 0xff53_4d42 | 0xfe53_4d42) => FileSystem::Network("SMB"),
-        Some(0x0102_1997) => FileSystem::Network("9p"),
-        Some(0x5346_414f) => FileSystem::Network("AFS"),
-        Some(0x00c3_6400) => FileSystem::Network("Ceph"),
-        Some(0x6573_5546) => FileSystem::Network("FUSE"),
-        Some(0x0102_1994 | 0x8584_58f6) => FileSystem::Memory,
-        _ => FileSystem::Local,
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn file_system(_: &Path) -> FileSystem {
-    FileSystem::Local
 }
 
 /// Reads the version of the log from its file. `SQLite` itself would create files beside it.
@@ -209,7 +183,14 @@ fn of_file_system(facts: &Facts) -> Option<Finding> {
     let advice = "put data_dir on a local disk";
     match facts.file_system {
         FileSystem::Local => None,
-        FileSystem::Network(name) => Some(
+        FileSystem::Network(name) if !facts.on_network => Some(
+            Finding::problem(
+                Group::Data,
+                format!("it is on {name}, where several hosts can damage the log: \"acpd serve\" refuses to start"),
+            )
+            .fix(format!("{advice}, or set data_dir_on_network = true if only one host ever uses it")),
+        ),
+        FileSystem::Network(name) | FileSystem::Virtual(name) => Some(
             Finding::warning(
                 Group::Data,
                 format!("it is on {name}: SQLite's locks and shared memory are unreliable there, and the log can be damaged"),
@@ -263,6 +244,7 @@ mod tests {
             free: Some(10 << 30),
             log_bytes: 1 << 30,
             file_system: FileSystem::Local,
+            on_network: false,
             log: Log::Version(3),
             known: 3,
         }
@@ -339,7 +321,7 @@ mod tests {
                     file_system: FileSystem::Network("NFS"),
                     ..facts()
                 },
-                Level::Warning,
+                Level::Problem,
                 "on NFS",
             ),
             (

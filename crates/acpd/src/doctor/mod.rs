@@ -16,6 +16,7 @@ mod report;
 mod sandbox;
 mod secrets;
 mod service;
+mod ssh_agent;
 mod system;
 
 use std::future::Future;
@@ -28,6 +29,7 @@ use tokio::time::{Instant, timeout_at};
 use self::report::{Finding, Group, Level, Report};
 use crate::cli::DoctorArgs;
 use crate::daemon::background::Notice;
+use crate::daemon::process::is_daemon;
 use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::terminal::print;
@@ -47,7 +49,7 @@ impl Subject {
     /// Returns the process of the daemon that runs on the data directory.
     fn daemon_pid(&self) -> Option<u32> {
         let notice = Notice::read(&self.settings.daemon.data_dir).ok()?;
-        daemon::is_daemon(notice.pid).then_some(notice.pid)
+        is_daemon(notice.pid).then_some(notice.pid)
     }
 }
 
@@ -83,6 +85,7 @@ pub async fn doctor(
         ),
         run_plain(&subject, Group::Sandbox, sandbox::check),
         run_plain(&subject, Group::System, system::check),
+        run_plain(&subject, Group::System, ssh_agent::check),
         run_plain(&subject, Group::Clock, clock::check),
         run_plain(&subject, Group::Service, service::check),
         run_plain(&subject, Group::Editors, editors::check),

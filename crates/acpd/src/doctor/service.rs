@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Subject;
 use super::report::{Finding, Group};
 use crate::cli::Manager;
+use crate::daemon::lifetime;
 use crate::service::launchd::{self, JobState};
 use crate::service::systemd::Scope;
 use crate::service::unit;
@@ -57,10 +58,13 @@ pub fn check(subject: &Subject) -> Vec<Finding> {
             .collect(),
         Manager::Launchd => of_job().into_iter().collect(),
     };
-    match &facts[..] {
+    let mut found: Vec<Finding> = match &facts[..] {
         [] => findings(&Facts::None),
         facts => facts.iter().flat_map(findings).collect(),
-    }
+    };
+    let ends = subject.daemon_pid().and_then(lifetime::of_process);
+    found.extend(ends.map(|ends| Finding::warning(Group::Service, ends.reason()).fix(ends.advice())));
+    found
 }
 
 fn of_job() -> Option<Facts> {

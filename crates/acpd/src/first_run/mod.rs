@@ -96,7 +96,7 @@ pub async fn go_on(settings: &Settings, next: Next) -> anyhow::Result<Exit> {
         }
         Next::Attach(thread) => {
             let thread = ThreadArg { thread };
-            crate::attach::attach(settings, &AttachArgs { thread }).await
+            Box::pin(crate::attach::attach(settings, &AttachArgs { thread })).await
         }
         Next::Run { agent, prompt } => {
             let args = RunArgs {

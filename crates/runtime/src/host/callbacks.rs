@@ -51,6 +51,16 @@ pub enum HostMessage {
     Denied(Denial),
 }
 
+/// Variables that keep programs from waiting for keys, which nobody can press. What the configuration or the agent sets wins.
+const WITHOUT_KEYBOARD: [(&str, &str); 4] = [
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    // Git takes the text that it proposes.
+    ("GIT_EDITOR", "true"),
+    // Git fails instead of asking for a password.
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
 /// Returns the environment of a command.
 pub type Environment = Box<dyn Fn() -> BTreeMap<String, String> + Send + Sync>;
 
@@ -145,6 +155,11 @@ impl Callbacks {
             } => {
                 let mut environment = (self.environment)();
                 environment.insert("TERM".to_owned(), TERMINAL_TYPE.to_owned());
+                for (name, value) in WITHOUT_KEYBOARD {
+                    environment
+                        .entry(name.to_owned())
+                        .or_insert_with(|| value.to_owned());
+                }
                 environment.extend(env);
                 let program = Program {
                     command,

@@ -2,27 +2,34 @@
 //!
 //! In: the limits, the time, and requests of clients. Out: deletions of threads, by way of the thread directory, and removed
 //! attachments. Owns: one task, which runs at most one sweep at a time. Never: removes anything without a limit, a thread that
-//! is in use, or one that was used after the sweep had looked at it.
+//! is in use, or one that was used after the sweep had looked at it; or by itself while the host's clock does not fit to the log.
 
 mod settings;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod trust;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use acpd_log::Filter;
+
 use acpd_model::limits::{RETENTION_DELAY_SECS, RETENTION_INTERVAL_SECS, RETENTION_REQUESTS};
-use acpd_model::{ErrorCode, Failure, Origin};
+use acpd_model::{ErrorCode, Failure, Millis, Origin};
 use acpd_proto::surface::reply::RetentionReport;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::agent::process::sleep_until;
 use crate::context::Context;
-use crate::thread::directory::Directory;
+use crate::host::blocking;
+use crate::thread::directory::{Directory, log_failure};
 
 pub use self::settings::{Age, RetentionSettings, Size};
 use self::sweep::{Progress, Sweep};
+use self::trust::Trust;
+pub use self::trust::{Held, TrustRecord, path, read};
 
 const DELAY: Duration = Duration::from_secs(RETENTION_DELAY_SECS);
 const INTERVAL: Duration = Duration::from_secs(RETENTION_INTERVAL_SECS);
@@ -42,11 +49,13 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// Starts the task with limits that the sender of `settings` replaces. It ends when the last clone is dropped.
+    /// Starts the task with limits that the sender of `settings` replaces. It ends when the last clone is dropped. What it must
+    /// remember of the time, it stores in `file`.
     pub fn open(
         directory: Directory,
         context: Context,
         settings: watch::Receiver<RetentionSettings>,
+        file: Option<PathBuf>,
     ) -> Self {
         let (requests_tx, requests_rx) = mpsc::channel(RETENTION_REQUESTS);
         let task = Task {
@@ -54,6 +63,8 @@ impl Retention {
             directory,
             context,
             progress: Progress::default(),
+            file,
+            trust: None,
         };
         tokio::spawn(task.run(requests_rx));
         Self { requests_tx }
@@ -85,6 +96,10 @@ struct Task {
     directory: Directory,
     context: Context,
     progress: Progress,
+    /// Where [`Trust`] is stored.
+    file: Option<PathBuf>,
+    /// Loaded before the first sweep.
+    trust: Option<Trust>,
 }
 
 impl Task {
@@ -99,15 +114,78 @@ impl Task {
                         return;
                     };
                     // A client that has gone does not need the report. What it wanted is done anyway.
-                    let _ = reply.send(self.sweep(by, dry_run, false).await);
+                    let _ = reply.send(self.requested(by, dry_run).await);
                 }
                 () = changed(&mut self.settings) => next = Instant::now() + DELAY,
                 () = sleep_until(due) => {
-                    // The next one tries again; the sweep has logged why it failed.
-                    let _ = self.sweep(Origin::Daemon, false, true).await;
+                    self.due().await;
                     next = Instant::now() + INTERVAL;
                 }
             }
+        }
+    }
+
+    /// Runs the sweep that a client requested, who thereby confirms the time.
+    async fn requested(&mut self, by: Origin, dry_run: bool) -> Result<RetentionReport, Failure> {
+        if !dry_run && self.settings.borrow().is_on() {
+            let newest = self.newest().await?;
+            let now = self.context.clock.now().wall;
+            self.trust().await.confirm(now, newest);
+            self.store_trust().await;
+        }
+        self.sweep(by, dry_run, false).await
+    }
+
+    /// Runs the sweep that is due, unless the clock does not fit to the log. The next one tries again.
+    async fn due(&mut self) {
+        let newest = match self.newest().await {
+            Ok(newest) => newest,
+            Err(failure) => {
+                return tracing::warn!(error = %failure, "retention did not start; it tries again in an hour");
+            }
+        };
+        let now = self.context.clock.now().wall;
+        let held = self.trust().await.check(now, newest);
+        self.store_trust().await;
+        if held.is_none() {
+            // The sweep has logged why it failed.
+            let _ = self.sweep(Origin::Daemon, false, true).await;
+        }
+    }
+
+    /// Returns when the newest event was stored.
+    async fn newest(&self) -> Result<Option<Millis>, Failure> {
+        let newest = self.context.log.list(Filter::default(), None, 1).await;
+        let newest = newest.map_err(|error| log_failure(&error))?;
+        Ok(newest.first().map(|listed| listed.summary.updated_at))
+    }
+
+    async fn trust(&mut self) -> &mut Trust {
+        let loaded = match self.trust.take() {
+            Some(trust) => trust,
+            None => {
+                let file = self.file.clone();
+                let loaded = blocking(&*self.context.host, move || Ok(Trust::load(file))).await;
+                loaded.unwrap_or_else(|_| Trust::load(None))
+            }
+        };
+        self.trust.insert(loaded)
+    }
+
+    async fn store_trust(&mut self) {
+        let Some((path, record)) = self.trust().await.unstored() else {
+            return;
+        };
+        let store = move || {
+            trust::write(&path, record).map_err(|error| {
+                Failure::new(
+                    ErrorCode::Storage,
+                    format!("{} cannot be written: {error}", path.display()),
+                )
+            })
+        };
+        if let Err(error) = blocking(&*self.context.host, store).await {
+            tracing::warn!(%error, "after a restart, retention compares the clock with the log alone");
         }
     }
 

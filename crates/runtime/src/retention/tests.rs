@@ -16,7 +16,7 @@ use acpd_proto::surface::reply::{RetentionLimit, RetentionReport};
 use acpd_proto::thread::{Change, Command, LastUse};
 use tokio::sync::watch;
 
-use super::{Age, DELAY, INTERVAL, Retention, RetentionSettings, Size};
+use super::{Age, DELAY, INTERVAL, Retention, RetentionSettings, Size, path, read};
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::test_context::context_with_log;
@@ -31,7 +31,7 @@ struct Stage {
     directory: Directory,
     retention: Retention,
     settings: watch::Sender<RetentionSettings>,
-    _place: tempfile::TempDir,
+    place: tempfile::TempDir,
 }
 
 impl Stage {
@@ -43,14 +43,19 @@ impl Stage {
         let (settings, retention) = watch::channel(settings);
         context.clock = Clock::starting_at(NOW);
         let directory = Directory::open(context.clone()).await.unwrap();
-        let retention = Retention::open(directory.clone(), context.clone(), retention);
+        let retention = Retention::open(
+            directory.clone(),
+            context.clone(),
+            retention,
+            Some(path(place.path())),
+        );
         Self {
             log,
             context,
             directory,
             retention,
             settings,
-            _place: place,
+            place,
         }
     }
 
@@ -415,6 +420,7 @@ async fn it_runs_a_minute_after_the_start_and_then_every_hour() {
         ..RetentionSettings::default()
     })
     .await;
+    stage.thread(0, |_| {}).await;
     let first = stage.thread(11, |_| {}).await;
     let second = stage
         .thread(10, |summary| summary.updated_at += 30 * 60 * 1000)
@@ -433,8 +439,38 @@ async fn it_runs_a_minute_after_the_start_and_then_every_hour() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_clock_that_leaps_removes_nothing_until_a_client_confirms_the_time() {
+    let limits = RetentionSettings {
+        max_age: Some(age("10d")),
+        ..RetentionSettings::default()
+    };
+    for days in [400, -400] {
+        let stage = Stage::new(limits.clone()).await;
+        let newest = stage.thread(days, |_| {}).await;
+        let old = stage.thread(days.abs() + 20, |_| {}).await;
+        tokio::time::sleep(INTERVAL * 30).await;
+        assert!(stage.exists(newest).await && stage.exists(old).await, "{days}");
+        let file = path(stage.place.path());
+        let held = read(&file).unwrap().unwrap().held.expect("doctor reads it there");
+        assert_eq!(held.known, NOW - days * DAY);
+        // A dry run confirms nothing, and the sweep of a client does.
+        assert_eq!(stage.run(true).await.threads, if days > 0 { 2 } else { 1 });
+        tokio::time::sleep(INTERVAL * 2).await;
+        assert!(stage.exists(old).await, "{days}");
+        stage.run(false).await;
+        assert!(!stage.exists(old).await, "{days}");
+        assert_eq!(stage.exists(newest).await, days < 0);
+        assert_eq!(read(&file).unwrap().unwrap().held, None);
+        let older = stage.thread(20, |_| {}).await;
+        tokio::time::sleep(INTERVAL * 2).await;
+        assert!(!stage.exists(older).await, "confirmed once, it goes on: {days}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_changed_limit_has_a_minute_to_be_corrected() {
     let stage = Stage::new(RetentionSettings::default()).await;
+    stage.thread(0, |_| {}).await;
     let thread = stage.thread(11, |_| {}).await;
     tokio::time::sleep(INTERVAL * 3).await;
     let wrong = RetentionSettings {

@@ -16,6 +16,7 @@ mod search;
 mod sessions;
 mod shares;
 mod start;
+mod started;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -23,6 +24,7 @@ mod turn_pages;
 mod turns;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use acpd_model::{ErrorCode, Failure, Origin, ThreadId};
@@ -34,6 +36,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
 pub use self::caller::{Caller, Defaults, Delegate};
+use self::started::StartedThreads;
 use crate::context::Context;
 use crate::retention::{Retention, RetentionSettings};
 use crate::standby::initialize_cache::InitializeCache;
@@ -122,23 +125,33 @@ struct Tasks {
     initialize_cache: InitializeCache,
     /// Removes old threads.
     retention: Retention,
+    /// Threads that a client may request to start again.
+    started: StartedThreads,
 }
 
 impl Service {
     /// Creates the service without limits of retention, and starts its tasks.
     pub fn new(directory: Directory, context: Context) -> Self {
-        Self::with_retention(directory, context, watch::channel(RetentionSettings::default()).1)
+        Self::with_retention(
+            directory,
+            context,
+            watch::channel(RetentionSettings::default()).1,
+            None,
+        )
     }
 
-    /// Creates the service, and starts its tasks. The sender of `retention` replaces the limits of retention.
+    /// Creates the service, and starts its tasks. The sender of `retention` replaces the limits of retention, which stores what
+    /// it must remember in the file.
     pub fn with_retention(
         directory: Directory,
         context: Context,
         retention: watch::Receiver<RetentionSettings>,
+        retention_file: Option<PathBuf>,
     ) -> Self {
         let tasks = Tasks {
             initialize_cache: InitializeCache::open(context.clone()),
-            retention: Retention::open(directory.clone(), context.clone(), retention),
+            retention: Retention::open(directory.clone(), context.clone(), retention, retention_file),
+            started: StartedThreads::default(),
         };
         Self {
             tasks: Arc::new(tasks),

@@ -15,6 +15,7 @@ use crate::feed::session_claims::SessionClaim;
 use crate::host::paths;
 use crate::service::caller::Caller;
 use crate::service::same_directory::on_this_host;
+use crate::service::started::StartKey;
 use crate::service::{Dispatched, Response, Service, await_reply, misplaced};
 use crate::thread::directory::{Answer, log_failure};
 use crate::thread::subscription::FollowRequest;
@@ -22,13 +23,16 @@ use crate::thread::subscription::FollowRequest;
 /// A thread that is being created. Every command whose order matters has been sent to it already.
 struct NewThread {
     thread: ThreadId,
-    created: Answer,
+    /// `None` if an earlier request has created the thread.
+    created: Option<Answer>,
     /// Reserves the session until the log records which thread uses it.
     claim: Option<SessionClaim>,
     settings: Vec<Answer>,
     first_turn: Option<Answer>,
     /// The prompt of the first turn, if it must wait until the session's earlier messages are imported.
     prompt: Option<Command>,
+    /// The first turn, if it has ended already.
+    ended: Option<TurnView>,
 }
 
 impl Service {
@@ -38,7 +42,7 @@ impl Service {
         start: StartThread,
     ) -> Result<Dispatched, Failure> {
         let follow = start.follow;
-        let new = self.create(caller, start).await?;
+        let new = self.create_once(caller, start).await?;
         let thread = new.thread;
         let follow_now = match follow {
             Follow::AtOnce => Some(FollowRequest {
@@ -84,6 +88,52 @@ impl Service {
         Ok(Dispatched {
             follow: follow_now,
             ..answer
+        })
+    }
+
+    /// Creates the thread, unless an earlier request with the same id has created it.
+    async fn create_once(&self, caller: &Caller, start: StartThread) -> Result<NewThread, Failure> {
+        let Some(key) = StartKey::of(&caller.by, &start) else {
+            return self.create(caller, start).await;
+        };
+        let mut started = self.tasks.started.lock().await;
+        // A thread that was deleted meanwhile is started anew.
+        if let Some(thread) = started.find(&key)
+            && self.directory.look(thread).await.is_ok()
+        {
+            return self.create_again(caller, thread, start).await;
+        }
+        let new = self.create(caller, start).await?;
+        started.insert(key, new.thread);
+        Ok(new)
+    }
+
+    /// Answers a repeated request with the thread that exists. Its turn is known by the client's id.
+    async fn create_again(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        start: StartThread,
+    ) -> Result<NewThread, Failure> {
+        let name = start.client_turn_id.as_deref().unwrap_or_default();
+        let ended = self.ended_turn(thread, name).await?;
+        let prompt = Command::StartTurn {
+            input: start.input,
+            meta: None,
+            client_turn_id: start.client_turn_id,
+        };
+        let first_turn = match &ended {
+            Some(_) => None,
+            None => Some(self.directory.command(thread, caller.by.clone(), prompt).await?),
+        };
+        Ok(NewThread {
+            thread,
+            created: None,
+            claim: None,
+            settings: Vec::new(),
+            first_turn,
+            prompt: None,
+            ended,
         })
     }
 
@@ -153,18 +203,21 @@ impl Service {
         };
         Ok(NewThread {
             thread,
-            created,
+            created: Some(created),
             claim,
             settings,
             first_turn,
             prompt,
+            ended: None,
         })
     }
 
     /// Waits until a new thread is ready. Returns its first turn, if it has one.
     async fn finish(&self, new: NewThread, by: Origin) -> Result<Option<TurnView>, Failure> {
         let thread = new.thread;
-        await_reply(new.created).await?;
+        if let Some(created) = new.created {
+            await_reply(created).await?;
+        }
         // From here on the log records which thread uses the session.
         drop(new.claim);
         let first_turn = match new.prompt {
@@ -182,7 +235,7 @@ impl Service {
                 thread::Reply::Turn(turn) => Ok(Some(turn)),
                 _ => Err(misplaced()),
             },
-            None => Ok(None),
+            None => Ok(new.ended),
         }
     }
 

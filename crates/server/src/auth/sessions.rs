@@ -1,6 +1,7 @@
 //! Browser sessions. A session has a cookie and a page key, which together authenticate as the token that opened it.
 //!
-//! The sessions are stored in `sessions.json` as hashes, so that a restart of the daemon logs no user out.
+//! The sessions are stored in `sessions.json` as hashes, so that a restart of the daemon logs no user out. An expired session
+//! stays there, at rest, until its place is needed: the clock may have leapt, and by the right time it has not expired.
 
 use std::path::Path;
 
@@ -45,7 +46,7 @@ pub struct Session {
     /// The end of which the browser was notified, in milliseconds since the epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announced_end: Option<i64>,
-    /// Cancelled when the session ends.
+    /// Cancelled when the session ends or expires.
     #[serde(skip)]
     pub ends: CancellationToken,
 }
@@ -116,7 +117,7 @@ impl Sessions {
     }
 
     /// Starts a session for a token or a link. At the limit of one of these, its oldest session ends; at the overall limit, the
-    /// oldest of all. Sessions of links have an overall limit of their own, so that readers of links log out no user.
+    /// oldest of all. Sessions at rest end first. Sessions of links have an overall limit of their own, so that readers of links log out no user.
     pub fn begin(
         &mut self,
         secret: &SessionSecret,
@@ -125,22 +126,9 @@ impl Sessions {
         ends: CancellationToken,
         now: i64,
     ) -> &Session {
-        let of_one = self.all.iter().filter(|session| session.key == key).count();
-        if of_one >= SESSIONS_OF_ONE {
-            let first = self.all.iter().position(|session| session.key == key);
-            if let Some(first) = first {
-                self.all.end_at(first);
-            }
-        } else {
-            let most = if shared { SHARE_SESSIONS } else { SESSIONS };
-            let places = self.all.iter().enumerate();
-            let mut alike = places.filter(|(_, session)| session.shared == shared);
-            let oldest = alike.next().map(|(place, _)| place);
-            if let Some(oldest) = oldest
-                && alike.count() + 1 >= most
-            {
-                self.all.end_at(oldest);
-            }
+        let most = if shared { SHARE_SESSIONS } else { SESSIONS };
+        if !self.make_room(SESSIONS_OF_ONE, |session| session.key == key) {
+            self.make_room(most, |session| session.shared == shared);
         }
         self.all.push(Session {
             hash: Hash::of(&secret.cookie),
@@ -153,6 +141,44 @@ impl Sessions {
             announced_end: None,
             ends,
         })
+    }
+
+    /// Ends a session among those that count if there are `most` of them. Returns whether it did.
+    fn make_room(&mut self, most: usize, counts: impl Fn(&Session) -> bool) -> bool {
+        let places = || {
+            let all = self.all.iter().enumerate();
+            all.filter(|(_, session)| counts(session))
+        };
+        if places().count() < most {
+            return false;
+        }
+        let at_rest = places().find(|(_, session)| session.ends.is_cancelled());
+        let Some((place, _)) = at_rest.or_else(|| places().next()) else {
+            return false;
+        };
+        self.all.end_at(place);
+        true
+    }
+
+    /// Closes the connections of the sessions that have expired, which stay in the list.
+    pub fn rest(&mut self, is_over: impl Fn(&Session) -> bool) {
+        for place in 0..self.all.len() {
+            let session = &self.all[place];
+            if is_over(session) && !session.ends.is_cancelled() {
+                session.ends.cancel();
+                // Its browser receives no notifications any more.
+                self.all.changed();
+            }
+        }
+    }
+
+    /// Returns a session that has not expired, and lets it have connections again if it was at rest. It ends with `parent`.
+    pub fn wake(&mut self, hash: Hash, parent: &CancellationToken) -> Option<&Session> {
+        let place = self.all.iter().position(|session| session.hash == hash)?;
+        if self.all[place].ends.is_cancelled() && !parent.is_cancelled() {
+            self.all.change(place)?.ends = parent.child_token();
+        }
+        self.all.get(place)
     }
 
     /// Returns the session of a cookie and a page key, and records that it is used now.
@@ -198,11 +224,17 @@ impl Sessions {
         }
     }
 
+    /// Returns the session whose browser is reached at this endpoint, also if it is at rest.
+    pub fn at_endpoint(&self, endpoint: &str) -> Option<&Session> {
+        let is_there = |push: &PushSubscription| push.endpoint == endpoint;
+        let mut all = self.all.iter();
+        all.find(|session| session.push.as_ref().is_some_and(is_there))
+    }
+
     /// Returns the sessions whose browsers receive notifications.
     pub fn with_push(&self) -> impl Iterator<Item = (&Session, &PushSubscription)> {
-        self.all
-            .iter()
-            .filter_map(|session| Some((session, session.push.as_ref()?)))
+        let live = self.all.iter().filter(|session| !session.ends.is_cancelled());
+        live.filter_map(|session| Some((session, session.push.as_ref()?)))
     }
 
     /// Ends the sessions that `over` selects, and returns their number.
@@ -222,6 +254,7 @@ impl Sessions {
 
     /// Returns when the next session expires.
     pub fn next_end(&self) -> Option<i64> {
-        self.all.iter().map(Session::expires_at).min()
+        let live = self.all.iter().filter(|session| !session.ends.is_cancelled());
+        live.map(Session::expires_at).min()
     }
 }

@@ -276,8 +276,10 @@ impl AuthStore {
     /// their cookies.
     pub fn session(&mut self, shown: &SessionSecret, now: Now) -> Result<Identity, AuthError> {
         let session = self.sessions.used(shown, now.wall).ok_or(AuthError::Wrong)?;
-        let opened_by = identity_of(&self.tokens, &self.shares, session.key, now.wall);
-        Ok(with_session(opened_by.ok_or(AuthError::Wrong)?, session))
+        let (hash, key) = (session.hash, session.key);
+        let opened_by = identity_of(&self.tokens, &self.shares, key, now.wall).ok_or(AuthError::Wrong)?;
+        let session = self.sessions.wake(hash, &opened_by.ends);
+        Ok(with_session(opened_by, session.ok_or(AuthError::Wrong)?))
     }
 
     /// Returns the owner's identity, for a client that the operating system has authenticated.
@@ -390,10 +392,14 @@ impl AuthStore {
         self.shares.not_stored();
     }
 
-    /// Ends the sessions that have expired, and those whose token or link has ended.
+    /// Ends the sessions whose token or link is gone, and closes the connections of those that have expired.
     fn end_sessions(&mut self, wall: i64) {
         let (tokens, shares) = (&self.tokens, &self.shares);
         self.sessions.end(|session| {
+            let has_token = tokens.iter().any(|token| token.key.hash == session.key);
+            !has_token && shares.find(session.key).is_none()
+        });
+        self.sessions.rest(|session| {
             session.expires_at() <= wall || identity_of(tokens, shares, session.key, wall).is_none()
         });
     }

@@ -122,6 +122,11 @@ impl<T: Entry> StoredList<T> {
         self.is_changed = true;
     }
 
+    /// Records that what follows from the entries has changed, and has to be published as if they had.
+    pub fn changed(&mut self) {
+        self.is_changed = true;
+    }
+
     /// Adds an entry, and returns it.
     pub fn push(&mut self, entry: T) -> &T {
         self.is_changed = true;

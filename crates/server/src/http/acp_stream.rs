@@ -234,6 +234,9 @@ async fn posted(
     }
     let connection = find(&server, &identity, headers)?;
     let session = session(headers)?;
+    if matches!(message, Message::Request { .. }) && connection.is_repeated(&body) {
+        return Ok(StatusCode::ACCEPTED.into_response());
+    }
     connection
         .with(|streams| streams.posted(&message, session.as_deref()))
         .map_err(StreamError::answer)?;

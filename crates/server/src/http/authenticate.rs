@@ -157,9 +157,9 @@ fn source_of(from: &Extensions) -> Source {
 /// Returns the credential of a request. Only the first one found counts: if it is invalid, the others are not tried.
 pub fn read_credential(server: &ServerState, parts: &Parts) -> Result<Option<Credential>, Box<Response>> {
     let headers = &parts.headers;
-    if headers.contains_key(header::AUTHORIZATION) {
-        // Another authorization scheme counts as no credential.
-        return Ok(bearer(headers).map(Credential::Token));
+    // A header of another scheme belongs to a proxy in front, whose password browsers send with every request.
+    if let Some(token) = bearer(headers) {
+        return Ok(Some(Credential::Token(token)));
     }
     if is_socket(parts)
         && let Some(ticket) = ticket(parts.uri.query())
@@ -249,12 +249,15 @@ fn is_socket(parts: &Parts) -> bool {
     }
 }
 
+/// Returns the token of `Authorization: Bearer`. Other schemes, and a scheme without a token, are not the daemon's.
 fn bearer(headers: &HeaderMap) -> Option<String> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("Bearer")
-        .then(|| token.trim().to_owned())
+    headers.get_all(header::AUTHORIZATION).iter().find_map(|value| {
+        // A token with other characters is still one, and matches none.
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let (scheme, token) = value.trim().split_once([' ', '\t'])?;
+        let token = token.trim();
+        (scheme.eq_ignore_ascii_case("Bearer") && !token.is_empty()).then(|| token.to_owned())
+    })
 }
 
 fn ticket(query: Option<&str>) -> Option<String> {
@@ -355,6 +358,31 @@ mod tests {
                 parts.headers.insert(name, "x".parse().unwrap());
             }
             assert_eq!(is_of_this_machine(&parts), near, "{peer_address:?} {passed_on:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_bearer_with_a_token_is_a_credential() {
+        for (given, expected) in [
+            (&["Bearer abc"][..], Some("abc")),
+            (&["bearer  abc "], Some("abc")),
+            (&["BEARER\tabc"], Some("abc")),
+            (&["Bearer \u{fc}"], Some("\u{fc}")),
+            (&["Basic eDp5", "Bearer abc"], Some("abc")),
+            (&["Basic eDp5"], None),
+            (&["Negotiate YII"], None),
+            (&["Digest username=\"x\""], None),
+            (&["Bearer"], None),
+            (&["Bearer "], None),
+            (&["Bearerabc"], None),
+            (&[""], None),
+            (&[], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for value in given {
+                headers.append(header::AUTHORIZATION, value.parse().unwrap());
+            }
+            assert_eq!(bearer(&headers).as_deref(), expected, "{given:?}");
         }
     }
 

@@ -25,6 +25,9 @@ use crate::net::unauthenticated::UnauthenticatedConnections;
 use crate::net::unix_socket;
 use crate::transport::lines::Lines;
 
+/// The pause after a connection for which there is no descriptor.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// The limit of connections of one listener. Each listener has its own, so that network clients cannot use up the owner's
 /// connections.
 struct Room {
@@ -60,7 +63,7 @@ async fn next<L: Listener>(listener: &L, stop: &CancellationToken) -> Option<L::
             Err(error) => {
                 // The process probably has no file descriptors left. A later attempt may succeed.
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::time::sleep(PAUSE).await;
             }
         }
     }
@@ -114,6 +117,13 @@ async fn serve_network(
     // Unauthenticated connections do not count against the limit. They have their own, at which the oldest is evicted.
     let mut unauthenticated = UnauthenticatedConnections::new(Room::new(&server).limit);
     while let Some((stream, from)) = next(&listener, &server.stop).await {
+        if let Err(error) = acpd_host::check_descriptors() {
+            refuse(&stream, &error.to_string(), tls.is_some());
+            drop(stream);
+            // Clients try again at once.
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        }
         // Without it, a single frame waits until the client acknowledges the previous frame.
         let _ = stream.set_nodelay(true);
         let Ok(local) = stream.local_addr() else {
@@ -137,6 +147,22 @@ async fn serve_network(
             }
         });
     }
+}
+
+/// Refuses a network connection. A client with TLS sees only the end of the connection.
+fn refuse(stream: &TcpStream, reason: &str, is_secure: bool) {
+    tracing::warn!(%reason, "a connection was refused");
+    if is_secure {
+        return;
+    }
+    let body = json!({ "error": { "code": "overloaded", "message": reason } }).to_string();
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: \
+         close\r\nRetry-After: 1\r\n\r\n{body}",
+        body.len()
+    );
+    // The answer fits into the buffer of a new socket. A failure means that the client has disconnected.
+    let _ = stream.try_write(answer.as_bytes());
 }
 
 /// Serves HTTP on a network connection, with or without TLS.

@@ -272,6 +272,27 @@ test("a page that comes back connects at once, or doubts its connection", async 
   assert.equal(scene.page.size, 0);
 });
 
+test("after a sleep of the page, the next attempts follow soon", async () => {
+  const scene = await Scene.open({ backoff: { firstMs: 100, maxMs: 60_000 } });
+  const retryMs = (): number => {
+    const { state } = scene.client;
+    return state.name === "waiting" ? state.retryMs : Number.NaN;
+  };
+  scene.socket.break();
+  const first = retryMs();
+  for (let attempt = 0; attempt < 3; attempt++) {
+    await scene.clock.pass(retryMs());
+    await settle();
+    scene.socket.break();
+  }
+  assert.ok(retryMs() > first, "the pauses grow");
+  scene.page.get("resume")?.();
+  await settle();
+  scene.socket.break();
+  assert.equal(retryMs(), first);
+  scene.client.close();
+});
+
 test("in a browser, the window and the document tell", async () => {
   const [window, document] = [new EventTarget(), Object.assign(new EventTarget(), { visibilityState: "visible" })];
   Object.assign(globalThis, { window, document });
@@ -290,9 +311,17 @@ test("in a browser, the window and the document tell", async () => {
     document.dispatchEvent(new Event("visibilitychange"));
     assert.equal(state(), "connecting");
     await settle();
-    scene.socket.break();
-    window.dispatchEvent(new Event("online"));
-    assert.equal(state(), "connecting");
+    for (const [target, type] of [
+      [window, "online"],
+      [window, "pageshow"],
+      [document, "resume"],
+    ] as const) {
+      scene.socket.break();
+      assert.equal(state(), "waiting");
+      target.dispatchEvent(new Event(type));
+      assert.equal(state(), "connecting", type);
+      await settle();
+    }
     scene.client.close();
   } finally {
     for (const name of ["window", "document", "WebSocket"]) {

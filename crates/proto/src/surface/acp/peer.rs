@@ -271,7 +271,7 @@ impl Peer {
     }
 
     fn request(&mut self, id: &RawValue, method: &str, params: Option<&RawValue>) {
-        let request = match self.begin(method) {
+        let request = match self.begin(method, id) {
             Ok(token) => OpenRequest { id: id.into(), token },
             Err(failure) => {
                 self.gate.count(metric_name(method), Some(failure.code));
@@ -293,7 +293,7 @@ impl Peer {
     }
 
     /// Starts a request, if the connection may make one now.
-    fn begin(&mut self, method: &str) -> Result<Token, Failure> {
+    fn begin(&mut self, method: &str, id: &RawValue) -> Result<Token, Failure> {
         let invalid = |message| Err(Failure::new(ErrorCode::InvalidRequest, message));
         match (self.phase, method) {
             (Phase::New, "initialize") => {}
@@ -306,7 +306,7 @@ impl Peer {
             (Phase::Ready, _) => {}
         }
         self.gate.admit(self.now)?;
-        self.gate.begin(metric_name(method))
+        self.gate.begin(metric_name(method), Some(id.get()))
     }
 
     fn need(&self, kind: RequestKind, what: &str) -> Result<(), Failure> {

@@ -254,6 +254,10 @@ impl Peer {
             (Some(opening), Err(_)) if !opening.is_open && self.current == Some(opening.thread) => {
                 self.current = opening.before;
             }
+            // A repeated request to start a thread: it exists under another id.
+            (Some(opening), Ok(Reply::Opened(opened))) if self.current == Some(opening.thread) => {
+                self.current = Some(opened.live.thread);
+            }
             // A fork: its thread was unknown until now.
             (None, Ok(Reply::Opened(opened))) => self.current = Some(opened.live.thread),
             _ => {}
@@ -381,7 +385,11 @@ impl Peer {
     fn call(&mut self, mut request: Request, method: &'static str, reply_to: ReplyTo) -> Result<(), Failure> {
         // The role for the method was checked before its params. Only such answers need a higher role.
         self.check_role(request.role(), "an answer that holds beyond its thread")?;
-        let token = self.gate.begin(method)?;
+        let id = match &reply_to {
+            ReplyTo::Request(id, _) => Some(id.get()),
+            ReplyTo::Response(_) => None,
+        };
+        let token = self.gate.begin(method, id)?;
         let call = self.next_call;
         self.next_call += 1;
         self.opens(call, &mut request);

@@ -249,7 +249,7 @@ impl Peer {
             .gate
             .admit(now.mono)
             .and_then(|()| self.check_phase(method))
-            .and_then(|()| self.gate.begin(name));
+            .and_then(|()| self.gate.begin(name, Some(id.get())));
         let request = match begun {
             Ok(token) => OpenRequest { id: id.into(), token },
             Err(failure) => {

@@ -1,7 +1,7 @@
 //! The limits of one connection's requests, and the outcomes of the requests for the metrics. They are the same for every
 //! protocol.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub type NewThread = Arc<dyn Fn() -> ThreadId + Send + Sync>;
 pub struct Token {
     method: &'static str,
     since: Option<Instant>,
+    /// The client's id of the request, if it has one on this connection.
+    id: Option<Box<str>>,
 }
 
 /// The outcome of a client's request, without its content.
@@ -45,6 +47,8 @@ pub struct Gate {
     /// When the requests of the current window arrived.
     recent: VecDeque<Instant>,
     in_progress: usize,
+    /// The client's ids of requests in progress.
+    ids: BTreeSet<Box<str>>,
     handled: Vec<Handled>,
 }
 
@@ -64,6 +68,7 @@ impl Gate {
             new_thread,
             recent: VecDeque::new(),
             in_progress: 0,
+            ids: BTreeSet::new(),
             handled: Vec::new(),
         }
     }
@@ -97,8 +102,15 @@ impl Gate {
         Ok(())
     }
 
-    /// Starts a request, and fails if too many are in progress.
-    pub fn begin(&mut self, method: &'static str) -> Result<Token, Failure> {
+    /// Starts a request with the client's id, and fails if too many are in progress, or one with this id: its answer could not be
+    /// told from the other one.
+    pub fn begin(&mut self, method: &'static str, id: Option<&str>) -> Result<Token, Failure> {
+        if let Some(id) = id.filter(|id| self.ids.contains(*id)) {
+            let message = format!(
+                "a request with the id {id} is in progress on this connection: use another id for each"
+            );
+            return Err(Failure::new(ErrorCode::InvalidRequest, message));
+        }
         let most = self.limits.requests_in_flight;
         if self.in_progress >= most {
             let message = format!("too many requests in flight on this connection (limit {most})");
@@ -106,8 +118,11 @@ impl Gate {
         }
         // It was admitted just before.
         let since = self.recent.back().copied();
+        let id = id.map(Box::from);
+        self.ids.extend(id.clone());
         Ok(Token {
             since,
+            id,
             ..self.adopt(method)
         })
     }
@@ -115,11 +130,18 @@ impl Gate {
     /// Starts a request that an earlier connection of the client has sent.
     pub fn adopt(&mut self, method: &'static str) -> Token {
         self.in_progress += 1;
-        Token { method, since: None }
+        Token {
+            method,
+            since: None,
+            id: None,
+        }
     }
 
     /// Ends a request that was answered.
-    pub fn end(&mut self, Token { method, since }: Token, error: Option<ErrorCode>) {
+    pub fn end(&mut self, Token { method, since, id }: Token, error: Option<ErrorCode>) {
+        if let Some(id) = id {
+            self.ids.remove(&id);
+        }
         self.in_progress = self.in_progress.saturating_sub(1);
         self.handled.push(Handled { method, error, since });
     }

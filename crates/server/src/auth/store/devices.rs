@@ -84,11 +84,8 @@ impl AuthStore {
     /// Ends the subscription of the session whose browser is reached at this endpoint. A session that has another endpoint
     /// meanwhile is not affected.
     pub fn end_endpoint(&mut self, endpoint: &str) {
-        let found = self
-            .sessions
-            .with_push()
-            .find(|(_, push)| push.endpoint == endpoint);
-        if let Some(hash) = found.map(|(session, _)| session.hash) {
+        let found = self.sessions.at_endpoint(endpoint);
+        if let Some(hash) = found.map(|session| session.hash) {
             self.sessions.set_push(hash, None);
         }
     }

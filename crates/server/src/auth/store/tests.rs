@@ -187,6 +187,34 @@ fn a_session_takes_its_cookie_and_its_pages_key() {
 }
 
 #[test]
+fn a_session_that_a_leap_of_the_clock_expired_returns_with_the_right_time() {
+    let mut store = guard(Vec::new());
+    let owner = store.owner();
+    let began = store.begin_session(&secret("a"), &owner, at(1)).unwrap();
+    let leapt = Now {
+        mono: Duration::from_secs(1),
+        wall: 400 * DAY,
+    };
+    store.handle_timeout(leapt);
+    assert!(began.ends.is_cancelled(), "its connections are closed");
+    assert!(store.session(&secret("a"), leapt).is_err());
+    assert_eq!(store.poll_timeout(), None, "nothing is left to expire");
+    // By the same daemon, and by the next one that loads the file.
+    let back = store.session(&secret("a"), at(2)).unwrap();
+    assert!(!back.ends.is_cancelled());
+    store.handle_timeout(leapt);
+    let stored = store.take_unstored().expect("it has changed");
+    let dir = tempfile::tempdir().unwrap();
+    stored.store(dir.path()).unwrap();
+    let mut sessions = Sessions::load(dir.path());
+    assert!(sessions.used(&secret("a"), 2000).is_some());
+    // What the user ends does not return.
+    let back = store.session(&secret("a"), at(2)).unwrap();
+    store.end_session(&back);
+    assert!(store.session(&secret("a"), at(2)).is_err());
+}
+
+#[test]
 fn a_session_lives_while_it_is_used_and_ends_on_request() {
     let mut store = guard(Vec::new());
     let owner = store.owner();

@@ -3,13 +3,15 @@
 //! Requests arrive concurrently, so this is the only place where tasks share state under a lock. The lock is held for short
 //! lookups, never across an await.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use acpd_model::limits::{EDITOR_CONNECTIONS, EDITOR_IDLE_SECS, EDITOR_ORDER_MILLIS, EDITOR_POSTS};
+use acpd_model::limits::{
+    EDITOR_CONNECTIONS, EDITOR_IDLE_SECS, EDITOR_ORDER_MILLIS, EDITOR_POSTS, EDITOR_POSTS_KNOWN,
+};
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -47,6 +49,8 @@ struct State {
     hello: Option<oneshot::Sender<Bytes>>,
     /// The time of the latest request.
     used: Instant,
+    /// The latest requests of the editor, with their ids.
+    posted: VecDeque<Hash>,
 }
 
 /// Locks a mutex, even if a task panicked while it held the lock.
@@ -76,6 +80,7 @@ impl Connections {
                 streams: Streams::default(),
                 hello: Some(hello),
                 used: Instant::now(),
+                posted: VecDeque::new(),
             }),
             changed: watch::channel(()).0,
             transport: AtomicWaker::new(),
@@ -126,6 +131,22 @@ impl Connection {
     fn notify(&self) {
         self.changed.send_replace(());
         self.transport.wake();
+    }
+
+    /// Returns whether the editor has sent this very request before, with the same id, and remembers it. A client or a proxy that
+    /// did not see the answer to its POST sends it again.
+    pub fn is_repeated(&self, request: &str) -> bool {
+        let hash = Hash::of(request);
+        let mut state = lock(&self.state);
+        let posted = &mut state.posted;
+        if posted.contains(&hash) {
+            return true;
+        }
+        if posted.len() >= EDITOR_POSTS_KNOWN {
+            posted.pop_front();
+        }
+        posted.push_back(hash);
+        false
     }
 
     /// Passes a message of the editor on. Returns `false` if the connection has ended.

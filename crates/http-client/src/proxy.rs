@@ -1,0 +1,191 @@
+//! The proxy of the environment: `HTTPS_PROXY`, `ALL_PROXY` and `HTTP_PROXY`, and the hosts of `NO_PROXY`.
+
+use std::net::Ipv6Addr;
+
+use ureq::http::Uri;
+use ureq::{Proxy, ProxyProtocol};
+
+/// The variables that name a proxy. The first one that is set counts, in either case.
+const VARIABLES: [&str; 6] = [
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+];
+
+/// The variables that list hosts which are reached without the proxy.
+const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
+
+/// A proxy that passes on the bytes of a connection after `CONNECT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tunnel {
+    /// Name or address of the proxy; an IPv6 address is in brackets.
+    pub host: String,
+    /// Port of the proxy.
+    pub port: u16,
+    /// Whether the proxy itself requires TLS.
+    pub is_secure: bool,
+    /// User and password, if the proxy's URL has them.
+    pub user: Option<(String, String)>,
+    /// The variable that names the proxy.
+    pub variable: &'static str,
+}
+
+/// Returns the proxy of the environment, with the hosts that are reached without it.
+pub(crate) fn of_environment() -> Option<Proxy> {
+    let read = |name: &'static str| std::env::var(name).ok();
+    named(read).and_then(|(_, proxy)| proxy.ok())
+}
+
+/// Returns the tunnel to a host, or `None` if the host is reached directly. An IPv6 address is in brackets. Fails with the
+/// reason if the environment names a proxy that cannot be used.
+pub fn tunnel_to(host: &str) -> Result<Option<Tunnel>, String> {
+    tunnel_by(host, |name| std::env::var(name).ok())
+}
+
+fn tunnel_by(host: &str, read: impl Fn(&'static str) -> Option<String>) -> Result<Option<Tunnel>, String> {
+    let Some((variable, proxy)) = (!crate::is_loopback(host)).then(|| named(read)).flatten() else {
+        return Ok(None);
+    };
+    let mend = format!("set {variable} to http://HOST:PORT, or add {host} to NO_PROXY");
+    let proxy = proxy.map_err(|()| format!("{variable} is no address of a proxy; {mend}"))?;
+    let uri: Uri = format!("https://{host}/")
+        .parse()
+        .map_err(|_| format!("{host:?} is no name of a host"))?;
+    if proxy.is_no_proxy(&uri) {
+        return Ok(None);
+    }
+    let is_secure = match proxy.protocol() {
+        ProxyProtocol::Http => false,
+        ProxyProtocol::Https => true,
+        other => {
+            return Err(format!(
+                "{variable} names a {other} proxy, which acpd does not support; {mend}"
+            ));
+        }
+    };
+    Ok(Some(Tunnel {
+        host: proxy.host().to_owned(),
+        port: proxy.port(),
+        is_secure,
+        user: proxy
+            .username()
+            .map(|user| (user.to_owned(), proxy.password().unwrap_or_default().to_owned())),
+        variable,
+    }))
+}
+
+/// Returns the variable that names a proxy, and the proxy, or an error if its value names none.
+fn named(read: impl Fn(&'static str) -> Option<String>) -> Option<(&'static str, Result<Proxy, ()>)> {
+    let set = |name: &'static str| {
+        let value = read(name)?.trim().to_owned();
+        (!value.is_empty()).then_some((name, value))
+    };
+    let (variable, value) = VARIABLES.into_iter().find_map(set)?;
+    let exceptions = EXCEPTIONS.into_iter().find_map(set).map(|(_, value)| value);
+    Some((variable, parse(&value, exceptions.as_deref().unwrap_or_default())))
+}
+
+fn parse(value: &str, exceptions: &str) -> Result<Proxy, ()> {
+    let proxy = Proxy::new(value).map_err(|_| ())?;
+    let mut builder = Proxy::builder(proxy.protocol())
+        .host(proxy.host())
+        .port(proxy.port());
+    if let Some(user) = proxy.username() {
+        builder = builder.username(user);
+    }
+    if let Some(password) = proxy.password() {
+        builder = builder.password(password);
+    }
+    // People write blanks behind the commas.
+    for entry in exceptions
+        .split([',', ' ', '\t'])
+        .filter(|entry| !entry.is_empty())
+    {
+        builder = match entry.parse::<Ipv6Addr>() {
+            Ok(address) => builder.no_proxy(&format!("[{address}]")),
+            Err(_) => builder.no_proxy(entry),
+        };
+    }
+    builder.build().map_err(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tunnel(host: &str, variables: &[(&'static str, &str)]) -> Result<Option<String>, String> {
+        let read = |name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let found = tunnel_by(host, read)?;
+        Ok(found.map(|tunnel| format!("{}:{}", tunnel.host, tunnel.port)))
+    }
+
+    #[test]
+    fn hosts_are_reached_through_the_proxy_but_those_excepted() {
+        let proxy = ("HTTPS_PROXY", "http://p.example:3128");
+        let expected = Ok(Some("p.example:3128".to_owned()));
+        for (host, except, is_direct) in [
+            ("box.example", "", false),
+            ("box.example", "other.example", false),
+            ("box.example", "other.example, box.example", true),
+            ("box.example", " .example , box", true),
+            ("box", ".example, box", true),
+            ("box.example", "*.example", true),
+            ("box.example", "* ", true),
+            ("boxxexample", ".example", false),
+            ("[2001:db8::1]", "2001:db8::1", true),
+            ("[2001:db8::1]", "2001:db8::2", false),
+            ("localhost", "", true),
+            ("127.0.0.1", "", true),
+            ("[::1]", "", true),
+        ] {
+            let found = tunnel(host, &[proxy, ("no_proxy", except)]);
+            assert_eq!(
+                found,
+                if is_direct { Ok(None) } else { expected.clone() },
+                "{host} {except:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_variable_that_is_set_counts() {
+        let name = |variables: &[(&'static str, &str)]| tunnel("box.example", variables);
+        assert_eq!(name(&[]), Ok(None));
+        let all = ("ALL_PROXY", "a.example");
+        let http = ("http_proxy", "http://h.example:1");
+        assert_eq!(name(&[http]), Ok(Some("h.example:1".into())));
+        assert_eq!(name(&[http, all]), Ok(Some("a.example:80".into())));
+        let https = ("https_proxy", "https://s.example");
+        assert_eq!(name(&[http, all, https]), Ok(Some("s.example:443".into())));
+        assert_eq!(
+            name(&[("HTTPS_PROXY", " "), all]),
+            Ok(Some("a.example:80".into()))
+        );
+    }
+
+    #[test]
+    fn a_proxy_that_cannot_be_used_is_an_error_with_its_variable() {
+        for value in ["socks5://p.example:1080", "ftp://p.example", "http://", "://"] {
+            let refused = tunnel("box.example", &[("ALL_PROXY", value)]);
+            let reason = refused.expect_err(value);
+            assert!(
+                reason.starts_with("ALL_PROXY ") && reason.contains("NO_PROXY"),
+                "{reason}"
+            );
+        }
+        assert_eq!(tunnel("localhost", &[("ALL_PROXY", "socks5://p")]), Ok(None));
+    }
+
+    #[test]
+    fn user_and_password_are_decoded_once() {
+        let read = |name| (name == "HTTPS_PROXY").then(|| "http://me:a%40b%2525@p.example:3128".to_owned());
+        let found = tunnel_by("box.example", read).unwrap().unwrap();
+        assert_eq!(found.user, Some(("me".into(), "a@b%25".into())));
+    }
+}

@@ -1,0 +1,216 @@
+//! Whether the host's clock can be trusted with deletions.
+//!
+//! A clock that leaps makes every thread old. So nothing is removed while the time does not fit to what is stored: to the newest
+//! event, and to the last sweep that was right. A client that requests a sweep confirms the time.
+//!
+//! In: the time, and when the newest event was stored. Out: a reason to remove nothing. Owns: `retention.json`. Never: reads a clock.
+
+use std::path::{Path, PathBuf};
+
+use acpd_model::Millis;
+use acpd_model::limits::{
+    RETENTION_AWAY_MILLIS, RETENTION_FILE_BYTES, RETENTION_SLACK_MILLIS, RETENTION_UNUSED_MILLIS,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::private_file;
+
+/// The content of `retention.json`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TrustRecord {
+    /// When a sweep last trusted the clock, in milliseconds since the epoch.
+    pub trusted_at: Option<Millis>,
+    /// The newest event when a client last confirmed the time.
+    pub confirmed_newest: Option<Millis>,
+    /// Why sweeps have removed nothing since the last one that trusted the clock.
+    pub held: Option<Held>,
+}
+
+/// A time that does not fit to what is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Held {
+    /// The time by the host's clock.
+    pub now: Millis,
+    /// The time that is known to be right: of the newest event or of the last sweep.
+    pub known: Millis,
+}
+
+impl Held {
+    /// Returns what is odd about the time, for people.
+    pub fn reason(self) -> String {
+        let Self { now, known } = self;
+        let apart = match now.abs_diff(known) / (1000 * 60 * 60) {
+            0 => "less than an hour".to_owned(),
+            hours @ 1..48 => format!("{hours} h"),
+            hours => format!("{} days", hours / 24),
+        };
+        let direction = if now < known { "behind" } else { "ahead of" };
+        format!("the clock of this host is {apart} {direction} the last activity of this daemon")
+    }
+}
+
+/// Decides whether a sweep may remove something.
+#[derive(Debug)]
+pub(super) struct Trust {
+    path: Option<PathBuf>,
+    record: TrustRecord,
+}
+
+/// Returns the path of the file in a data directory.
+pub fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join("retention.json")
+}
+
+/// Reads the file; returns `None` if there is none. Blocks.
+pub fn read(path: &Path) -> Result<Option<TrustRecord>, String> {
+    let bytes = private_file::read(path, RETENTION_FILE_BYTES).map_err(|error| error.to_string())?;
+    let Some(bytes) = bytes else { return Ok(None) };
+    acpd_model::json::from_bytes(&bytes).map_err(|error| error.to_string())
+}
+
+impl Trust {
+    /// Loads what earlier daemons have stored. Without a path, nothing is stored. Blocks.
+    pub fn load(path: Option<PathBuf>) -> Self {
+        let stored = path.as_deref().map_or(Ok(None), read).unwrap_or_else(|error| {
+            tracing::warn!(%error, "retention.json cannot be read; retention compares the clock with the log alone");
+            None
+        });
+        let record = stored.unwrap_or_default();
+        Self { path, record }
+    }
+
+    /// Checks the time before a sweep that no client requested. Returns why the sweep must remove nothing.
+    pub fn check(&mut self, now: Millis, newest: Option<Millis>) -> Option<Held> {
+        let known = self.misfit(now, newest);
+        let held = known.map(|known| Held { now, known });
+        if let Some(held) = held {
+            // One record and one line of the log for the whole time, not for every hour.
+            if self.record.held.is_none() {
+                tracing::warn!(
+                    "retention removes nothing: {}; if that is right, confirm it with \"acpd prune\"",
+                    held.reason()
+                );
+                self.record.held = Some(held);
+            }
+        } else {
+            if self.record.held.take().is_some() {
+                tracing::info!("the clock fits to the log again, and retention removes old data");
+            }
+            self.record.trusted_at = Some(now);
+        }
+        held
+    }
+
+    /// Records that a client has confirmed the time.
+    pub fn confirm(&mut self, now: Millis, newest: Option<Millis>) {
+        self.record = TrustRecord {
+            trusted_at: Some(now),
+            confirmed_newest: newest,
+            held: None,
+        };
+    }
+
+    /// Returns what to write, and where.
+    pub fn unstored(&self) -> Option<(PathBuf, TrustRecord)> {
+        Some((self.path.clone()?, self.record))
+    }
+
+    /// Returns the time to which `now` does not fit.
+    fn misfit(&self, now: Millis, newest: Option<Millis>) -> Option<Millis> {
+        // An empty log has nothing to remove.
+        let newest = newest?;
+        let TrustRecord {
+            trusted_at,
+            confirmed_newest,
+            ..
+        } = self.record;
+        let is_before = |known: Millis| now.saturating_add(RETENTION_SLACK_MILLIS) < known;
+        let is_long_after = |known: Millis, most: Millis| now.saturating_sub(known) > most;
+        if is_before(newest) && confirmed_newest.is_none_or(|confirmed| confirmed < newest) {
+            return Some(newest);
+        }
+        match trusted_at {
+            Some(trusted) if is_before(trusted) => Some(trusted),
+            // Events after the leap prove nothing: the daemon itself stores some when it starts.
+            Some(trusted) if is_long_after(trusted, RETENTION_AWAY_MILLIS) => Some(trusted),
+            Some(trusted) if !is_long_after(trusted, RETENTION_UNUSED_MILLIS) => None,
+            _ => is_long_after(newest, RETENTION_UNUSED_MILLIS).then_some(newest),
+        }
+    }
+}
+
+/// Writes the file. Blocks.
+pub(super) fn write(path: &Path, record: TrustRecord) -> std::io::Result<()> {
+    private_file::replace(path, &serde_json::to_vec(&record)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Millis = 60 * 60 * 1000;
+    const DAY: Millis = 24 * HOUR;
+    const NOW: Millis = 20_000 * DAY;
+
+    fn trust(trusted_at: Option<Millis>) -> Trust {
+        Trust {
+            path: None,
+            record: TrustRecord {
+                trusted_at,
+                ..TrustRecord::default()
+            },
+        }
+    }
+
+    #[test]
+    fn the_time_must_fit_to_the_newest_event_and_the_last_sweep() {
+        for (trusted, newest, known) in [
+            (None, None, None),
+            (None, Some(NOW), None),
+            (None, Some(NOW - 2 * DAY), None),
+            (None, Some(NOW - 2 * DAY - 1), Some(NOW - 2 * DAY - 1)),
+            (None, Some(NOW + 2 * 60 * 1000), None),
+            (None, Some(NOW + HOUR), Some(NOW + HOUR)),
+            // A daemon that runs and is not used.
+            (Some(NOW - HOUR), Some(NOW - 90 * DAY), None),
+            // A weekend, and then the first event.
+            (Some(NOW - 3 * DAY), Some(NOW - 3 * DAY), Some(NOW - 3 * DAY)),
+            (Some(NOW - 3 * DAY), Some(NOW - 1), None),
+            // A leap, and then an event of a turn that the start interrupts.
+            (Some(NOW - 400 * DAY), Some(NOW - 1), Some(NOW - 400 * DAY)),
+            (Some(NOW + 400 * DAY), Some(NOW - 1), Some(NOW + 400 * DAY)),
+        ] {
+            let held = trust(trusted).check(NOW, newest);
+            assert_eq!(held.map(|held| held.known), known, "{trusted:?} {newest:?}");
+        }
+    }
+
+    #[test]
+    fn a_confirmation_holds_while_time_passes() {
+        let mut trust = trust(None);
+        let future = Some(NOW + 400 * DAY);
+        assert!(trust.check(NOW, future).is_some());
+        assert!(trust.record.held.is_some());
+        trust.confirm(NOW, future);
+        for hours in 0..100 {
+            assert_eq!(trust.check(NOW + hours * HOUR, future), None);
+        }
+        assert_eq!(trust.record.held, None);
+        // Another leap is another question.
+        assert!(trust.check(NOW + 80 * DAY, future).is_some());
+    }
+
+    #[test]
+    fn the_reason_says_how_far_the_times_are_apart() {
+        for (known, part) in [
+            (NOW - 400 * DAY - 5, "is 400 days ahead of"),
+            (NOW - 47 * HOUR, "is 47 h ahead of"),
+            (NOW + 30 * 60 * 1000, "is less than an hour behind"),
+        ] {
+            let reason = Held { now: NOW, known }.reason();
+            assert!(reason.contains(part), "{reason}");
+        }
+    }
+}
