@@ -120,6 +120,12 @@ impl Options<'_> {
             .any(|option| option.category.as_deref() == Some(category))
     }
 
+    /// Returns whether the agent's own option `id` is its mode.
+    pub fn is_mode(&self, id: &str) -> bool {
+        self.known()
+            .any(|option| option.id == id && option.category.as_deref() == Some("mode"))
+    }
+
     fn legacy<T: serde::de::DeserializeOwned + Default>(raw: Option<&RawJson>) -> T {
         raw.and_then(|raw| raw.read().ok()).unwrap_or_default()
     }

@@ -110,7 +110,9 @@ impl Thread {
             return;
         }
         self.callbacks.set_quirks(opened.capabilities.quirks);
+        let reported = opened.session.clone();
         self.session.bind(&mut self.journal, opened);
+        self.session.restore_choices(&mut self.journal, &reported);
         self.reopen_if_idle();
         self.send_requests();
         self.prompt_if_ready();
@@ -164,7 +166,7 @@ impl Thread {
 
     /// Stops the agent so that the session opens again in a new process, if a reopen is pending and no turn runs.
     pub(super) fn reopen_if_idle(&mut self) {
-        if !self.turns.is_prompted() && self.session.take_reopen() {
+        if !self.turns.is_prompted() && !self.turns.is_ending() && self.session.take_reopen() {
             self.stop_agent();
         }
     }
@@ -251,6 +253,11 @@ impl Thread {
                     Err(_) => SessionDeleted::Failed,
                 };
                 self.finish_deletion(call, by, session, Deletion::Requested);
+            }
+            Continuation::Restore(choice) => {
+                if let Err(failure) = answer {
+                    self.session.restore_refused(&mut self.journal, choice, &failure);
+                }
             }
         }
     }

@@ -4,6 +4,7 @@
 //! it, requests for it, replies to clients. Owns: the state of the process. Never: runs a turn.
 
 mod agent_requests;
+mod choices;
 mod history;
 mod import;
 mod params;
@@ -17,6 +18,7 @@ use acpd_model::event::{Binding, Level};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 
 use self::agent_requests::PendingAgentRequest;
+use self::choices::RefusedMode;
 use self::history::History;
 use self::import::SessionImport;
 use self::resume::ResumeAttempts;
@@ -77,6 +79,8 @@ pub(super) struct Session {
     /// The conversation that the agent replays.
     import: SessionImport,
     watchdog: Watchdog,
+    /// The mode that a user chose and that the process refuses.
+    mode_refused: Option<RefusedMode>,
 }
 
 impl Session {
@@ -98,7 +102,8 @@ impl Session {
     /// Returns whether the agent runs and has nothing to do.
     pub fn is_idle(&self, journal: &Journal) -> bool {
         let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
-        journal.live().turn.is_none() && self.requests.is_empty() && idle
+        let live = journal.live();
+        live.turn.is_none() && live.requests.is_empty() && self.requests.is_empty() && idle
     }
 
     /// Returns whether a new process of the agent could not resume the current session.
@@ -270,6 +275,7 @@ impl Session {
     pub fn abandon(&mut self) {
         self.history.forget();
         self.watchdog.take_silence();
+        self.mode_refused = None;
         self.capabilities = None;
     }
 
