@@ -28,6 +28,7 @@ pub struct AgentProcess {
     leader: Leader,
     stderr: StderrReader,
     name: String,
+    input: Option<InputPipe>,
 }
 
 /// How an agent's process ended.
@@ -40,6 +41,9 @@ pub struct ProcessExit {
     /// The last lines of the agent's stderr.
     pub stderr: String,
 }
+
+/// The interval of checks whether a descendant of an exited process still reads the agent's stdin.
+const INPUT_CHECK: Duration = Duration::from_secs(2);
 
 /// How long to wait for the rest of stderr after the process has exited. A descendant that cannot be killed may hold
 /// the pipe open.
@@ -77,6 +81,7 @@ impl AgentProcess {
             ));
         };
         widen(&stdout);
+        let input = InputPipe::of(&stdin);
         let stderr = tokio::spawn(async move {
             let mut tail = Tail::new(STDERR_TAIL_BYTES);
             while let Ok(1..) = read_through_stack(&mut stderr, |bytes| tail.push(bytes)).await {}
@@ -88,6 +93,7 @@ impl AgentProcess {
             leader,
             stderr: StderrReader(stderr),
             name: program.command.clone(),
+            input,
         })
     }
 
@@ -115,8 +121,15 @@ impl AgentProcess {
             leader,
             stderr,
             name,
+            input,
         } = self;
-        (StoppingProcess { leader, stderr, name }, stdout)
+        let stopping = StoppingProcess {
+            leader,
+            stderr,
+            name,
+            input,
+        };
+        (stopping, stdout)
     }
 }
 
@@ -126,9 +139,30 @@ pub struct StoppingProcess {
     leader: Leader,
     stderr: StderrReader,
     name: String,
+    input: Option<InputPipe>,
 }
 
 impl StoppingProcess {
+    /// Waits until the process has exited and none of its descendants can be the agent. After a failure or a signal there
+    /// is none. A process that exits with 0 may have started the agent, which then reads the stdin: this waits until
+    /// nothing reads it. Safe to cancel.
+    pub async fn gone(&mut self) {
+        self.leader.exited().await;
+        let succeeded = self.leader.status().is_none_or(|status| status.success());
+        let Some(input) = self.input.clone().filter(|_| succeeded) else {
+            return;
+        };
+        loop {
+            let input = input.clone();
+            // If the runtime is shutting down, the search does not run.
+            let is_read = tokio::task::spawn_blocking(move || input.is_read()).await;
+            if !is_read.unwrap_or(true) {
+                return;
+            }
+            tokio::time::sleep(INPUT_CHECK).await;
+        }
+    }
+
     /// Ends the process if it still runs: end of input, then SIGTERM, then SIGKILL, with `grace` after each of the
     /// first two. Both signals go to all descendants. None of them is left afterwards.
     pub async fn stop(mut self, grace: Duration) -> ProcessExit {
@@ -159,6 +193,50 @@ fn reason(name: &str, ending: &LeaderExit) -> String {
     }
 }
 
+/// The pipe to an agent's stdin, by its inode.
+#[derive(Debug, Clone)]
+struct InputPipe(u64);
+
+impl InputPipe {
+    /// Returns `None` if the host cannot list who reads a pipe.
+    #[cfg(target_os = "linux")]
+    fn of(stdin: &ChildStdin) -> Option<Self> {
+        rustix::fs::fstat(stdin).ok().map(|stat| Self(stat.st_ino))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn of(_: &ChildStdin) -> Option<Self> {
+        None
+    }
+
+    /// Returns whether another process has the pipe open. Blocks.
+    fn is_read(&self) -> bool {
+        let pipe = format!("pipe:[{}]", self.0);
+        let own = std::process::id().to_string();
+        let Ok(entries) = std::fs::read_dir("/proc") else {
+            return true;
+        };
+        entries.flatten().any(|entry| {
+            let name = entry.file_name();
+            let is_other = name
+                .to_str()
+                .is_some_and(|name| name != own && name.bytes().all(|byte| byte.is_ascii_digit()));
+            // Processes of other users cannot be read, and are no agents of this daemon.
+            is_other && has_open(&entry.path(), &pipe)
+        })
+    }
+}
+
+/// Returns whether the process in this directory of `/proc` has a file open that links to `target`.
+fn has_open(process: &std::path::Path, target: &str) -> bool {
+    let Ok(files) = std::fs::read_dir(process.join("fd")) else {
+        return false;
+    };
+    files
+        .flatten()
+        .any(|file| std::fs::read_link(file.path()).is_ok_and(|link| link.as_os_str() == target))
+}
+
 /// The task that reads stderr. It ends with this value, at the latest.
 #[derive(Debug)]
 struct StderrReader(JoinHandle<Tail>);
@@ -186,3 +264,35 @@ fn widen(stdout: &ChildStdout) {
 
 #[cfg(not(target_os = "linux"))]
 fn widen(_: &ChildStdout) {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::command::Environment;
+
+    fn start(script: &str) -> AgentProcess {
+        AgentProcess::spawn(&Program {
+            command: "sh".into(),
+            args: vec!["-c".into(), script.into()],
+            env: Environment::here(&[], &std::collections::BTreeMap::new()),
+            cwd: std::env::temp_dir(),
+            sandbox: None,
+        })
+        .unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_starter_that_exits_with_0_may_leave_the_agent_behind() {
+        for (script, is_read) in [
+            ("exec 3<&0; sleep 1000 <&3 3<&- &", true),
+            ("sleep 1000 </dev/null & :", false),
+        ] {
+            let mut process = start(script);
+            process.wait().await;
+            let input = process.input.clone().unwrap();
+            assert_eq!(input.is_read(), is_read, "{script}");
+            process.stop(Duration::ZERO).await;
+            assert!(!input.is_read());
+        }
+    }
+}

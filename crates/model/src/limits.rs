@@ -42,6 +42,10 @@ pub struct Limits {
     pub agent_starts: usize,
     /// Seconds that an agent has to end its turn after a cancellation.
     pub cancel_secs: u64,
+    /// Milliseconds that a turn stays open after the agent has answered its prompt, because some agents send the end of
+    /// their text afterwards. The same silence ends a turn that the agent began without a prompt. 0 ends the turn with
+    /// the answer, and the agent begins none.
+    pub turn_tail_millis: u64,
     /// Seconds between an agent's end of input and SIGTERM, and again between SIGTERM and SIGKILL.
     pub agent_exit_grace_secs: u64,
     /// Seconds that an idle agent keeps running while its thread has no turn and no subscriber.
@@ -52,8 +56,9 @@ pub struct Limits {
     /// Memory that all agents together may use, in MiB. Above it, the daemon stops agents without a turn one by one. 0
     /// means half of the host's memory.
     pub agent_memory_mib: usize,
-    /// Seconds that an agent may be silent during a turn before the turn is cancelled; 0 disables the limit. Time in
-    /// which the agent waits for the user, a file or a terminal of the daemon does not count.
+    /// Seconds that an agent may make no progress during a turn before the turn is cancelled; 0 disables the limit.
+    /// Progress is text, a new or changed tool call, a changed plan, or a request. Time in which the agent waits for the
+    /// user, a file or a terminal of the daemon does not count.
     pub agent_silence_secs: u64,
     /// Bytes of the conversation so far that the daemon sends to an agent that lost its session; 0 sends none.
     pub recall_bytes: usize,
@@ -78,6 +83,7 @@ impl Default for Limits {
             agent_start_secs: 60,
             agent_starts: 2,
             cancel_secs: 30,
+            turn_tail_millis: 150,
             agent_exit_grace_secs: 2,
             agent_idle_secs: 600,
             agents: 64,
@@ -87,6 +93,9 @@ impl Default for Limits {
         }
     }
 }
+
+/// Largest value of [`Limits::turn_tail_millis`]: each turn ends that much later.
+pub const TURN_TAIL_MILLIS_MAX: u64 = 10_000;
 
 /// Largest configurable queue size. Each queue reserves memory for its full size.
 pub const QUEUE_MAX: usize = 4096;
@@ -123,10 +132,16 @@ impl Limits {
             ("pong_secs", self.pong_secs),
             ("write_secs", self.write_secs),
         ];
-        match counts.iter().find(|(_, value)| *value == 0) {
-            Some((name, _)) => Err(format!("limits.{name} is 0: it must be at least 1")),
-            None => Ok(()),
+        if let Some((name, _)) = counts.iter().find(|(_, value)| *value == 0) {
+            return Err(format!("limits.{name} is 0: it must be at least 1"));
         }
+        if self.turn_tail_millis > TURN_TAIL_MILLIS_MAX {
+            return Err(format!(
+                "limits.turn_tail_millis is {}: it must be at most {TURN_TAIL_MILLIS_MAX}",
+                self.turn_tail_millis
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -276,6 +291,8 @@ pub const DIFF_BYTES: usize = 256 << 10;
 /// Bytes of a call that a question shows. A part that does not fit is named, but never shown in part.
 pub const QUESTION_BYTES: usize = 256 << 10;
 
+/// Config options of a thread whose chosen values are kept.
+pub const CHOSEN_OPTIONS: usize = 64;
 /// Answers that a question may offer.
 pub const QUESTION_OPTIONS: usize = 64;
 /// Approved requests of one turn that are remembered, so that an approved call needs no second approval.

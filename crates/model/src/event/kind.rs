@@ -24,6 +24,16 @@ pub enum Binding {
     Resume,
 }
 
+/// A config option of the agent that a client set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChosenOption {
+    /// The agent's id for the option.
+    pub id: String,
+    /// The value, as in ACP.
+    pub value: RawJson,
+}
+
 /// The size of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -403,7 +413,12 @@ pub enum EventKind {
         model_id: String,
     },
     /// The agent's config options changed. `raw` has all of them.
-    ConfigOptionsReplaced {},
+    ConfigOptionsReplaced {
+        /// The option that a client set. Absent if the agent reported the options by itself, and in logs from before this
+        /// member existed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chosen: Option<ChosenOption>,
+    },
     /// The agent's slash commands changed. `raw` has all of them.
     CommandsReplaced {},
     /// The agent reported the size of its context, and how much of it is in use.

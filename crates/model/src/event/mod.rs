@@ -8,7 +8,7 @@
 //!
 //! | Version | Change |
 //! |---|---|
-//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, which older readers ignore |
+//! | 1 | first; later also `itemDelta.messageId`, `turnStarted.imported`, `turnSettled.changes`, `turnSettled.plan`, `threadCreated.sessionId`, `threadCreated.meta` and `turnQueued.meta`, `threadCreated.members`, `threadCreated.realDirectories`, `sessionParamsSet`, `permissionRequested.subjects`, `permissionRequested.always`, `permissionRequested.whole` and `permissionRequested.keepsContent`, `configOptionsReplaced.chosen`, which older readers ignore |
 
 mod created;
 mod kind;
@@ -22,8 +22,8 @@ use serde_json::value::RawValue;
 
 pub use created::{Fidelity, Inherited, SessionParams, ThreadCreated, ThreadForked};
 pub use kind::{
-    Binding, Content, DiffSize, EventKind, LeaseHolder, LeaseMove, Level, PlanEntry, SessionDeleted,
-    TurnStatus,
+    Binding, ChosenOption, Content, DiffSize, EventKind, LeaseHolder, LeaseMove, Level, PlanEntry,
+    SessionDeleted, TurnStatus,
 };
 pub use origin::{ClientOrigin, Origin, Ruling};
 pub use permission::{Always, OptionKind, Outcome, PermissionOption, QuestionTopic};

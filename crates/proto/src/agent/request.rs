@@ -120,6 +120,16 @@ pub enum ConfigValue {
     Id(String),
 }
 
+impl ConfigValue {
+    /// Returns the value as in ACP.
+    pub fn to_json(&self) -> RawJson {
+        match self {
+            Self::Boolean(value) => serde_json::Value::from(*value).into(),
+            Self::Id(id) => serde_json::Value::from(id.as_str()).into(),
+        }
+    }
+}
+
 /// Values from the connection that a request's params contain.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestContext<'a> {

@@ -10,6 +10,7 @@ use acpd_model::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::choices::Choices;
 use super::dropped_turns::DroppedTurns;
 use super::item::ItemView;
 use super::known_tools::{KnownTools, ToolRef};
@@ -156,8 +157,6 @@ pub struct Live {
     pub last_request: u32,
     /// Id of the current mode.
     pub mode: Option<String>,
-    /// Whether a user has chosen the mode of the thread.
-    pub mode_is_chosen: bool,
     /// The modes of the session, as ACP's `modes`.
     pub modes: Option<RawJson>,
     /// Id of the current model, for agents with `models`.
@@ -168,6 +167,8 @@ pub struct Live {
     pub forgotten: bool,
     /// The options of the session, as ACP's list.
     pub config_options: Option<RawJson>,
+    /// What users chose for the session.
+    pub choices: Choices,
     /// The slash commands, as ACP's update.
     pub commands: Option<RawJson>,
     /// The thread's own permission policy.
@@ -212,12 +213,12 @@ impl Live {
             steers: Steers::default(),
             last_request: 0,
             mode: None,
-            mode_is_chosen: false,
             modes: None,
             model: None,
             models: None,
             forgotten: false,
             config_options: None,
+            choices: Choices::default(),
             commands: None,
             policy: None,
             remembered: Remembered::default(),
@@ -563,17 +564,23 @@ impl Live {
             }
             EventKind::UsageUpdated { .. } => self.usage = Some(Box::new(event.kind.clone())),
             EventKind::ModeChanged { mode_id } => {
-                self.mode_is_chosen |= matches!(event.by, Origin::Client(_));
                 self.mode = Some(mode_id.clone());
+                self.choices.mode_changed(&event.by, mode_id);
             }
-            EventKind::ModelChanged { model_id } => self.model = Some(model_id.clone()),
-            EventKind::ConfigOptionsReplaced {} => {
+            EventKind::ModelChanged { model_id } => {
+                self.model = Some(model_id.clone());
+                self.choices.model_changed(&event.by, model_id);
+            }
+            EventKind::ConfigOptionsReplaced { chosen } => {
                 let update = event.raw.as_ref().and_then(|raw| raw.read::<SessionState>().ok());
                 if let Some(options) = update.and_then(|update| update.config_options) {
-                    let earlier = self.options().mode().and_then(|mode| mode.current);
+                    if chosen.is_none() {
+                        self.choices.options_reported(&options);
+                    }
                     self.config_options = Some(options);
-                    let is_other = self.options().mode().and_then(|mode| mode.current) != earlier;
-                    self.mode_is_chosen |= is_other && matches!(event.by, Origin::Client(_));
+                }
+                if let Some(chosen) = chosen {
+                    self.choices.option_chosen(&event.by, chosen);
                 }
             }
             EventKind::CommandsReplaced {} => self.commands.clone_from(&event.raw),
@@ -597,15 +604,13 @@ impl Live {
             (self.mode, self.modes, self.config_options) = (None, None, None);
             (self.model, self.models) = (None, None);
         }
+        let (mode, model) = (opened.mode(), opened.model());
         if let Some(modes) = opened.modes {
-            self.mode = modes.read::<CurrentMode>().ok().map(|mode| mode.current_mode_id);
+            self.mode = mode;
             self.modes = Some(modes);
         }
         if let Some(models) = opened.models {
-            self.model = models
-                .read::<CurrentModel>()
-                .ok()
-                .map(|model| model.current_model_id);
+            self.model = model;
             self.models = Some(models);
         }
         if let Some(options) = opened.config_options {
@@ -617,10 +622,24 @@ impl Live {
 /// The members of an opened session, or of an update of its options, that are stored unchanged.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct SessionState {
-    modes: Option<RawJson>,
-    models: Option<RawJson>,
-    config_options: Option<RawJson>,
+pub(crate) struct SessionState {
+    pub modes: Option<RawJson>,
+    pub models: Option<RawJson>,
+    pub config_options: Option<RawJson>,
+}
+
+impl SessionState {
+    /// Returns the current mode, if the agent reported it.
+    pub fn mode(&self) -> Option<String> {
+        let modes: CurrentMode = self.modes.as_ref()?.read().ok()?;
+        Some(modes.current_mode_id)
+    }
+
+    /// Returns the current model, if the agent reported it.
+    pub fn model(&self) -> Option<String> {
+        let models: CurrentModel = self.models.as_ref()?.read().ok()?;
+        Some(models.current_model_id)
+    }
 }
 
 #[derive(Deserialize)]

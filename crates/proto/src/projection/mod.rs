@@ -12,6 +12,7 @@
 //! * [`extract()`]: the searchable texts of events
 //! * [`mark()`]: the places of turns and items
 
+mod choices;
 mod dropped_turns;
 mod exchanges;
 mod extract;
@@ -34,6 +35,8 @@ mod transcript;
 mod unified_diff;
 mod waiting;
 
+pub use choices::Choices;
+pub(crate) use choices::current_value;
 pub use dropped_turns::DroppedTurns;
 pub(crate) use exchanges::Exchange;
 pub use exchanges::{Digest, Exchanges};
@@ -42,12 +45,13 @@ pub use history_text::HistoryText;
 pub(crate) use item::ItemView;
 pub use item::{Part, content_text, text_block};
 pub use live::Live;
+pub(crate) use live::SessionState;
 pub(crate) use live::{Interrupter, QueuedTurn};
 pub use marks::{mark, marks_of};
 pub(crate) use notes::is_too_large;
 pub use notes::{Note, NoteCount};
 pub use options::Options;
-pub(crate) use options::{LEGACY_MODE, LEGACY_MODEL, has_mode, has_options};
+pub(crate) use options::{LEGACY_MODE, LEGACY_MODEL, has_options};
 pub use snapshot::SNAPSHOT_FORMAT;
 pub use spec::{Chunks, SessionChange, Spec, server_name};
 pub use steering::{PendingSteering, Steers};

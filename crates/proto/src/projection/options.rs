@@ -33,18 +33,6 @@ pub struct SessionMode {
     pub offered: Vec<String>,
 }
 
-/// Returns whether the result of opening a session reports a mode.
-pub fn has_mode(session: &RawJson) -> bool {
-    #[derive(Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Reported {
-        modes: Option<serde::de::IgnoredAny>,
-        config_options: Option<serde::de::IgnoredAny>,
-    }
-    let reported: Reported = session.read().unwrap_or_default();
-    reported.modes.is_some() || reported.config_options.is_some()
-}
-
 /// The permitted values of an option, by its `type`.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -133,6 +121,12 @@ impl Live {
             own: own.unwrap_or_default(),
         }
     }
+
+    /// Returns whether a user has chosen the mode of the thread.
+    pub fn mode_is_chosen(&self) -> bool {
+        let option = || self.options().mode().and_then(|mode| mode.option);
+        self.choices.mode.is_some() || option().is_some_and(|id| self.choices.options.contains_key(&id))
+    }
 }
 
 impl Options<'_> {
@@ -143,6 +137,12 @@ impl Options<'_> {
     fn has_category(&self, category: &str) -> bool {
         self.known()
             .any(|option| option.category.as_deref() == Some(category))
+    }
+
+    /// Returns whether the agent's own option `id` is its mode.
+    pub fn is_mode(&self, id: &str) -> bool {
+        self.known()
+            .any(|option| option.id == id && option.category.as_deref() == Some("mode"))
     }
 
     fn legacy<T: serde::de::DeserializeOwned + Default>(raw: Option<&RawJson>) -> T {

@@ -53,7 +53,7 @@ mod tests {
         assert_eq!((SNAPSHOT_FORMAT, fields.join(" ").as_str()), (6, FIELDS));
     }
 
-    const FIELDS: &str = "bound client_turns commands config_options declared dropped forgotten items last_item \
-        last_request last_seq last_terminal last_turn last_turn_shown lease mode mode_is_chosen model models modes names notes plan policy queue queue_paused remembered \
+    const FIELDS: &str = "bound choices client_turns commands config_options declared dropped forgotten items last_item \
+        last_request last_seq last_terminal last_turn last_turn_shown lease mode model models modes names notes plan policy queue queue_paused remembered \
         requests spec steers summary thread tools turn usage weight";
 }

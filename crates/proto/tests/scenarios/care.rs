@@ -22,7 +22,10 @@ fn a_silent_agent_is_cancelled_and_the_turn_fails() {
         assert!(s.notices().contains(&"agentSilent".to_owned()));
         s.stops_with("cancelled");
         assert_eq!(s.status(TurnId(1)), TurnStatus::Failed);
-        assert_eq!(s.settled_error(TurnId(1)), "the agent sent no message for 7200 s");
+        assert_eq!(
+            s.settled_error(TurnId(1)),
+            "the agent made no progress for 7200 s"
+        );
         s.prompt("next");
         s.stops_with("end_turn");
     });
@@ -203,7 +206,7 @@ fn the_history_for_an_agent_is_bounded_and_can_be_disabled() {
     for (bytes, expected) in [(0, 1), (60, 2)] {
         let scene = Scene::with_limits(acpd_model::Limits {
             recall_bytes: bytes,
-            ..acpd_model::Limits::default()
+            ..Scene::limits()
         });
         crate::support::check_in(scene, |s| {
             forget(s, r#"{"protocolVersion":1}"#);

@@ -232,7 +232,7 @@ fn a_terminal_that_began_too_late_is_known_and_over() {
 fn stopping() -> Scene {
     let mut s = Scene::with_limits(Limits {
         cancel_secs: 1,
-        ..Limits::default()
+        ..Scene::limits()
     });
     s.open_turn();
     s.interrupt();

@@ -298,7 +298,7 @@ fn a_fork_does_not_circumvent_a_policy() {
 fn it_is_unsupported_if_agents_receive_no_history() {
     let limits = Limits {
         recall_bytes: 0,
-        ..Limits::default()
+        ..Scene::limits()
     };
     check_in(Scene::with_limits(limits), |s| {
         two_turns(s, FORKS);

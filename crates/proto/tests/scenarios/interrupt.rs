@@ -200,7 +200,7 @@ fn a_client_that_cancels_a_silent_turn_has_interrupted_it() {
     for confirms in [true, false] {
         let limits = Limits {
             agent_silence_secs: 60,
-            ..Limits::default()
+            ..Scene::limits()
         };
         check_in(Scene::with_limits(limits), |s| {
             s.open_turn();

@@ -149,14 +149,16 @@ fn another_message_id_is_another_message() {
 }
 
 #[test]
-fn a_message_with_an_id_goes_on_after_a_tool_call_and_one_without_does_not() {
+fn text_on_both_sides_of_a_tool_call_is_two_messages_in_order() {
     check(|s| {
         s.open_turn();
         s.update(&with_id("a", "m"));
-        s.update(&tool("t", false, r#","status":"completed""#));
+        s.update(&tool("t", false, ""));
         s.update(&with_id("b", "m"));
+        s.update(&tool("t", true, r#","status":"completed""#));
+        s.update(&with_id("c", "m"));
         s.stops_with("end_turn");
-        assert_eq!(s.said(), ["ab"]);
+        assert_eq!(s.said(), ["a", "bc"]);
     });
     check(|s| {
         s.open_turn();

@@ -103,7 +103,7 @@ fn the_same_client_turn_id_is_one_turn_in_every_state() {
 fn too_many_turns_are_refused_and_leave_no_trace() {
     let limits = Limits {
         queued_turns: 2,
-        ..Limits::default()
+        ..Scene::limits()
     };
     check_in(Scene::with_limits(limits), |s| {
         s.open_turn();

@@ -155,7 +155,7 @@ fn it_conflicts_with_a_running_turn() {
 fn it_is_unsupported_if_agents_receive_no_history() {
     let limits = Limits {
         recall_bytes: 0,
-        ..Limits::default()
+        ..Scene::limits()
     };
     check_in(Scene::with_limits(limits), |s| {
         three_turns(s);
@@ -256,7 +256,7 @@ fn a_restart_forgets_nothing_of_it() {
 fn long_turns_that_were_dropped_take_no_room() {
     let limits = Limits {
         recall_bytes: 200,
-        ..Limits::default()
+        ..Scene::limits()
     };
     check_in(Scene::with_limits(limits), |s| {
         s.open_session();

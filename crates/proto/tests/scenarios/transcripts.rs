@@ -26,7 +26,7 @@ fn play(agent: &str) {
         // snapshots.
         let limits = || Limits {
             cancel_secs: 300,
-            ..Limits::default()
+            ..Scene::limits()
         };
         let scene = check_in(Scene::with_limits(limits()), |scene| {
             let stage = std::mem::replace(scene, Scene::new());

@@ -151,11 +151,28 @@ impl Scene {
         self.open.values().any(|open| open == method)
     }
 
-    /// The agent responds to the open request of `method`.
+    /// The agent responds to the open request of `method`. If it is a prompt, its turn ends.
     pub fn answer(&mut self, method: &str, result: &str) {
         let id = self.open_request(method);
         self.open.remove(&id);
         self.says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
+        self.end_tail(method);
+    }
+
+    /// The agent responds to the prompt. Its turn is still open.
+    pub fn answers_prompt(&mut self, reason: &str) {
+        let id = self.open_request("session/prompt");
+        self.open.remove(&id);
+        self.says(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"stopReason":"{reason}"}}}}"#
+        ));
+    }
+
+    /// Lets the time pass for which a turn stays open after the response to its prompt.
+    fn end_tail(&mut self, method: &str) {
+        if method == "session/prompt" && self.tail > 0 {
+            self.later(self.tail);
+        }
     }
 
     /// The agent responds to the open request of `method` with an error.
@@ -168,6 +185,7 @@ impl Scene {
         let id = self.open_request(method);
         self.open.remove(&id);
         self.says(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
+        self.end_tail(method);
     }
 
     /// The agent ends the turn.

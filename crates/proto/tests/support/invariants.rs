@@ -135,9 +135,9 @@ fn status_fits(scene: &Scene) {
         return;
     }
     let status = match (live.turn, live.requests.is_empty()) {
-        (None, _) => ThreadStatus::Idle,
+        (_, false) => ThreadStatus::Waiting,
         (Some(_), true) => ThreadStatus::Running,
-        (Some(_), false) => ThreadStatus::Waiting,
+        (None, true) => ThreadStatus::Idle,
     };
     assert_eq!(live.summary.status, status);
 }

@@ -114,14 +114,25 @@ pub struct Scene {
     pub(super) called: BTreeMap<String, Vec<String>>,
     pub(super) next_call: u64,
     prompting: Option<TurnId>,
+    /// The time for which a turn stays open after the response to its prompt.
+    pub(super) tail: u64,
     /// The state that a replay of the log would give.
     folded: Live,
 }
 
 impl Scene {
-    /// Creates an empty scene with the default limits.
+    /// Creates an empty scene with [`Scene::limits`].
     pub fn new() -> Self {
-        Self::with_limits(Limits::default())
+        Self::with_limits(Self::limits())
+    }
+
+    /// Returns the default limits, except that the answer to a prompt ends its turn at once. What an agent sends between
+    /// turns then belongs to no turn. The scenarios of the default are in `tail`.
+    pub fn limits() -> Limits {
+        Limits {
+            turn_tail_millis: 0,
+            ..Limits::default()
+        }
     }
 
     /// Creates an empty scene.
@@ -140,6 +151,7 @@ impl Scene {
             collected: None,
             quirks: Quirks::default(),
             mode: None,
+            tail: limits.turn_tail_millis,
             thread: Thread::new(id, limits, now),
             id,
             now,
@@ -191,7 +203,7 @@ impl Scene {
         let mut scene = Self::new();
         scene.id = FORK;
         scene.folded = Live::new(FORK);
-        scene.thread = Thread::new(FORK, Limits::default(), scene.now);
+        scene.thread = Thread::new(FORK, Self::limits(), scene.now);
         for event in shared_with_fork(log, point.forked.last) {
             scene.store(event);
         }

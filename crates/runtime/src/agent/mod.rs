@@ -6,6 +6,7 @@
 pub mod config;
 pub(crate) mod installs;
 pub(crate) mod launcher;
+pub(crate) mod leaderless;
 pub(crate) mod lines;
 pub mod mcp;
 pub mod probe;

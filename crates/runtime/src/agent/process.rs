@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::launcher::{Launched, Launcher};
+use crate::agent::leaderless::Leaderless;
 use crate::agent::lines::{AgentLines, EndOfLines};
 use crate::agent::running::{Process, ProcessSlot};
 use crate::agent::stalled::Stalled;
@@ -281,7 +282,7 @@ const SHUTDOWN_FLUSH: Duration = Duration::from_millis(200);
 impl Actor {
     async fn run(
         mut self: Box<Self>,
-        process: Box<dyn AgentProcess>,
+        mut process: Box<dyn AgentProcess>,
         mut stdout: AgentStdout,
         ends: AgentSide,
     ) {
@@ -293,6 +294,7 @@ impl Actor {
         self.collect();
         let mut open = true;
         let mut stalled = None;
+        let mut leaderless = Leaderless::new(&mut *process);
         while open {
             let deadline = self.connection.poll_timeout().map(|at| self.clock.instant(at));
             // While the thread is behind, the actor reads nothing more from the agent. This slows the agent down.
@@ -301,10 +303,14 @@ impl Actor {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
+                () = leaderless.silent() => break,
                 () = sleep_until(deadline) => self.connection.handle_timeout(self.clock.now()),
                 written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
                     stalled = Some(stall);
-                    break;
+                    if stall != Stalled::Closed {
+                        break;
+                    }
+                    leaderless.give_up();
                 },
                 command = commands.recv(), if has_room => match command {
                     Some(order) => {
@@ -323,11 +329,13 @@ impl Actor {
                     if let Err(EndOfLines::Paused) = read {
                         stalled = Some(Stalled::Output);
                     }
+                    leaderless.heard();
                     self.decode();
                 }
             }
             self.collect();
         }
+        drop(leaderless);
         // Avoids a deadlock: the thread must not wait for this actor while the actor waits for the thread.
         drop(commands);
         Box::pin(self.finish(process, stdout, events_tx, open, stalled)).await;
@@ -406,7 +414,7 @@ impl Actor {
         }
         let _ = events_tx
             .send(Box::new(AgentMessage::Exited(Box::new(AgentExit {
-                reason: stalled.map_or(ended.reason, |stalled| stalled.to_string()),
+                reason: stalled.map_or_else(|| ended.reason.clone(), |stalled| stalled.reason(&ended)),
                 stderr: ended.stderr,
             }))))
             .await;
@@ -637,6 +645,39 @@ mod tests {
         handle.send_command(notify(&text), None).await;
         let reason = exit_reason(handle).await;
         assert!(reason.contains("stdin"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn an_agent_ends_with_its_process_although_a_child_holds_its_output() {
+        for (script, reason) in [
+            ("sleep 1000 & echo last; exit 3", "sh exited with code 3"),
+            ("sleep 1000 & echo last; kill -9 $$", "sh was ended by SIGKILL"),
+            // The child has no stdin, so it is no agent.
+            ("sleep 1000 </dev/null & echo last", "sh exited with code 0"),
+        ] {
+            let handle = run(script).await;
+            assert_eq!(exit_reason(handle).await, reason, "{script}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_has_closed_its_stdin_is_ended() {
+        let handle = run("exec <&-; sleep 1000").await;
+        let notification = notify(&RawJson::of(&1).unwrap());
+        let sends = async {
+            loop {
+                handle.send_command(notification.clone(), None).await;
+                tokio::task::yield_now().await;
+                if handle.commands.is_closed() {
+                    break;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), sends)
+            .await
+            .expect("it is ended");
+        let reason = exit_reason(handle).await;
+        assert!(reason.contains("closed its stdin"), "{reason}");
     }
 
     #[tokio::test]

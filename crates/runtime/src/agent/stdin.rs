@@ -88,8 +88,8 @@ impl Stdin {
         self.bytes < AGENT_OUTBOX_BYTES
     }
 
-    /// Writes once, as soon as the pipe accepts data. Fails if the pipe has accepted nothing for [`STALL`] while there
-    /// was no capacity for more. Cancel safe.
+    /// Writes once, as soon as the pipe accepts data. Fails if the agent has closed the pipe, or if the pipe has accepted
+    /// nothing for [`STALL`] while there was no capacity for more. Cancel safe.
     pub async fn write(&mut self) -> Result<(), Stalled> {
         let Some(first) = self.waiting.front() else {
             return Ok(());
@@ -112,11 +112,12 @@ impl Stdin {
                 self.taken += bytes;
                 self.bytes -= bytes;
             }
-            // The agent has closed its stdin and is about to exit; its remaining output is still read.
+            // The agent has closed its stdin: it is about to exit, or can do nothing more.
             Err(_) => {
                 self.pipe = None;
                 (self.taken, self.bytes) = (0, 0);
                 self.waiting.clear();
+                return Err(Stalled::Closed);
             }
         }
         if self
@@ -228,7 +229,7 @@ mod tests {
         stdin.write().await.unwrap();
         assert!(all().is_none() && stdin.waits());
         sleep.kill().await.unwrap();
-        stdin.write().await.unwrap();
+        assert_eq!(stdin.write().await, Err(Stalled::Closed));
         assert!(all().is_some() && !stdin.waits());
     }
 
@@ -238,7 +239,7 @@ mod tests {
         let mut stdin = Stdin::new(pipe_of(&mut gone), Budget::default());
         gone.wait().await.unwrap();
         stdin.add(b"nobody hears\n".to_vec());
-        stdin.write().await.unwrap();
+        assert_eq!(stdin.write().await, Err(Stalled::Closed));
         assert!(!stdin.waits() && stdin.has_room());
         stdin.add(b"this either\n".to_vec());
         stdin.write().await.unwrap();

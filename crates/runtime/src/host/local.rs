@@ -55,6 +55,10 @@ impl Host for LocalHost {
 }
 
 impl AgentProcess for StoppingProcess {
+    fn gone(&mut self) -> BoxFuture<'_, ()> {
+        self.gone().boxed()
+    }
+
     fn stop(self: Box<Self>, grace: Duration) -> BoxFuture<'static, ProcessExit> {
         (*self).stop(grace).boxed()
     }

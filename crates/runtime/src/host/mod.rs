@@ -66,6 +66,9 @@ impl fmt::Debug for AgentIo {
 
 /// A running agent. Dropping it kills the process.
 pub trait AgentProcess: Send {
+    /// Waits until the process has exited and none of its descendants can be the agent. Safe to cancel.
+    fn gone(&mut self) -> BoxFuture<'_, ()>;
+
     /// Ends the process, whose stdin is closed: first by waiting, then by signals, with `grace` for each.
     fn stop(self: Box<Self>, grace: Duration) -> BoxFuture<'static, ProcessExit>;
 }

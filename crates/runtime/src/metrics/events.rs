@@ -138,7 +138,7 @@ fn group(kind: &EventKind) -> Group {
         EventKind::PlanReplaced { .. }
         | EventKind::ModeChanged { .. }
         | EventKind::ModelChanged { .. }
-        | EventKind::ConfigOptionsReplaced {}
+        | EventKind::ConfigOptionsReplaced { .. }
         | EventKind::CommandsReplaced {}
         | EventKind::UsageUpdated { .. }
         | EventKind::SessionInfoUpdated { .. } => Group::State,

@@ -159,6 +159,12 @@ struct ScriptedProcess {
 }
 
 impl AgentProcess for ScriptedProcess {
+    fn gone(&mut self) -> BoxFuture<'_, ()> {
+        let ended = self.ended.wait_for(|ended| *ended);
+        // The runtime of the task may have ended.
+        async move { drop(ended.await) }.boxed()
+    }
+
     fn stop(self: Box<Self>, grace: Duration) -> BoxFuture<'static, ProcessExit> {
         async move {
             let Self { mut ended, killed } = *self;

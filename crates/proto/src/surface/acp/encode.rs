@@ -69,7 +69,7 @@ impl Writer<'_> {
                     .put("currentModeId", mode_id);
             }),
             // A client changed the options: the event contains the agent's response to that request.
-            EventKind::ConfigOptionsReplaced {} => self.passed_or(event, |update| {
+            EventKind::ConfigOptionsReplaced { .. } => self.passed_or(event, |update| {
                 let options = event.raw.as_ref().and_then(|raw| member(raw, "configOptions"));
                 update
                     .plain("sessionUpdate", "config_option_update")

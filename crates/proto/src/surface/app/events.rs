@@ -175,7 +175,7 @@ fn of_session<'a>(at: At<'a>, event: &'a Event) -> Option<N<'a>> {
             model_id: Some(model_id),
             ..updated(at)
         }),
-        K::ConfigOptionsReplaced {} => N::ThreadUpdated(ThreadUpdated {
+        K::ConfigOptionsReplaced { .. } => N::ThreadUpdated(ThreadUpdated {
             config_option_update: raw,
             ..updated(at)
         }),

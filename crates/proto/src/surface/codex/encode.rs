@@ -149,7 +149,7 @@ impl<'a> Writer<'a> {
             EventKind::AgentBound { .. }
             | EventKind::ModeChanged { .. }
             | EventKind::ModelChanged { .. }
-            | EventKind::ConfigOptionsReplaced {} => self.fact(FrameKind::Settings),
+            | EventKind::ConfigOptionsReplaced { .. } => self.fact(FrameKind::Settings),
             _ => {}
         }
     }

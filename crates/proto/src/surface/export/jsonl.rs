@@ -162,7 +162,9 @@ fn fill(line: &mut Object<'_>, event: &Event) {
         K::ModeChanged { mode_id } => {
             line.put("modeId", mode_id);
         }
-        K::ConfigOptionsReplaced {} => copy(line, event.raw.as_ref(), "configOptions", &["configOptions"]),
+        K::ConfigOptionsReplaced { .. } => {
+            copy(line, event.raw.as_ref(), "configOptions", &["configOptions"])
+        }
         K::CommandsReplaced {} => {
             copy(
                 line,

@@ -94,7 +94,7 @@ pub fn type_of(kind: &EventKind) -> Option<&'static str> {
         K::PlanReplaced { .. } => "plan:update",
         K::ModeChanged { .. } => "mode:change",
         K::ModelChanged { .. } => "model:change",
-        K::ConfigOptionsReplaced {} => "config:update",
+        K::ConfigOptionsReplaced { .. } => "config:update",
         K::CommandsReplaced {} => "commands:update",
         K::UsageUpdated { .. } => "usage:update",
         K::PermissionRequested { .. } => "permission:request",

@@ -252,9 +252,9 @@ impl Journal {
             return;
         }
         let status = match (self.live.turn, self.live.requests.is_empty()) {
-            (None, _) => ThreadStatus::Idle,
+            (_, false) => ThreadStatus::Waiting,
             (Some(_), true) => ThreadStatus::Running,
-            (Some(_), false) => ThreadStatus::Waiting,
+            (None, true) => ThreadStatus::Idle,
         };
         if status != self.live.summary.status {
             self.emit(Origin::Daemon, EventKind::StatusChanged { status }, None);

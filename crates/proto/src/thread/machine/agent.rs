@@ -170,7 +170,7 @@ impl Thread {
 
     /// Stops the agent so that the session opens again in a new process, if a reopen is pending and no turn runs.
     pub(super) fn reopen_if_idle(&mut self) {
-        if !self.turns.is_prompted() && self.session.take_reopen() {
+        if !self.turns.is_prompted() && !self.turns.is_ending() && self.session.take_reopen() {
             self.stop_agent();
         }
     }
@@ -265,6 +265,11 @@ impl Thread {
                     Err(_) => SessionDeleted::Failed,
                 };
                 self.finish_deletion(call, by, session, Deletion::Requested);
+            }
+            Continuation::Restore(choice) => {
+                if let Err(failure) = answer {
+                    self.session.restore_refused(&mut self.journal, choice, &failure);
+                }
             }
         }
     }

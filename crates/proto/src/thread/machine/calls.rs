@@ -31,6 +31,9 @@ impl Thread {
         if !admitted {
             return;
         }
+        if is_work(&request) {
+            self.work_unprompted();
+        }
         let next = match request {
             Call::Permission {
                 tool_call,
@@ -122,6 +125,7 @@ impl Thread {
         let Settled { next, item } = self.approvals.settle(&mut self.journal, by, number, outcome);
         // The time in which the user was asked does not count as the agent's silence.
         self.session.record_activity(&self.journal);
+        self.turns.question_settled(&self.journal);
         self.follow(next);
         if let Some(item) = item {
             self.tool_calls.question_settled(&mut self.journal, item, outcome);
@@ -148,4 +152,12 @@ impl Thread {
             self.callbacks.answer(&mut self.journal, call, result);
         }
     }
+}
+
+/// Returns whether a call is work of the agent that a conversation shows.
+fn is_work(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::Permission { .. } | Call::Elicit { .. } | Call::WriteFile { .. } | Call::CreateTerminal { .. }
+    )
 }

@@ -53,6 +53,7 @@ impl Thread {
         if self.live().summary.archived {
             return Ok(Reply::Done);
         }
+        self.end_unprompted();
         self.check_idle()?;
         self.journal.emit_in(None, by, EventKind::ThreadArchived {}, None);
         self.stop_agent();
@@ -78,6 +79,7 @@ impl Thread {
     /// Drops the turns after `last_kept`. The agent's session contains them, so the agent is stopped. The next prompt
     /// opens a new session, which gets the remaining conversation.
     fn roll_back(&mut self, by: Origin, last_kept: Option<TurnId>) -> Result<Reply, Failure> {
+        self.end_unprompted();
         self.check_idle()?;
         if let Some(turn) = last_kept {
             self.check_kept(turn)?;
@@ -114,6 +116,7 @@ impl Thread {
 
     /// Deletes the thread, after the agent's session if the agent supports that.
     pub(super) fn delete(&mut self, call: u64, by: Origin) {
+        self.end_unprompted();
         if let Err(failure) = self.check_idle() {
             return self.journal.reply(call, Err(failure));
         }

@@ -29,6 +29,7 @@ use super::message::Messages;
 use super::session::{Session, reset_directory};
 use super::tool_call::ToolCalls;
 use super::turn::{TurnResult, Turns};
+use crate::agent::AgentEvent;
 use crate::projection::Live;
 use crate::time::{Deadline, Instant, Now, because};
 
@@ -101,10 +102,7 @@ impl Thread {
     /// Handles one input.
     pub fn handle(&mut self, input: Input, now: Now) {
         self.journal.set_now(now);
-        if matches!(
-            &input,
-            Input::Agent(_) | Input::Host { .. } | Input::EditorAnswered { .. }
-        ) {
+        if is_progress(&input) {
             self.session.record_activity(&self.journal);
         }
         if self.live().is_deleted() {
@@ -165,6 +163,9 @@ impl Thread {
             self.handle_silence();
         }
         self.callbacks.expire(&mut self.journal);
+        if self.end_deadline().is_some_and(|at| at <= now.mono) {
+            self.end_turn();
+        }
         if self.session.start_at().is_some_and(|at| at <= now.mono) {
             self.wake();
         }
@@ -228,6 +229,7 @@ impl Thread {
             ),
             because(self.silence_deadline(), "the agent must send something"),
             because(self.session.start_at(), "the agent may start again"),
+            because(self.end_deadline(), "the agent may send more of its turn"),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -295,5 +297,23 @@ impl Thread {
     /// Returns whether an agent's process runs or is starting.
     pub fn has_agent(&self) -> bool {
         self.session.has_agent()
+    }
+}
+
+/// Returns whether an input shows that the agent works. The silence limit counts from the last one. Updates show that
+/// only if they have something new, see `handle_update`.
+fn is_progress(input: &Input) -> bool {
+    match input {
+        Input::Agent(event) => !matches!(
+            event,
+            AgentEvent::Update(_)
+                | AgentEvent::Foreign { .. }
+                | AgentEvent::Notified { .. }
+                | AgentEvent::CallbackRefused { .. }
+                | AgentEvent::Retiring
+                | AgentEvent::Malformed { .. }
+        ),
+        Input::Host { .. } | Input::EditorAnswered { .. } => true,
+        _ => false,
     }
 }

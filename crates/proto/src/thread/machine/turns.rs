@@ -4,6 +4,7 @@ use acpd_model::event::Level;
 use acpd_model::{Failure, ItemOutcome, Origin, RawJson, TurnId};
 
 use super::Thread;
+use crate::agent::AgentCommand;
 use crate::thread::command::InterruptOptions;
 use crate::thread::reply::TurnView;
 use crate::thread::turn::{self, Interrupt, TurnEnd, TurnResult, UnsentPrompt, check_input};
@@ -23,6 +24,7 @@ impl Thread {
         self.session.check_accepts_turns(&self.journal)?;
         check_input(&prompt.blocks, self.session.capabilities())?;
         turn::check_queue(&self.journal)?;
+        self.end_unprompted();
         let id = TurnId(self.live().last_turn + 1);
         if self.live().turn.is_some() {
             turn::queue(&mut self.journal, id, by, prompt, client_turn_id);
@@ -69,6 +71,9 @@ impl Thread {
         let Some(turn) = self.journal.current_turn() else {
             return;
         };
+        if let Some(reason) = self.session.refused_mode() {
+            return self.settle(TurnResult::failed(&reason), &Origin::Daemon);
+        }
         let Ok(primer) = self.session.primer(&mut self.journal, turn) else {
             return;
         };
@@ -90,7 +95,7 @@ impl Thread {
         id: Option<TurnId>,
         options: InterruptOptions,
     ) -> Result<(), Failure> {
-        if self.interrupt_leftover(by, id, options.at_once) {
+        if self.interrupt_leftover(by, id, options.at_once) || self.interrupt_tail(by, id, options) {
             return Ok(());
         }
         let interrupt = turn::interrupt(&mut self.journal, by, id)?;
@@ -108,6 +113,9 @@ impl Thread {
         }
         if self.turns.has_only_commands() {
             self.settle_commands(TurnResult::interrupted());
+        } else if self.turns.is_unprompted() {
+            self.journal.send_to_agent(AgentCommand::Cancel);
+            self.settle(TurnResult::interrupted(), by);
         } else if !self.turns.is_prompted() {
             self.settle(TurnResult::interrupted(), by);
         } else if options.at_once {
@@ -160,7 +168,67 @@ impl Thread {
         let silence = self.session.turn_ended().filter(|_| !by_client);
         let result = TurnResult::of(answer, silence.as_deref(), by_client);
         self.void_requests("the turn is over");
+        if by_client || silence.is_some() || self.journal.limits().turn_tail_millis == 0 {
+            return self.settle(result, &Origin::Agent);
+        }
+        self.turns.begin_tail(&self.journal, result);
+        self.journal.note_status();
+    }
+
+    /// Ends the turn whose prompt the agent has answered already, because a client interrupts it. Returns whether there
+    /// is such a turn. Its result stays what the agent answered.
+    fn interrupt_tail(&mut self, by: &Origin, id: Option<TurnId>, options: InterruptOptions) -> bool {
+        let running = self.live().turn.map(|turn| turn.id);
+        if (id.is_some() && id != running) || self.turns.is_unprompted() {
+            return false;
+        }
+        let Some(result) = self.turns.take_result() else {
+            return false;
+        };
+        self.callbacks
+            .kill_user_commands(&mut self.journal, by, None, options.at_once);
+        if options.pause_queue {
+            self.pause_queue(by);
+        }
+        self.cancel_requests(by);
         self.settle(result, &Origin::Agent);
+        true
+    }
+
+    /// Returns when the running turn ends because the agent has answered its prompt, or sends nothing more without one.
+    /// While a question is open, it does not: the answer belongs to the turn.
+    pub(super) fn end_deadline(&self) -> Option<Instant> {
+        let asks = self.approvals.len() > 0;
+        self.turns.end_deadline().filter(|_| !asks)
+    }
+
+    /// Ends the running turn if the time for what the agent sends after its answer is over.
+    pub(super) fn end_turn(&mut self) {
+        if let Some(result) = self.turns.take_result() {
+            self.settle(result, &Origin::Agent);
+        }
+    }
+
+    /// Starts a turn for what the agent sends between turns, or keeps that turn open. What an agent sends before its
+    /// session is open, or while it is being stopped, belongs to no turn, and without a tail nothing between turns does.
+    pub(super) fn work_unprompted(&mut self) {
+        if self.journal.limits().turn_tail_millis == 0 {
+            return;
+        }
+        if self.live().turn.is_none() && self.session.is_ready() && self.journal.current_turn().is_none() {
+            let turn = TurnId(self.live().last_turn + 1);
+            self.prepare_turn();
+            self.turns.begin_unprompted(&mut self.journal, turn);
+        } else {
+            self.turns.extend_unprompted(&self.journal);
+        }
+    }
+
+    /// Ends a turn without a prompt, because a client has other work for the thread.
+    pub(super) fn end_unprompted(&mut self) {
+        if self.turns.is_unprompted() {
+            self.end_turn();
+        }
     }
 
     /// Records why a turn that a client interrupted ends without the agent's response. A turn that fails records the
@@ -174,6 +242,9 @@ impl Thread {
     /// Ends the running turn, if there is one, without the agent's response: as interrupted if a client interrupted
     /// it, else with `result`.
     pub(super) fn settle_unanswered(&mut self, result: TurnResult, by: &Origin) {
+        if self.turns.is_ending() {
+            return self.end_turn();
+        }
         let result = if turn::is_interrupted_by_client(&self.journal) {
             TurnResult::interrupted()
         } else {

@@ -4,7 +4,7 @@ use acpd_model::event::{Level, Outcome};
 use acpd_model::{EventKind, ItemId, ItemOutcome, Origin, RawJson};
 
 use super::Thread;
-use crate::agent::{ToolUpdate, Update, UpdateKind};
+use crate::agent::{ChunkContent, ToolUpdate, Update, UpdateKind};
 use crate::thread::tool_call::ToolOutcome;
 
 impl Thread {
@@ -17,6 +17,12 @@ impl Thread {
         if !matches!(kind, UpdateKind::Chunk(_)) {
             self.messages.interrupt();
         }
+        if is_work(&kind) {
+            self.work_unprompted();
+        }
+        if self.is_new(&kind) {
+            self.session.record_activity(&self.journal);
+        }
         let kind = match kind {
             UpdateKind::Chunk(chunk) => {
                 let quirks = self.session.quirks();
@@ -28,7 +34,7 @@ impl Thread {
             UpdateKind::Plan(entries) => EventKind::PlanReplaced { entries },
             UpdateKind::Commands => EventKind::CommandsReplaced {},
             UpdateKind::Mode(mode_id) => EventKind::ModeChanged { mode_id },
-            UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced {},
+            UpdateKind::ConfigOptions => EventKind::ConfigOptionsReplaced { chosen: None },
             UpdateKind::Usage { used, size, cost } => EventKind::UsageUpdated { used, size, cost },
             UpdateKind::SessionInfo { title } => {
                 let overruled = title.is_some() && self.live().names.person.is_some();
@@ -56,6 +62,19 @@ impl Thread {
             .emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
+    /// Returns whether an update has something new, so that it shows that the agent works. A tool call decides that
+    /// itself.
+    fn is_new(&self, kind: &UpdateKind) -> bool {
+        match kind {
+            UpdateKind::Plan(entries) => {
+                let known = self.live().plan.as_ref();
+                known.is_none_or(|plan| plan.entries != *entries)
+            }
+            UpdateKind::Chunk(_) => is_work(kind),
+            _ => false,
+        }
+    }
+
     /// Handles the agent's report about a tool call: in an update, or in a permission request if `asked`.
     pub(super) fn handle_tool(
         &mut self,
@@ -72,7 +91,10 @@ impl Thread {
         if matches!(outcome, ToolOutcome::Began(_)) {
             self.messages.break_off();
         }
-        if let ToolOutcome::Began(item) | ToolOutcome::Updated(item) = outcome {
+        if matches!(outcome, ToolOutcome::Began(_) | ToolOutcome::Updated(_)) {
+            self.session.record_activity(&self.journal);
+        }
+        if let ToolOutcome::Began(item) | ToolOutcome::Updated(item) | ToolOutcome::Repeated(item) = outcome {
             self.bound_tool_bytes(asked.then_some(item));
         }
     }
@@ -101,5 +123,14 @@ impl Thread {
         let is_kept = |item| Some(item) == message || callbacks.is_being_written(item);
         self.tool_calls.close_all(&mut self.journal, outcome, is_kept);
         self.messages.end(&mut self.journal, outcome);
+    }
+}
+
+/// Returns whether an update is work of the agent that a conversation shows.
+fn is_work(kind: &UpdateKind) -> bool {
+    match kind {
+        UpdateKind::Chunk(chunk) => !matches!(&chunk.content, ChunkContent::Text(text) if text.is_empty()),
+        UpdateKind::Tool(_) | UpdateKind::Plan(_) => true,
+        _ => false,
     }
 }

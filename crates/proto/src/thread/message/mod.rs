@@ -19,7 +19,8 @@ struct OpenMessage {
     item: ItemId,
     role: MessageType,
     message_id: Option<String>,
-    /// Whether another item has started since, so that more text without a message id is another message.
+    /// Whether another item has started since, so that more text is another message, even with the same message id: both
+    /// are shown in their order.
     broken: bool,
     /// Whether the last update was not text, so that equal text is no repetition.
     interrupted: bool,
@@ -51,7 +52,7 @@ impl Messages {
         }
     }
 
-    /// Makes further text without a message id another message.
+    /// Makes further text another message.
     pub fn break_off(&mut self) {
         if let Some(open) = &mut self.open {
             open.broken = true;
@@ -182,7 +183,7 @@ impl Messages {
     ) -> ItemId {
         if let Some(open) = &self.open {
             let same_id = open.message_id == message_id;
-            if open.role == role && same_id && (message_id.is_some() || !open.broken) {
+            if open.role == role && same_id && !open.broken {
                 return open.item;
             }
         }

@@ -1,9 +1,10 @@
 //! Requests of clients for the agent, other than turns: modes, options, sessions, authentication, extensions. A
 //! request waits while the agent starts. A request that the agent never answers fails when the agent exits.
 
-use acpd_model::event::{Level, ThreadForked};
+use acpd_model::event::{ChosenOption, Level, ThreadForked};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin, RawJson, TurnId};
 
+use super::choices::Choice;
 use super::{AgentState, Session};
 use crate::agent::{AgentCommand, AgentRequest, ConfigValue};
 use crate::projection::{LEGACY_MODE, LEGACY_MODEL};
@@ -22,18 +23,16 @@ pub(super) struct PendingAgentRequest {
 }
 
 impl PendingAgentRequest {
-    /// Creates a request of the daemon itself.
-    pub(super) fn new(by: Origin, request: AgentRequest, then: Continuation) -> Self {
-        Self {
-            by,
-            request,
-            sent: false,
-            then: Some(then),
-        }
-    }
-
     fn signs_in(&self) -> bool {
         matches!(self.request, AgentRequest::Authenticate { .. })
+    }
+
+    /// Returns whether the request is the thread's own, which no client waits for.
+    fn is_own(&self) -> bool {
+        matches!(
+            self.then,
+            Some(Continuation::DefaultMode { .. } | Continuation::Restore(_))
+        )
     }
 }
 
@@ -53,6 +52,8 @@ pub(in crate::thread) enum Continuation {
     Delete { by: Origin },
     /// The mode that replaces the one in which the agent began.
     DefaultMode { wanted: String, current: String },
+    /// The start of a process that is set to what a user chose before.
+    Restore(Choice),
 }
 
 /// An answered or failed request of the command `call`, and the operation to continue.
@@ -192,17 +193,40 @@ impl Session {
             AgentRequest::Authenticate { .. } if self.agent == AgentState::SigningIn => {
                 self.agent = AgentState::Starting;
             }
-            AgentRequest::SetMode { mode_id } if journal.live().mode.as_ref() != Some(mode_id) => {
-                let mode_id = mode_id.clone();
-                journal.emit(by, EventKind::ModeChanged { mode_id }, None);
+            AgentRequest::SetMode { mode_id } => {
+                self.mode_refused = None;
+                let live = journal.live();
+                let chosen = live.choices.mode.as_ref() == Some(mode_id) || by == Origin::Daemon;
+                // An agent may report the mode before it answers. That it is a user's choice is recorded all the same.
+                if live.mode.as_ref() != Some(mode_id) || !chosen {
+                    let mode_id = mode_id.clone();
+                    journal.emit(by, EventKind::ModeChanged { mode_id }, None);
+                }
             }
             AgentRequest::SetModel { model_id } => {
                 let model_id = model_id.clone();
                 journal.emit(by, EventKind::ModelChanged { model_id }, None);
             }
-            // Agents that answer without the list send the list in an update.
-            AgentRequest::SetConfigOption { .. } if crate::projection::has_options(&answer) => {
-                journal.emit(by, EventKind::ConfigOptionsReplaced {}, Some(answer.clone()));
+            AgentRequest::SetConfigOption { config_id, value } => {
+                self.mode_refused
+                    .take_if(|refused| refused.option.as_ref() == Some(config_id));
+                let chosen = ChosenOption {
+                    id: config_id.clone(),
+                    value: value.to_json(),
+                };
+                let live = journal.live();
+                let raw = if crate::projection::has_options(&answer) {
+                    Some(answer.clone())
+                } else if live.choices.options.get(config_id) == Some(&chosen.value) {
+                    None
+                } else {
+                    // Agents that answer without the list send the list in an update. Until then the known one applies.
+                    live.config_options.as_ref().and_then(list_as_result)
+                };
+                if raw.is_some() {
+                    let chosen = Some(chosen);
+                    journal.emit(by, EventKind::ConfigOptionsReplaced { chosen }, raw);
+                }
             }
             _ => {}
         }
@@ -239,8 +263,7 @@ impl Session {
     pub fn fail_continuations(&mut self, journal: &mut Journal, reason: &str) {
         let greater = self.requests.extract_if(.., |_, pending| pending.then.is_some());
         for (call, pending) in greater {
-            // The daemon's own request has no caller.
-            if !matches!(pending.then, Some(Continuation::DefaultMode { .. })) {
+            if !pending.is_own() {
                 journal.reply(call, Err(Failure::agent(reason)));
             }
         }
@@ -248,9 +271,8 @@ impl Session {
 
     /// Returns whether a request has a continuation.
     pub fn has_continuations(&self) -> bool {
-        let is_client_request = |then: &Continuation| !matches!(then, Continuation::DefaultMode { .. });
         let mut requests = self.requests.values();
-        requests.any(|pending| pending.then.as_ref().is_some_and(is_client_request))
+        requests.any(|pending| pending.then.is_some() && !pending.is_own())
     }
 
     pub fn check_not_deleted(&self) -> Result<(), Failure> {
@@ -290,6 +312,11 @@ impl Session {
         let mut requests = self.requests.values();
         requests.any(|pending| pending.sent && pending.signs_in())
     }
+}
+
+/// Returns ACP's list of options as the result of a request.
+fn list_as_result(list: &RawJson) -> Option<RawJson> {
+    RawJson::parse(format!(r#"{{"configOptions":{}}}"#, list.get())).ok()
 }
 
 /// Translates config options that are modes or models for the agent.

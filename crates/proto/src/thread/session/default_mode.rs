@@ -6,9 +6,9 @@ use acpd_model::event::{Binding, Level};
 use acpd_model::{Failure, Origin, RawJson};
 
 use super::Session;
-use super::agent_requests::{Continuation, PendingAgentRequest};
+use super::agent_requests::Continuation;
 use crate::agent::{AgentRequest, ConfigValue, Opened, modes};
-use crate::projection::has_mode;
+use crate::projection::SessionState;
 use crate::thread::journal::Journal;
 
 /// The number of the request, which is not a client's command.
@@ -26,11 +26,14 @@ pub(super) struct ModeContext {
 }
 
 impl ModeContext {
-    pub fn of(opened: &Opened) -> Self {
+    /// Takes what applies to the session that was opened, which `reported` its state.
+    pub fn of(opened: &Opened, reported: &SessionState) -> Self {
         Self {
             agent: opened.capabilities.name.clone(),
             configured: opened.mode.clone(),
-            reported: opened.how == Binding::New || has_mode(&opened.session),
+            reported: opened.how == Binding::New
+                || reported.modes.is_some()
+                || reported.config_options.is_some(),
         }
     }
 }
@@ -39,7 +42,7 @@ impl Session {
     /// Sets the default mode of the session that was just opened, unless a user has chosen one for the thread.
     pub(super) fn set_default_mode(&mut self, journal: &mut Journal, context: &ModeContext) {
         let live = journal.live();
-        if live.mode_is_chosen || self.mode_is_requested(journal) {
+        if live.mode_is_chosen() || self.mode_is_requested(journal) {
             return;
         }
         let Some(mode) = live.options().mode() else {
@@ -85,8 +88,7 @@ impl Session {
             wanted,
             current: current.to_owned(),
         };
-        let pending = PendingAgentRequest::new(Origin::Daemon, request, then);
-        self.requests.insert(CALL, pending);
+        self.request(journal, CALL, Origin::Daemon, request, Some(then));
     }
 
     /// Handles the agent's answer about the default mode.

@@ -4,6 +4,7 @@
 //! it, requests for it, replies to clients. Owns: the state of the process. Never: runs a turn.
 
 mod agent_requests;
+mod choices;
 mod default_mode;
 mod history;
 mod import;
@@ -18,6 +19,7 @@ use acpd_model::event::{Binding, Level};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 
 use self::agent_requests::PendingAgentRequest;
+use self::choices::RefusedMode;
 use self::default_mode::ModeContext;
 use self::history::History;
 use self::import::SessionImport;
@@ -28,6 +30,7 @@ use super::input::AgentExit;
 use super::journal::Journal;
 use super::reply::Reply;
 use crate::agent::{AgentCommand, AgentNames, AgentRequest, Capabilities, Opened, Quirks, Start};
+use crate::projection::SessionState;
 use crate::time::Instant;
 
 pub(super) use agent_requests::{Continuation, Continued};
@@ -79,6 +82,8 @@ pub(super) struct Session {
     /// The conversation that the agent replays.
     import: SessionImport,
     watchdog: Watchdog,
+    /// The mode that a user chose and that the process refuses.
+    mode_refused: Option<RefusedMode>,
 }
 
 impl Session {
@@ -100,7 +105,8 @@ impl Session {
     /// Returns whether the agent runs and has nothing to do.
     pub fn is_idle(&self, journal: &Journal) -> bool {
         let idle = matches!(self.agent, AgentState::Ready | AgentState::SigningIn);
-        journal.live().turn.is_none() && self.requests.is_empty() && idle
+        let live = journal.live();
+        live.turn.is_none() && live.requests.is_empty() && self.requests.is_empty() && idle
     }
 
     /// Returns whether a new process of the agent could not resume the current session.
@@ -198,7 +204,8 @@ impl Session {
 
     /// Starts to use an open session.
     pub fn bind(&mut self, journal: &mut Journal, opened: Opened) {
-        let mode = ModeContext::of(&opened);
+        let reported: SessionState = opened.session.read().unwrap_or_default();
+        let mode = ModeContext::of(&opened, &reported);
         let Opened {
             session_id,
             how,
@@ -237,6 +244,7 @@ impl Session {
                  sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
             );
         }
+        self.restore_choices(journal, &reported);
         self.set_default_mode(journal, &mode);
         for call in std::mem::take(&mut self.ready_waiters) {
             journal.reply(call, Ok(Reply::Done));
@@ -276,6 +284,7 @@ impl Session {
     pub fn abandon(&mut self) {
         self.history.forget();
         self.watchdog.take_silence();
+        self.mode_refused = None;
         self.capabilities = None;
     }
 

@@ -13,7 +13,7 @@ use crate::time::Instant;
 /// The health of the agent's process.
 #[derive(Debug, Default)]
 pub(super) struct Watchdog {
-    /// When the agent last sent something.
+    /// When the agent last made progress.
     last_activity: Instant,
     /// Why the agent was asked to end its turn, if it was silent.
     silence: Option<String>,
@@ -67,7 +67,7 @@ impl Watchdog {
     /// Records that the agent was silent for too long, and must end its turn.
     pub fn note_silence(&mut self, journal: &mut Journal) {
         let seconds = journal.limits().agent_silence_secs;
-        let reason = format!("the agent sent no message for {seconds} s");
+        let reason = format!("the agent made no progress for {seconds} s");
         journal.notice(Level::Warning, "agentSilent", &reason);
         journal.emit(Origin::Daemon, EventKind::InterruptRequested {}, None);
         self.silence = Some(reason);

@@ -6,6 +6,7 @@
 mod unreported;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use acpd_model::event::Level;
 use acpd_model::item::ToolStatus;
@@ -22,6 +23,8 @@ pub(super) enum ToolOutcome {
     Began(ItemId),
     /// It changed the open tool call.
     Updated(ItemId),
+    /// It repeated the last update of the open tool call.
+    Repeated(ItemId),
     /// It came after the end of the tool call.
     Late,
 }
@@ -33,6 +36,8 @@ pub(super) struct ToolCalls {
     unreported: BTreeMap<ItemId, bool>,
     /// Those of them that a denial has ended, until the agent reports on them or the turn is over.
     refused: BTreeSet<ItemId>,
+    /// The last update of each open tool call, as a hash.
+    last_updates: BTreeMap<ItemId, u64>,
     /// The agent's protocol violations in this turn.
     violations: BTreeSet<(Option<ItemId>, &'static str)>,
 }
@@ -62,13 +67,20 @@ impl ToolCalls {
                     self.violation(journal, Some(known.item), "set the status of a tool call back");
                 }
                 let status = tool.status.map_or(before, |new| new.max(before));
-                let kind = EventKind::ItemUpdated {
-                    item: known.item,
-                    status,
-                };
+                let item = known.item;
+                let hash = raw.as_ref().map(hash_of);
+                let repeats = hash.is_some() && self.last_updates.get(&item) == hash.as_ref();
+                if let Some(hash) = hash {
+                    self.last_updates.insert(item, hash);
+                }
+                let kind = EventKind::ItemUpdated { item, status };
                 journal.emit_with_params(Origin::Agent, kind, raw, raw_params);
-                self.follow_tool(journal, known.item, status, tool.has_diff);
-                ToolOutcome::Updated(known.item)
+                self.follow_tool(journal, item, status, tool.has_diff);
+                if repeats && status == before {
+                    ToolOutcome::Repeated(item)
+                } else {
+                    ToolOutcome::Updated(item)
+                }
             }
             (None, Some(known)) if (!asked && self.refused.remove(&known.item)) || !tool.opens => {
                 let kind = EventKind::ItemUpdated {
@@ -216,6 +228,7 @@ impl ToolCalls {
     /// Ends a tool call, its files first.
     fn complete_tool(&mut self, journal: &mut Journal, tool: ItemId, outcome: ItemOutcome) {
         self.unreported.remove(&tool);
+        self.last_updates.remove(&tool);
         let files = journal.live().items.files_of(tool);
         let files: Vec<(ItemId, String)> = files.map(|(item, path)| (item, path.to_owned())).collect();
         let diffs = match journal.item(tool) {
@@ -300,6 +313,12 @@ fn oldest_tool(journal: &Journal, next: Option<ItemId>) -> Option<ItemId> {
         .collect();
     let mut tools = journal.live().items.tools().iter();
     tools.find(|tool| !asked.contains(tool)).copied()
+}
+
+fn hash_of(update: &RawJson) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    update.get().hash(&mut hasher);
+    hasher.finish()
 }
 
 fn tool_status(journal: &Journal, item: ItemId) -> ToolStatus {

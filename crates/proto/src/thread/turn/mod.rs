@@ -32,7 +32,7 @@ pub(super) enum Interrupt {
 }
 
 /// What is going on in the running turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 enum Work {
     /// Nothing yet, or no turn runs.
     #[default]
@@ -41,6 +41,11 @@ enum Work {
     Prompt(TurnId),
     /// The turn consists of commands of users, without a prompt.
     Commands,
+    /// The agent has answered the prompt. The turn ends with this result at this time, because some agents send the end
+    /// of their text after the answer.
+    Tail { until: Instant, result: Box<TurnResult> },
+    /// The agent began the turn, without a prompt. The turn ends when the agent is silent until this time.
+    Unprompted { until: Instant },
 }
 
 /// The turns of a thread.
@@ -61,7 +66,7 @@ impl Turns {
 
     /// Returns whether the agent has the unanswered prompt of this turn.
     pub fn is_prompted_for(&self, turn: TurnId) -> bool {
-        self.work == Work::Prompt(turn)
+        matches!(self.work, Work::Prompt(prompted) if prompted == turn)
     }
 
     /// Returns whether a prompt waits for the agent.
@@ -111,7 +116,73 @@ impl Turns {
 
     /// Returns whether the running turn consists of commands of users.
     pub fn has_only_commands(&self) -> bool {
-        self.work == Work::Commands
+        matches!(self.work, Work::Commands)
+    }
+
+    /// Starts a turn in which the agent works without a prompt.
+    pub fn begin_unprompted(&mut self, journal: &mut Journal, turn: TurnId) {
+        let kind = EventKind::TurnStarted {
+            client_turn_id: None,
+            imported: false,
+        };
+        journal.emit_in(Some(turn), Origin::Agent, kind, None);
+        journal.note_status();
+        self.work = Work::Unprompted {
+            until: tail_end(journal),
+        };
+    }
+
+    /// Returns whether the agent began the running turn without a prompt.
+    pub fn is_unprompted(&self) -> bool {
+        matches!(self.work, Work::Unprompted { .. })
+    }
+
+    /// Keeps a turn without a prompt open, because the agent sent something.
+    pub fn extend_unprompted(&mut self, journal: &Journal) {
+        if let Work::Unprompted { until } = &mut self.work {
+            *until = tail_end(journal);
+        }
+    }
+
+    /// Keeps a turn open that ends by itself, because a question in it was answered.
+    pub fn question_settled(&mut self, journal: &Journal) {
+        if let Work::Tail { until, .. } | Work::Unprompted { until } = &mut self.work {
+            *until = tail_end(journal);
+        }
+    }
+
+    /// Keeps the turn open for what the agent sends after its answer to the prompt.
+    pub fn begin_tail(&mut self, journal: &Journal, result: TurnResult) {
+        self.cancel_deadline = None;
+        self.work = Work::Tail {
+            until: tail_end(journal),
+            result: Box::new(result),
+        };
+    }
+
+    /// Returns whether the running turn ends by itself, without another answer of the agent.
+    pub fn is_ending(&self) -> bool {
+        matches!(self.work, Work::Tail { .. } | Work::Unprompted { .. })
+    }
+
+    /// Returns when the running turn ends by itself.
+    pub fn end_deadline(&self) -> Option<Instant> {
+        match self.work {
+            Work::Tail { until, .. } | Work::Unprompted { until } => Some(until),
+            _ => None,
+        }
+    }
+
+    /// Takes the result of a running turn that ends by itself.
+    pub fn take_result(&mut self) -> Option<TurnResult> {
+        match std::mem::take(&mut self.work) {
+            Work::Tail { result, .. } => Some(*result),
+            Work::Unprompted { .. } => Some(TurnResult::completed()),
+            other => {
+                self.work = other;
+                None
+            }
+        }
     }
 
     /// Takes the prompt that waits for the agent, and checks that the agent supports its blocks.
@@ -179,10 +250,15 @@ impl Turns {
     pub fn end(&mut self) {
         self.cancel_deadline = None;
         self.prompt = None;
-        if self.has_only_commands() {
+        if !self.is_prompted() {
             self.work = Work::Nothing;
         }
     }
+}
+
+/// Returns when a turn ends that the agent keeps open now.
+fn tail_end(journal: &Journal) -> Instant {
+    journal.now().mono + Duration::from_millis(journal.limits().turn_tail_millis)
 }
 
 /// Interrupts this turn, or the running one, for a client.

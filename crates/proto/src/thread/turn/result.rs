@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::wire::RpcError;
 
 /// The result of a turn, before it is recorded.
+#[derive(Debug)]
 pub(in crate::thread) struct TurnResult {
     pub status: TurnStatus,
     pub stop_reason: Option<String>,

@@ -130,7 +130,7 @@ fn play(agent: &str) {
     for one in &all {
         let limits = Limits {
             cancel_secs: 300,
-            ..Limits::default()
+            ..Scene::limits()
         };
         let scene = check_in(Scene::with_limits(limits), |scene| {
             let stage = std::mem::replace(scene, Scene::new());

@@ -3,7 +3,7 @@
 mod hostile;
 mod names;
 
-use acpd_model::{Event, Limits, RawJson, Summary};
+use acpd_model::{Event, RawJson, Summary};
 use acpd_proto::agent::TerminalExit;
 use acpd_proto::surface::export::{Export, Format};
 use acpd_proto::thread::{Answer, HostReply, TerminalEvent};
@@ -58,7 +58,7 @@ fn snapshot(name: &str, scene: &Scene) {
 fn recorded(agent: &str, session: usize) {
     let recording = Recording::read(agent);
     let all = conversations(&recording);
-    let scene = check_in(Scene::with_limits(Limits::default()), |scene| {
+    let scene = check_in(Scene::new(), |scene| {
         let stage = std::mem::replace(scene, Scene::new());
         *scene = Replay::play(&recording, &all, &all[session - 1], stage).scene;
     });

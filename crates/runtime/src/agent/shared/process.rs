@@ -19,6 +19,7 @@ use tokio_util::sync::PollSender;
 
 use crate::agent::config::AgentConfig;
 use crate::agent::launcher::{Launched, Launcher};
+use crate::agent::leaderless::Leaderless;
 use crate::agent::lines::{AgentLines, EndOfLines};
 use crate::agent::process::{AgentMessage, AgentSide, Order, sleep_until};
 use crate::agent::running::ProcessSlot;
@@ -104,7 +105,7 @@ struct Actor {
 impl Actor {
     async fn run(
         mut self,
-        process: Box<dyn AgentProcess>,
+        mut process: Box<dyn AgentProcess>,
         mut stdout: AgentStdout,
         Inputs {
             mut joins,
@@ -115,6 +116,7 @@ impl Actor {
         let mut open = true;
         let mut may_join = true;
         let mut stalled = None;
+        let mut leaderless = Leaderless::new(&mut *process);
         while open {
             self.collect();
             if self.agent.is_retired() {
@@ -137,10 +139,14 @@ impl Actor {
             let may_read = !behind && has_room;
             tokio::select! {
                 biased;
+                () = leaderless.silent() => break,
                 () = sleep_until(deadline) => self.agent.handle_timeout(self.clock.now()),
                 written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
                     stalled = Some(stall);
-                    break;
+                    if stall != Stalled::Closed {
+                        break;
+                    }
+                    leaderless.give_up();
                 },
                 // Handled even without capacity: a thread that leaves must not wait.
                 Some(seat) = left.recv() => {
@@ -161,10 +167,12 @@ impl Actor {
                     if let Err(EndOfLines::Paused) = read {
                         stalled = Some(Stalled::Output);
                     }
+                    leaderless.heard();
                     self.decode();
                 }
             }
         }
+        drop(leaderless);
         // Avoids a deadlock: no thread may wait for this actor while it waits for the thread. No further thread can
         // join a process that is ending.
         drop((said, left));
@@ -241,7 +249,7 @@ impl Actor {
             tokio::spawn(events_tx.farewell(end));
         }
         let ended = process.stop(self.grace).await;
-        let reason = stalled.map_or(ended.reason, |stalled| stalled.to_string());
+        let reason = stalled.map_or_else(|| ended.reason.clone(), |stalled| stalled.reason(&ended));
         for tell in farewells {
             // A thread that has gone needs no message.
             let _ = tell.send(AgentExit {

@@ -1,0 +1,72 @@
+//! What users chose for the session: mode, model, config options. A process that opens the session again may begin with the
+//! agent's defaults; the thread then sets the choices again.
+
+use std::collections::BTreeMap;
+
+use acpd_model::event::ChosenOption;
+use acpd_model::limits::CHOSEN_OPTIONS;
+use acpd_model::{Origin, RawJson};
+use serde::{Deserialize, Serialize};
+
+/// The choices of users. What the agent changes afterwards, in the same session, replaces a choice: it does so with the
+/// user's knowledge, for example at the end of planning.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Choices {
+    /// The agent's id for the mode.
+    pub mode: Option<String>,
+    /// The agent's id for the model, for agents that have no config option for it.
+    pub model: Option<String>,
+    /// Values of config options, by the agent's ids.
+    pub options: BTreeMap<String, RawJson>,
+}
+
+impl Choices {
+    pub(super) fn mode_changed(&mut self, by: &Origin, mode_id: &str) {
+        change(&mut self.mode, by, mode_id);
+    }
+
+    pub(super) fn model_changed(&mut self, by: &Origin, model_id: &str) {
+        change(&mut self.model, by, model_id);
+    }
+
+    pub(super) fn option_chosen(&mut self, by: &Origin, chosen: &ChosenOption) {
+        if !self.options.contains_key(&chosen.id) && !matches!(by, Origin::Client(_)) {
+            return;
+        }
+        self.options.insert(chosen.id.clone(), chosen.value.clone());
+        if self.options.len() > CHOSEN_OPTIONS {
+            self.options.pop_first();
+        }
+    }
+
+    /// Takes over what the agent reports of the chosen options.
+    pub(super) fn options_reported(&mut self, list: &RawJson) {
+        for (id, value) in &mut self.options {
+            if let Some(current) = current_value(list, id) {
+                *value = current;
+            }
+        }
+    }
+}
+
+fn change(choice: &mut Option<String>, by: &Origin, id: &str) {
+    if choice.is_some() || matches!(by, Origin::Client(_)) {
+        *choice = Some(id.to_owned());
+    }
+}
+
+/// Returns the value of an option in ACP's list of options.
+pub(crate) fn current_value(list: &RawJson, id: &str) -> Option<RawJson> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Current {
+        id: String,
+        current_value: RawJson,
+    }
+    let options: Vec<RawJson> = list.read().ok()?;
+    options
+        .iter()
+        .filter_map(|option| option.read::<Current>().ok())
+        .find(|option| option.id == id)
+        .map(|option| option.current_value)
+}

@@ -1,0 +1,269 @@
+//! The end of a turn after the agent's answer to its prompt, and turns that the agent begins without a prompt.
+
+use acpd_model::event::TurnStatus;
+use acpd_model::{EventKind, Limits, Origin, ThreadStatus, TurnId};
+use acpd_proto::thread::{Answer, Command};
+use serde_json::json;
+
+use crate::support::{Scene, check_in, message, tool};
+
+/// The time for which a turn stays open after the agent's answer.
+fn tail() -> u64 {
+    Limits::default().turn_tail_millis
+}
+
+/// Runs a scenario with the default tail.
+fn check(scenario: impl FnOnce(&mut Scene)) -> Scene {
+    check_in(Scene::with_limits(Limits::default()), scenario)
+}
+
+fn with_id(id: &str, text: &str) -> String {
+    message(text).replacen('{', &format!(r#"{{"messageId":"{id}","#), 1)
+}
+
+/// Returns the turn of each complete message of the agent, with its text.
+fn messages(s: &Scene) -> Vec<(Option<u32>, String)> {
+    s.log
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ItemCompleted {
+                end: acpd_model::ItemEnd::Message { role, content },
+                ..
+            } if *role == acpd_model::MessageType::AgentMessage => {
+                let text: serde_json::Value = content[0].read().unwrap();
+                let text = text["text"].as_str().unwrap().to_owned();
+                Some((event.turn.map(|turn| turn.0), text))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn status(s: &Scene) -> ThreadStatus {
+    s.thread.live().summary.status
+}
+
+#[test]
+fn text_after_the_answer_belongs_to_the_turn_and_its_message() {
+    for chunk in [message, |text: &str| with_id("m", text)] {
+        check(|s| {
+            s.open_turn();
+            s.update(&chunk("the end is ne"));
+            s.answers_prompt("end_turn");
+            assert!(s.settled_turns().is_empty(), "it is open");
+            s.later(tail() / 3);
+            s.update(&chunk("ar"));
+            s.update(&tool("t", false, r#","status":"completed""#));
+            s.later(tail());
+            assert_eq!(s.status(TurnId(1)), TurnStatus::Completed);
+            assert_eq!(messages(s), [(Some(1), "the end is near".to_owned())]);
+            assert_eq!(s.thread.live().last_turn, 1);
+            assert_eq!(status(s), ThreadStatus::Idle);
+        });
+    }
+}
+
+#[test]
+fn what_comes_in_the_tail_does_not_prolong_it() {
+    check(|s| {
+        s.open_turn();
+        s.answers_prompt("end_turn");
+        for _ in 0..2 {
+            s.later(tail() / 2 - 1);
+            s.chunk("x");
+            assert!(s.settled_turns().is_empty());
+        }
+        s.later(2);
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Completed);
+    });
+}
+
+#[test]
+fn a_queued_prompt_waits_for_the_tail() {
+    check(|s| {
+        s.open_turn();
+        let next = s.prompt("next");
+        s.chunk("a");
+        s.answers_prompt("end_turn");
+        assert!(!s.awaits("session/prompt"));
+        s.chunk("b");
+        s.later(tail());
+        assert_eq!(s.open_prompt().map(|(_, turn)| turn), Some(next));
+        assert_eq!(messages(s), [(Some(1), "ab".to_owned())]);
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn an_interrupt_ends_the_tail_at_once_with_the_answer() {
+    check(|s| {
+        s.open_turn();
+        s.answers_prompt("max_tokens");
+        s.interrupt_turn(Some(TurnId(1))).unwrap();
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Limited);
+        assert!(s.sent_as("session/cancel").is_empty());
+        assert!(s.interrupt_turn(None).is_err(), "no turn runs");
+    });
+}
+
+#[test]
+fn an_agent_that_exits_ends_the_tail_with_its_answer() {
+    check(|s| {
+        s.open_turn();
+        let next = s.prompt("next");
+        s.chunk("done");
+        s.answers_prompt("end_turn");
+        s.exits("exit status 0");
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Completed);
+        assert_eq!(messages(s), [(Some(1), "done".to_owned())]);
+        assert!(s.thread.live().turn.is_some_and(|turn| turn.id == next));
+    });
+}
+
+#[test]
+fn the_answer_to_an_interrupted_turn_ends_it_at_once() {
+    check(|s| {
+        s.open_turn();
+        s.interrupt();
+        s.answers_prompt("cancelled");
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Interrupted);
+    });
+}
+
+#[test]
+fn without_a_tail_the_answer_ends_the_turn() {
+    let limits = Limits {
+        turn_tail_millis: 0,
+        ..Limits::default()
+    };
+    check_in(Scene::with_limits(limits), |s| {
+        s.open_turn();
+        s.answers_prompt("end_turn");
+        assert_eq!(s.status(TurnId(1)), TurnStatus::Completed);
+    });
+}
+
+#[test]
+fn later_work_is_a_turn_of_its_own_that_ends_by_silence() {
+    check(|s| {
+        s.open_turn();
+        s.chunk("first");
+        s.stops_with("end_turn");
+        s.chunk("later ");
+        let started = s
+            .kinds()
+            .any(|kind| matches!(kind, EventKind::TurnStarted { .. }));
+        assert!(started && s.thread.live().last_turn == 2);
+        assert_eq!(status(s), ThreadStatus::Running);
+        for _ in 0..5 {
+            s.later(tail() - 1);
+            s.chunk("and ");
+        }
+        assert_eq!(s.settled_turns().len(), 1, "each update prolongs it");
+        s.later(tail());
+        assert_eq!(s.settled_turns(), [TurnStatus::Completed; 2]);
+        assert_eq!(status(s), ThreadStatus::Idle);
+        assert_eq!(messages(s)[1], (Some(2), "later and and and and and ".to_owned()));
+        let begun = s
+            .log
+            .iter()
+            .rev()
+            .find(|e| matches!(e.kind, EventKind::TurnStarted { .. }));
+        assert_eq!(begun.unwrap().by, Origin::Agent);
+    });
+}
+
+#[test]
+fn what_shows_nothing_begins_no_turn() {
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        s.update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#);
+        s.update(r#"{"sessionUpdate":"available_commands_update","availableCommands":[]}"#);
+        s.update(r#"{"sessionUpdate":"current_mode_update","currentModeId":"plan"}"#);
+        s.says("rubbish");
+        assert_eq!(s.thread.live().last_turn, 1);
+    });
+}
+
+#[test]
+fn a_prompt_ends_a_turn_without_one() {
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        s.chunk("by the way");
+        let next = s.prompt("next");
+        assert_eq!(next, TurnId(3));
+        assert_eq!(s.status(TurnId(2)), TurnStatus::Completed);
+        assert!(s.awaits("session/prompt"), "it does not wait");
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
+fn a_turn_without_a_prompt_can_be_interrupted_and_is_no_obstacle() {
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        s.chunk("by the way");
+        s.interrupt();
+        assert_eq!(s.status(TurnId(2)), TurnStatus::Interrupted);
+        assert_eq!(s.sent_as("session/cancel").len(), 1);
+        s.chunk("and");
+        s.ask(Command::Change(acpd_proto::thread::Change::Archive))
+            .unwrap();
+        assert_eq!(s.status(TurnId(3)), TurnStatus::Completed);
+    });
+}
+
+#[test]
+fn a_question_between_turns_is_a_waiting_thread() {
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        s.asks_permission("7", "t");
+        assert_eq!(status(s), ThreadStatus::Waiting);
+        s.later(60_000);
+        assert_eq!(status(s), ThreadStatus::Waiting, "its turn waits for the answer");
+        assert!(!s.thread.is_idle());
+        s.decide(1, Answer::Accept { always: false }).unwrap();
+        assert_eq!(s.answer_to(&json!(7))["result"]["outcome"]["outcome"], "selected");
+        s.update(&tool("t", true, r#","status":"completed""#));
+        s.later(tail());
+        assert_eq!(status(s), ThreadStatus::Idle);
+        assert_eq!(s.settled_turns(), [TurnStatus::Completed; 2]);
+    });
+}
+
+#[test]
+fn a_question_in_the_tail_keeps_the_turn_open() {
+    check(|s| {
+        s.open_turn();
+        s.answers_prompt("end_turn");
+        s.asks_permission("7", "t");
+        s.later(60_000);
+        assert_eq!(status(s), ThreadStatus::Waiting);
+        s.decide(1, Answer::Decline { always: false }).unwrap();
+        assert!(s.settled_turns().is_empty());
+        s.later(tail());
+        assert_eq!(s.settled_turns(), [TurnStatus::Completed]);
+    });
+}
+
+#[test]
+fn a_question_before_the_session_is_open_is_a_waiting_thread() {
+    check(|s| {
+        s.create();
+        s.answer("initialize", crate::support::FULL);
+        s.calls(
+            "7",
+            "elicitation/create",
+            r#"{"mode":"form","message":"Which?","requestedSchema":{"type":"object","properties":{}}}"#,
+        );
+        assert_eq!(status(s), ThreadStatus::Waiting);
+        s.decide(1, Answer::Cancel).unwrap();
+        assert_eq!(status(s), ThreadStatus::Idle);
+        s.answer("session/new", r#"{"sessionId":"s-1"}"#);
+        assert_eq!(s.thread.live().last_turn, 0);
+    });
+}
