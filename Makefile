@@ -1,8 +1,10 @@
 # One command for each daily act. `make run` and `make test` are all that a fresh machine needs:
 # they fetch and build what is missing, below target/, .tools/, tests/node/ and web/.
+# The clone may lie in a path with blanks: variables hold relative paths, and recipes that leave the clone's root put
+# "$(CURDIR)" in quotes before them.
 
 CARGO ?= cargo
-TOOLS := $(CURDIR)/.tools
+TOOLS := .tools
 AGENTS := $(TOOLS)/agents
 DENY := $(TOOLS)/bin/cargo-deny
 MDBOOK := $(TOOLS)/bin/mdbook
@@ -49,9 +51,14 @@ FUZZ := $(TOOLS)/fuzz
 FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
 FUZZ_TARGETS ?= $(notdir $(wildcard crates/fuzz/corpus/*))
 SECONDS_EACH ?= 60
-BUILT := $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
+# Relative to the root of the clone, unless CARGO_TARGET_DIR is absolute.
+BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
+# The same for programs that run elsewhere: an absolute path.
+BUILT_HERE = $(if $(filter /%,$(BUILT)),$(BUILT),$(CURDIR)/$(BUILT))
+# Programs under test, for the recipes that run the tests of clients.
+UNDER_TEST = ACPD_BIN="$(BUILT_HERE)/acpd" ACPD_FAKE_AGENT="$(BUILT_HERE)/acpd-fake-agent"
 # What this host cannot test: a line each, which "make test" prints at the end.
-NOT_TESTED := $(CURDIR)/target/not-tested
+NOT_TESTED := target/not-tested
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' Cargo.toml | head -1)
 IS_FOREIGN = $(filter-out $(shell rustc -vV | sed -n 's/host: //p'),$(TARGET))
@@ -65,9 +72,14 @@ PACKAGE = $(PYTHON) packaging/build.py --version $(VERSION) $(TARGET:%=--target 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: web ## Start the daemon with the demo agent; ARGS are passed to "acpd serve"
-	$(CARGO) build --quiet
-	./target/debug/acpd serve --demo $(ARGS)
+run: needs-run web ## Build acpd, start it with the demo agent, and print the address of its page; ARGS are passed to "acpd serve"
+	$(CARGO) build -p acpd
+	@xtask/demo.sh "$(BUILT)/acpd" $(ARGS)
+
+# What a command needs from the system. On Debian, root gets it installed; elsewhere the command that does is named.
+.PHONY: needs-run needs-test
+needs-run needs-test: needs-%:
+	@xtask/needs.sh $*
 
 install: SHARE ?= $(HOME)/.local/share
 install: web docs ## Install the binary with its web UI and documents by "cargo install", and man pages and completions below SHARE=~/.local/share
@@ -80,39 +92,39 @@ install: web docs ## Install the binary with its web UI and documents by "cargo 
 
 dev: $(UI_DEPS) ## The same, and the web UI from its sources with hot reload
 	$(CARGO) build --quiet
-	@./target/debug/acpd serve --demo $(ARGS) & daemon=$$!; trap "kill $$daemon" EXIT; npm run dev --prefix web
+	@"$(BUILT)/acpd" serve --demo $(ARGS) & daemon=$$!; trap "kill $$daemon" EXIT; npm run dev --prefix web
 
 web: $(UI) ## Build the web UI, which the next build of the daemon takes in
 
 docs: $(BOOK) ## Build the documents as a book in docs/dist, which the next build of the daemon takes in
 
 # Those of the clients and the UI come first, so that nextest's summary is the last thing to be read.
-test: deps web docs test-web test-python test-ui ## Run all tests
-	@mkdir -p "$(CURDIR)/target" && rm -f "$(NOT_TESTED)"
-	CI=true ACPD_NOT_TESTED="$(NOT_TESTED)" $(NEXTEST) run --workspace
-	@if [ -s "$(NOT_TESTED)" ]; then echo "not tested on this host (the tests and the reasons):"; sort "$(NOT_TESTED)"; fi
+test: needs-test deps web docs test-web test-python test-ui ## Run all tests
+	@mkdir -p $(dir $(NOT_TESTED)) && rm -f $(NOT_TESTED)
+	CI=true ACPD_NOT_TESTED="$(CURDIR)/$(NOT_TESTED)" $(NEXTEST) run --workspace
+	@if [ -s $(NOT_TESTED) ]; then echo "not tested on this host: $$(wc -l <$(NOT_TESTED)) (the tests and the reasons):"; sort $(NOT_TESTED); fi
 
 test-web: web $(CLIENT_DEPS) ## Check the types of the TypeScript client and run its tests
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
-	ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm test --prefix web/client
+	$(UNDER_TEST) npm test --prefix web/client
 
 test-python: web $(PYTHON_CLIENT) ## Check the types of the Python client and run its tests
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
-	cd clients/python && PATH="$(dir $(PYTHON_CLIENT))bin:$$PATH" && ruff check --quiet . ../../packaging && \
+	cd clients/python && PATH="$(CURDIR)/$(dir $(PYTHON_CLIENT))bin:$$PATH" && ruff check --quiet . ../../packaging && \
 		ruff format --check --quiet . ../../packaging && mypy && \
-		ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent PYTHONPATH=src python -m unittest discover -s tests
+		$(UNDER_TEST) PYTHONPATH=src python -m unittest discover -s tests
 
 test-ui: web docs $(CLIENT_DEPS) ## Check the web UI, alone and in Chromium with the real daemon
-	@test -n "$(CHROMIUM)" || { echo "the web UI is tested in Chromium: install it (Debian: apt-get install chromium), or set CHROMIUM" >&2; exit 1; }
+	@test -n "$(CHROMIUM)" || { echo "the web UI is tested in Chromium: $$(xtask/needs.sh command), or set CHROMIUM" >&2; exit 1; }
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
 	npm run check --prefix web
 	npm test --prefix web
-	ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm run e2e --prefix web
+	ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) $(UNDER_TEST) npm run e2e --prefix web
 
 layouts: web $(CLIENT_DEPS) ## Store the layouts of the web UI's main journeys anew; read the difference of the texts
 	$(CARGO) build --quiet -p acpd -p acpd-fake-agent
 	rm -f web/e2e/layouts/*
-	ACPD_LAYOUTS=update ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) ACPD_BIN=$(BUILT)/acpd ACPD_FAKE_AGENT=$(BUILT)/acpd-fake-agent npm run e2e --prefix web -- layout.test
+	ACPD_LAYOUTS=update ACPD_SERVES_WEB=1 CHROMIUM=$(CHROMIUM) $(UNDER_TEST) npm run e2e --prefix web -- layout.test
 
 test-interop: deps agent-codex-tui ## Run a client that is built with the official Rust SDK, and compare messages with the schema of Codex
 	CARGO_TARGET_DIR=$(INTEROP)/rust $(CARGO) build --quiet --locked --manifest-path tests/interop/rust/Cargo.toml
@@ -137,7 +149,7 @@ dist: ## Build the installation packages into dist/; TARGET=rust-target, RELEASE
 	$(MAKE) --no-print-directory web docs $(CARGO_DEB) $(CYCLONEDX)
 	$(if $(filter file,$(origin BINARY)),$(CARGO) build --release --locked -p acpd $(TARGET:%=--target %))
 	$(if $(IS_FOREIGN),$(CARGO) build --locked -p acpd)
-	$(PACKAGE) --binary $(BINARY) $(if $(IS_FOREIGN),--reference $(BUILT)/acpd) $(STRIP:%=--strip %) $(RELEASE_URL:%=--url %) $(DIST_ARGS)
+	$(PACKAGE) --binary $(BINARY) $(if $(IS_FOREIGN),--reference "$(BUILT_HERE)/acpd") $(STRIP:%=--strip %) $(RELEASE_URL:%=--url %) $(DIST_ARGS)
 
 test-dist: ## Install, use, upgrade and remove each package that "make dist" built, in scratch folders; lint the others
 	@test -f dist/SHA256SUMS || { echo "there are no packages: run make dist first" >&2; exit 1; }
@@ -247,7 +259,7 @@ $(PYTHON_SDK) $(PYTHON_CLIENT):
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@cp $< $@
 
-npm_install = PATH="$(AGENTS)/node/bin:$$PATH" npm install --prefix $$folder --no-save --no-audit --no-fund \
+npm_install = PATH="$(CURDIR)/$(AGENTS)/node/bin:$$PATH" npm install --prefix $$folder --no-save --no-audit --no-fund \
 	--fetch-retries=1 --loglevel=error $($*_PACKAGES)
 # An older Python would quietly get older versions.
 pypi_install = python=$$($(call find_python,312)); \
