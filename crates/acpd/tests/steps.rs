@@ -394,7 +394,9 @@ fn what_comes_after_the_turn_is_not_lost() {
     let daemon = Daemon::start();
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
-    let turn = client.turn(&thread, "say in time; late ms=1 text=afterwards");
+    let turn = client.turn(&thread, "say the end is ne; late ms=1 text=ar");
+    assert_eq!(turn.said(), "the end is near");
+    let turn = client.turn(&thread, "say in time; late ms=1000 text=afterwards");
     assert_eq!(turn.said(), "in time");
     let late = client.wait_for("item/agentMessage/delta");
     assert_eq!(late.text("text"), "afterwards");

@@ -278,7 +278,7 @@ mod tests {
             cwd: std::env::temp_dir(),
             sandbox: None,
         })
-        .unwrap()
+        .expect("sh starts")
     }
 
     #[tokio::test]
@@ -290,7 +290,14 @@ mod tests {
             let mut process = start(script);
             process.wait().await;
             let input = process.input.clone().unwrap();
-            assert_eq!(input.is_read(), is_read, "{script}");
+            // The child may not have replaced its stdin yet.
+            let settled = async {
+                while input.is_read() != is_read {
+                    tokio::task::yield_now().await;
+                }
+            };
+            let settled = tokio::time::timeout(Duration::from_secs(30), settled).await;
+            assert!(settled.is_ok(), "{script}");
             process.stop(Duration::ZERO).await;
             assert!(!input.is_read());
         }

@@ -316,7 +316,8 @@ mod tests {
     }
 
     /// Settings of the document that a newcomer does not need.
-    const LEFT_OUT: [&str; 6] = [
+    const LEFT_OUT: [&str; 7] = [
+        "data_dir_on_network",
         "agents.NAME.share",
         "agents.NAME.chunks",
         "agents.NAME.quirks",

@@ -129,6 +129,23 @@ pub enum Always {
 }
 
 impl PermissionOption {
+    /// The id of acpd's own option, which an agent does not know.
+    pub const OWN_REJECTION: &str = "acpd:reject";
+
+    /// Creates acpd's own option for a question that offers no way to reject. The agent receives it as cancelled.
+    pub fn rejection() -> Self {
+        Self {
+            option_id: Self::OWN_REJECTION.to_owned(),
+            name: String::new(),
+            kind: "reject_once".to_owned(),
+        }
+    }
+
+    /// Returns whether the answer denies the call.
+    pub fn rejects(&self) -> bool {
+        OptionKind::read(&self.kind).is_some_and(|kind| !kind.allows())
+    }
+
     /// Returns the label for the user: the meaning of the kind, then the agent's own name for the option if it differs.
     /// The name alone could contradict the effect of the answer. `always` is that of the question.
     pub fn label(&self, always: Option<&Always>) -> String {

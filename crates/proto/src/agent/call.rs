@@ -6,9 +6,10 @@ use acpd_model::event::PermissionOption;
 use acpd_model::{Failure, RawJson, json};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::wire::{RpcError, members};
+use crate::wire::{RpcError, member, members, spliced};
 
 /// A request from the agent to the daemon.
 #[derive(Debug, Clone, PartialEq)]
@@ -237,12 +238,11 @@ impl Call {
 
     /// Parses a request. `Err` is the error for the agent.
     ///
-    /// The request must belong to our `session`, if its id is known already, and not to the one that was `given_up`.
+    /// The request must belong to our session, if its id is known already, or to a subagent of it.
     pub fn parse(
         method: &str,
         params: Option<&RawValue>,
-        session: Option<&str>,
-        given_up: Option<&str>,
+        sessions: KnownSessions<'_>,
     ) -> Result<Self, RpcError> {
         let is_absent = params.is_none();
         let params = params.map_or("{}", RawValue::get);
@@ -324,14 +324,69 @@ impl Call {
                 )),
             };
         };
-        if session.is_some_and(|ours| ours != session_id) || given_up == Some(&session_id) {
+        let is_other = sessions.ours.is_some_and(|ours| ours != session_id);
+        if sessions.given_up == Some(&session_id) || (is_other && !sessions.others_are_subagents) {
             return Err(RpcError::new(
                 -32602,
                 format!("{method}: unknown session {session_id:?}"),
             ));
         }
-        Ok(call)
+        Ok(if is_other {
+            call.of_subagent(&session_id)
+        } else {
+            call
+        })
     }
+
+    /// Marks the question of a subagent, whose tool calls may have the same ids as those of its parent.
+    fn of_subagent(self, session: &str) -> Self {
+        match self {
+            Self::Permission {
+                tool_call,
+                options,
+                raw,
+            } => {
+                let tool_call = subagents_call(&tool_call, session);
+                let raw = spliced(&raw, &[("toolCall", tool_call.get())]);
+                Self::Permission {
+                    tool_call,
+                    options,
+                    raw,
+                }
+            }
+            Self::Elicit { message, raw } => {
+                let message = format!("{SUBAGENT}{message}");
+                let raw = spliced(&raw, &[("message", &Value::from(message.as_str()).to_string())]);
+                Self::Elicit { message, raw }
+            }
+            other => other,
+        }
+    }
+}
+
+/// The sessions that a request can name.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownSessions<'a> {
+    /// The thread's session, if it is known already.
+    pub ours: Option<&'a str>,
+    /// The session that the agent could not open again.
+    pub given_up: Option<&'a str>,
+    /// Whether every other session is one of a subagent of ours.
+    pub others_are_subagents: bool,
+}
+
+/// What a subagent's question begins with.
+const SUBAGENT: &str = "Subagent: ";
+
+/// Returns the tool call with an id that no call of the parent has, and a title that names the subagent.
+fn subagents_call(call: &RawJson, session: &str) -> RawJson {
+    let text = |name: &str| member(call, name).and_then(|text| json::read::<String>(text).ok());
+    let Some(id) = text("toolCallId") else {
+        return call.clone();
+    };
+    let id = Value::from(format!("{session}/{id}")).to_string();
+    let title = Value::from(format!("{SUBAGENT}{}", text("title").unwrap_or_default())).to_string();
+    spliced(call, &[("toolCallId", &id), ("title", &title)])
 }
 
 /// Returns the params without `requestId`, the daemon's own request id, which means nothing to clients.

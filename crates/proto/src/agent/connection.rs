@@ -294,6 +294,8 @@ pub struct AgentConnection {
     pub(super) agent: Option<RawJson>,
     pub(super) capabilities: Capabilities,
     pub(super) session: Option<String>,
+    /// Whether the process has no other thread's session, so that every other session is one of a subagent.
+    pub(super) is_alone: bool,
     /// The earlier session, after all attempts to resume it failed. Later updates of it are ignored.
     pub(super) given_up: Option<String>,
     /// The prefix of a line that is an update of our session in the usual form.
@@ -322,7 +324,10 @@ pub struct AgentConnection {
 impl AgentConnection {
     /// Creates a connection and starts the handshake.
     pub fn new(start: Start, now: Now) -> Self {
-        Self::with_ids(start, 0, now)
+        Self {
+            is_alone: true,
+            ..Self::with_ids(start, 0, now)
+        }
     }
 
     /// Like `new`, but counts the ids of our requests from `first_id`.
@@ -335,6 +340,7 @@ impl AgentConnection {
             agent: None,
             capabilities: Capabilities::default(),
             session: None,
+            is_alone: false,
             given_up: None,
             prefix: String::new(),
             remaining_bindings: VecDeque::new(),

@@ -8,7 +8,7 @@ use acpd_model::{Failure, RawJson, event::Binding, json};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::call::Call;
+use super::call::{Call, KnownSessions};
 use super::connection::{AgentConnection, AgentEvent, Sent};
 use super::opening::method;
 use super::update::{Update, UpdateKind};
@@ -206,7 +206,12 @@ impl AgentConnection {
         let call = self.next_call;
         self.next_call += 1;
         self.calls.insert(call, id.into());
-        match Call::parse(method, params, self.session.as_deref(), self.given_up.as_deref()) {
+        let sessions = KnownSessions {
+            ours: self.session.as_deref(),
+            given_up: self.given_up.as_deref(),
+            others_are_subagents: self.is_alone,
+        };
+        match Call::parse(method, params, sessions) {
             Ok(request) => {
                 let params = params.filter(|_| request.is_delegatable()).map(RawJson::from);
                 self.event(AgentEvent::CallbackReceived {

@@ -127,6 +127,16 @@ impl<'a> Message<'a> {
                 id,
                 result: Ok(result),
             }),
+            // An error that is null is none.
+            Envelope {
+                id: Some(id),
+                method: None,
+                error: Some(_),
+                ..
+            } => Ok(Self::Response {
+                id,
+                result: Ok(RawValue::NULL),
+            }),
             // Some peers leave out a result without content. Without a version, it may be a line of a log.
             Envelope {
                 jsonrpc: Some(_),
@@ -220,6 +230,8 @@ mod tests {
         for neither in [
             r#"{"jsonrpc":"2.0","id":1}"#,
             r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
+            r#"{"id":1,"error":null}"#,
+            r#"{"id":null,"error":null}"#,
         ] {
             let neither = Message::parse(neither).unwrap();
             assert!(

@@ -166,7 +166,7 @@ fn a_refused_model_is_a_notice_only() {
 
 #[test]
 fn a_daemon_that_was_killed_knows_the_choices() {
-    let log = check(|s| chosen(s)).log;
+    let log = check(chosen).log;
     let s = Scene::restarted(&log);
     let choices = &s.thread.live().choices;
     assert_eq!(choices.mode.as_deref(), Some("plan"));

@@ -130,12 +130,26 @@ fn what_is_no_question_is_refused() {
         for params in [
             r#"{"sessionId":"s-1","mode":"hologram","message":"x"}"#,
             r#"{"sessionId":"s-1","mode":"form"}"#,
-            r#"{"sessionId":"other","mode":"form","message":"x","requestedSchema":{"type":"object"}}"#,
+            r#"{"sessionId":7,"mode":"form","message":"x","requestedSchema":{"type":"object"}}"#,
         ] {
             s.calls("9", "elicitation/create", params);
             assert_eq!(s.sent.last().unwrap().json["error"]["code"], -32602, "{params}");
         }
         assert!(s.thread.live().requests.is_empty());
+    });
+}
+
+#[test]
+fn a_subagents_question_says_that_it_is_one() {
+    check(|s| {
+        s.open_turn();
+        let wanted =
+            r#"{"sessionId":"s-child","mode":"form","message":"Which?","requestedSchema":{"type":"object"}}"#;
+        s.calls("9", "elicitation/create", wanted);
+        let asked = s.frames.iter().find(|frame| frame.ask.is_some()).unwrap();
+        let asked = std::str::from_utf8(&asked.text).unwrap();
+        assert!(asked.contains("Subagent: Which?"), "{asked}");
+        s.stops_with("end_turn");
     });
 }
 

@@ -3,7 +3,7 @@
 use acpd_model::event::TurnStatus;
 use acpd_model::limits::{LIVE_OUTPUT_BYTES, LIVE_OUTPUT_MILLIS};
 use acpd_model::{ErrorCode, EventKind, Failure, Limits, PreviousContent, TurnId};
-use acpd_proto::thread::{Answer, Command, HostCall, HostReply, Input, TerminalEvent};
+use acpd_proto::thread::{Answer, Change, Command, HostCall, HostReply, Input, TerminalEvent};
 use serde_json::{Value, json};
 
 use crate::support::{FULL, Scene, check, check_in};
@@ -288,6 +288,8 @@ fn an_answer_comes_too_late_for_an_agent_that_is_being_stopped() {
         s.calls("5", "fs/write_text_file", WRITE);
         assert_eq!(s.thread.live().requests.len(), 1);
         s.ask(Command::Rest).unwrap();
+        assert_eq!(s.stops, 0, "the question is the agent's work");
+        s.ask(Command::Change(Change::Archive)).unwrap();
         assert_eq!(s.stops, 1);
         let failure = s.decide(1, Answer::Accept { always: false }).unwrap_err();
         assert_eq!(failure.code, ErrorCode::AlreadyResolved);

@@ -22,6 +22,8 @@ use crate::support::{NEW_THREAD, gate};
 pub(crate) struct Line {
     peer: Peer,
     mono: Duration,
+    /// The number of the last request.
+    requests: u64,
 }
 
 impl Line {
@@ -32,7 +34,11 @@ impl Line {
     fn of(role: Role) -> Self {
         let peer = Peer::new("owner".into(), role, gate());
         let mono = Duration::from_secs(100);
-        Self { peer, mono }
+        Self {
+            peer,
+            mono,
+            requests: 0,
+        }
     }
 
     /// Returns a connection after its handshake.
@@ -81,8 +87,10 @@ impl Line {
     }
 
     fn request(&mut self, method: &str, params: &str) {
+        self.requests += 1;
         self.says(&format!(
-            r#"{{"jsonrpc":"2.0","id":"r","method":"{method}","params":{params}}}"#
+            r#"{{"jsonrpc":"2.0","id":"r{}","method":"{method}","params":{params}}}"#,
+            self.requests
         ));
     }
 
@@ -90,7 +98,8 @@ impl Line {
     fn ask(&mut self, method: &str, params: &str) -> Value {
         self.request(method, params);
         let answer = self.sent();
-        assert_eq!((&answer["id"], &answer["jsonrpc"]), (&json!("r"), &json!("2.0")));
+        let id = format!("r{}", self.requests);
+        assert_eq!((&answer["id"], &answer["jsonrpc"]), (&json!(id), &json!("2.0")));
         answer
     }
 

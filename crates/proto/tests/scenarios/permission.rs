@@ -444,6 +444,64 @@ fn a_final_status_in_a_question_does_not_end_the_call() {
 }
 
 #[test]
+fn every_question_can_be_rejected() {
+    let only = |kind: &str| format!(r#"[{{"optionId":"y","name":"Go","kind":"{kind}"}}]"#);
+    for options in [
+        "[]".to_owned(),
+        only("allow_once"),
+        only("allow_always"),
+        only("_odd"),
+        r#"[{"optionId":"y","name":"Go"}]"#.to_owned(),
+    ] {
+        check(|s| {
+            s.open_turn();
+            let question =
+                format!(r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":"t"}},"options":{options}}}"#);
+            s.calls("7", "session/request_permission", &question);
+            let offered = &s.params("item/permissions/requestApproval")[0]["options"];
+            let last = offered.as_array().unwrap().last().unwrap();
+            assert_eq!(last["kind"], "reject_once", "{offered}");
+            let id = last["optionId"].as_str().unwrap().to_owned();
+            s.decide(1, Answer::Option(id.as_str().into())).unwrap();
+            assert_eq!(sent_outcome(s), &json!({ "outcome": "cancelled" }), "{options}");
+            assert_eq!(s.params("serverRequest/resolved")[0]["by"]["kind"], "client");
+            s.stops_with("end_turn");
+        });
+    }
+    check(|s| {
+        s.open_turn();
+        let options = only("reject_once");
+        let question =
+            format!(r#"{{"sessionId":"s-1","toolCall":{{"toolCallId":"t"}},"options":{options}}}"#);
+        s.calls("7", "session/request_permission", &question);
+        let offered = &s.params("item/permissions/requestApproval")[0]["options"];
+        assert_eq!(offered.as_array().unwrap().len(), 1, "{offered}");
+        s.decide(1, Answer::Decline { always: false }).unwrap();
+        s.stops_with("end_turn");
+    });
+}
+
+/// A subagent works in a session of its own, in the same process.
+#[test]
+fn a_subagents_question_is_asked_in_the_thread_of_its_parent() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("t", false, r#","title":"of the parent","kind":"execute""#));
+        let question = r#"{"sessionId":"s-child","toolCall":{"toolCallId":"t","title":"rm x","kind":"execute","rawInput":{"command":"rm x"}},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"n","name":"No","kind":"reject_once"}]}"#;
+        s.calls("7", "session/request_permission", question);
+        let asked = &s.params("item/commandExecution/requestApproval")[0];
+        assert_eq!(asked["title"], "Subagent: rm x");
+        assert_ne!(asked["itemId"], "item_2", "the call of the parent is another one");
+        s.decide(1, Answer::Decline { always: false }).unwrap();
+        assert_eq!(
+            sent_outcome(s),
+            &json!({ "outcome": "selected", "optionId": "n" })
+        );
+        s.stops_with("end_turn");
+    });
+}
+
+#[test]
 fn several_questions_are_answered_in_any_order() {
     check(|s| {
         s.open_turn();
@@ -474,10 +532,7 @@ fn a_question_without_a_tool_call_is_refused() {
                 r#"{"sessionId":"s-1","toolCall":{"title":"x"},"options":[]}"#,
             ),
             ("8", r#"{"sessionId":"s-1","options":[]}"#),
-            (
-                "9",
-                r#"{"sessionId":"other","toolCall":{"toolCallId":"t"},"options":[]}"#,
-            ),
+            ("9", r#"{"toolCall":{"toolCallId":"t"},"options":[]}"#),
             ("10", "null"),
         ] {
             s.calls(id, "session/request_permission", params);

@@ -2,7 +2,8 @@
 
 use acpd_model::event::TurnStatus;
 use acpd_model::{EventKind, Limits, Origin, ThreadStatus, TurnId};
-use acpd_proto::thread::{Answer, Command};
+use acpd_proto::agent::AgentEvent;
+use acpd_proto::thread::{Answer, Command, Input};
 use serde_json::json;
 
 use crate::support::{Scene, check_in, message, tool};
@@ -265,5 +266,18 @@ fn a_question_before_the_session_is_open_is_a_waiting_thread() {
         assert_eq!(status(s), ThreadStatus::Idle);
         s.answer("session/new", r#"{"sessionId":"s-1"}"#);
         assert_eq!(s.thread.live().last_turn, 0);
+    });
+}
+
+/// A shared process that is about to end waits for each of its threads.
+#[test]
+fn a_thread_leaves_a_process_that_ends_after_its_tail() {
+    check(|s| {
+        s.open_turn();
+        s.answers_prompt("end_turn");
+        s.handle(Input::Agent(AgentEvent::Retiring));
+        assert_eq!(s.stops, 0, "more may come");
+        s.later(tail());
+        assert_eq!(s.stops, 1);
     });
 }

@@ -96,15 +96,15 @@ impl Service {
         let Some(key) = StartKey::of(&caller.by, &start) else {
             return self.create(caller, start).await;
         };
-        let mut started = self.tasks.started.lock().await;
+        let mut started = self.tasks.started.lock(key).await;
         // A thread that was deleted meanwhile is started anew.
-        if let Some(thread) = started.find(&key)
+        if let Some(thread) = *started
             && self.directory.look(thread).await.is_ok()
         {
             return self.create_again(caller, thread, start).await;
         }
         let new = self.create(caller, start).await?;
-        started.insert(key, new.thread);
+        *started = Some(new.thread);
         Ok(new)
     }
 

@@ -2,11 +2,12 @@
 //! request sends it again, and gets the same thread.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use acpd_model::limits::STARTED_THREADS;
 use acpd_model::{Origin, ThreadId};
 use acpd_proto::surface::request::StartThread;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::OwnedMutexGuard;
 
 /// The id of a client's request to start a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,32 +27,29 @@ impl StartKey {
     }
 }
 
+/// The thread of the requests with one id. Who holds the lock creates it; the others with this id wait.
+type Started = Arc<tokio::sync::Mutex<Option<ThreadId>>>;
+
 /// The latest such threads, the oldest first.
 #[derive(Debug, Default)]
-pub struct StartedThreads(Mutex<Latest>);
-
-#[derive(Debug, Default)]
-pub struct Latest(VecDeque<(StartKey, ThreadId)>);
+pub struct StartedThreads(Mutex<VecDeque<(StartKey, Started)>>);
 
 impl StartedThreads {
-    /// Waits until no other such thread is being started.
-    pub async fn lock(&self) -> MutexGuard<'_, Latest> {
-        self.0.lock().await
-    }
-}
-
-impl Latest {
-    /// Returns the thread that was started with this id.
-    pub fn find(&self, key: &StartKey) -> Option<ThreadId> {
-        let found = self.0.iter().rev().find(|(known, _)| known == key);
-        found.map(|(_, thread)| *thread)
+    /// Waits until no other request with this id is being handled. Returns its thread, which the caller sets.
+    pub async fn lock(&self, key: StartKey) -> OwnedMutexGuard<Option<ThreadId>> {
+        self.find_or_add(key).lock_owned().await
     }
 
-    /// Adds a thread.
-    pub fn insert(&mut self, key: StartKey, thread: ThreadId) {
-        if self.0.len() >= STARTED_THREADS {
-            self.0.pop_front();
+    fn find_or_add(&self, key: StartKey) -> Started {
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, started)) = latest.iter().rev().find(|(known, _)| *known == key) {
+            return started.clone();
         }
-        self.0.push_back((key, thread));
+        if latest.len() >= STARTED_THREADS {
+            latest.pop_front();
+        }
+        let started = Started::default();
+        latest.push_back((key, started.clone()));
+        started
     }
 }

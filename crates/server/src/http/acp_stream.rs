@@ -234,7 +234,7 @@ async fn posted(
     }
     let connection = find(&server, &identity, headers)?;
     let session = session(headers)?;
-    if matches!(message, Message::Request { .. }) && connection.is_repeated(&body) {
+    if matches!(message, Message::Request { .. }) && connection.is_repeated(body) {
         return Ok(StatusCode::ACCEPTED.into_response());
     }
     connection

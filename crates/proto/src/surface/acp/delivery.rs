@@ -1,14 +1,20 @@
 //! Delivery of thread events to one editor: selects the messages for this editor and orders them with the responses.
 
+use acpd_model::text::{plain_line, shorten};
 use acpd_model::{ErrorCode, Failure, RawJson, RequestId, Seq, ThreadId, TurnId};
 use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::json;
 
-use super::frame::{Feature, Frame, FrameKind, INTERNAL, Question, TurnResult};
+use super::frame::{Feature, Frame, FrameKind, INTERNAL, TurnResult};
 use super::peer::{OpenRequest, Peer, Prompt};
 use super::session::{OpenMode, Opened, Opening};
 use crate::surface::contract::{Delivery, Output, Pending};
 use crate::surface::request::RequestKind;
 use crate::wire;
+
+/// Maximum length of a question's message that an editor shows as text, in characters.
+const TOLD_CHARS: usize = 1000;
 
 impl Peer {
     pub(super) fn deliver(&mut self, delivery: &Delivery<'_, Frame>) {
@@ -117,10 +123,12 @@ impl Peer {
                 }
             }
             FrameKind::Asked(request, question) => {
-                let asks = self.can_answer(*question) && pending.is_open(frame.seq, *request);
-                let Some(session) = self.sessions.get_mut(&thread).filter(|_| asks) else {
+                if !self.permissions.may(RequestKind::Answer) || !pending.is_open(frame.seq, *request) {
                     return;
-                };
+                }
+                if !self.client.answers(*question) {
+                    return self.tell_question(thread, frame);
+                }
                 if session.asked.insert(*request, *question).is_none() {
                     self.show(thread, frame, Some(*request));
                 }
@@ -171,8 +179,35 @@ impl Peer {
         }
     }
 
-    fn can_answer(&self, question: Question) -> bool {
-        self.permissions.may(RequestKind::Answer) && self.client.answers(question)
+    /// Tells the user of an editor that cannot show a question where to answer it.
+    fn tell_question(&mut self, thread: ThreadId, frame: &Frame) {
+        #[derive(Deserialize)]
+        struct Asked {
+            params: Params,
+        }
+        #[derive(Deserialize)]
+        struct Params {
+            #[serde(default)]
+            message: String,
+        }
+        let text = frame.text.as_deref().and_then(|text| str::from_utf8(text).ok());
+        let Some(asked) = text.and_then(|text| acpd_model::json::read::<Asked>(text).ok()) else {
+            return;
+        };
+        let message = shorten(plain_line(&asked.params.message).trim(), TOLD_CHARS);
+        let text = format!(
+            "\n\nThe agent asks: “{message}” This editor cannot show the question. Answer it in acpd’s web UI (acpd open), or \
+             with: acpd answer {thread}\n\n"
+        );
+        let update = json!({
+            "sessionUpdate": "agent_message_chunk",
+            "content": { "type": "text", "text": text },
+        });
+        let mut out = Vec::new();
+        wire::notification(&mut out, "session/update", |params| {
+            params.put("sessionId", &thread).put("update", &update);
+        });
+        self.hand_over(thread, out.into(), None);
     }
 
     /// Sends a frame's message. Before the response for a new session, messages and questions are held back.

@@ -109,6 +109,9 @@ pub(super) fn choose(options: &[PermissionOption], answer: &Answer) -> Result<Ou
             Err(_) => return Ok(Outcome::Cancelled),
         },
     };
+    if option.option_id == PermissionOption::OWN_REJECTION {
+        return Ok(Outcome::Cancelled);
+    }
     Ok(Outcome::Selected {
         option_id: option.option_id.clone(),
         kind: option.kind.clone(),

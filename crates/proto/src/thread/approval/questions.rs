@@ -152,7 +152,7 @@ impl Approvals {
             item,
             about,
             title,
-            options,
+            mut options,
             raw,
             call: whole,
             keeps_content,
@@ -164,6 +164,10 @@ impl Approvals {
         let (always, agent_remembers, whole) = match ruled {
             Some(_) => (None, Vec::new(), None),
             None => {
+                // A person can always say no.
+                if !options.iter().any(PermissionOption::rejects) {
+                    options.push(PermissionOption::rejection());
+                }
                 let always = always(journal.live(), &request);
                 let agent_remembers = agent_remembers(&always, &options);
                 (Some(Box::new(always)), agent_remembers, whole)

@@ -77,7 +77,10 @@ impl Thread {
                 let kind = EventKind::AgentNotified { method };
                 self.journal.emit(Origin::Agent, kind, params);
             }
-            AgentEvent::Retiring => self.stop_if_idle(),
+            AgentEvent::Retiring => {
+                self.session.retire();
+                self.retire_if_idle();
+            }
             AgentEvent::Mended { flaw, text } => {
                 let words = flaw.words();
                 let message = format!("The agent wrote {words}; acpd uses such messages all the same.");
@@ -158,6 +161,13 @@ impl Thread {
             self.journal.note_status();
             self.session.stop(&mut self.journal);
             self.turns.agent_stopped();
+        }
+    }
+
+    /// Leaves a process that is about to end, once no turn runs.
+    pub(super) fn retire_if_idle(&mut self) {
+        if self.session.is_retiring() {
+            self.stop_if_idle();
         }
     }
 

@@ -273,5 +273,6 @@ impl Thread {
         self.reopen_if_idle();
         self.begin_next();
         self.journal.note_status();
+        self.retire_if_idle();
     }
 }

@@ -73,6 +73,8 @@ pub(super) struct Session {
     restart_wanted: bool,
     /// Whether the session must be opened again with its new parameters.
     reopen_requested: bool,
+    /// Whether the process waits for this thread to leave it.
+    retiring: bool,
     /// Commands that wait until the agent is ready.
     ready_waiters: Vec<u64>,
     /// Requests of clients for the agent, other than turns, by the number of their command.
@@ -285,6 +287,7 @@ impl Session {
         self.history.forget();
         self.watchdog.take_silence();
         self.mode_refused = None;
+        self.retiring = false;
         self.capabilities = None;
     }
 
@@ -303,6 +306,16 @@ impl Session {
     pub fn stop(&mut self, journal: &mut Journal) {
         self.agent = AgentState::Stopping;
         journal.push(Effect::StopAgent);
+    }
+
+    /// Records that the process is about to end and waits for this thread to leave it.
+    pub fn retire(&mut self) {
+        self.retiring = true;
+    }
+
+    /// Returns whether the process waits for this thread to leave it.
+    pub fn is_retiring(&self) -> bool {
+        self.retiring
     }
 
     /// Returns whether to stop the agent now, so that another process opens the session with new parameters.

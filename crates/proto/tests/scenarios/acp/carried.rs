@@ -186,7 +186,7 @@ fn a_prompts_error_is_the_agents_own() {
 fn the_rest_of_a_permissions_params_is_the_agents_own() {
     play(|s| {
         let who = Stage::at_work(ABLE, s);
-        let params = r#"{"options":[{"kind":"allow_once","name":"Y","optionId":"y","n":1.10}],"x":1.10,"_meta":{"big":12345678901234567890123},"sessionId":"SESSION","toolCall":{"toolCallId":"t","kind":"think","rawInput":{"z":1,"a":1.10},"n":1.10}}"#;
+        let params = r#"{"options":[{"kind":"allow_once","name":"Y","optionId":"y","n":1.10},{"kind":"reject_once","name":"N","optionId":"n"}],"x":1.10,"_meta":{"big":12345678901234567890123},"sessionId":"SESSION","toolCall":{"toolCallId":"t","kind":"think","rawInput":{"z":1,"a":1.10},"n":1.10}}"#;
         s.then(|scene| {
             scene.prompt("do it");
             scene.calls(
@@ -199,6 +199,10 @@ fn the_rest_of_a_permissions_params_is_the_agents_own() {
             (
                 r#""name":"Y","optionId":"y""#,
                 r#""name":"Allow once: “Y”","optionId":"1""#,
+            ),
+            (
+                r#""name":"N","optionId":"n""#,
+                r#""name":"Reject: “N”","optionId":"2""#,
             ),
             ("SESSION", &s.session()),
         ];

@@ -474,6 +474,13 @@ fn elicitations_go_to_editors_that_support_them() {
             scene.calls("5", "elicitation/create", &params);
         });
         assert!(!s.heard(simple).contains(&"elicitation/create".to_owned()));
+        let told = s.editors[simple].texts.last().unwrap();
+        let words = format!(
+            "The agent asks: “how many?” This editor cannot show the question. Answer it in acpd’s web UI (acpd open), or with: \
+             acpd answer {}",
+            s.session()
+        );
+        assert!(told.contains(&words), "{told}");
         let text = s.editors[able].texts.last().unwrap();
         assert!(
             text.contains(&format!(

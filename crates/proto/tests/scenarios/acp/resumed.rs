@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::connection::{connection, deliver, opened, request, sent};
 use super::stage::NOW;
 
-fn opens(peer: &mut Peer, method: &str, params: &str) -> (u64, OpenThread) {
-    match request(peer, 1, method, params) {
+fn opens(peer: &mut Peer, id: u64, method: &str, params: &str) -> (u64, OpenThread) {
+    match request(peer, id, method, params) {
         (token, Request::OpenThread(open)) => (token, *open),
         other => panic!("{other:?}"),
     }
@@ -56,19 +56,19 @@ fn paths_are_relative_to_the_directory_of_the_connection() {
         cwd: "/home/u/project".into(),
         ..ConnectionStart::default()
     });
-    for (cwd, absolute) in [
-        (".", "/home/u/project"),
-        ("a/b/", "/home/u/project/a/b"),
-        ("/x/", "/x"),
+    for (id, cwd, absolute) in [
+        (2, ".", "/home/u/project"),
+        (3, "a/b/", "/home/u/project/a/b"),
+        (4, "/x/", "/x"),
     ] {
         let params = json!({ "cwd": cwd }).to_string();
-        let (_, Request::StartThread(start)) = request(&mut peer, 1, "session/new", &params) else {
+        let (_, Request::StartThread(start)) = request(&mut peer, id, "session/new", &params) else {
             panic!("{cwd}")
         };
         assert_eq!(start.cwd, absolute);
     }
     let params = json!({ "sessionId": thread(), "cwd": "a", "additionalDirectories": ["b", "/c"] });
-    let (_, open) = opens(&mut peer, "session/load", &params.to_string());
+    let (_, open) = opens(&mut peer, 5, "session/load", &params.to_string());
     let session = open.session.unwrap();
     assert_eq!(session.change.cwd.as_deref(), Some("/home/u/project/a"));
     assert_eq!(session.additional_directories, ["/home/u/project/b", "/c"]);
@@ -82,6 +82,7 @@ fn the_first_new_session_is_the_thread_of_the_connection() {
     });
     let (_, open) = opens(
         &mut peer,
+        1,
         "session/new",
         r#"{"cwd":"/elsewhere","mcpServers":[]}"#,
     );
@@ -97,14 +98,14 @@ fn a_session_is_resumed_behind_the_last_event_that_was_seen() {
         after: BTreeMap::from([(thread(), 4)]),
         ..ConnectionStart::default()
     });
-    let from = |peer: &mut Peer, thread: ThreadId| {
+    let from = |peer: &mut Peer, id: u64, thread: ThreadId| {
         let params = json!({ "sessionId": thread }).to_string();
-        opens(peer, "session/resume", &params).1.from
+        opens(peer, id, "session/resume", &params).1.from
     };
     let seen = FollowFrom::After { seq: 4, clamp: true };
-    assert_eq!(from(&mut peer, thread()), seen);
+    assert_eq!(from(&mut peer, 1, thread()), seen);
     let other = ThreadId(uuid::Uuid::from_u128(8));
-    assert_eq!(from(&mut peer, other), FollowFrom::Latest);
+    assert_eq!(from(&mut peer, 2, other), FollowFrom::Latest);
 }
 
 /// Of four prompts, one has ended, one runs, one never arrived, and one belongs to another thread.
@@ -126,7 +127,7 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
         ..ConnectionStart::default()
     });
     let params = json!({ "sessionId": thread() }).to_string();
-    let (token, open) = opens(&mut peer, "session/resume", &params);
+    let (token, open) = opens(&mut peer, 1, "session/resume", &params);
     assert_eq!(open.claims, ["acp:old:11", "acp:old:12", "acp:old:13"]);
     let claim = |id: u64, turn, settled: Option<Event>| ClaimedPrompt {
         client_turn_id: format!("acp:old:{id}"),
@@ -156,10 +157,10 @@ fn prompts_of_a_lost_connection_are_answered_by_the_next_one() {
     let answers = sent(&mut peer);
     assert_eq!((answers.len(), &answers[0]["id"]), (1, &json!(11)));
     // A second resume has no prompts left to claim, except for the other thread's.
-    assert_eq!(opens(&mut peer, "session/resume", &params).1.claims, [""; 0]);
+    assert_eq!(opens(&mut peer, 2, "session/resume", &params).1.claims, [""; 0]);
     let params = json!({ "sessionId": other }).to_string();
     assert_eq!(
-        opens(&mut peer, "session/resume", &params).1.claims,
+        opens(&mut peer, 3, "session/resume", &params).1.claims,
         ["acp:old:14"]
     );
 }
@@ -171,7 +172,7 @@ fn a_resumable_connection_receives_checkpoints() {
         ..ConnectionStart::default()
     });
     let session = json!({ "sessionId": thread() }).to_string();
-    let (token, _) = opens(&mut peer, "session/resume", &session);
+    let (token, _) = opens(&mut peer, 1, "session/resume", &session);
     peer.handle_reply(token, Ok(opened(thread(), 9, 9, Vec::new())));
     let [answer, mark] = &sent(&mut peer)[..] else {
         panic!("an answer and a mark")
