@@ -48,8 +48,8 @@ fn built() -> PathBuf {
     own.parent().unwrap().parent().unwrap().to_owned()
 }
 
-/// Returns the newest build of a test binary.
-fn binary(name: &str) -> PathBuf {
+/// Returns the newest build of a test binary that has `test`. Several crates may have a binary of this name.
+fn binary(name: &str, test: &str) -> PathBuf {
     let is_it = |path: &PathBuf| {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let hash = file.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
@@ -60,10 +60,19 @@ fn binary(name: &str) -> PathBuf {
         changed.unwrap_or(SystemTime::UNIX_EPOCH)
     };
     let all = std::fs::read_dir(built().join("deps")).unwrap();
-    let all = all.map(|entry| entry.unwrap().path()).filter(is_it);
-    all.max_by_key(changed).unwrap_or_else(|| {
-        panic!("the tests {name} are not built: build them with cargo nextest run --workspace --no-run")
-    })
+    let mut all: Vec<_> = all.map(|entry| entry.unwrap().path()).filter(is_it).collect();
+    all.sort_by_key(changed);
+    all.into_iter()
+        .rev()
+        .find(|binary| has_test(binary, test))
+        .unwrap_or_else(|| {
+            panic!("{name} {test} is not built: build it with cargo nextest run --workspace --no-run")
+        })
+}
+
+fn has_test(binary: &Path, test: &str) -> bool {
+    let listed = Command::new(binary).args(["--list", "--exact", test]).output();
+    listed.is_ok_and(|listed| String::from_utf8_lossy(&listed.stdout).contains(&format!("{test}: test")))
 }
 
 /// A place for a clone, with a home beside it.
@@ -99,7 +108,7 @@ impl Place {
 
     /// Runs one test as nextest does: alone in its process.
     fn run(&self, name: &str, test: &str) -> Output {
-        Command::new(binary(name))
+        Command::new(binary(name, test))
             .args(["--exact", test, "--nocapture"])
             .current_dir(&self.clone)
             .env("ACPD_TESTS_CLONE", &self.clone)

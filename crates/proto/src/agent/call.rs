@@ -238,7 +238,7 @@ impl Call {
 
     /// Parses a request. `Err` is the error for the agent.
     ///
-    /// The request must belong to our session, if its id is known already, or to a subagent of it.
+    /// The request must belong to our session, if its id is known already. A question may also belong to a subagent of it.
     pub fn parse(
         method: &str,
         params: Option<&RawValue>,
@@ -325,7 +325,9 @@ impl Call {
             };
         };
         let is_other = sessions.ours.is_some_and(|ours| ours != session_id);
-        if sessions.given_up == Some(&session_id) || (is_other && !sessions.others_are_subagents) {
+        let asks = matches!(call, Self::Permission { .. } | Self::Elicit { .. });
+        let is_subagents = sessions.others_are_subagents && asks;
+        if sessions.given_up == Some(&session_id) || (is_other && !is_subagents) {
             return Err(RpcError::new(
                 -32602,
                 format!("{method}: unknown session {session_id:?}"),

@@ -100,7 +100,12 @@ impl Scene {
     fn hears(&mut self, line: &Line<'_>) {
         for (id, method) in requests_in(line) {
             let id: Value = serde_json::from_str(&id).unwrap_or_default();
-            self.called.entry(id.to_string()).or_default().push(method);
+            let open = self.called.entry(id.to_string()).or_default();
+            open.push(method);
+            // Which of several requests with one id is answered, an agent cannot tell either.
+            if open.len() > 1 {
+                open.fill("_repeated".to_owned());
+            }
         }
         let now = self.now;
         let agent = self.agent.as_mut().expect("a process runs");
