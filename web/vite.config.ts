@@ -25,6 +25,7 @@ const SHARED = [
   "views/thread/content/context.ts",
   "views/thread/content/CopyButton.tsx",
   "views/thread/content/Icon.tsx",
+  "views/thread/composer/ComposerBox.tsx",
   "views/thread/content/settings.ts",
 ];
 

@@ -8,6 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::{Client, Daemon, Place, Running, acpd, body, header, outcome, send, upgrade, wait_until};
@@ -192,6 +193,10 @@ fn an_id_in_flight_is_refused_and_a_thread_is_started_once() {
     client.until(|message| message.method == "turn/completed");
     let third = Client::new(&daemon).call("thread/start", &start);
     assert_eq!(third["thread"]["id"], json!(thread));
+    let mut different = start.clone();
+    different["input"][0]["text"] = json!("say twice");
+    let refused = client.refused("thread/start", &different);
+    assert_eq!(refused["data"]["code"], "conflict", "{refused}");
     let read = client.call(
         "thread/read",
         &json!({ "threadId": thread, "includeTurns": true }),
@@ -203,6 +208,14 @@ fn an_id_in_flight_is_refused_and_a_thread_is_started_once() {
     );
     let listed = client.call("thread/list", &json!({}));
     assert_eq!(listed["data"].as_array().map(Vec::len), Some(1), "{listed}");
+}
+
+/// Returns whether a connection got the answer of a daemon without descriptors.
+fn is_refused(stream: &mut TcpStream) -> bool {
+    let patience = Some(Duration::from_millis(200));
+    stream.set_read_timeout(patience).expect("it can be set");
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).is_ok() && start == *b"HTTP/1.1 503"
 }
 
 #[test]
@@ -232,6 +245,9 @@ fn the_limit_of_open_files_is_raised_for_the_daemon_alone() {
             .log()
             .contains("acpd has too many open files: its limit is 160")
     });
+    // The latest are the refused ones, and those that were not accepted yet.
+    let mut latest = open.iter_mut().rev();
+    assert!(latest.any(is_refused), "none got the answer");
     let refused = client.refused("thread/command/run", &run);
     let message = refused["message"].as_str().unwrap_or_default();
     assert!(

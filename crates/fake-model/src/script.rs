@@ -32,8 +32,13 @@ pub enum Script<'t> {
 }
 
 impl<'t> Script<'t> {
-    /// Parses a text block; returns `None` if it is not a script.
+    /// Parses a text block; returns `None` if it is not a script. Some agents put notes of their own before it, as paragraphs.
     pub fn parse(text: &'t str) -> Option<Self> {
+        let last = || Self::parse_alone(text.trim().rsplit_once("\n\n")?.1);
+        Self::parse_alone(text).or_else(last)
+    }
+
+    fn parse_alone(text: &'t str) -> Option<Self> {
         let text = text.trim();
         if text == "recall" {
             return Some(Self::Recall);
@@ -137,6 +142,8 @@ mod tests {
             person("<system-reminder>say three</system-reminder>"),
         ]);
         assert_eq!(reply(&ask).whole_text(), "two");
+        let noted = person("<current_datetime>2026-01-02</current_datetime>\n\nsay four");
+        assert_eq!(reply(&self::ask(&[noted])).whole_text(), "four");
     }
 
     #[test]

@@ -16,9 +16,18 @@ const SHELLS: &[&str] = &[
     "shell",
     "terminal",
     "execute",
+    "run_commands",
 ];
 /// Names of agents' tools to write a file, most specific first.
-const WRITERS: &[&str] = &["Write", "write", "write_file", "create_file", "apply_patch"];
+const WRITERS: &[&str] = &[
+    "Write",
+    "write",
+    "write_file",
+    "write_text_file",
+    "create_file",
+    "create",
+    "apply_patch",
+];
 
 /// Returns a call of the agent's shell tool; `None` if it offers none.
 pub fn run(tools: &[Tool], command: &str) -> Option<Reply> {
@@ -26,6 +35,7 @@ pub fn run(tools: &[Tool], command: &str) -> Option<Reply> {
     Some(call(shell, |name, schema| match name {
         "command" | "cmd" if is_list(schema) => Some(json!(["bash", "-lc", command])),
         "command" | "cmd" => Some(command.into()),
+        "commands" if is_list(schema) => Some(json!([command])),
         // Makes the agent ask the user for permission to leave its own sandbox.
         "sandboxpermissions" => Some("require_escalated".into()),
         "justification" => Some("The script asks for it.".into()),
@@ -205,6 +215,11 @@ mod tests {
             arguments(run(&[shell], "ls")).1,
             json!({ "cmd": "ls", "is_background": false, "sandbox_permissions": "require_escalated" })
         );
+        let several = tool(
+            "run_commands",
+            json!({ "properties": { "commands": { "type": "array" } }, "required": ["commands"] }),
+        );
+        assert_eq!(arguments(run(&[several], "ls")).1, json!({ "commands": ["ls"] }));
         let list = tool(
             "shell",
             json!({ "properties": { "command": { "type": "array" } } }),

@@ -9,6 +9,7 @@
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use acpd_model::limits::TERMINAL_INPUT_OFFERS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{Notify, watch};
 
@@ -130,6 +131,7 @@ impl Output {
             master,
             commands,
             looks: 0,
+            offers: 0,
             written: written.clone(),
             _closed: Closed(written.clone()),
         };
@@ -198,6 +200,8 @@ struct Reader {
     commands: PipeReader,
     /// Bytes read from `commands`.
     looks: u32,
+    /// How many times further ends of input were queued.
+    offers: usize,
     written: Arc<OutputBuffer>,
     _closed: Closed,
 }
@@ -271,7 +275,8 @@ impl Reader {
         match command {
             [END_INPUT] => {
                 // A terminal that cannot be opened has no program that waits.
-                if self.master.end_input_again().unwrap_or(false) {
+                if self.offers < TERMINAL_INPUT_OFFERS && self.master.end_input_again().unwrap_or(false) {
+                    self.offers += 1;
                     self.written.note(WAITS);
                 }
             }

@@ -38,6 +38,8 @@ pub struct ProcessExit {
     pub reason: String,
     /// The exit code; `None` after a signal.
     pub code: Option<i32>,
+    /// Whether it ended without a signal of acpd's.
+    pub by_itself: bool,
     /// The last lines of the agent's stderr.
     pub stderr: String,
 }
@@ -175,6 +177,7 @@ impl StoppingProcess {
         ProcessExit {
             reason: reason(&self.name, &ending),
             code: ending.status.map(Exit::from).unwrap_or_default().code,
+            by_itself: !is_signalled,
             stderr: self.stderr.text().await,
         }
     }

@@ -114,9 +114,12 @@ impl Master {
     }
 
     /// Queues further ends of input if none is left. Returns whether that was so: then the program has discarded its input, and
-    /// probably waits for more.
+    /// probably waits for more. In raw mode the character is a key like others, and is not sent.
     pub fn end_input_again(&self) -> io::Result<bool> {
         let slave = slave_of(&self.end)?;
+        if !tcgetattr(&slave)?.local_modes.contains(LocalModes::ICANON) {
+            return Ok(false);
+        }
         let mut input = [PollFd::new(&slave, PollFlags::IN)];
         poll(&mut input, Some(&Timespec::default()))?;
         let is_used_up = input[0].revents().is_empty();

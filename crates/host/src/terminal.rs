@@ -254,13 +254,22 @@ impl Timers {
         }
     }
 
-    /// The command has ended, after so many bytes of output. Its descendants may still write.
-    fn ended(&mut self, bytes: u64) {
+    /// The command has ended, after so many bytes of output. Its descendants may still write, after a kill only for a moment.
+    fn ended(&mut self, bytes: u64, terminated: bool) {
         let now = Instant::now();
         self.seen = bytes;
-        self.kill = None;
-        self.drained_at_last = now + Duration::from_millis(TERMINAL_DRAIN_MAX_MILLIS);
         self.drained = Some(now + DRAIN);
+        self.drained_at_last = if terminated {
+            now + DRAIN
+        } else {
+            now + Duration::from_millis(TERMINAL_DRAIN_MAX_MILLIS)
+        };
+    }
+
+    /// Waits no longer for descendants of an ended command.
+    fn end_drain(&mut self) {
+        self.drained_at_last = Instant::now();
+        self.drained = Some(self.drained_at_last);
     }
 
     /// Waits longer if there was output since the last call.
@@ -275,8 +284,8 @@ impl Timers {
 
     /// Returns when to look again.
     fn next(&self) -> Instant {
-        self.drained
-            .unwrap_or_else(|| self.kill.map_or(self.silent, |due| due.min(self.silent)))
+        let due = self.drained.unwrap_or(self.silent);
+        self.kill.map_or(due, |kill| kill.min(due))
     }
 }
 
@@ -295,7 +304,8 @@ async fn run(
         let hung_up = publisher.output.hung_up();
         tokio::select! {
             wish = killed.recv() => match wish {
-                Some(()) if terminated || ended => {}
+                Some(()) if terminated => {}
+                Some(()) if ended => timers.end_drain(),
                 Some(()) => {
                     terminated = true;
                     leader.terminate();
@@ -313,7 +323,7 @@ async fn run(
             () = leader.exited(), if !ended => {
                 ended = true;
                 publisher.output.look_again();
-                timers.ended(publisher.output.written().bytes());
+                timers.ended(publisher.output.written().bytes(), terminated);
             }
             () = hung_up, if ended => break,
             () = tokio::time::sleep_until(timers.next()) => {

@@ -106,6 +106,7 @@ async fn an_agent_that_goes_by_itself_is_given_its_time_and_its_last_words_are_k
     let expected = ProcessExit {
         reason: "sh exited with code 7".into(),
         code: Some(7),
+        by_itself: true,
         stderr: "bye".into(),
     };
     assert_eq!(ended, expected);

@@ -257,14 +257,54 @@ async fn a_command_that_discards_its_input_gets_another_end_of_input() {
     let mut program = shell("", "", &std::env::temp_dir());
     program.command = "python3".into();
     program.args = vec!["-c".into(), script.into()];
-    let (terminal, _updated) = run(program, 1000);
-    assert_eq!(terminal.wait().await, code(0));
-    let output = terminal.output().0;
+    let (terminal, mut updated) = run(program, 1000);
+    let first = updated.recv().await;
+    let Some(TerminalUpdate::Output(output)) = &first else {
+        panic!("{first:?}")
+    };
     assert!(
         output.starts_with("[acpd: the command has been silent"),
         "{output}"
     );
+    // On a busy host, time that is paused would jump over the drain.
+    tokio::time::resume();
+    assert_eq!(terminal.wait().await, code(0));
+    let output = terminal.output().0;
     assert!(output.ends_with("got ''\r\n"), "{output}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_in_raw_mode_gets_no_end_of_input() {
+    let script = "import sys, termios, time, tty\n\
+                  tty.setraw(0)\n\
+                  termios.tcflush(0, termios.TCIFLUSH)\n\
+                  print('raw', flush=True)\n\
+                  time.sleep(100)\n";
+    let mut program = shell("", "", &std::env::temp_dir());
+    program.command = "python3".into();
+    program.args = vec!["-c".into(), script.into()];
+    let (terminal, _updated) = run(program, 1000);
+    until_output(&terminal, "raw").await;
+    for _ in 0..3 {
+        tokio::time::advance(Duration::from_secs(11)).await;
+    }
+    tokio::time::resume();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let output = terminal.output().0;
+    assert!(!output.contains("[acpd"), "{output}");
+    terminal.release().await;
+}
+
+#[tokio::test]
+async fn after_a_kill_descendants_that_ignore_it_may_write_only_for_a_moment() {
+    let script = "(trap '' TERM; while :; do echo on; sleep 0.1; done) & exec sleep $0";
+    let (terminal, _updated) = sh(script, 1000);
+    until_output(&terminal, "on").await;
+    let killed_at = std::time::Instant::now();
+    terminal.kill().await;
+    assert_eq!(terminal.wait().await, signal("SIGTERM"));
+    assert!(killed_at.elapsed() < Duration::from_secs(3));
+    until("all are gone", || with_token(&token()).is_empty()).await;
 }
 
 #[tokio::test]

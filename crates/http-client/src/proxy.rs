@@ -1,6 +1,6 @@
 //! The proxy of the environment: `HTTPS_PROXY`, `ALL_PROXY` and `HTTP_PROXY`, and the hosts of `NO_PROXY`.
 
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use ureq::http::Uri;
 use ureq::{Proxy, ProxyProtocol};
@@ -46,7 +46,7 @@ pub fn tunnel_to(host: &str) -> Result<Option<Tunnel>, String> {
 }
 
 fn tunnel_by(host: &str, read: impl Fn(&'static str) -> Option<String>) -> Result<Option<Tunnel>, String> {
-    let Some((variable, proxy)) = (!crate::is_loopback(host)).then(|| named(read)).flatten() else {
+    let Some((variable, proxy)) = (!crate::is_loopback(host)).then(|| named(&read)).flatten() else {
         return Ok(None);
     };
     let mend = format!("set {variable} to http://HOST:PORT, or add {host} to NO_PROXY");
@@ -54,7 +54,11 @@ fn tunnel_by(host: &str, read: impl Fn(&'static str) -> Option<String>) -> Resul
     let uri: Uri = format!("https://{host}/")
         .parse()
         .map_err(|_| format!("{host:?} is no name of a host"))?;
-    if proxy.is_no_proxy(&uri) {
+    let excepted = first_set(&EXCEPTIONS, &read).is_some_and(|(_, listed)| {
+        let mut listed = entries(&listed);
+        listed.any(|entry| is_in_range(host, entry))
+    });
+    if excepted || proxy.is_no_proxy(&uri) {
         return Ok(None);
     }
     let is_secure = match proxy.protocol() {
@@ -79,13 +83,59 @@ fn tunnel_by(host: &str, read: impl Fn(&'static str) -> Option<String>) -> Resul
 
 /// Returns the variable that names a proxy, and the proxy, or an error if its value names none.
 fn named(read: impl Fn(&'static str) -> Option<String>) -> Option<(&'static str, Result<Proxy, ()>)> {
-    let set = |name: &'static str| {
+    let (variable, value) = first_set(&VARIABLES, &read)?;
+    let exceptions = first_set(&EXCEPTIONS, &read).map(|(_, value)| value);
+    Some((variable, parse(&value, exceptions.as_deref().unwrap_or_default())))
+}
+
+/// Returns the first of the variables that is set, and its value.
+fn first_set(
+    names: &[&'static str],
+    read: impl Fn(&'static str) -> Option<String>,
+) -> Option<(&'static str, String)> {
+    names.iter().find_map(|&name| {
         let value = read(name)?.trim().to_owned();
         (!value.is_empty()).then_some((name, value))
+    })
+}
+
+/// Returns the entries of `NO_PROXY`. People write blanks behind the commas.
+fn entries(exceptions: &str) -> impl Iterator<Item = &str> {
+    let entries = exceptions.split([',', ' ', '\t']);
+    entries.map(without_port).filter(|entry| !entry.is_empty())
+}
+
+/// Returns an entry without its port and without the brackets of an IPv6 address.
+fn without_port(entry: &str) -> &str {
+    if let Some((address, _)) = entry.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return address;
+    }
+    match entry.split_once(':') {
+        Some((host, port)) if port.parse::<u16>().is_ok() => host,
+        _ => entry,
+    }
+}
+
+/// Returns whether a host is an address in the range `ADDRESS/BITS`. An IPv6 address is in brackets.
+fn is_in_range(host: &str, range: &str) -> bool {
+    let Some((start, bits)) = range.split_once('/') else {
+        return false;
     };
-    let (variable, value) = VARIABLES.into_iter().find_map(set)?;
-    let exceptions = EXCEPTIONS.into_iter().find_map(set).map(|(_, value)| value);
-    Some((variable, parse(&value, exceptions.as_deref().unwrap_or_default())))
+    let host = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    let (Ok(host), Ok(start), Ok(bits)) = (host, start.parse::<IpAddr>(), bits.parse::<u32>()) else {
+        return false;
+    };
+    match (host, start) {
+        (IpAddr::V4(host), IpAddr::V4(start)) if bits <= 32 => {
+            let differing = host.to_bits() ^ start.to_bits();
+            differing.checked_shr(32 - bits).is_none_or(|rest| rest == 0)
+        }
+        (IpAddr::V6(host), IpAddr::V6(start)) if bits <= 128 => {
+            let differing = host.to_bits() ^ start.to_bits();
+            differing.checked_shr(128 - bits).is_none_or(|rest| rest == 0)
+        }
+        _ => false,
+    }
 }
 
 fn parse(value: &str, exceptions: &str) -> Result<Proxy, ()> {
@@ -99,14 +149,12 @@ fn parse(value: &str, exceptions: &str) -> Result<Proxy, ()> {
     if let Some(password) = proxy.password() {
         builder = builder.password(password);
     }
-    // People write blanks behind the commas.
-    for entry in exceptions
-        .split([',', ' ', '\t'])
-        .filter(|entry| !entry.is_empty())
-    {
+    for entry in entries(exceptions) {
         builder = match entry.parse::<Ipv6Addr>() {
             Ok(address) => builder.no_proxy(&format!("[{address}]")),
-            Err(_) => builder.no_proxy(entry),
+            Err(_) if entry.contains('*') || entry.starts_with('.') => builder.no_proxy(entry),
+            // The hosts below it as well, as in other programs.
+            Err(_) => builder.no_proxy(entry).no_proxy(&format!(".{entry}")),
         };
     }
     builder.build().map_err(|_| ())
@@ -138,6 +186,17 @@ mod tests {
             ("box.example", "*.example", true),
             ("box.example", "* ", true),
             ("boxxexample", ".example", false),
+            ("a.box.example", "box.example", true),
+            ("mybox.example", "box.example", false),
+            ("box.example", "box.example:443", true),
+            ("10.1.2.3", "10.0.0.0/8", true),
+            ("11.1.2.3", "10.0.0.0/8", false),
+            ("10.1.2.3", "0.0.0.0/0", true),
+            ("10.1.2.3", "10.1.2.3/33", false),
+            ("box.example", "10.0.0.0/8", false),
+            ("[2001:db8::1]", "2001:db8::/32", true),
+            ("[2001:db9::1]", "2001:db8::/32", false),
+            ("[2001:db8::1]", "[2001:db8::1]:443", true),
             ("[2001:db8::1]", "2001:db8::1", true),
             ("[2001:db8::1]", "2001:db8::2", false),
             ("localhost", "", true),

@@ -380,6 +380,8 @@ pub const TERMINAL_ROWS: u16 = 30;
 pub const TERMINAL_UPDATE_BYTES: usize = 16 << 10;
 /// End-of-input characters that are queued in a terminal, so that a program that reads its input gets an end of file.
 pub const TERMINAL_ENDS_OF_INPUT: usize = 64;
+/// How many times a terminal gets such characters again because its program has discarded them.
+pub const TERMINAL_INPUT_OFFERS: usize = 3;
 /// Milliseconds between SIGTERM and SIGKILL for a terminal's command.
 pub const TERMINAL_KILL_MILLIS: u64 = 2_000;
 /// Milliseconds that a child of an ended command may hold the terminal's output open after its last output.
@@ -678,6 +680,8 @@ pub const RETENTION_SIZE_AGE_MILLIS: i64 = 24 * 60 * 60 * 1000;
 pub const RETENTION_UNUSED_MILLIS: i64 = 2 * 24 * 60 * 60 * 1000;
 /// Time, in milliseconds, after the last sweep beyond which retention removes nothing until a client confirms the time.
 pub const RETENTION_AWAY_MILLIS: i64 = 30 * 24 * 60 * 60 * 1000;
+/// Hourly looks at which the time must fit, after [`RETENTION_UNUSED_MILLIS`] without one, before retention removes something.
+pub const RETENTION_LOOKS: u32 = 24;
 /// Time, in milliseconds, by which the clock may be set back without effect on retention.
 pub const RETENTION_SLACK_MILLIS: i64 = 5 * 60 * 1000;
 /// Size of the file in which retention remembers the time, in bytes.

@@ -25,7 +25,7 @@ pub struct Clock {
 #[derive(Debug)]
 struct Pauses(Mutex<Pause>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Pause {
     /// When the clock was last looked at.
     seen: Duration,
@@ -44,8 +44,8 @@ impl Pauses {
         }))
     }
 
-    /// Looks at the clock after `elapsed`. Returns all pauses so far.
-    fn look(&self, elapsed: Duration) -> Duration {
+    /// Looks at the clock after `elapsed`. Returns the latest time that any thread has seen, and all pauses so far.
+    fn look(&self, elapsed: Duration) -> Pause {
         // One lock for both, or the time that a second thread sees would go back.
         let mut pause = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let gap = elapsed.saturating_sub(pause.seen);
@@ -57,7 +57,7 @@ impl Pauses {
                 "the daemon did not run for some time, which counts for no limit"
             );
         }
-        pause.skipped
+        *pause
     }
 }
 
@@ -122,19 +122,24 @@ impl Clock {
             #[cfg(any(test, feature = "testing"))]
             WallClock::Manual(began) => Duration::from_millis(began.unsigned_abs()) + elapsed,
         };
-        let paused = self.pauses.map_or(Duration::ZERO, |pauses| pauses.look(elapsed));
+        let pause = self.look(elapsed);
         Now {
-            mono: elapsed.saturating_sub(paused) + FIRST,
+            mono: pause.seen.saturating_sub(pause.skipped) + FIRST,
             wall: i64::try_from(wall.as_millis()).unwrap_or(i64::MAX),
         }
     }
 
     /// Converts a state machine's deadline to tokio's clock. After a pause, the same deadline is a later time.
     pub fn instant(&self, mono: acpd_proto::time::Instant) -> Instant {
-        let paused = self
-            .pauses
-            .map_or(Duration::ZERO, |pauses| pauses.look(self.start.elapsed()));
-        self.start + mono.saturating_sub(FIRST) + paused
+        self.start + mono.saturating_sub(FIRST) + self.look(self.start.elapsed()).skipped
+    }
+
+    fn look(&self, elapsed: Duration) -> Pause {
+        let without = Pause {
+            seen: elapsed,
+            skipped: Duration::ZERO,
+        };
+        self.pauses.map_or(without, |pauses| pauses.look(elapsed))
     }
 }
 
@@ -164,6 +169,15 @@ mod tests {
         assert_eq!(clock.instant(deadline), due + Duration::from_hours(1));
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(clock.now().mono, before.mono + Duration::from_secs(1));
+    }
+
+    #[test]
+    fn time_does_not_go_back_for_a_thread_that_read_it_before_another_one() {
+        let pauses = Pauses::new();
+        let later = Duration::from_millis(CLOCK_PAUSE_MILLIS);
+        pauses.look(later);
+        let pause = pauses.look(Duration::from_millis(1));
+        assert_eq!((pause.seen, pause.skipped), (later, later));
     }
 
     #[tokio::test(start_paused = true)]

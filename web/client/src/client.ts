@@ -404,10 +404,12 @@ function thisPage(): Page | undefined {
   if (!window || !document) {
     return undefined;
   }
-  const target = (type: string) => (type === "online" || type === "pageshow" ? window : document);
   return {
-    addEventListener: (type, listener) => target(type).addEventListener(type, listener),
-    removeEventListener: (type, listener) => target(type).removeEventListener(type, listener),
+    // Browsers send only some of these after a sleep, and in any order. Those of the document pass the window first.
+    listen: (listener, signal) =>
+      ["online", "pageshow", "resume", "visibilitychange"].forEach((type) =>
+        window.addEventListener(type, listener, { capture: true, signal }),
+      ),
     visible: () => document.visibilityState !== "hidden",
   };
 }

@@ -21,16 +21,10 @@ export type State =
   /** There will be no further connection; `error` is the reason, unless the client was closed on purpose. */
   | { name: "closed"; error?: Error };
 
-/** The events after which a page may have slept: browsers send only some of them, and in any order. */
-const PAGE_EVENTS = ["online", "visibilitychange", "pageshow", "resume"] as const;
-
-/** An event of a browser page. */
-export type PageEvent = (typeof PAGE_EVENTS)[number];
-
-/** The events of a browser page. */
+/** A browser page. */
 export interface Page {
-  addEventListener(type: PageEvent, listener: () => void): void;
-  removeEventListener(type: PageEvent, listener: () => void): void;
+  /** Calls `listener` when the page is shown or hidden, is online again, or may have slept, until `signal` is aborted. */
+  listen(listener: () => void, signal: AbortSignal): void;
   /** Returns whether `document.visibilityState` is `visible`. */
   visible(): boolean;
 }
@@ -71,13 +65,7 @@ export class Link {
   /** Number of the current attempt: callbacks of earlier ones are ignored. */
   #round = 0;
   #timer: unknown;
-  readonly #onPage = () => {
-    if (this.options.page?.visible() !== false) {
-      // Attempts that failed while the page slept say nothing about the network now.
-      this.#attempts = 0;
-      this.hurry();
-    }
-  };
+  readonly #closing = new AbortController();
 
   constructor(
     private readonly options: LinkOptions,
@@ -86,9 +74,14 @@ export class Link {
 
   /** Starts connecting. */
   start(): void {
-    for (const type of PAGE_EVENTS) {
-      this.options.page?.addEventListener(type, this.#onPage);
-    }
+    const { page } = this.options;
+    page?.listen(() => {
+      if (page.visible()) {
+        // Attempts that failed while the page slept say nothing about the network now.
+        this.#attempts = 0;
+        this.hurry();
+      }
+    }, this.#closing.signal);
     void this.#attempt();
   }
 
@@ -118,9 +111,7 @@ export class Link {
       return;
     }
     const connection = this.#leave();
-    for (const type of PAGE_EVENTS) {
-      this.options.page?.removeEventListener(type, this.#onPage);
-    }
+    this.#closing.abort();
     this.#become(error ? { name: "closed", error } : { name: "closed" });
     connection?.drop(new AcpdError("closed", "the client was closed"), 1000);
   }

@@ -21,7 +21,7 @@ pub struct Link {
 impl Link {
     /// Opens a connection at a path of a reached daemon.
     pub async fn open(reached: Reached, path: &str) -> anyhow::Result<Self> {
-        let socket = open_socket(reached, path).await?;
+        let (socket, _) = open_socket(reached, path).await?;
         Ok(Self { socket, reason: None })
     }
 

@@ -85,8 +85,7 @@ impl Client {
 
     async fn open(reached: Reached, approvals: bool) -> anyhow::Result<Self> {
         let name = reached.name.clone();
-        let mut patience = reached.patience;
-        let socket = open_socket(reached, "/ws").await?;
+        let (socket, mut patience) = open_socket(reached, "/ws").await?;
         let mut client = Self {
             socket,
             next_id: 0,

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::terminal::print;
 
 /// The time that all steps of one connection share.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Patience {
     until: Instant,
     /// When to say that the daemon is slow; `None` if that was said, or is not wanted.

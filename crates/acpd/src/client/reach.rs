@@ -272,8 +272,11 @@ fn bearer(token: &str) -> anyhow::Result<HeaderValue> {
     Ok(value)
 }
 
-/// Opens a WebSocket at a path of a reached daemon. Its messages have any size.
-pub async fn open_socket(reached: Reached, path: &str) -> anyhow::Result<WebSocketStream<Box<dyn Wire>>> {
+/// Opens a WebSocket at a path of a reached daemon. Its messages have any size. Returns the time that is left as well.
+pub async fn open_socket(
+    reached: Reached,
+    path: &str,
+) -> anyhow::Result<(WebSocketStream<Box<dyn Wire>>, Patience)> {
     let Reached {
         wire,
         host,
@@ -293,7 +296,7 @@ pub async fn open_socket(reached: Reached, path: &str) -> anyhow::Result<WebSock
         .wait(&name, "did not open the WebSocket", opening)
         .await?;
     let (socket, _) = opened.map_err(|error| response::not_opened(error, &name))?;
-    Ok(socket)
+    Ok((socket, patience))
 }
 
 /// Sends one request, with `Host` and `Authorization` added. The connection lasts until the response is read.

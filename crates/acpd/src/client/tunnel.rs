@@ -32,6 +32,9 @@ pub async fn open(mut wire: Box<dyn Wire>, tunnel: &Tunnel, target: &str) -> Res
         _ if !version.starts_with("HTTP/1.") => Err("it does not answer as a proxy".to_owned()),
         // Any success opens the connection.
         status if status.len() == 3 && status.starts_with('2') => Ok(wire),
+        "407" if tunnel.user.is_some() => {
+            Err(format!("it refuses the user and password in {}", tunnel.variable))
+        }
         "407" => Err(format!(
             "it requires a user and a password: set {} to http://USER:PASSWORD@HOST:PORT",
             tunnel.variable
@@ -89,8 +92,12 @@ mod tests {
             asked.contains("\r\nProxy-Authorization: Basic bWU6YUBi\r\n"),
             "{asked}"
         );
-        assert!(opened.unwrap_err().contains("set HTTPS_PROXY to"));
+        assert_eq!(
+            opened.unwrap_err(),
+            "it refuses the user and password in HTTPS_PROXY"
+        );
         for (answer, part) in [
+            ("HTTP/1.1 407 No\r\n\r\n", "set HTTPS_PROXY to"),
             ("HTTP/1.1 403 Forbidden\r\n\r\n", "answered 403 Forbidden"),
             ("HTTP/1.1 502 \u{1b}[31m\r\n\r\n", "answered 502"),
             ("SSH-2.0-x\r\n\r\n", "does not answer as a proxy"),

@@ -47,7 +47,8 @@ impl HostMark {
 pub struct Elsewhere {
     host: String,
     pid: u32,
-    age: Duration,
+    /// `None` if the file was touched in the future, by the clock of this host.
+    age: Option<Duration>,
     file: PathBuf,
 }
 
@@ -59,7 +60,7 @@ impl fmt::Display for Elsewhere {
             f,
             "a daemon on the host {host:?} uses {folder} (process {pid}, seen {} s ago), and two hosts would damage its log: use \
              acpd there, or stop it there with \"acpd stop\", or name another directory with --data-dir; if it is gone, remove {}",
-            age.as_secs(),
+            age.unwrap_or_default().as_secs(),
             file.display()
         )
     }
@@ -76,8 +77,7 @@ impl Elsewhere {
 pub fn find(data_dir: &Path) -> Option<Elsewhere> {
     let (notice, file) = (Notice::read(data_dir).ok()?, Notice::path(data_dir));
     let touched = file.metadata().and_then(|found| found.modified()).ok()?;
-    // A time in the future is that of a host whose clock differs.
-    let age = SystemTime::now().duration_since(touched).unwrap_or_default();
+    let age = SystemTime::now().duration_since(touched).ok();
     let runs_here = notice.pid != std::process::id() && is_daemon(notice.pid);
     is_elsewhere(notice.host.as_ref()?, &HostMark::own(), age, uptime(), runs_here).then(|| Elsewhere {
         host: notice.host.map(|host| host.name).unwrap_or_default(),
@@ -94,15 +94,16 @@ fn uptime() -> Option<Duration> {
     Duration::try_from_secs_f64(secs).ok()
 }
 
-/// Decides whether a file names the running daemon of another host. `runs_here`: a daemon of this host has the process id.
+/// Decides whether a file names the running daemon of another host. `age` is `None` for a time in the future, which a host set whose
+/// clock differs, or this one before its clock was corrected. `runs_here`: a daemon of this host has the process id.
 fn is_elsewhere(
     named: &HostMark,
     own: &HostMark,
-    age: Duration,
+    age: Option<Duration>,
     uptime: Option<Duration>,
     runs_here: bool,
 ) -> bool {
-    if age > STALE {
+    if age.is_some_and(|age| age > STALE) {
         return false;
     }
     let differs = named.name != own.name;
@@ -110,7 +111,7 @@ fn is_elsewhere(
         // Containers of one host: locks work between them, unless its daemon still runs under another name.
         (Some(named), Some(own)) if named == own => differs && runs_here,
         // This host was started again, if it is not another one of the same name.
-        (Some(_), Some(_)) => differs || uptime.is_some_and(|uptime| age < uptime),
+        (Some(_), Some(_)) => differs || age.zip(uptime).is_some_and(|(age, uptime)| age < uptime),
         _ => differs,
     }
 }
@@ -129,7 +130,7 @@ mod tests {
     #[test]
     fn another_host_is_known_by_its_name_and_its_start() {
         let own = mark("a", Some("1"));
-        let (fresh, old) = (Duration::from_secs(20), STALE + TOUCH);
+        let (fresh, old) = (Some(Duration::from_secs(20)), Some(STALE + TOUCH));
         let up = Some(Duration::from_hours(1));
         for (named, age, uptime, runs_here, elsewhere) in [
             (mark("a", Some("1")), fresh, up, false, false),
@@ -150,6 +151,9 @@ mod tests {
                 false,
                 false,
             ),
+            // The clock of this host is behind the file.
+            (mark("b", Some("2")), None, up, false, true),
+            (mark("a", Some("2")), None, up, false, false),
         ] {
             let found = is_elsewhere(&named, &own, age, uptime, runs_here);
             assert_eq!(found, elsewhere, "{named:?} {age:?} {uptime:?} {runs_here}");

@@ -6,8 +6,11 @@
 //! In: `SSH_AUTH_SOCK` of a command. Out: the link. Never: sends anything to an SSH agent.
 
 use std::os::unix::fs::symlink;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
 
 /// The variable with the socket's path.
 pub const VARIABLE: &str = "SSH_AUTH_SOCK";
@@ -17,9 +20,16 @@ pub fn link(data_dir: &Path) -> PathBuf {
     data_dir.join("ssh-agent.sock")
 }
 
-/// Returns whether an SSH agent listens at a socket.
-pub fn is_live(socket: &Path) -> bool {
-    UnixStream::connect(socket).is_ok()
+/// Returns whether an SSH agent listens at a socket. Does not wait for an agent that is stopped or busy.
+pub fn is_live(path: &Path) -> bool {
+    let connected = SocketAddrUnix::new(path).and_then(|address| {
+        let probe = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+        fcntl_setfd(&probe, FdFlags::CLOEXEC)?;
+        fcntl_setfl(&probe, OFlags::NONBLOCK)?;
+        connect(&probe, &address)
+    });
+    // Others wait for the agent already.
+    matches!(connected, Ok(()) | Err(Errno::AGAIN))
 }
 
 /// Lets the link lead to the socket of this command's login, if that is live.
@@ -33,8 +43,12 @@ pub fn follow_login(data_dir: &Path) {
 }
 
 fn lead_to(link: &Path, socket: &Path) -> std::io::Result<()> {
-    // A process of an agent has the link itself.
-    if socket == link || !socket.is_absolute() || std::fs::read_link(link).is_ok_and(|now| now == socket) {
+    if !socket.is_absolute() || std::fs::read_link(link).is_ok_and(|now| now == socket) {
+        return Ok(());
+    }
+    // A process of an agent has the link itself, perhaps under another path. A link that leads to itself would be lost.
+    let is_same = |real: PathBuf| link.canonicalize().is_ok_and(|now| now == real);
+    if socket == link || socket.canonicalize().is_ok_and(is_same) {
         return Ok(());
     }
     if !is_live(socket) {
@@ -66,13 +80,29 @@ mod tests {
         assert!(is_live(&link));
         drop(first);
         assert!(!is_live(&link));
-        let _second = UnixListener::bind(&b).unwrap();
+        let second = UnixListener::bind(&b).unwrap();
         lead_to(&link, &b).unwrap();
         assert_eq!(std::fs::read_link(&link).unwrap(), b);
         // A dead socket, and a process that has the link, change nothing.
         lead_to(&link, &a).unwrap();
         lead_to(&link, &link).unwrap();
+        let alias = dir.path().join("alias");
+        symlink(&link, &alias).unwrap();
+        lead_to(&link, &alias).unwrap();
         assert_eq!(std::fs::read_link(&link).unwrap(), b);
         assert!(is_live(&link));
+        drop(second);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_agent_that_accepts_no_more_connections_is_live() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let busy = UnixListener::bind(&path).unwrap();
+        rustix::net::listen(&busy, 0).unwrap();
+        for _ in 0..4 {
+            assert!(is_live(&path));
+        }
     }
 }

@@ -46,10 +46,15 @@ pub struct Subject {
 }
 
 impl Subject {
+    /// Returns the notice of the daemon that runs on the data directory.
+    fn notice(&self) -> Option<Notice> {
+        let notice = Notice::read(&self.settings.daemon.data_dir).ok()?;
+        is_daemon(notice.pid).then_some(notice)
+    }
+
     /// Returns the process of the daemon that runs on the data directory.
     fn daemon_pid(&self) -> Option<u32> {
-        let notice = Notice::read(&self.settings.daemon.data_dir).ok()?;
-        is_daemon(notice.pid).then_some(notice.pid)
+        self.notice().map(|notice| notice.pid)
     }
 }
 

@@ -16,8 +16,12 @@ struct Facts {
     is_live: bool,
 }
 
-/// Checks the link; without one, no login had an SSH agent.
+/// Checks the link; without one, no login had an SSH agent. Other daemons than one in the background have the socket of their login.
 pub fn check(subject: &Subject) -> Vec<Finding> {
+    let log_file = subject.notice().and_then(|notice| notice.log_file);
+    if log_file.is_none() {
+        return Vec::new();
+    }
     let link = link(&subject.settings.daemon.data_dir);
     let target = std::fs::read_link(&link).ok();
     let facts = target.map(|target| Facts {

@@ -56,6 +56,8 @@ pub enum Guards {
     Commands,
     /// File changes, and only commands that look dangerous.
     Files,
+    /// Nothing.
+    Nothing,
 }
 
 /// A case that is known to fail.
@@ -179,7 +181,7 @@ impl Agent {
         let file = file.display();
         match self.guards {
             // Claude offers no "always" option for commands such as `touch`.
-            Guards::Commands => format!("run truncate -s 1 {file}"),
+            Guards::Commands | Guards::Nothing => format!("run truncate -s 1 {file}"),
             Guards::Files => format!("write {file} once allowed"),
         }
     }
@@ -220,7 +222,9 @@ fn nothing(_: &Setting) -> Vec<(&'static str, String)> {
 }
 
 /// All agents, in the order of the table.
-pub const AGENTS: &[&Agent] = &[&CLAUDE, &CODEX, &GEMINI, &HERMES, &KIMI, &VIBE, &OPENCODE, &QWEN];
+pub const AGENTS: &[&Agent] = &[
+    &CLAUDE, &CLINE, &CODEX, &FAST, &GEMINI, &COPILOT, &HERMES, &KIMI, &VIBE, &OPENCODE, &PI, &QWEN,
+];
 
 /// Claude Code through the adapter of the ACP project.
 pub const CLAUDE: Agent = Agent {
@@ -501,6 +505,133 @@ pub const QWEN: Agent = Agent {
     age: |_| {},
     guards: Guards::Commands,
     answers: &["home/.qwen/settings.json", "work/.qwen/settings.json"],
+    notes: &[],
+    known: &[],
+};
+
+/// Cline.
+pub const CLINE: Agent = Agent {
+    name: "cline",
+    title: "Cline",
+    package: "cline",
+    source: Source::NpmProgram,
+    entry: "@cline/cli-linux-x64/bin/cline",
+    args: &["--acp"],
+    env: |_| {
+        vec![
+            ("CLINE_API_KEY", "test".into()),
+            ("CLINE_PROVIDER", "openai-compatible".into()),
+        ]
+    },
+    files: |setting| {
+        let providers = json!({
+            "version": 1,
+            "lastUsedProvider": "openai-compatible",
+            "modes": {},
+            "providers": { "openai-compatible": {
+                "settings": {
+                    "provider": "openai-compatible",
+                    "apiKey": "test",
+                    "model": "mock",
+                    "baseUrl": format!("{}/v1", setting.model),
+                },
+                "updatedAt": "2026-01-01T00:00:00.000Z",
+                "tokenSource": "manual",
+            } },
+        });
+        vec![(".cline/data/settings/providers.json", providers.to_string())]
+    },
+    age: |_| {},
+    guards: Guards::Commands,
+    answers: &[],
+    notes: &[],
+    known: &[],
+};
+
+/// GitHub Copilot CLI.
+pub const COPILOT: Agent = Agent {
+    name: "copilot",
+    title: "GitHub Copilot",
+    package: "@github/copilot",
+    source: Source::NpmProgram,
+    entry: "@github/copilot-linux-x64/copilot",
+    args: &["--acp"],
+    env: |setting| {
+        vec![
+            ("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", setting.model)),
+            ("COPILOT_PROVIDER_TYPE", "openai".into()),
+            ("COPILOT_PROVIDER_API_KEY", "test".into()),
+            ("COPILOT_MODEL", "mock".into()),
+            ("COPILOT_OFFLINE", "true".into()),
+        ]
+    },
+    files: nothing,
+    age: |_| {},
+    guards: Guards::Commands,
+    answers: &[],
+    notes: &[],
+    known: &[],
+};
+
+/// fast-agent.
+pub const FAST: Agent = Agent {
+    name: "fast",
+    title: "fast-agent",
+    package: "fast-agent-mcp",
+    source: Source::PyPi,
+    entry: "fast-agent",
+    args: &["acp", "--model", "generic.mock", "-x"],
+    env: |setting| {
+        vec![
+            ("GENERIC_API_KEY", "test".into()),
+            ("GENERIC_BASE_URL", format!("{}/v1", setting.model)),
+        ]
+    },
+    files: nothing,
+    age: |_| {},
+    guards: Guards::Commands,
+    answers: &[],
+    notes: &[],
+    known: &[],
+};
+
+/// pi, through its adapter.
+pub const PI: Agent = Agent {
+    name: "pi",
+    title: "pi",
+    package: "pi-acp",
+    source: Source::NodeScript,
+    entry: "pi-acp/dist/index.js",
+    args: &[],
+    env: |_| {
+        let pi = installed().join("pi/node_modules/.bin/pi");
+        vec![("PI_ACP_PI_COMMAND", pi.display().to_string())]
+    },
+    files: |setting| {
+        let model = json!({
+            "id": "mock",
+            "name": "mock",
+            "reasoning": false,
+            "input": ["text"],
+            "contextWindow": 128_000,
+            "maxTokens": 4096,
+            "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 },
+        });
+        let models = json!({ "providers": { "mock": {
+            "baseUrl": format!("{}/v1", setting.model),
+            "api": "openai-completions",
+            "apiKey": "test",
+            "models": [model],
+        } } });
+        let settings = json!({ "defaultProvider": "mock", "defaultModel": "mock", "quietStartup": true });
+        vec![
+            (".pi/agent/models.json", models.to_string()),
+            (".pi/agent/settings.json", settings.to_string()),
+        ]
+    },
+    age: |_| {},
+    guards: Guards::Nothing,
+    answers: &[],
     notes: &[],
     known: &[],
 };

@@ -3,6 +3,7 @@
 use acpd_fake_model::reply::Reply;
 use serde_json::json;
 
+use crate::agents::Guards;
 use crate::bench::{Answer, Bench, option};
 use crate::editor;
 use crate::support::{Turn, wait_until};
@@ -143,8 +144,13 @@ fn write(bench: &mut Bench) -> Result<String, String> {
 fn refused(bench: &mut Bench) -> Result<String, String> {
     let file = bench.file("refused.txt");
     let script = bench.agent.guarded(&file);
+    let guards = bench.agent.guards;
     let talk = bench.talk();
     let (turn, asked) = talk.turn(&script, Answer::Decline);
+    if matches!(guards, Guards::Nothing) {
+        check(asked == 0, "it asks", &turn)?;
+        return Ok(asks(asked));
+    }
     check(asked > 0, "it did not ask", &turn)?;
     check(!file.exists(), "it ran what was refused", &turn)?;
     check(turn.status() != "failed", "a refusal is no failure", &turn)?;
@@ -218,8 +224,13 @@ fn go_on(bench: &mut Bench) -> Result<String, String> {
 fn always(bench: &mut Bench) -> Result<String, String> {
     let file = bench.file("always.txt");
     let script = bench.agent.guarded(&file);
+    let guards = bench.agent.guards;
     let talk = bench.talk();
     let (turn, asked) = talk.turn(&script, Answer::Always);
+    if matches!(guards, Guards::Nothing) {
+        check(asked == 0, "it asks", &turn)?;
+        return Ok(asks(asked));
+    }
     check(asked > 0, "it did not ask", &turn)?;
     check(file.exists(), "what was allowed was not done", &turn)?;
     let question = turn.messages.iter().find(|message| message.is_question());

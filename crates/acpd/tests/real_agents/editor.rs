@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::agents::Guards;
 use crate::bench::{Bench, option};
 use crate::support::{Client, Editor, Turn};
 
@@ -147,7 +148,10 @@ pub fn play(bench: &mut Bench) -> Result<String, String> {
     came.extend(desk.turn(&session, &prompts[1], &mut world));
     world.answer = "allow_once";
     came.extend(desk.turn(&session, &prompts[2], &mut world));
-    check(!refused.exists(), &|| "it did what was refused".to_owned());
+    let asks = !matches!(bench.agent.guards, Guards::Nothing);
+    check(!asks || !refused.exists(), &|| {
+        "it did what was refused".to_owned()
+    });
     check(allowed.exists(), &|| "it did not do what was allowed".to_owned());
     for (call, status) in statuses(&came) {
         let ended = matches!(status, "completed" | "failed");

@@ -35,6 +35,30 @@ fn claude() {
 
 #[test]
 #[ignore = "make test-agents"]
+fn cline() {
+    drive(&agents::CLINE);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn copilot() {
+    drive(&agents::COPILOT);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn fast() {
+    drive(&agents::FAST);
+}
+
+#[test]
+#[ignore = "make test-agents"]
+fn pi() {
+    drive(&agents::PI);
+}
+
+#[test]
+#[ignore = "make test-agents"]
 fn codex() {
     drive(&agents::CODEX);
 }

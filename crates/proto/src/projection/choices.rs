@@ -1,7 +1,7 @@
 //! What users chose for the session: mode, model, config options. A process that opens the session again may begin with the
 //! agent's defaults; the thread then sets the choices again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acpd_model::event::ChosenOption;
 use acpd_model::limits::CHOSEN_OPTIONS;
@@ -18,20 +18,51 @@ pub struct Choices {
     pub model: Option<String>,
     /// Values of config options, by the agent's ids.
     pub options: BTreeMap<String, RawJson>,
+    /// Whether the agent has replaced the mode since.
+    #[serde(default)]
+    pub mode_by_agent: bool,
+    /// Options that the agent has replaced since.
+    #[serde(default)]
+    pub options_by_agent: BTreeSet<String>,
 }
 
 impl Choices {
-    pub(super) fn mode_changed(&mut self, by: &Origin, mode_id: &str) {
+    /// Returns whether no user has chosen anything.
+    pub fn is_empty(&self) -> bool {
+        self.mode.is_none() && self.model.is_none() && self.options.is_empty()
+    }
+
+    /// Takes over a mode. `option` is the config option that is the mode too, if the agent has one: the latest choice counts.
+    pub(super) fn mode_changed(&mut self, by: &Origin, mode_id: &str, option: Option<&str>) {
+        let is_other = self.mode.as_deref() != Some(mode_id);
         change(&mut self.mode, by, mode_id);
+        match by {
+            Origin::Client(_) => {
+                self.mode_by_agent = false;
+                if let Some(option) = option {
+                    self.options.remove(option);
+                }
+            }
+            // Agents also repeat what was set.
+            Origin::Agent => self.mode_by_agent |= is_other,
+            _ => {}
+        }
     }
 
     pub(super) fn model_changed(&mut self, by: &Origin, model_id: &str) {
         change(&mut self.model, by, model_id);
     }
 
-    pub(super) fn option_chosen(&mut self, by: &Origin, chosen: &ChosenOption) {
+    /// Takes over an option that was set. `is_mode` says whether it is the agent's mode.
+    pub(super) fn option_chosen(&mut self, by: &Origin, chosen: &ChosenOption, is_mode: bool) {
         if !self.options.contains_key(&chosen.id) && !matches!(by, Origin::Client(_)) {
             return;
+        }
+        if matches!(by, Origin::Client(_)) {
+            self.options_by_agent.remove(&chosen.id);
+            if is_mode {
+                self.mode = None;
+            }
         }
         self.options.insert(chosen.id.clone(), chosen.value.clone());
         if self.options.len() > CHOSEN_OPTIONS {
@@ -42,8 +73,9 @@ impl Choices {
     /// Takes over what the agent reports of the chosen options.
     pub(super) fn options_reported(&mut self, list: &RawJson) {
         for (id, value) in &mut self.options {
-            if let Some(current) = current_value(list, id) {
+            if let Some(current) = current_value(list, id).filter(|current| current != value) {
                 *value = current;
+                self.options_by_agent.insert(id.clone());
             }
         }
     }

@@ -43,6 +43,9 @@ pub struct RunningTurn {
     pub interrupted: Option<Interrupter>,
     /// Number of calls that the policy allowed without a permission request.
     pub permitted: u32,
+    /// Whether the agent began the turn, without a prompt.
+    #[serde(default)]
+    pub by_agent: bool,
 }
 
 /// A turn in the queue.
@@ -370,6 +373,7 @@ impl Live {
                     started_at: event.at,
                     interrupted: None,
                     permitted: 0,
+                    by_agent: event.by == Origin::Agent,
                 });
             }
             EventKind::TurnSettled {
@@ -384,6 +388,10 @@ impl Live {
                     self.forgotten = false;
                 }
                 event.turn.into_iter().for_each(|turn| self.leave_queue(turn));
+                // Later work of the agent is no outcome of what a user asked for.
+                let by_agent = self
+                    .turn
+                    .is_some_and(|turn| turn.by_agent && Some(turn.id) == event.turn);
                 self.turn = self.turn.filter(|turn| Some(turn.id) != event.turn);
                 for turn in self.client_turns.values_mut() {
                     if Some(turn.id) == event.turn {
@@ -391,7 +399,7 @@ impl Live {
                     }
                 }
                 // A turn that was removed from the queue does not change the state of the conversation.
-                if started_at.is_some() || *status != TurnStatus::Interrupted {
+                if !by_agent && (started_at.is_some() || *status != TurnStatus::Interrupted) {
                     self.summary.last_turn = Some(*status);
                     self.summary.cut_off = *status == TurnStatus::Interrupted && error.is_some();
                 }
@@ -565,7 +573,8 @@ impl Live {
             EventKind::UsageUpdated { .. } => self.usage = Some(Box::new(event.kind.clone())),
             EventKind::ModeChanged { mode_id } => {
                 self.mode = Some(mode_id.clone());
-                self.choices.mode_changed(&event.by, mode_id);
+                let option = self.options().mode().and_then(|mode| mode.option);
+                self.choices.mode_changed(&event.by, mode_id, option.as_deref());
             }
             EventKind::ModelChanged { model_id } => {
                 self.model = Some(model_id.clone());
@@ -574,13 +583,12 @@ impl Live {
             EventKind::ConfigOptionsReplaced { chosen } => {
                 let update = event.raw.as_ref().and_then(|raw| raw.read::<SessionState>().ok());
                 if let Some(options) = update.and_then(|update| update.config_options) {
-                    if chosen.is_none() {
-                        self.choices.options_reported(&options);
-                    }
+                    self.choices.options_reported(&options);
                     self.config_options = Some(options);
                 }
                 if let Some(chosen) = chosen {
-                    self.choices.option_chosen(&event.by, chosen);
+                    let is_mode = self.options().is_mode(&chosen.id);
+                    self.choices.option_chosen(&event.by, chosen, is_mode);
                 }
             }
             EventKind::CommandsReplaced {} => self.commands.clone_from(&event.raw),

@@ -121,12 +121,6 @@ impl Live {
             own: own.unwrap_or_default(),
         }
     }
-
-    /// Returns whether a user has chosen the mode of the thread.
-    pub fn mode_is_chosen(&self) -> bool {
-        let option = || self.options().mode().and_then(|mode| mode.option);
-        self.choices.mode.is_some() || option().is_some_and(|id| self.choices.options.contains_key(&id))
-    }
 }
 
 impl Options<'_> {
@@ -141,8 +135,17 @@ impl Options<'_> {
 
     /// Returns whether the agent's own option `id` is its mode.
     pub fn is_mode(&self, id: &str) -> bool {
+        self.is_of(id, "mode")
+    }
+
+    /// Returns whether the agent's own option `id` is its model.
+    pub fn is_model(&self, id: &str) -> bool {
+        self.is_of(id, "model")
+    }
+
+    fn is_of(&self, id: &str, category: &str) -> bool {
         self.known()
-            .any(|option| option.id == id && option.category.as_deref() == Some("mode"))
+            .any(|option| option.id == id && option.category.as_deref() == Some(category))
     }
 
     fn legacy<T: serde::de::DeserializeOwned + Default>(raw: Option<&RawJson>) -> T {

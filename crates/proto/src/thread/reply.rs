@@ -5,7 +5,7 @@ use acpd_model::{ItemId, Millis, RawJson, TurnId};
 use acpd_policy::{Explanation, Policy, RememberedRule};
 use serde::Serialize;
 
-use crate::projection::Live;
+use crate::projection::{Choices, Live};
 
 /// The reply to a client's command.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +51,8 @@ pub struct ForkPoint {
     pub policy: Option<Policy>,
     /// Remembered answers that outlive a session.
     pub remembered: Vec<RememberedRule>,
+    /// What users chose for the session now.
+    pub choices: Choices,
     /// The thread's own name now, which the fork has too if it gets none.
     pub name: Option<String>,
 }

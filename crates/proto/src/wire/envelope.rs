@@ -127,16 +127,6 @@ impl<'a> Message<'a> {
                 id,
                 result: Ok(result),
             }),
-            // An error that is null is none.
-            Envelope {
-                id: Some(id),
-                method: None,
-                error: Some(_),
-                ..
-            } => Ok(Self::Response {
-                id,
-                result: Ok(RawValue::NULL),
-            }),
             // Some peers leave out a result without content. Without a version, it may be a line of a log.
             Envelope {
                 jsonrpc: Some(_),
@@ -144,6 +134,16 @@ impl<'a> Message<'a> {
                 method: None,
                 ..
             } if id.get() != "null" => Ok(Self::Response {
+                id,
+                result: Ok(RawValue::NULL),
+            }),
+            // An answer to a message without an id.
+            Envelope {
+                id: Some(id),
+                method: None,
+                error: Some(_),
+                ..
+            } if id.get() == "null" => Ok(Self::Response {
                 id,
                 result: Ok(RawValue::NULL),
             }),
@@ -230,7 +230,6 @@ mod tests {
         for neither in [
             r#"{"jsonrpc":"2.0","id":1}"#,
             r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
-            r#"{"id":1,"error":null}"#,
             r#"{"id":null,"error":null}"#,
         ] {
             let neither = Message::parse(neither).unwrap();
@@ -256,6 +255,7 @@ mod tests {
             ("{}", true),
             (r#"{"method":1}"#, true),
             (r#"{"id":1}"#, true),
+            (r#"{"id":1,"error":null,"ms":12}"#, true),
         ] {
             let malformed = Message::parse(text).unwrap_err();
             assert_eq!(malformed.is_json, is_json, "{text}: {malformed:?}");

@@ -281,3 +281,57 @@ fn a_thread_leaves_a_process_that_ends_after_its_tail() {
         assert_eq!(s.stops, 1);
     });
 }
+
+#[test]
+fn a_tool_call_without_a_prompt_may_be_silent_while_it_runs() {
+    check(|s| {
+        s.open_turn();
+        s.stops_with("end_turn");
+        s.update(&tool("t", false, r#","title":"make","status":"in_progress""#));
+        s.later(60_000);
+        assert_eq!(status(s), ThreadStatus::Running);
+        s.update(&tool("t", true, r#","status":"completed""#));
+        s.later(tail());
+        assert_eq!(s.settled_turns(), [TurnStatus::Completed; 2]);
+    });
+}
+
+#[test]
+fn what_is_over_begins_no_turn_and_is_no_outcome() {
+    check(|s| {
+        s.open_turn();
+        s.update(&tool("t", false, r#","title":"make","status":"in_progress""#));
+        s.update(r#"{"sessionUpdate":"plan","entries":[]}"#);
+        s.interrupt();
+        s.stops_with("cancelled");
+        s.update(&tool("t", true, r#","status":"failed""#));
+        s.update(r#"{"sessionUpdate":"plan","entries":[]}"#);
+        s.calls(
+            "7",
+            "session/request_permission",
+            r#"{"sessionId":"s-1","options":[]}"#,
+        );
+        assert_eq!(s.thread.live().last_turn, 1);
+        s.chunk("by the way");
+        s.later(tail());
+        assert_eq!(s.thread.live().last_turn, 2);
+        let summary = &s.thread.live().summary;
+        assert_eq!(
+            summary.last_turn,
+            Some(TurnStatus::Interrupted),
+            "what the user asked for"
+        );
+    });
+}
+
+#[test]
+fn an_agent_that_never_pauses_does_not_keep_its_turn_open() {
+    check(|s| {
+        s.open_turn();
+        s.answers_prompt("end_turn");
+        // The timer has no chance.
+        s.now.mono += std::time::Duration::from_millis(tail() + 2_000);
+        s.update(r#"{"sessionUpdate":"usage_update","used":1,"size":2}"#);
+        assert_eq!(s.settled_turns(), [TurnStatus::Completed]);
+    });
+}

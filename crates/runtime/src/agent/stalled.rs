@@ -27,7 +27,7 @@ impl Stalled {
     pub fn reason(self, ended: &ProcessExit) -> String {
         match self {
             // It was about to exit, and did so by itself.
-            Self::Closed if ended.code.is_some() => ended.reason.clone(),
+            Self::Closed if ended.by_itself => ended.reason.clone(),
             _ => self.to_string(),
         }
     }

@@ -98,15 +98,18 @@ struct Task {
     progress: Progress,
     /// Where [`Trust`] is stored.
     file: Option<PathBuf>,
-    /// Loaded before the first sweep.
+    /// Loaded before the first look.
     trust: Option<Trust>,
 }
 
 impl Task {
     async fn run(mut self, mut requests_rx: mpsc::Receiver<Request>) {
-        let mut next = Instant::now() + DELAY;
+        // The first look, and one after a change, are not an hour after another one.
+        let (mut next, mut is_hourly) = (Instant::now() + DELAY, false);
         loop {
-            let due = self.settings.borrow_and_update().is_on().then_some(next);
+            // Without limits, the looks are for the file alone.
+            let looks = self.settings.borrow_and_update().is_on() || self.file.is_some();
+            let due = looks.then_some(next);
             tokio::select! {
                 biased;
                 request = requests_rx.recv() => {
@@ -116,10 +119,14 @@ impl Task {
                     // A client that has gone does not need the report. What it wanted is done anyway.
                     let _ = reply.send(self.requested(by, dry_run).await);
                 }
-                () = changed(&mut self.settings) => next = Instant::now() + DELAY,
+                () = changed(&mut self.settings) => {
+                    next = Instant::now() + DELAY;
+                    is_hourly = false;
+                }
                 () = sleep_until(due) => {
-                    self.due().await;
+                    self.due(is_hourly).await;
                     next = Instant::now() + INTERVAL;
+                    is_hourly = true;
                 }
             }
         }
@@ -136,18 +143,28 @@ impl Task {
         self.sweep(by, dry_run, false).await
     }
 
-    /// Runs the sweep that is due, unless the clock does not fit to the log. The next one tries again.
-    async fn due(&mut self) {
+    /// Looks whether the clock fits to the log, and if so runs the sweep that is due, if there are limits. The next look tries again.
+    async fn due(&mut self, is_hourly: bool) {
+        let is_on = self.settings.borrow().is_on();
         let newest = match self.newest().await {
             Ok(newest) => newest,
             Err(failure) => {
-                return tracing::warn!(error = %failure, "retention did not start; it tries again in an hour");
+                if is_on {
+                    tracing::warn!(error = %failure, "retention did not start; it tries again in an hour");
+                }
+                return;
             }
         };
         let now = self.context.clock.now().wall;
-        let held = self.trust().await.check(now, newest);
+        let trust = self.trust().await;
+        if !is_on && !trust.fits(now, newest) {
+            // Without limits there is nothing to hold.
+            return;
+        }
+        let held = trust.check(now, newest, is_hourly);
+        let removes = is_on && held.is_none() && trust.is_settled();
         self.store_trust().await;
-        if held.is_none() {
+        if removes {
             // The sweep has logged why it failed.
             let _ = self.sweep(Origin::Daemon, false, true).await;
         }

@@ -1,7 +1,8 @@
 //! Whether the host's clock can be trusted with deletions.
 //!
 //! A clock that leaps makes every thread old. So nothing is removed while the time does not fit to what is stored: to the newest
-//! event, and to the last sweep that was right. A client that requests a sweep confirms the time.
+//! event, and to the last look at which it was right. After days without a look, it must go on fitting for a day. A client that
+//! requests a sweep confirms the time.
 //!
 //! In: the time, and when the newest event was stored. Out: a reason to remove nothing. Owns: `retention.json`. Never: reads a clock.
 
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use acpd_model::Millis;
 use acpd_model::limits::{
-    RETENTION_AWAY_MILLIS, RETENTION_FILE_BYTES, RETENTION_SLACK_MILLIS, RETENTION_UNUSED_MILLIS,
+    RETENTION_AWAY_MILLIS, RETENTION_FILE_BYTES, RETENTION_LOOKS, RETENTION_SLACK_MILLIS,
+    RETENTION_UNUSED_MILLIS,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +21,10 @@ use crate::private_file;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TrustRecord {
-    /// When a sweep last trusted the clock, in milliseconds since the epoch.
+    /// When the clock was last trusted, in milliseconds since the epoch.
     pub trusted_at: Option<Millis>,
+    /// Hourly looks at which the time must still fit before a sweep removes something.
+    pub looks_left: u32,
     /// The newest event when a client last confirmed the time.
     pub confirmed_newest: Option<Millis>,
     /// Why sweeps have removed nothing since the last one that trusted the clock.
@@ -81,8 +85,9 @@ impl Trust {
         Self { path, record }
     }
 
-    /// Checks the time before a sweep that no client requested. Returns why the sweep must remove nothing.
-    pub fn check(&mut self, now: Millis, newest: Option<Millis>) -> Option<Held> {
+    /// Checks the time before a sweep that no client requested. Returns why the sweep must remove nothing. `is_hourly`: the previous
+    /// check was an hour ago, by a clock that does not leap.
+    pub fn check(&mut self, now: Millis, newest: Option<Millis>, is_hourly: bool) -> Option<Held> {
         let known = self.misfit(now, newest);
         let held = known.map(|known| Held { now, known });
         if let Some(held) = held {
@@ -94,19 +99,45 @@ impl Trust {
                 );
                 self.record.held = Some(held);
             }
+            if !self.is_settled() {
+                self.record.looks_left = RETENTION_LOOKS;
+            }
         } else {
-            if self.record.held.take().is_some() {
-                tracing::info!("the clock fits to the log again, and retention removes old data");
+            let was_held = self.record.held.take().is_some();
+            let is_before_gap = |trusted| now.saturating_sub(trusted) > RETENTION_UNUSED_MILLIS;
+            let is_after_gap = self.record.trusted_at.is_some_and(is_before_gap);
+            if is_after_gap {
+                // A clock that has leaped by days stores events that fit to it.
+                self.record.looks_left = RETENTION_LOOKS;
+            } else if is_hourly {
+                self.record.looks_left = self.record.looks_left.saturating_sub(1);
+            }
+            if was_held || is_after_gap {
+                tracing::info!(
+                    hours = self.record.looks_left,
+                    "the clock fits to the log again, and if it still does after these hours, retention goes on"
+                );
             }
             self.record.trusted_at = Some(now);
         }
         held
     }
 
+    /// Returns whether the time fits to what is stored.
+    pub fn fits(&self, now: Millis, newest: Option<Millis>) -> bool {
+        self.misfit(now, newest).is_none()
+    }
+
+    /// Returns whether the time has fitted for long enough to remove something.
+    pub fn is_settled(&self) -> bool {
+        self.record.looks_left == 0
+    }
+
     /// Records that a client has confirmed the time.
     pub fn confirm(&mut self, now: Millis, newest: Option<Millis>) {
         self.record = TrustRecord {
             trusted_at: Some(now),
+            looks_left: 0,
             confirmed_newest: newest,
             held: None,
         };
@@ -182,7 +213,7 @@ mod tests {
             (Some(NOW - 400 * DAY), Some(NOW - 1), Some(NOW - 400 * DAY)),
             (Some(NOW + 400 * DAY), Some(NOW - 1), Some(NOW + 400 * DAY)),
         ] {
-            let held = trust(trusted).check(NOW, newest);
+            let held = trust(trusted).check(NOW, newest, true);
             assert_eq!(held.map(|held| held.known), known, "{trusted:?} {newest:?}");
         }
     }
@@ -191,15 +222,35 @@ mod tests {
     fn a_confirmation_holds_while_time_passes() {
         let mut trust = trust(None);
         let future = Some(NOW + 400 * DAY);
-        assert!(trust.check(NOW, future).is_some());
+        assert!(trust.check(NOW, future, false).is_some());
         assert!(trust.record.held.is_some());
         trust.confirm(NOW, future);
         for hours in 0..100 {
-            assert_eq!(trust.check(NOW + hours * HOUR, future), None);
+            assert_eq!(trust.check(NOW + hours * HOUR, future, true), None);
+            assert!(trust.is_settled());
         }
         assert_eq!(trust.record.held, None);
         // Another leap is another question.
-        assert!(trust.check(NOW + 80 * DAY, future).is_some());
+        assert!(trust.check(NOW + 80 * DAY, future, true).is_some());
+    }
+
+    #[test]
+    fn after_days_without_a_look_the_time_must_fit_for_a_day() {
+        let mut trust = trust(Some(NOW - 20 * DAY));
+        // The second daemon was started soon after the first one.
+        for _ in 0..2 {
+            assert_eq!(trust.check(NOW, Some(NOW - 1), false), None);
+        }
+        for hours in 1..=24 {
+            assert!(!trust.is_settled());
+            assert_eq!(trust.check(NOW + hours * HOUR, Some(NOW - 1), true), None);
+        }
+        assert!(trust.is_settled());
+        let later = NOW + 10 * DAY;
+        assert_eq!(trust.check(later, Some(later), true), None);
+        assert!(!trust.is_settled());
+        trust.confirm(later, Some(later));
+        assert!(trust.is_settled());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::feed::session_claims::SessionClaim;
 use crate::host::paths;
 use crate::service::caller::Caller;
 use crate::service::same_directory::on_this_host;
-use crate::service::started::StartKey;
+use crate::service::started::{StartHash, StartKey};
 use crate::service::{Dispatched, Response, Service, await_reply, misplaced};
 use crate::thread::directory::{Answer, log_failure};
 use crate::thread::subscription::FollowRequest;
@@ -96,16 +96,28 @@ impl Service {
         let Some(key) = StartKey::of(&caller.by, &start) else {
             return self.create(caller, start).await;
         };
+        let asked = StartHash::of(&start);
         let mut started = self.tasks.started.lock(key).await;
         // A thread that was deleted meanwhile is started anew.
-        if let Some(thread) = *started
+        if let Some((thread, known)) = *started
             && self.directory.look(thread).await.is_ok()
         {
+            if known != asked {
+                let message = "this clientTurnId was used for another thread/start: use another id";
+                return Err(Failure::new(ErrorCode::Conflict, message));
+            }
             return self.create_again(caller, thread, start).await;
         }
-        let new = self.create(caller, start).await?;
-        *started = Some(new.thread);
-        Ok(new)
+        match self.create(caller, start).await {
+            Ok(new) => {
+                *started = Some((new.thread, asked));
+                Ok(new)
+            }
+            Err(failure) => {
+                self.tasks.started.forget(key, started);
+                Err(failure)
+            }
+        }
     }
 
     /// Answers a repeated request with the thread that exists. Its turn is known by the client's id.

@@ -234,13 +234,10 @@ async fn posted(
     }
     let connection = find(&server, &identity, headers)?;
     let session = session(headers)?;
-    if matches!(message, Message::Request { .. }) && connection.is_repeated(body) {
-        return Ok(StatusCode::ACCEPTED.into_response());
-    }
-    connection
-        .with(|streams| streams.posted(&message, session.as_deref()))
-        .map_err(StreamError::answer)?;
-    if !connection.post(body.clone()).await {
+    let accepted = connection
+        .accept(&message, session.as_deref(), body.clone())
+        .await;
+    if !accepted.map_err(StreamError::answer)? {
         return Err(connection_gone());
     }
     Ok(StatusCode::ACCEPTED.into_response())

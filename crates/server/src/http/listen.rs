@@ -9,7 +9,7 @@ use std::time::Duration;
 use acpd_model::limits::{HEAD_SECS, NEWCOMER_SECS};
 use axum::Router;
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
@@ -27,6 +27,8 @@ use crate::transport::lines::Lines;
 
 /// The pause after a connection for which there is no descriptor.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How much of the request of such a connection is read.
+const REFUSED_BYTES: u64 = 4096;
 
 /// The limit of connections of one listener. Each listener has its own, so that network clients cannot use up the owner's
 /// connections.
@@ -118,10 +120,11 @@ async fn serve_network(
     let mut unauthenticated = UnauthenticatedConnections::new(Room::new(&server).limit);
     while let Some((stream, from)) = next(&listener, &server.stop).await {
         if let Err(error) = acpd_host::check_descriptors() {
-            refuse(&stream, &error.to_string(), tls.is_some());
-            drop(stream);
             // Clients try again at once.
-            tokio::time::sleep(PAUSE).await;
+            let (pause, reason) = (tokio::time::sleep(PAUSE), error.to_string());
+            let refused = refuse(stream, &reason, tls.is_some());
+            let _ = tokio::time::timeout(PAUSE, refused).await;
+            pause.await;
             continue;
         }
         // Without it, a single frame waits until the client acknowledges the previous frame.
@@ -150,7 +153,7 @@ async fn serve_network(
 }
 
 /// Refuses a network connection. A client with TLS sees only the end of the connection.
-fn refuse(stream: &TcpStream, reason: &str, is_secure: bool) {
+async fn refuse(mut stream: TcpStream, reason: &str, is_secure: bool) {
     tracing::warn!(%reason, "a connection was refused");
     if is_secure {
         return;
@@ -161,8 +164,13 @@ fn refuse(stream: &TcpStream, reason: &str, is_secure: bool) {
          close\r\nRetry-After: 1\r\n\r\n{body}",
         body.len()
     );
-    // The answer fits into the buffer of a new socket. A failure means that the client has disconnected.
-    let _ = stream.try_write(answer.as_bytes());
+    // A failure means that the client has disconnected.
+    if stream.write_all(answer.as_bytes()).await.is_err() || stream.shutdown().await.is_err() {
+        return;
+    }
+    // A request that is not read would reset the connection before the client has read the answer.
+    let mut request = stream.take(REFUSED_BYTES);
+    let _ = tokio::io::copy(&mut request, &mut tokio::io::sink()).await;
 }
 
 /// Serves HTTP on a network connection, with or without TLS.

@@ -181,6 +181,7 @@ impl AgentProcess for ScriptedProcess {
                     "sim was ended by SIGKILL".to_owned()
                 },
                 code: by_itself.then_some(0),
+                by_itself,
                 stderr: String::new(),
             }
         }

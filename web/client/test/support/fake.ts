@@ -103,8 +103,8 @@ export class Scene {
   readonly errors: unknown[] = [];
   readonly states: string[] = [];
   readonly client: Client;
-  /** What the client's page told it. */
-  page = new Map<string, () => void>();
+  /** Tells the client that something about its page has changed. */
+  page: (() => void) | undefined;
   visible = true;
   /** Makes the next socket impossible. */
   unmakable = false;
@@ -112,8 +112,10 @@ export class Scene {
   constructor(options: Partial<ConnectOptions> = {}) {
     const scene = this;
     const page: Page = {
-      addEventListener: (type, listener) => void this.page.set(type, listener),
-      removeEventListener: (type) => void this.page.delete(type),
+      listen: (listener, signal) => {
+        this.page = listener;
+        signal.addEventListener("abort", () => (this.page = undefined));
+      },
       visible: () => this.visible,
     };
     this.client = connect({

@@ -437,7 +437,9 @@ impl Peer {
             Found::Answer { id } if let Some((request, _)) = self.take_question(id) => {
                 self.answer_question(request, Answer::Cancel);
             }
-            Found::Answer { .. } | Found::Request { .. } | Found::Other => {
+            // An answer gets none.
+            Found::Answer { .. } => self.gate.count(UNKNOWN_METHOD, Some(failure.code)),
+            Found::Request { .. } | Found::Other => {
                 self.gate.count(UNKNOWN_METHOD, Some(failure.code));
                 self.send_error(&RawJson::trusted(unreadable.request_id()), &failure);
             }

@@ -39,6 +39,7 @@ impl Thread {
                 if let Some(continued) = continued {
                     self.go_on(continued);
                 }
+                self.send_requests();
                 self.reopen_if_idle();
                 self.prompt_if_ready();
             }
@@ -278,7 +279,7 @@ impl Thread {
             }
             Continuation::Restore(choice) => {
                 if let Err(failure) = answer {
-                    self.session.restore_refused(&mut self.journal, choice, &failure);
+                    self.session.restore_refused(&mut self.journal, &choice, &failure);
                 }
             }
         }

@@ -60,6 +60,7 @@ impl Thread {
             Ok(update) => update,
             Err(failure) => return self.refuse_call(call, PERMISSION_METHOD, &failure),
         };
+        self.work_unprompted();
         let id = update.id.clone();
         self.handle_tool(update, Some(tool.clone()), None, true);
         let next = self
@@ -154,10 +155,10 @@ impl Thread {
     }
 }
 
-/// Returns whether a call is work of the agent that a conversation shows.
+/// Returns whether a call is work of the agent that a conversation shows. A permission request is that once it is valid.
 fn is_work(call: &Call) -> bool {
     matches!(
         call,
-        Call::Permission { .. } | Call::Elicit { .. } | Call::WriteFile { .. } | Call::CreateTerminal { .. }
+        Call::Elicit { .. } | Call::WriteFile { .. } | Call::CreateTerminal { .. }
     )
 }

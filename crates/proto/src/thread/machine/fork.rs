@@ -11,7 +11,7 @@ use super::lifecycle::clean_name;
 use crate::agent::AgentRequest;
 use crate::thread::approval::adopt_rules;
 use crate::thread::reply::{ForkContents, ForkPoint, Reply};
-use crate::thread::session::{Continuation, history_fidelity};
+use crate::thread::session::{Continuation, adopt_choices, history_fidelity};
 use crate::thread::turn::{TurnResult, settle_queued};
 
 impl Thread {
@@ -69,14 +69,15 @@ impl Thread {
         Err(Failure::new(ErrorCode::Conflict, message))
     }
 
-    /// Builds the fork point with the current policy and answers, not those at that turn. Otherwise a fork could
-    /// bypass a policy.
+    /// Builds the fork point with the current policy, answers and choices, not those at that turn. Otherwise a fork could
+    /// bypass a policy, or begin in a looser mode.
     pub(super) fn fork_point(&self, forked: ThreadForked) -> ForkPoint {
         let lasting = |rule: &&RememberedRule| rule.scope != Scope::Session;
         ForkPoint {
             forked,
             policy: self.live().policy.clone(),
             remembered: self.live().remembered.iter().filter(lasting).cloned().collect(),
+            choices: self.live().choices.clone(),
             name: self.live().names.person.clone(),
         }
     }
@@ -92,6 +93,7 @@ impl Thread {
             forked,
             policy,
             remembered,
+            choices,
             name: inherited_name,
         } = point;
         let name = name.as_deref().map(clean_name).transpose()?;
@@ -115,6 +117,7 @@ impl Thread {
         self.callbacks.close_terminals(&mut self.journal);
         self.void_requests("the thread was split off");
         adopt_rules(&mut self.journal, policy, &remembered);
+        adopt_choices(&mut self.journal, by, choices);
         if name.is_some() {
             self.rename(by.clone(), name.as_deref())?;
         }

@@ -105,6 +105,9 @@ impl Thread {
         if is_progress(&input) {
             self.session.record_activity(&self.journal);
         }
+        if matches!(input, Input::Agent(_)) {
+            self.end_overdue_turn();
+        }
         if self.live().is_deleted() {
             // `ThreadDeleted` is the last event, so later inputs are ignored.
             if let Input::Command { call, .. } = input {

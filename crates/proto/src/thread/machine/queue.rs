@@ -25,6 +25,9 @@ impl Thread {
             let kind = EventKind::QueueChanged { order, paused };
             self.journal.emit_in(None, by, kind, None);
         }
+        if !self.live().queue_paused && !self.live().queue.is_empty() {
+            self.end_unprompted();
+        }
         if self.live().turn.is_none() {
             self.begin_next();
             self.journal.note_status();

@@ -1,5 +1,7 @@
 //! The start and end of turns, which concern all parts of a thread.
 
+use std::time::Duration;
+
 use acpd_model::event::Level;
 use acpd_model::{Failure, ItemOutcome, Origin, RawJson, TurnId};
 
@@ -10,6 +12,13 @@ use crate::thread::reply::TurnView;
 use crate::thread::turn::{self, Interrupt, TurnEnd, TurnResult, UnsentPrompt, check_input};
 use crate::time::Instant;
 use crate::wire::RpcError;
+
+/// How long a tool call may be silent in a turn without a prompt.
+const UNPROMPTED_CALL: Duration = Duration::from_mins(10);
+
+/// How much later than planned a turn may end while the agent writes without a pause. What a slow host reads late still
+/// belongs to the turn.
+const OVERDUE: Duration = Duration::from_secs(1);
 
 impl Thread {
     pub(super) fn start_turn(
@@ -36,6 +45,7 @@ impl Thread {
 
     fn begin(&mut self, turn: TurnId, by: &Origin, prompt: UnsentPrompt, client_turn_id: Option<String>) {
         self.prepare_turn();
+        self.approvals.forget_grants();
         self.turns
             .begin(&mut self.journal, turn, by, prompt, client_turn_id);
         self.wake();
@@ -46,7 +56,6 @@ impl Thread {
     pub(super) fn prepare_turn(&mut self) {
         self.close_items(ItemOutcome::Completed);
         self.tool_calls.begin_turn();
-        self.approvals.forget_grants();
     }
 
     /// Starts the next queued turn, unless the queue is paused.
@@ -114,7 +123,11 @@ impl Thread {
         if self.turns.has_only_commands() {
             self.settle_commands(TurnResult::interrupted());
         } else if self.turns.is_unprompted() {
-            self.journal.send_to_agent(AgentCommand::Cancel);
+            if options.at_once {
+                self.stop_agent();
+            } else {
+                self.journal.send_to_agent(AgentCommand::Cancel);
+            }
             self.settle(TurnResult::interrupted(), by);
         } else if !self.turns.is_prompted() {
             self.settle(TurnResult::interrupted(), by);
@@ -191,15 +204,33 @@ impl Thread {
             self.pause_queue(by);
         }
         self.cancel_requests(by);
+        if options.at_once {
+            self.stop_agent();
+        }
         self.settle(result, &Origin::Agent);
         true
     }
 
     /// Returns when the running turn ends because the agent has answered its prompt, or sends nothing more without one.
-    /// While a question is open, it does not: the answer belongs to the turn.
+    /// While a question is open, it does not: the answer belongs to the turn. Without a prompt, a tool call that runs may
+    /// be silent for longer.
     pub(super) fn end_deadline(&self) -> Option<Instant> {
         let asks = self.approvals.len() > 0;
-        self.turns.end_deadline().filter(|_| !asks)
+        let at = self.turns.end_deadline().filter(|_| !asks)?;
+        let runs = !self.live().items.tools().is_empty() || self.callbacks.has_agent_waiting();
+        Some(if runs && self.turns.is_unprompted() {
+            at + UNPROMPTED_CALL
+        } else {
+            at
+        })
+    }
+
+    /// Ends a turn whose time is over although the agent goes on writing, which comes before timers.
+    pub(super) fn end_overdue_turn(&mut self) {
+        let now = self.journal.now().mono;
+        if self.end_deadline().is_some_and(|at| at + OVERDUE <= now) {
+            self.end_turn();
+        }
     }
 
     /// Ends the running turn if the time for what the agent sends after its answer is over.

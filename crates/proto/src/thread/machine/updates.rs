@@ -17,11 +17,16 @@ impl Thread {
         if !matches!(kind, UpdateKind::Chunk(_)) {
             self.messages.interrupt();
         }
-        if is_work(&kind) {
+        if self.is_work(&kind) {
             self.work_unprompted();
         }
         if self.is_new(&kind) {
             self.session.record_activity(&self.journal);
+        }
+        // What a process reports while it opens the session is its default, or an old state that it replays.
+        let is_setting = matches!(kind, UpdateKind::Mode(_) | UpdateKind::ConfigOptions);
+        if is_setting && !self.session.is_ready() && !self.live().choices.is_empty() {
+            return self.journal.emit_unshown(raw, raw_params);
         }
         let kind = match kind {
             UpdateKind::Chunk(chunk) => {
@@ -62,6 +67,20 @@ impl Thread {
             .emit_with_params(Origin::Agent, kind, raw, raw_params);
     }
 
+    /// Returns whether an update is work of the agent that a conversation shows, so that it belongs to a turn.
+    fn is_work(&self, kind: &UpdateKind) -> bool {
+        match kind {
+            UpdateKind::Tool(tool) => tool.opens || !self.has_ended(tool),
+            kind => self.is_new(kind),
+        }
+    }
+
+    /// Returns whether a tool call that is known has ended.
+    fn has_ended(&self, tool: &ToolUpdate) -> bool {
+        let known = self.live().tools.get(&tool.id);
+        known.is_some_and(|known| !self.live().items.contains_key(&known.item))
+    }
+
     /// Returns whether an update has something new, so that it shows that the agent works. A tool call decides that
     /// itself.
     fn is_new(&self, kind: &UpdateKind) -> bool {
@@ -70,7 +89,9 @@ impl Thread {
                 let known = self.live().plan.as_ref();
                 known.is_none_or(|plan| plan.entries != *entries)
             }
-            UpdateKind::Chunk(_) => is_work(kind),
+            UpdateKind::Chunk(chunk) => {
+                !matches!(&chunk.content, ChunkContent::Text(text) if text.is_empty())
+            }
             _ => false,
         }
     }
@@ -123,14 +144,5 @@ impl Thread {
         let is_kept = |item| Some(item) == message || callbacks.is_being_written(item);
         self.tool_calls.close_all(&mut self.journal, outcome, is_kept);
         self.messages.end(&mut self.journal, outcome);
-    }
-}
-
-/// Returns whether an update is work of the agent that a conversation shows.
-fn is_work(kind: &UpdateKind) -> bool {
-    match kind {
-        UpdateKind::Chunk(chunk) => !matches!(&chunk.content, ChunkContent::Text(text) if text.is_empty()),
-        UpdateKind::Tool(_) | UpdateKind::Plan(_) => true,
-        _ => false,
     }
 }

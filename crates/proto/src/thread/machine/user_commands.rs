@@ -58,6 +58,7 @@ impl Thread {
     fn begin_commands(&mut self, by: Origin) -> TurnId {
         let turn = TurnId(self.live().last_turn + 1);
         self.prepare_turn();
+        self.approvals.forget_grants();
         self.turns.begin_commands(&mut self.journal, turn, by);
         turn
     }

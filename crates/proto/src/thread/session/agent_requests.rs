@@ -27,8 +27,18 @@ impl PendingAgentRequest {
         matches!(self.request, AgentRequest::Authenticate { .. })
     }
 
+    /// Returns whether the request sets a mode, a model or an option.
+    fn is_setting(&self) -> bool {
+        matches!(
+            self.request,
+            AgentRequest::SetMode { .. }
+                | AgentRequest::SetModel { .. }
+                | AgentRequest::SetConfigOption { .. }
+        )
+    }
+
     /// Returns whether the request is the thread's own, which no client waits for.
-    fn is_own(&self) -> bool {
+    pub(super) fn is_own(&self) -> bool {
         matches!(
             self.then,
             Some(Continuation::DefaultMode { .. } | Continuation::Restore(_))
@@ -131,9 +141,8 @@ impl Session {
                 AgentState::SigningIn => false,
                 _ => return None,
             };
-            let mut requests = self.requests.iter_mut();
-            let (&call, pending) =
-                requests.find(|(_, pending)| !pending.sent && (ready || pending.signs_in()))?;
+            let call = self.next_request(ready)?;
+            let pending = self.requests.get_mut(&call)?;
             pending.sent = true;
             let request = pending.request.clone();
             let capabilities = self.capabilities.as_ref();
@@ -150,6 +159,23 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Returns the next request to send. The thread's own settings come first, one after another: what an agent offers may
+    /// depend on the one before, and a setting that a client requests replaces them.
+    fn next_request(&self, ready: bool) -> Option<u64> {
+        let own = self.requests.iter().find(|(_, pending)| pending.is_own());
+        if let Some((&call, pending)) = own
+            && ready
+            && !pending.sent
+        {
+            return Some(call);
+        }
+        let mut others = self.requests.iter().filter(|(_, pending)| {
+            !pending.sent && !pending.is_own() && (own.is_none() || !pending.is_setting())
+        });
+        let found = others.find(|(_, pending)| ready || pending.signs_in());
+        found.map(|(&call, _)| call)
     }
 
     fn refuse(&mut self, journal: &mut Journal, call: u64, failure: Failure) -> Option<Continued> {
@@ -196,7 +222,9 @@ impl Session {
             AgentRequest::SetMode { mode_id } => {
                 self.mode_refused = None;
                 let live = journal.live();
-                let chosen = live.choices.mode.as_ref() == Some(mode_id) || by == Origin::Daemon;
+                let choices = &live.choices;
+                let is_choice = choices.mode.as_ref() == Some(mode_id) && !choices.mode_by_agent;
+                let chosen = is_choice || by == Origin::Daemon;
                 // An agent may report the mode before it answers. That it is a user's choice is recorded all the same.
                 if live.mode.as_ref() != Some(mode_id) || !chosen {
                     let mode_id = mode_id.clone();
@@ -208,8 +236,9 @@ impl Session {
                 journal.emit(by, EventKind::ModelChanged { model_id }, None);
             }
             AgentRequest::SetConfigOption { config_id, value } => {
-                self.mode_refused
-                    .take_if(|refused| refused.option.as_ref() == Some(config_id));
+                if journal.live().options().is_mode(config_id) {
+                    self.mode_refused = None;
+                }
                 let chosen = ChosenOption {
                     id: config_id.clone(),
                     value: value.to_json(),
@@ -217,7 +246,9 @@ impl Session {
                 let live = journal.live();
                 let raw = if crate::projection::has_options(&answer) {
                     Some(answer.clone())
-                } else if live.choices.options.get(config_id) == Some(&chosen.value) {
+                } else if live.choices.options.get(config_id) == Some(&chosen.value)
+                    && !live.choices.options_by_agent.contains(config_id)
+                {
                     None
                 } else {
                     // Agents that answer without the list send the list in an update. Until then the known one applies.
@@ -286,14 +317,7 @@ impl Session {
 
     /// Returns whether the agent still has to confirm a mode or an option, which must apply to the next prompt.
     pub fn settings_wait(&self) -> bool {
-        self.requests.values().any(|pending| {
-            matches!(
-                pending.request,
-                AgentRequest::SetMode { .. }
-                    | AgentRequest::SetModel { .. }
-                    | AgentRequest::SetConfigOption { .. }
-            )
-        })
+        self.requests.values().any(PendingAgentRequest::is_setting)
     }
 
     /// Returns whether a client's request for a mode waits for the session.
@@ -315,7 +339,7 @@ impl Session {
 }
 
 /// Returns ACP's list of options as the result of a request.
-fn list_as_result(list: &RawJson) -> Option<RawJson> {
+pub(super) fn list_as_result(list: &RawJson) -> Option<RawJson> {
     RawJson::parse(format!(r#"{{"configOptions":{}}}"#, list.get())).ok()
 }
 

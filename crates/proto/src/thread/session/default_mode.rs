@@ -26,6 +26,11 @@ pub(super) struct ModeContext {
 }
 
 impl ModeContext {
+    /// Returns the agent's name from `agentInfo`.
+    pub fn agent(&self) -> &str {
+        &self.agent
+    }
+
     /// Takes what applies to the session that was opened, which `reported` its state.
     pub fn of(opened: &Opened, reported: &SessionState) -> Self {
         Self {
@@ -39,10 +44,10 @@ impl ModeContext {
 }
 
 impl Session {
-    /// Sets the default mode of the session that was just opened, unless a user has chosen one for the thread.
+    /// Sets the default mode of the session that was just opened, unless a user has just requested one.
     pub(super) fn set_default_mode(&mut self, journal: &mut Journal, context: &ModeContext) {
         let live = journal.live();
-        if live.mode_is_chosen() || self.mode_is_requested(journal) {
+        if self.mode_is_requested(journal) {
             return;
         }
         let Some(mode) = live.options().mode() else {

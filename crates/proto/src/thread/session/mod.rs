@@ -19,7 +19,6 @@ use acpd_model::event::{Binding, Level};
 use acpd_model::{ErrorCode, EventKind, Failure, Origin};
 
 use self::agent_requests::PendingAgentRequest;
-use self::choices::RefusedMode;
 use self::default_mode::ModeContext;
 use self::history::History;
 use self::import::SessionImport;
@@ -34,6 +33,7 @@ use crate::projection::SessionState;
 use crate::time::Instant;
 
 pub(super) use agent_requests::{Continuation, Continued};
+pub(super) use choices::adopt_choices;
 pub(super) use history::history_fidelity;
 pub(super) use import::{ImportedTurn, NewHistory, compare};
 pub(super) use params::{name_linked_directories, reset_directory};
@@ -84,8 +84,8 @@ pub(super) struct Session {
     /// The conversation that the agent replays.
     import: SessionImport,
     watchdog: Watchdog,
-    /// The mode that a user chose and that the process refuses.
-    mode_refused: Option<RefusedMode>,
+    /// Why prompts fail, if the process refuses the mode that a user chose.
+    mode_refused: Option<String>,
 }
 
 impl Session {
@@ -246,8 +246,9 @@ impl Session {
                  sessionCapabilities.additionalDirectories. Through acpd it may use them all the same.",
             );
         }
-        self.restore_choices(journal, &reported);
-        self.set_default_mode(journal, &mode);
+        if !self.restore_choices(journal, &reported, mode.agent()) {
+            self.set_default_mode(journal, &mode);
+        }
         for call in std::mem::take(&mut self.ready_waiters) {
             journal.reply(call, Ok(Reply::Done));
         }
@@ -288,6 +289,8 @@ impl Session {
         self.watchdog.take_silence();
         self.mode_refused = None;
         self.retiring = false;
+        // The next process may need other ones.
+        self.requests.retain(|_, pending| !pending.is_own());
         self.capabilities = None;
     }
 

@@ -117,6 +117,7 @@ impl Actor {
         let mut may_join = true;
         let mut stalled = None;
         let mut leaderless = Leaderless::new(&mut *process);
+        let mut paused = false;
         while open {
             self.collect();
             if self.agent.is_retired() {
@@ -137,9 +138,14 @@ impl Actor {
             let behind = self.events_tx.values().any(SeatOutbox::waits);
             let has_room = self.stdin.has_room();
             let may_read = !behind && has_room;
+            // What is not read is no silence.
+            if may_read && paused {
+                leaderless.heard();
+            }
+            paused = !may_read;
             tokio::select! {
                 biased;
-                () = leaderless.silent() => break,
+                () = leaderless.silent(), if may_read => break,
                 () = sleep_until(deadline) => self.agent.handle_timeout(self.clock.now()),
                 written = self.stdin.write(), if self.stdin.waits() => if let Err(stall) = written {
                     stalled = Some(stall);

@@ -12,6 +12,7 @@ use std::time::Duration;
 use acpd_model::limits::{
     EDITOR_CONNECTIONS, EDITOR_IDLE_SECS, EDITOR_ORDER_MILLIS, EDITOR_POSTS, EDITOR_POSTS_KNOWN,
 };
+use acpd_proto::wire::Message;
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -20,7 +21,7 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use crate::auth::identity::Identity;
 use crate::auth::owner_token::Hash;
 use crate::transport::End;
-use crate::transport::event_stream::streams::{ReadOutcome, StreamKey, Streams};
+use crate::transport::event_stream::streams::{ReadOutcome, StreamError, StreamKey, Streams};
 use crate::transport::{Broken, Stalled, Transport};
 
 /// All HTTP connections by id. Stored as hashes, because the id can be the only credential of an editor.
@@ -51,6 +52,29 @@ struct State {
     used: Instant,
     /// The latest requests of the editor, with their ids.
     posted: VecDeque<Hash>,
+}
+
+impl State {
+    /// Records a message that the editor posts, and the hash of a request. Returns `false` for a request that is known.
+    fn accept(
+        &mut self,
+        message: &Message<'_>,
+        session: Option<&str>,
+        request: Option<Hash>,
+    ) -> Result<bool, StreamError> {
+        self.used = Instant::now();
+        if request.is_some_and(|request| self.posted.contains(&request)) {
+            return Ok(false);
+        }
+        self.streams.posted(message, session)?;
+        if let Some(request) = request {
+            if self.posted.len() >= EDITOR_POSTS_KNOWN {
+                self.posted.pop_front();
+            }
+            self.posted.push_back(request);
+        }
+        Ok(true)
+    }
 }
 
 /// Locks a mutex, even if a task panicked while it held the lock.
@@ -133,20 +157,26 @@ impl Connection {
         self.transport.wake();
     }
 
-    /// Returns whether the editor has sent this very request before, with the same id, and remembers it. A client or a proxy that
-    /// did not see the answer to its POST sends it again.
-    pub fn is_repeated(&self, request: &str) -> bool {
-        let hash = Hash::of(request);
-        let mut state = lock(&self.state);
-        let posted = &mut state.posted;
-        if posted.contains(&hash) {
-            return true;
+    /// Passes a message of the editor on, with the session in its header. Drops a request that the editor has sent before with the
+    /// same id: a client or a proxy that did not see the answer to its POST sends it again. Returns `false` if the connection has
+    /// ended.
+    pub async fn accept(
+        &self,
+        message: &Message<'_>,
+        session: Option<&str>,
+        text: String,
+    ) -> Result<bool, StreamError> {
+        let request = matches!(message, Message::Request { .. }).then(|| Hash::of(&text));
+        // From here on nothing waits: a request is remembered only if it is passed on.
+        let Ok(place) = self.inbox.reserve().await else {
+            return Ok(false);
+        };
+        let accepted = lock(&self.state).accept(message, session, request);
+        self.notify();
+        if accepted? {
+            place.send(text);
         }
-        if posted.len() >= EDITOR_POSTS_KNOWN {
-            posted.pop_front();
-        }
-        posted.push_back(hash);
-        false
+        Ok(true)
     }
 
     /// Passes a message of the editor on. Returns `false` if the connection has ended.
@@ -338,6 +368,24 @@ mod tests {
         assert!(connection.post("one".into()).await && connection.post("two".into()).await);
         connection.end();
         for expected in [Some("one"), Some("two"), None] {
+            let received = std::future::poll_fn(|cx| exchange.poll_receive(cx)).await;
+            assert_eq!(received.unwrap().as_deref(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_is_known_once_it_was_accepted() {
+        let (connection, mut exchange) = open();
+        let request = r#"{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"a"}}"#;
+        let message = Message::parse(request).unwrap();
+        let refused = connection.accept(&message, Some("b"), request.into()).await;
+        assert!(matches!(refused, Err(StreamError::Mismatch)));
+        for _ in 0..2 {
+            let accepted = connection.accept(&message, Some("a"), request.into()).await;
+            assert!(matches!(accepted, Ok(true)));
+        }
+        connection.end();
+        for expected in [Some(request), None] {
             let received = std::future::poll_fn(|cx| exchange.poll_receive(cx)).await;
             assert_eq!(received.unwrap().as_deref(), expected);
         }
