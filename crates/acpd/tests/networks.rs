@@ -220,7 +220,7 @@ fn is_refused(stream: &mut TcpStream) -> bool {
 
 #[test]
 fn the_limit_of_open_files_is_raised_for_the_daemon_alone() {
-    let wrapper = ["sh", "-c", "ulimit -Sn 150; ulimit -Hn 160; exec \"$0\" \"$@\""];
+    let wrapper = ["sh", "-c", "ulimit -Sn 100; ulimit -Hn 120; exec \"$0\" \"$@\""];
     let daemon = Daemon::behind(Place::without_sandbox(""), &wrapper);
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", daemon.pid())).expect("it runs");
     let line = limits
@@ -228,7 +228,7 @@ fn the_limit_of_open_files_is_raised_for_the_daemon_alone() {
         .find(|line| line.starts_with("Max open files"))
         .unwrap_or_default();
     let words: Vec<_> = line.split_whitespace().collect();
-    assert_eq!(words[3..5], ["160", "160"], "{line}");
+    assert_eq!(words[3..5], ["120", "120"], "{line}");
     let mut client = Client::new(&daemon);
     let thread = client.thread(&daemon);
     let run = json!({ "threadId": thread, "command": "ulimit -Sn" });
@@ -236,24 +236,23 @@ fn the_limit_of_open_files_is_raised_for_the_daemon_alone() {
     let seen = client.until(|message| {
         message.method == "item/terminalCommand/completed" && message.params["itemId"] == item
     });
-    assert_eq!(seen.last().expect("it ended").params["output"], "150\r\n");
+    assert_eq!(seen.last().expect("it ended").params["output"], "100\r\n");
     // Connections until only the reserved descriptors are left.
     let mut open = Vec::new();
     wait_until("a connection is refused", || {
         open.push(TcpStream::connect(daemon.address()).expect("the system accepts it"));
         daemon
             .log()
-            .contains("acpd has too many open files: its limit is 160")
+            .contains("acpd has too many open files: its limit is 120")
     });
     // The latest are the refused ones, and those that were not accepted yet.
     let mut latest = open.iter_mut().rev();
     assert!(latest.any(is_refused), "none got the answer");
-    let refused = client.refused("thread/command/run", &run);
-    let message = refused["message"].as_str().unwrap_or_default();
-    assert!(
-        message.contains("too many open files: its limit is 160"),
-        "{refused}"
-    );
+    let turn = client.call("thread/command/run", &run)["turnId"].clone();
+    let seen =
+        client.until(|message| message.method == "turn/completed" && message.params["turn"]["id"] == turn);
+    let ended = seen.last().expect("it ended").params.to_string();
+    assert!(ended.contains("too many open files: its limit is 120"), "{ended}");
     // The log and the local socket go on.
     let named = acpd(&daemon.place, &["rename", "@last", "still here"]);
     assert_eq!(named.code, Some(0), "{}", named.stderr);

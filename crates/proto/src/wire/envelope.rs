@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Text;
+use super::scan::is_id;
 
 /// The members of a message. Their values are skipped, not parsed.
 #[derive(Debug, Deserialize)]
@@ -137,13 +138,13 @@ impl<'a> Message<'a> {
                 id,
                 result: Ok(RawValue::NULL),
             }),
-            // An answer to a message without an id.
+            // An answer to a message without an id that can be one.
             Envelope {
                 id: Some(id),
                 method: None,
                 error: Some(_),
                 ..
-            } if id.get() == "null" => Ok(Self::Response {
+            } if !is_id(id.get()) => Ok(Self::Response {
                 id,
                 result: Ok(RawValue::NULL),
             }),
@@ -231,6 +232,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1}"#,
             r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
             r#"{"id":null,"error":null}"#,
+            r#"{"id":[],"error":null}"#,
         ] {
             let neither = Message::parse(neither).unwrap();
             assert!(

@@ -67,7 +67,7 @@ impl<'a> Members<'a> {
 }
 
 /// Returns whether a value is the id of a request.
-fn is_id(value: &str) -> bool {
+pub(super) fn is_id(value: &str) -> bool {
     let starts = value.starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit());
     starts && value.len() <= ID_BYTES && serde_json::from_str::<&RawValue>(value).is_ok()
 }
